@@ -1,0 +1,62 @@
+import os
+
+from conan import ConanFile
+from conan.tools.build import check_min_cppstd
+from conan.tools.cmake import CMake, CMakeDeps, CMakeToolchain, cmake_layout
+from conan.tools.files import copy
+
+
+class ShardweaveConan(ConanFile):
+    name = "shardweave"
+    version = "0.1.0"
+    description = "Plans distributed execution of computation graphs"
+    license = "Apache-2.0 WITH LLVM-exception"
+    package_type = "header-library"
+    settings = "os", "arch", "compiler", "build_type"
+    options = {"io": [True, False], "glpk": [True, False]}
+    default_options = {"io": False, "glpk": False}
+    no_copy_source = True
+
+    def export_sources(self):
+        root = os.path.join(self.recipe_folder, "..", "..", "..")
+        for pattern in ("CMakeLists.txt", "LICENSE", "include/*"):
+            copy(self, pattern, root, self.export_sources_folder)
+
+    def layout(self):
+        cmake_layout(self)
+
+    def requirements(self):
+        self.requires("boost/1.83.0")
+        self.requires("eigen/3.4.0")
+        if self.options.io:
+            self.requires("zlib/[>=1.2.11 <2]")
+        # glpk: the system's
+
+    def validate(self):
+        check_min_cppstd(self, 20)
+
+    def package_id(self):
+        self.info.clear()
+
+    def generate(self):
+        CMakeDeps(self).generate()
+        toolchain = CMakeToolchain(self)
+        toolchain.cache_variables["SHARDWEAVE_BUILD_TESTS"] = False
+        toolchain.cache_variables["SHARDWEAVE_BUILD_EXAMPLES"] = False
+        toolchain.cache_variables["SHARDWEAVE_WITH_IO"] = bool(self.options.io)
+        toolchain.cache_variables["SHARDWEAVE_WITH_GLPK"] = bool(self.options.glpk)
+        toolchain.generate()
+
+    def package(self):
+        cmake = CMake(self)
+        cmake.configure()
+        cmake.install()
+        copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
+
+    def package_info(self):
+        self.cpp_info.bindirs = []
+        self.cpp_info.libdirs = []
+        self.cpp_info.set_property("cmake_target_name", "shardweave::shardweave")
+        self.cpp_info.requires = ["boost::headers", "eigen::eigen"]
+        if self.options.io:
+            self.cpp_info.requires += ["boost::json", "zlib::zlib"]

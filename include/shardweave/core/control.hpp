@@ -1,0 +1,67 @@
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <stop_token>
+#include <string_view>
+
+/// \file
+/// What a caller may say to any work that takes long: limits, a seed, a stop request, who is told of progress.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The one place that names the standard's stop token, which some standard libraries still lack.
+using stop_token = std::stop_token;
+
+/// One report of a long computation. Costs are in the problem's unit.
+struct progress_report {
+  std::string_view stage;                                         ///< name of the solver or stage that reports
+  double seconds = 0;                                             ///< since the work started
+  double objective = std::numeric_limits<double>::infinity();     ///< best known; +infinity if none
+  double lower_bound = -std::numeric_limits<double>::infinity();  ///< best known; -infinity if none
+  double done = -1;  ///< share of the work done in [0,1]; negative if it cannot be told
+};
+
+/// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the
+/// input, the seed and the build.
+struct solve_control {
+  double seconds = std::numeric_limits<double>::infinity();          ///< wall-clock limit, from the call on
+  std::size_t iterations = std::numeric_limits<std::size_t>::max();  ///< of the policy's own loop
+  std::uint64_t seed = 1;
+  unsigned threads = 1;  ///< at most this many; policies may use fewer
+  stop_token stop = {};
+  std::function<void(const progress_report&)> progress = {};  ///< called from the solving thread
+};
+
+/// A running clock against a control. Copies share the start.
+class deadline {
+ public:
+  using clock = std::chrono::steady_clock;
+
+  explicit deadline(const solve_control& control) : control_(&control) {}
+
+  [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+  [[nodiscard]] double remaining() const { return control_->seconds - elapsed(); }
+  /// A stop was asked for, or the time is up. Without a time limit the clock is not read.
+  [[nodiscard]] bool expired() const {
+    if (control_->stop.stop_requested()) return true;
+    return control_->seconds < std::numeric_limits<double>::infinity() && elapsed() >= control_->seconds;
+  }
+  /// The same control with the time that is left.
+  [[nodiscard]] solve_control rest() const {
+    solve_control left = *control_;
+    if (left.seconds < std::numeric_limits<double>::infinity()) left.seconds = remaining() > 0 ? remaining() : 0;
+    return left;
+  }
+
+ private:
+  const solve_control* control_;
+  clock::time_point start_ = clock::now();
+};
+
+}  // namespace v0
+}  // namespace shardweave

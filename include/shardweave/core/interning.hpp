@@ -1,0 +1,59 @@
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <type_traits>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Equal things get equal numbers, so that work on them is done once.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Mixes a value into a running hash.
+constexpr std::size_t hash_combine(std::size_t seed, std::size_t value) {
+  std::uint64_t z = static_cast<std::uint64_t>(seed) * 0x9e3779b97f4a7c15ULL + value + 0x632be59bd9b4e019ULL;
+  z = (z ^ (z >> 29)) * 0xbf58476d1ce4e5b9ULL;
+  return static_cast<std::size_t>(z ^ (z >> 32));
+}
+
+/// A hash of a sequence of hashable values.
+struct sequence_hash {
+  template <class Sequence>
+  [[nodiscard]] std::size_t operator()(const Sequence& values) const {
+    std::size_t h = values.size();
+    for (const auto& value : values) h = hash_combine(h, std::hash<std::remove_cvref_t<decltype(value)>>{}(value));
+    return h;
+  }
+};
+
+/// Numbers distinct values in the order in which they first come: 0, 1, 2, ...
+/// Complexity: one hash and, on average, one comparison per call.
+template <class Value, class Hash = std::hash<Value>>
+class interner {
+ public:
+  interner() = default;
+  interner(interner&&) = default;
+  interner& operator=(interner&&) = default;
+
+  /// The number of `value`, a new one if it was not seen before.
+  std::uint32_t operator()(Value value) {
+    const auto [at, fresh] = index_.try_emplace(std::move(value), static_cast<std::uint32_t>(values_.size()));
+    if (fresh) values_.push_back(&at->first);
+    return at->second;
+  }
+  [[nodiscard]] std::size_t size() const { return values_.size(); }
+  /// \pre id < size()
+  [[nodiscard]] const Value& operator[](std::uint32_t id) const { return *values_[id]; }
+
+ private:
+  std::unordered_map<Value, std::uint32_t, Hash> index_;
+  std::vector<const Value*> values_;  // nodes of an unordered_map stay where they are
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,59 @@
+#pragma once
+
+#include <shardweave/graph/concepts.hpp>
+
+#include <boost/functional/hash.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <unordered_map>
+#include <vector>
+
+/// \file
+/// Numbers 0..n-1 for the vertices of any graph, so that algorithms can keep their data in arrays.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Numbers the vertices of a graph in the order of `vertices(g)`.
+///
+/// A graph whose descriptors are those numbers already (vecS, compressed graphs) costs nothing; for any
+/// other a hash table is built. The graph must outlive no one: only descriptors are kept.
+/// Complexity: O(V) to build, O(1) per question.
+template <planning_graph G>
+class vertex_numbering {
+ public:
+  explicit vertex_numbering(const G& g) {
+    listed_.reserve(num_vertices(g));
+    for (auto [v, last] = vertices(g); v != last; ++v) listed_.push_back(*v);
+    if constexpr (std::integral<vertex_t<G>>) {
+      for (std::size_t i = 0; i < listed_.size() && is_identity_; ++i)
+        is_identity_ = static_cast<std::size_t>(listed_[i]) == i;
+    } else {
+      is_identity_ = false;
+    }
+    if (is_identity_) return;
+    numbers_.reserve(listed_.size());
+    for (std::size_t i = 0; i < listed_.size(); ++i) numbers_.emplace(listed_[i], static_cast<std::uint32_t>(i));
+  }
+
+  [[nodiscard]] std::size_t size() const { return listed_.size(); }
+  /// \pre `v` is a vertex of the graph
+  [[nodiscard]] std::uint32_t operator()(vertex_t<G> v) const {
+    if constexpr (std::integral<vertex_t<G>>) {
+      if (is_identity_) return static_cast<std::uint32_t>(v);
+    }
+    return numbers_.find(v)->second;
+  }
+  /// \pre number < size()
+  [[nodiscard]] vertex_t<G> operator[](std::size_t number) const { return listed_[number]; }
+
+ private:
+  std::vector<vertex_t<G>> listed_;
+  std::unordered_map<vertex_t<G>, std::uint32_t, boost::hash<vertex_t<G>>> numbers_;
+  bool is_identity_ = true;
+};
+
+}  // namespace v0
+}  // namespace shardweave

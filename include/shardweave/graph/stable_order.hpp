@@ -1,0 +1,70 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <string>
+#include <vector>
+
+/// \file
+/// The topological order that changes least.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Lists the vertices so that every edge runs forward; among the vertices that may come next the one with
+/// the smallest number comes first. An order that is topological already is returned as it is.
+///
+/// \throws error naming a vertex on a cycle
+/// Complexity: O((V + E) log V)
+/// Source: A. B. Kahn, Topological sorting of large networks, CACM 5 (1962).
+[[nodiscard]] inline std::vector<std::uint32_t> stable_topological_order(const compressed_graph& g) {
+  const std::size_t n = g.vertex_count();
+  std::vector<std::uint32_t> waiting(n);
+  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
+  for (std::uint32_t v = 0; v < n; ++v) {
+    waiting[v] = static_cast<std::uint32_t>(g.in(v).size());
+    if (waiting[v] == 0) ready.push(v);
+  }
+  std::vector<std::uint32_t> order;
+  order.reserve(n);
+  while (!ready.empty()) {
+    const std::uint32_t v = ready.top();
+    ready.pop();
+    order.push_back(v);
+    for (const auto& e : g.out(v))
+      if (--waiting[e.target] == 0) ready.push(e.target);
+  }
+  if (order.size() == n) return order;
+
+  // Every vertex that was never ready has a producer that was never ready: walking back must close a cycle.
+  std::uint32_t v = 0;
+  while (waiting[v] == 0) ++v;
+  std::vector<bool> seen(n);
+  while (!seen[v]) {
+    seen[v] = true;
+    for (const auto& e : g.in(v))
+      if (waiting[e.source] != 0) {
+        v = e.source;
+        break;
+      }
+  }
+  refuse(error_category::input, "the graph has a cycle through vertex " + std::to_string(v));
+}
+
+/// The same for any graph, as descriptors.
+template <planning_graph G>
+[[nodiscard]] std::vector<vertex_t<G>> stable_topological_order(const G& g) {
+  const vertex_numbering<G> numbering(g);
+  std::vector<vertex_t<G>> order;
+  order.reserve(numbering.size());
+  for (const std::uint32_t v : stable_topological_order(compress(g, numbering))) order.push_back(numbering[v]);
+  return order;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,44 @@
+# cmake -D work_dir=DIR -P include_graph_refuses.cmake
+# The check of the include graph finds what it should: one small tree per rule, the words of the refusal matched.
+cmake_minimum_required(VERSION 3.25)
+
+# expect(REGEX header content [header content ...])
+function(expect regex)
+  file(REMOVE_RECURSE ${work_dir})
+  set(rest ${ARGN})
+  while(rest)
+    list(POP_FRONT rest header content)
+    file(WRITE ${work_dir}/shardweave/${header} "${content}")
+  endwhile()
+  execute_process(COMMAND ${CMAKE_COMMAND} -D include_dir=${work_dir} -P ${CMAKE_CURRENT_LIST_DIR}/include_graph.cmake
+                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(regex STREQUAL "accepted")
+    if(NOT status EQUAL 0)
+      message(SEND_ERROR "refused without need: ${output}")
+    endif()
+  elseif(status EQUAL 0 OR NOT output MATCHES "${regex}")
+    message(SEND_ERROR "expected a refusal with '${regex}', got status ${status}: ${output}")
+  endif()
+endfunction()
+
+set(once "#pragma once\n")
+expect(accepted core/a.hpp "${once}#include <vector>\n" graph/b.hpp "${once}#include <shardweave/core/a.hpp>\n")
+expect(accepted graph/detail/a.hpp "${once}" graph/b.hpp "${once}#include <shardweave/graph/detail/a.hpp>\n")
+expect("room core reaches back to graph" graph/a.hpp "${once}" core/b.hpp "${once}#include <shardweave/graph/a.hpp>\n")
+expect("room simulate reaches back to schedule" schedule/a.hpp "${once}"
+       simulate/b.hpp "${once}  #  include <shardweave/schedule/a.hpp>\n")
+expect("room solve reaches back to planner.hpp" planner.hpp "${once}"
+       solve/b.hpp "${once}#include <shardweave/planner.hpp>\n")
+expect("private to graph" graph/detail/a.hpp "${once}" solve/b.hpp "${once}#include <shardweave/graph/detail/a.hpp>\n")
+expect("does not exist" core/a.hpp "${once}#include <shardweave/core/gone.hpp>\n")
+expect("there is no room extra" extra/a.hpp "${once}")
+expect("not #pragma once" core/a.hpp "#include <vector>\n")
+expect("includes with quotes" core/a.hpp "${once}" core/b.hpp "${once}#include \"a.hpp\"\n")
+expect("which no public header may" core/a.hpp "${once}#include <iostream>\n")
+expect("belongs to component io" report/a.hpp "${once}#include <boost/json.hpp>\n")
+expect("belongs to component glpk" solve/a.hpp "${once}#include <glpk.h>\n")
+expect("shardweave.hpp: reaches solve/backend/glpk.hpp" solve/backend/glpk.hpp "${once}#include <glpk.h>\n"
+       solve/a.hpp "${once}#include <shardweave/solve/backend/glpk.hpp>\n"
+       shardweave.hpp "${once}#include <shardweave/solve/a.hpp>\n")
+file(REMOVE_RECURSE ${work_dir})

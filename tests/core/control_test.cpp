@@ -1,0 +1,90 @@
+#include <shardweave/core/control.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <stop_token>
+#include <thread>
+
+namespace sw = shardweave;
+
+TEST_SUITE("solve_control") {
+  TEST_CASE("nothing is limited unless the caller says so") {
+    const sw::solve_control control;
+    CHECK(control.seconds == std::numeric_limits<double>::infinity());
+    CHECK(control.iterations == std::numeric_limits<std::size_t>::max());
+    CHECK(control.threads == 1);
+    CHECK_FALSE(control.stop.stop_possible());
+    CHECK_FALSE(control.progress);
+  }
+
+  TEST_CASE("single settings are named") {
+    const sw::solve_control control{.seconds = 3, .seed = 7};
+    CHECK(control.seconds == 3);
+    CHECK(control.seed == 7);
+  }
+
+  TEST_CASE("a report of nothing knows nothing") {
+    const sw::progress_report report;
+    CHECK(report.objective == std::numeric_limits<double>::infinity());
+    CHECK(report.lower_bound == -std::numeric_limits<double>::infinity());
+    CHECK(report.done < 0);
+  }
+}
+
+TEST_SUITE("deadline") {
+  TEST_CASE("without a limit time does not end") {
+    const sw::solve_control control;
+    const sw::deadline end(control);
+    CHECK_FALSE(end.expired());
+    CHECK(end.remaining() == std::numeric_limits<double>::infinity());
+    CHECK(end.rest().seconds == std::numeric_limits<double>::infinity());
+  }
+
+  TEST_CASE("no time at all is over at once") {
+    const sw::solve_control control{.seconds = 0};
+    const sw::deadline end(control);
+    CHECK(end.expired());
+    CHECK(end.rest().seconds == 0);
+  }
+
+  TEST_CASE("time runs out") {
+    const sw::solve_control control{.seconds = 0.02};
+    const sw::deadline end(control);
+    while (!end.expired()) std::this_thread::yield();
+    CHECK(end.elapsed() >= 0.02);
+    CHECK(end.remaining() <= 0);
+    CHECK(end.rest().seconds == 0);  // never negative
+  }
+
+  TEST_CASE("what is left is less than what was given") {
+    const sw::solve_control control{.seconds = 1000, .iterations = 5, .seed = 9, .threads = 2};
+    const sw::deadline end(control);
+    const sw::solve_control rest = end.rest();
+    CHECK(rest.seconds <= 1000);
+    CHECK(rest.seconds > 900);
+    CHECK(rest.iterations == 5);
+    CHECK(rest.seed == 9);
+    CHECK(rest.threads == 2);
+  }
+
+  TEST_CASE("a copy shares the start") {
+    const sw::solve_control control;
+    const sw::deadline end(control);
+    while (end.elapsed() < 0.002) std::this_thread::yield();
+    const sw::deadline copy = end;
+    CHECK(copy.elapsed() >= 0.002);
+  }
+
+  TEST_CASE("a stop request is seen, with and without a limit, and passed on") {
+    for (const double seconds : {1000.0, std::numeric_limits<double>::infinity()}) {
+      std::stop_source source;
+      const sw::solve_control control{.seconds = seconds, .stop = source.get_token()};
+      const sw::deadline end(control);
+      CHECK_FALSE(end.expired());
+      source.request_stop();
+      CHECK(end.expired());
+      CHECK(end.rest().stop.stop_requested());
+    }
+  }
+}

@@ -1,0 +1,42 @@
+#!/usr/bin/env bash
+# tests/run.sh        all tests with g++, then again with clang++-16 under its address and undefined-behaviour sanitizers
+# tests/run.sh quick  with g++ alone
+#
+# Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
+. "$root/examples/packages.sh"
+case ${1:-all} in
+  all | quick) mode=${1:-all} ;;
+  *) say "usage: tests/run.sh [quick]" && exit 2 ;;
+esac
+jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
+export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+
+need_build_tools "$root/build/packages"
+need doctest-dev has_header '#include <doctest/doctest.h>'
+if [ "$mode" = all ]; then
+  want clang-16 has_command clang++-16
+  # the sanitizers' run-time library is a package of its own
+  want libclang-rt-16-dev test -e /usr/lib/llvm-16/lib/clang/16/lib/linux
+fi
+install_missing
+
+# check NAME OPTIONS...: configure, build and test in build/NAME
+check() {
+  local build=$root/build/$1 start=$SECONDS
+  configure "$root" "$build" "${@:2}"
+  grep -E 'shardweave: ' "$build/configure.log" >&2 || true  # what is left out, and why
+  say "$1: building"
+  quietly "$build/build.log" cmake --build "$build" --parallel "$jobs"
+  say "$1: built in $((SECONDS - start)) s; testing"
+  ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
+}
+
+check tests -C "$root/tests/cmake/gcc.cmake"
+if [ "$mode" = quick ]; then exit 0; fi
+if command -v clang++-16 >/dev/null; then
+  check sanitized -C "$root/tests/cmake/sanitized.cmake"
+else
+  say "clang++-16 is not available here: the run under sanitizers is skipped"
+fi
