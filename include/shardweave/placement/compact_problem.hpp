@@ -1,0 +1,226 @@
+#pragma once
+
+#include <shardweave/placement/cost_table.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What solvers work on: variables with a few labels each, tables between them, rows that limit usage.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The cost between two variables, rows for the labels of `first`, columns for those of `second`.
+struct compact_edge {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;  ///< first < second, and no two edges join the same two
+  std::uint32_t table = 0;
+};
+
+/// An edge as seen from one of its ends.
+struct compact_link {
+  std::uint32_t edge = 0;
+  std::uint32_t other = 0;
+  bool is_first = false;  ///< this end is the edge's first
+};
+
+/// A linear limit on usage: of a budget, or of a budget at one time.
+struct usage_row {
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::uint32_t budget = 0;  ///< which of the stated budgets
+  std::int64_t time = 0;
+};
+
+/// What a variable adds to the rows [begin, end): one usage per label.
+struct usage_segment {
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::vector<double> usage;
+};
+
+template <cost_value Cost>
+class compact_builder;
+
+/// minimise   constant + sum of unary costs + sum of table costs
+/// subject to low_r <= sum of the usages of all segments that cover row r <= high_r   for every row
+///
+/// Variables stand for vertices or groups of tied vertices, labels for the strategies that are left to
+/// them. Every label has a finite unary cost and, over every edge, a partner of finite cost. Does not
+/// change; made by `compact_builder`.
+template <cost_value Cost>
+class compact_problem {
+ public:
+  using cost_type = Cost;
+  using table_pointer = std::shared_ptr<const cost_table<Cost>>;
+
+  [[nodiscard]] std::size_t size() const { return label_start_.size() - 1; }
+  [[nodiscard]] std::size_t label_count(std::size_t x) const { return label_start_[x + 1] - label_start_[x]; }
+  /// Position of the first label of variable `x` in an array over all labels of all variables.
+  [[nodiscard]] std::size_t label_start(std::size_t x) const { return label_start_[x]; }
+  [[nodiscard]] std::size_t total_labels() const { return label_start_.back(); }
+  [[nodiscard]] std::span<const Cost> unary(std::size_t x) const {
+    return std::span(unary_).subspan(label_start_[x], label_count(x));
+  }
+  [[nodiscard]] Cost constant() const { return constant_; }
+
+  [[nodiscard]] std::span<const compact_edge> edges() const { return edges_; }
+  [[nodiscard]] const cost_table<Cost>& table(const compact_edge& e) const { return *tables_[e.table]; }
+  [[nodiscard]] std::span<const table_pointer> tables() const { return tables_; }
+  /// The edges of a variable, those to earlier variables first.
+  [[nodiscard]] std::span<const compact_link> links(std::size_t x) const {
+    return std::span(links_).subspan(link_start_[x], link_start_[x + 1] - link_start_[x]);
+  }
+  /// Cost of a link when this end has label `own` and the other `others`.
+  [[nodiscard]] Cost link_cost(const compact_link& link, strategy own, strategy others) const {
+    const cost_table<Cost>& t = *tables_[edges_[link.edge].table];
+    return link.is_first ? t(own, others) : t(others, own);
+  }
+
+  [[nodiscard]] std::span<const usage_row> rows() const { return rows_; }
+  [[nodiscard]] std::span<const usage_segment> segments(std::size_t x) const {
+    return std::span(segments_).subspan(segment_start_[x], segment_start_[x + 1] - segment_start_[x]);
+  }
+
+  /// The objective of a label per variable, without regard to rows.
+  /// Complexity: O(variables + edges)
+  [[nodiscard]] Cost cost(std::span<const strategy> labels) const {
+    Cost total = constant_;
+    for (std::size_t x = 0; x < size(); ++x) total = plus(total, unary_[label_start_[x] + labels[x]]);
+    for (const compact_edge& e : edges_) total = plus(total, table(e)(labels[e.first], labels[e.second]));
+    return total;
+  }
+
+  /// What a label per variable uses of every row.
+  /// Complexity: O(segments + rows)
+  [[nodiscard]] std::vector<double> usage(std::span<const strategy> labels) const {
+    std::vector<double> change(rows_.size() + 1);
+    for (std::size_t x = 0; x < size(); ++x)
+      for (const usage_segment& s : segments(x)) {
+        change[s.begin] += s.usage[labels[x]];
+        change[s.end] -= s.usage[labels[x]];
+      }
+    for (std::size_t r = 1; r < change.size(); ++r) change[r] += change[r - 1];
+    change.pop_back();
+    return change;
+  }
+
+  /// All rows are kept, to within `tolerance` (1e-6 in stated budgets).
+  [[nodiscard]] bool keeps_rows(std::span<const strategy> labels, double tolerance = 1e-6) const {
+    const std::vector<double> used = usage(labels);
+    for (std::size_t r = 0; r < used.size(); ++r)
+      if (used[r] > rows_[r].high + tolerance || used[r] < rows_[r].low - tolerance) return false;
+    return true;
+  }
+
+ private:
+  friend class compact_builder<Cost>;
+  Cost constant_{};
+  std::vector<std::size_t> label_start_{0};
+  std::vector<Cost> unary_;
+  std::vector<compact_edge> edges_;
+  std::vector<table_pointer> tables_;
+  std::vector<std::size_t> link_start_{0};
+  std::vector<compact_link> links_;
+  std::vector<usage_row> rows_;
+  std::vector<std::size_t> segment_start_{0};
+  std::vector<usage_segment> segments_;
+};
+
+/// Collects the parts of a compact problem in any order of edges and rows; variables first.
+template <cost_value Cost>
+class compact_builder {
+ public:
+  using table_pointer = std::shared_ptr<const cost_table<Cost>>;
+
+  void add_constant(Cost c) { problem_.constant_ = plus(problem_.constant_, c); }
+  /// Adds a variable with one label per cost and returns its number.
+  std::uint32_t add_variable(std::span<const Cost> unary) {
+    problem_.unary_.insert(problem_.unary_.end(), unary.begin(), unary.end());
+    problem_.label_start_.push_back(problem_.unary_.size());
+    segments_.emplace_back();
+    return static_cast<std::uint32_t>(problem_.size() - 1);
+  }
+  /// Adds to a unary cost.
+  void add_unary(std::uint32_t x, strategy label, Cost c) {
+    Cost& at = problem_.unary_[problem_.label_start_[x] + label];
+    at = plus(at, c);
+  }
+  /// Adds a table whose rows are labels of `first`. A table that does not depend on one side is a unary
+  /// cost, one that depends on none a constant.
+  /// \pre first < second, and this is the only edge between them
+  void add_edge(std::uint32_t first, std::uint32_t second, table_pointer table) {
+    if (table->row_classes() == 1 && table->column_classes() == 1) {
+      add_constant(table->class_cost(0, 0));
+    } else if (table->column_classes() == 1) {
+      for (strategy a = 0; a < table->rows(); ++a) add_unary(first, a, table->class_cost(table->row_class(a), 0));
+    } else if (table->row_classes() == 1) {
+      for (strategy b = 0; b < table->columns(); ++b) add_unary(second, b, table->class_cost(0, table->column_class(b)));
+    } else {
+      const auto [at, fresh] =
+          table_number_.try_emplace(table.get(), static_cast<std::uint32_t>(problem_.tables_.size()));
+      if (fresh) problem_.tables_.push_back(std::move(table));
+      problem_.edges_.push_back({first, second, at->second});
+    }
+  }
+  std::uint32_t add_row(const usage_row& row) {
+    problem_.rows_.push_back(row);
+    return static_cast<std::uint32_t>(problem_.rows_.size() - 1);
+  }
+  /// Adds usage of a variable; segments over the same rows are added up.
+  void add_segment(std::uint32_t x, usage_segment segment) {
+    const auto same = std::find_if(segments_[x].begin(), segments_[x].end(), [&](const usage_segment& s) {
+      return s.begin == segment.begin && s.end == segment.end;
+    });
+    if (same == segments_[x].end()) {
+      segments_[x].push_back(std::move(segment));
+    } else {
+      for (std::size_t k = 0; k < segment.usage.size(); ++k) same->usage[k] += segment.usage[k];
+    }
+  }
+
+  /// \pre every row that a segment covers was added
+  [[nodiscard]] compact_problem<Cost> build() {
+    auto& p = problem_;
+    std::sort(p.edges_.begin(), p.edges_.end(), [](const compact_edge& a, const compact_edge& b) {
+      return std::pair(a.first, a.second) < std::pair(b.first, b.second);
+    });
+    std::vector<std::size_t> degree(p.size() + 1);
+    for (const compact_edge& e : p.edges_) {
+      ++degree[e.first + 1];
+      ++degree[e.second + 1];
+    }
+    for (std::size_t x = 0; x < p.size(); ++x) degree[x + 1] += degree[x];
+    p.link_start_ = degree;
+    p.links_.resize(2 * p.edges_.size());
+    // edges sorted by (first, second): links to earlier variables must come first, so seconds go before firsts
+    for (const bool is_first : {false, true})
+      for (std::uint32_t e = 0; e < p.edges_.size(); ++e) {
+        const compact_edge& edge = p.edges_[e];
+        const std::uint32_t own = is_first ? edge.first : edge.second;
+        p.links_[degree[own]++] = {e, is_first ? edge.second : edge.first, is_first};
+      }
+    p.segment_start_ = {0};
+    for (auto& of_variable : segments_) {
+      for (usage_segment& s : of_variable) p.segments_.push_back(std::move(s));
+      p.segment_start_.push_back(p.segments_.size());
+    }
+    return std::move(problem_);
+  }
+
+ private:
+  compact_problem<Cost> problem_;
+  std::vector<std::vector<usage_segment>> segments_;
+  std::map<const cost_table<Cost>*, std::uint32_t> table_number_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

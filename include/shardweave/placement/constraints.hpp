@@ -1,0 +1,68 @@
+#pragma once
+
+#include <shardweave/placement/cost.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a user demands of an assignment, as plain data. Vertices are positions in `vertices(g)`; `why` is
+/// the name under which a violated or contradictory constraint is reported.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The vertex takes one of the listed strategies.
+struct fixed_strategies {
+  std::uint32_t vertex = 0;
+  std::vector<strategy> allowed = {};
+  std::string why = {};
+};
+
+/// The vertices take the same strategy index. Each pays its own costs.
+struct tie {
+  std::vector<std::uint32_t> vertices = {};
+  std::string why = {};
+};
+
+/// The two vertices take one of the listed pairs of strategies.
+struct pairing {
+  std::uint32_t a = 0;
+  std::uint32_t b = 0;
+  std::vector<std::pair<strategy, strategy>> allowed = {};
+  std::string why = {};
+};
+
+/// What a vertex takes of a budget: one amount per strategy, not negative, always or while it lives.
+struct budget_term {
+  std::uint32_t vertex = 0;
+  std::vector<double> usage = {};
+  std::optional<live_interval> live = std::nullopt;
+};
+
+/// A linear limit: low <= sum of usage <= high, over all terms, or at each time over the terms that live
+/// then. Terms without an interval count at every time. `low` limits the sum over all terms without
+/// intervals only. Sums are kept to within `budget_tolerance`; whole numbers below 2^53 are summed exactly.
+struct budget {
+  std::string name = {};
+  double low = -std::numeric_limits<double>::infinity();
+  double high = std::numeric_limits<double>::infinity();
+  std::vector<budget_term> terms = {};
+};
+
+inline constexpr double budget_tolerance = 1e-6;
+
+/// All constraints of a problem.
+struct constraint_set {
+  std::vector<fixed_strategies> fixed = {};
+  std::vector<tie> ties = {};
+  std::vector<pairing> pairs = {};
+  std::vector<budget> budgets = {};
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,77 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <type_traits>
+#include <vector>
+
+/// \file
+/// The numbers of a placement problem: strategies, assignments, costs that may be forbidden.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// One of a vertex's candidates: an index 0..k-1.
+using strategy = std::uint32_t;
+/// One strategy per vertex, in the order of the graph's vertices.
+using assignment = std::vector<strategy>;
+
+/// What costs are counted in: a floating type, or 64-bit integers, which are evaluated exactly.
+template <class T>
+concept cost_value = std::floating_point<T> || std::same_as<T, std::int64_t>;
+
+/// The cost of what must not be chosen: +infinity, or for integers the largest value, which every sum keeps.
+template <cost_value Cost>
+inline constexpr Cost forbidden =
+    std::floating_point<Cost> ? std::numeric_limits<Cost>::infinity() : std::numeric_limits<Cost>::max();
+
+template <cost_value Cost>
+[[nodiscard]] constexpr bool is_forbidden(Cost cost) {
+  return cost == forbidden<Cost>;
+}
+
+/// Sum of two costs; forbidden if either is.
+/// \pre the sum of allowed integers does not overflow (`validate` checks the total of a problem once)
+template <cost_value Cost>
+[[nodiscard]] constexpr Cost plus(Cost a, Cost b) {
+  if constexpr (std::floating_point<Cost>) {
+    return a + b;
+  } else {
+    return is_forbidden(a) || is_forbidden(b) ? forbidden<Cost> : a + b;
+  }
+}
+
+/// `count` times a cost; forbidden stays forbidden.
+template <cost_value Cost>
+[[nodiscard]] constexpr Cost times(Cost cost, std::size_t count) {
+  return is_forbidden(cost) ? cost : cost * static_cast<Cost>(count);
+}
+
+/// Where the cost of an edge comes from.
+template <cost_value Cost>
+struct edge_parts {
+  Cost communication{};
+  Cost transition{};  ///< for a change of placement as such
+};
+
+/// Where the cost of an assignment comes from.
+template <cost_value Cost>
+struct cost_parts {
+  Cost compute{};
+  Cost communication{};
+  Cost transition{};
+  [[nodiscard]] constexpr Cost total() const { return plus(plus(compute, communication), transition); }
+  friend constexpr bool operator==(const cost_parts&, const cost_parts&) = default;
+};
+
+/// Time points first, first + 1, ..., end - 1; empty when first >= end.
+struct live_interval {
+  std::int64_t first = 0;
+  std::int64_t end = 0;
+  friend constexpr bool operator==(const live_interval&, const live_interval&) = default;
+};
+
+}  // namespace v0
+}  // namespace shardweave

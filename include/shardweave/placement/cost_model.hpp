@@ -1,0 +1,78 @@
+#pragma once
+
+#include <shardweave/graph/concepts.hpp>
+#include <shardweave/placement/cost.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+
+/// \file
+/// What a user writes to have a graph planned: prices, and as many further abilities as he likes.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Prices every choice of a vertex and every pair of choices of an edge.
+///
+/// The compiler checks the calls; a model also promises that
+///  - `strategy_count` is at least 1, and a cost is finite, or `forbidden` for what must not be chosen;
+///  - equal arguments give equal results while a problem is built;
+///  - const members may be called from several threads at once.
+template <class M, class G>
+concept cost_model =
+    planning_graph<G> && requires { requires cost_value<typename M::cost_type>; } &&
+    requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy producer, strategy consumer) {
+      { model.strategy_count(v) } -> std::convertible_to<std::size_t>;
+      { model.vertex_cost(v, producer) } -> std::same_as<typename M::cost_type>;
+      { model.edge_cost(e, producer, consumer) } -> std::same_as<typename M::cost_type>;
+    };
+
+/// Also says where the cost of an edge comes from. A model without this ability counts edge costs as
+/// communication. `edge_parts(e, a, b).communication + .transition == edge_cost(e, a, b)`.
+template <class M, class G>
+concept decomposed_cost_model =
+    cost_model<M, G> && requires(const M& model, edge_t<G> e, strategy producer, strategy consumer) {
+      { model.edge_parts(e, producer, consumer) } -> std::same_as<edge_parts<typename M::cost_type>>;
+    };
+
+/// Also knows what an edge sees of a strategy: its class (of a producer its output, of a consumer its input).
+/// Strategies of one class have equal edge costs, so that an edge is priced once per pair of classes, and
+/// edges with equal `edge_key` (equal classes and equal costs) are priced once.
+///
+/// `producer_classes(e)` and `consumer_classes(e)` give one class per strategy, numbered 0, 1, ...
+template <class M, class G>
+concept classified_cost_model =
+    cost_model<M, G> && requires(const M& model, edge_t<G> e, std::uint32_t producer, std::uint32_t consumer) {
+      { model.producer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
+      { model.consumer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
+      { model.class_parts(e, producer, consumer) } -> std::same_as<edge_parts<typename M::cost_type>>;
+      { model.edge_key(e) } -> std::convertible_to<std::uint64_t>;
+    };
+
+/// Also knows how much memory a strategy needs and when: the sum over the vertices that live at a time
+/// must not exceed the limit. Usage is not negative, in any unit.
+template <class M, class G>
+concept memory_cost_model = cost_model<M, G> && requires(const M& model, vertex_t<G> v, strategy s) {
+  { model.memory_usage(v, s) } -> std::convertible_to<double>;
+  { model.live(v) } -> std::convertible_to<live_interval>;
+  { model.memory_limit() } -> std::convertible_to<double>;
+};
+
+/// Where the communication of an edge may hide.
+enum class hiding : std::uint8_t {
+  none,     ///< nowhere: its producer and its consumer wait for it
+  earlier,  ///< behind computation before its consumer
+  later     ///< behind computation after its producer
+};
+
+/// Also says which communication may hide behind computation. The computation that hides is the vertex
+/// cost, the communication that is hidden the communication part of the edge.
+template <class M, class G>
+concept overlap_cost_model = decomposed_cost_model<M, G> && requires(const M& model, edge_t<G> e) {
+  { model.hides(e) } -> std::same_as<hiding>;
+};
+
+}  // namespace v0
+}  // namespace shardweave

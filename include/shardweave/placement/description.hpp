@@ -1,0 +1,94 @@
+#pragma once
+
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost_model.hpp>
+#include <shardweave/placement/cost_table.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// A placement problem as it is stated: what readers produce, writers write and assignments are judged by.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Marks the absence of a table.
+inline constexpr std::uint32_t no_table = ~0U;
+
+/// A vertex as stated. Only `compute` is needed: one cost per strategy.
+template <cost_value Cost>
+struct described_vertex {
+  std::string name = {};
+  std::string op = {};
+  std::string phase = {};
+  std::vector<std::string> labels = {};  ///< names of strategies; empty or one per strategy
+  std::vector<Cost> compute = {};
+  std::vector<double> memory = {};       ///< bytes per strategy, for reports; empty or one per strategy
+};
+
+/// An edge as stated: from producer to consumer, with tables by number (rows: strategies of the producer).
+struct described_edge {
+  std::uint32_t from = 0;
+  std::uint32_t to = 0;
+  std::uint32_t slot = 0;           ///< argument position of the consumer
+  std::uint32_t communication = no_table;
+  std::uint32_t transition = no_table;
+};
+
+/// Communication that may hide behind computation (kept for planners that count savings).
+struct hideable_edge {
+  std::uint32_t edge = 0;
+  hiding direction = hiding::none;                                       ///< or, when it is none, the window
+  std::uint32_t first = 0;
+  std::uint32_t last = 0;
+  std::int64_t channel = 0;
+};
+
+/// An assignment that someone else found.
+struct reference_solution {
+  assignment choice;
+  double objective = 0;
+  std::optional<double> without_savings = std::nullopt;
+  bool proven = false;
+  std::string solver = {};
+};
+
+/// Vertices, edges between them, shared tables, constraints. The objective is the sum of the computation of
+/// all vertices and of the communication and transition of all edges.
+template <cost_value Cost>
+struct placement_description {
+  using cost_type = Cost;
+
+  std::string name = {};
+  std::string text = {};  ///< what it is, for people
+  std::string unit = {};  ///< of all costs, for example "us"
+  std::vector<described_vertex<Cost>> vertices = {};
+  std::vector<described_edge> edges = {};
+  std::vector<std::shared_ptr<const cost_table<Cost>>> tables = {};  ///< shared by edges and by problems
+  constraint_set constraints;
+  std::vector<hideable_edge> overlap = {};
+  std::optional<reference_solution> reference = std::nullopt;
+
+  /// "vertex 7 (linear_3)": how messages name a vertex.
+  [[nodiscard]] std::string name_of(std::size_t v) const {
+    return "vertex " + std::to_string(v) + (vertices[v].name.empty() ? "" : " (" + vertices[v].name + ")");
+  }
+  [[nodiscard]] std::string name_of_strategy(std::size_t v, strategy s) const {
+    return s < vertices[v].labels.size() ? vertices[v].labels[s] : std::to_string(s);
+  }
+  /// "edge 4 (a -> b)"
+  [[nodiscard]] std::string name_of_edge(std::size_t e) const {
+    const auto label = [&](std::uint32_t v) {
+      return v < vertices.size() && !vertices[v].name.empty() ? vertices[v].name : std::to_string(v);
+    };
+    return "edge " + std::to_string(e) + " (" + label(edges[e].from) + " -> " + label(edges[e].to) + ")";
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,181 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/detail/budget_rows.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which strategies can be part of a feasible assignment at all.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// A table between two variables while a problem is compiled.
+template <cost_value Cost>
+struct joint_edge {
+  std::uint32_t first = 0;
+  std::uint32_t second = 0;
+  std::shared_ptr<const cost_table<Cost>> table;
+  std::uint32_t source = 0;  ///< where it came from, for messages
+};
+
+/// The strategies left to every variable. Removing the last one is an error that names the variable and
+/// whatever removed it.
+class domains {
+ public:
+  using describe = std::function<std::string(std::uint32_t variable)>;
+
+  domains(std::span<const std::size_t> sizes, describe name) : name_(std::move(name)) {
+    for (const std::size_t size : sizes) {
+      allowed_.emplace_back(size, true);
+      left_.push_back(size);
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return allowed_.size(); }
+  [[nodiscard]] const std::vector<bool>& of(std::uint32_t x) const { return allowed_[x]; }
+  [[nodiscard]] std::size_t left(std::uint32_t x) const { return left_[x]; }
+  [[nodiscard]] std::vector<strategy> listed(std::uint32_t x) const {
+    std::vector<strategy> kept;
+    for (strategy s = 0; s < allowed_[x].size(); ++s)
+      if (allowed_[x][s]) kept.push_back(s);
+    return kept;
+  }
+
+  /// \param why  called only when nothing is left
+  /// \returns whether the strategy was there
+  template <class Why>
+  bool remove(std::uint32_t x, strategy s, Why why) {
+    if (!allowed_[x][s]) return false;
+    allowed_[x][s] = false;
+    if (--left_[x] == 0)
+      refuse(error_category::constraint, "no strategy is left for " + name_(x) + ": the last one, " +
+                                             std::to_string(s) + ", is ruled out by " + why());
+    return true;
+  }
+
+ private:
+  std::vector<std::vector<bool>> allowed_;
+  std::vector<std::size_t> left_;
+  describe name_;
+};
+
+/// Removes strategies without a partner over some edge, until every one has one (AC-3 on class tables).
+/// Complexity: O(removals * degree * row classes * column classes)
+/// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
+template <cost_value Cost, class Why>
+void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why) {
+  std::vector<std::vector<std::uint32_t>> edges_of(d.size());
+  std::vector<std::uint32_t> open;
+  for (std::uint32_t e = 0; e < edges.size(); ++e) {
+    const auto costs = edges[e].table->class_costs();
+    if (!(costs == forbidden<Cost>).any()) continue;  // a table without forbidden pairs removes nothing
+    edges_of[edges[e].first].push_back(e);
+    edges_of[edges[e].second].push_back(e);
+    open.push_back(e);
+  }
+  std::vector<bool> queued(edges.size(), false);
+  for (const std::uint32_t e : open) queued[e] = true;
+
+  const auto revise = [&](std::uint32_t e, bool first_side) {
+    const cost_table<Cost>& t = *edges[e].table;
+    const std::uint32_t own = first_side ? edges[e].first : edges[e].second;
+    const std::uint32_t other = first_side ? edges[e].second : edges[e].first;
+    const auto own_class = first_side ? t.row_class() : t.column_class();
+    const auto other_class = first_side ? t.column_class() : t.row_class();
+    const std::size_t own_classes = first_side ? t.row_classes() : t.column_classes();
+    const std::size_t other_classes = first_side ? t.column_classes() : t.row_classes();
+    std::vector<bool> there(other_classes), supported(own_classes);
+    for (std::size_t s = 0; s < other_class.size(); ++s)
+      if (d.of(other)[s]) there[other_class[s]] = true;
+    for (std::size_t i = 0; i < own_classes; ++i)
+      for (std::size_t j = 0; j < other_classes && !supported[i]; ++j)
+        supported[i] = there[j] && !is_forbidden(first_side ? t.class_cost(i, j) : t.class_cost(j, i));
+    bool changed = false;
+    for (strategy s = 0; s < own_class.size(); ++s)
+      if (!supported[own_class[s]]) changed |= d.remove(own, s, [&] { return why(edges[e]); });
+    if (changed)
+      for (const std::uint32_t next : edges_of[own])
+        if (!queued[next]) {
+          queued[next] = true;
+          open.push_back(next);
+        }
+  };
+  for (std::size_t at = 0; at < open.size(); ++at) {
+    queued[open[at]] = false;
+    revise(open[at], true);
+    revise(open[at], false);
+  }
+}
+
+/// Usage of one variable over a range of rows, one amount per stated strategy.
+struct joint_segment {
+  std::uint32_t variable = 0;
+  std::uint32_t begin = 0;
+  std::uint32_t end = 0;
+  std::span<const double> usage;
+};
+
+/// Least (or largest, with sign -1) usage of every row.
+inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std::span<const joint_segment> segments,
+                                         double sign) {
+  std::vector<double> change(rows + 1);
+  for (const joint_segment& s : segments) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t k = 0; k < s.usage.size(); ++k)
+      if (d.of(s.variable)[k]) least = std::min(least, sign * s.usage[k]);
+    change[s.begin] += sign * least;
+    change[s.end] -= sign * least;
+  }
+  for (std::size_t r = 1; r < change.size(); ++r) change[r] += change[r - 1];
+  change.pop_back();
+  return change;
+}
+
+/// Removes strategies that break a row even if every other variable uses the least (or the most, for lower
+/// limits) that it can. Segments are looked at one by one, which is safe and usually enough.
+/// \returns whether anything was removed
+/// \throws error (constraint) naming the row that even the least usage breaks
+template <class Why>
+bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments, Why why) {
+  bool changed = false;
+  for (const double sign : {1.0, -1.0}) {  // upper limits, then lower limits mirrored
+    const std::vector<double> least = extreme_usage(d, rows.size(), segments, sign);
+    std::vector<double> slack(rows.size());
+    for (std::size_t r = 0; r < rows.size(); ++r) {
+      slack[r] = sign > 0 ? rows[r].high - least[r] : least[r] - rows[r].low;
+      if (slack[r] < -budget_tolerance)
+        refuse(error_category::constraint, why(rows[r]) + (sign > 0 ? " needs at least " : " gets at most ") +
+                                               std::to_string(least[r]) + ", but its limit is " +
+                                               std::to_string(sign > 0 ? rows[r].high : rows[r].low));
+    }
+    if (rows.empty()) return false;
+    const range_minimum least_slack(slack);
+    for (const joint_segment& s : segments) {
+      double best = std::numeric_limits<double>::infinity();
+      for (std::size_t k = 0; k < s.usage.size(); ++k)
+        if (d.of(s.variable)[k]) best = std::min(best, sign * s.usage[k]);
+      const double room = least_slack(s.begin, s.end) + budget_tolerance;
+      for (strategy k = 0; k < s.usage.size(); ++k)
+        if (d.of(s.variable)[k] && sign * s.usage[k] - best > room)
+          changed |= d.remove(s.variable, k, [&] { return why(rows[s.begin]); });
+    }
+  }
+  return changed;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

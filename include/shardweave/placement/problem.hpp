@@ -1,0 +1,104 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/description.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The compiled problem that all solvers share.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A compact problem, and the way back to the vertices and strategies that the user stated.
+///
+/// Made by `compile` (placement/compile.hpp) from a description, or directly from a compact problem, whose
+/// variables and labels are then the vertices and strategies. Copies share all data.
+template <cost_value Cost>
+class placement_problem {
+ public:
+  using cost_type = Cost;
+
+  /// A problem of its own, without names and cost parts: what reductions make.
+  explicit placement_problem(compact_problem<Cost> compact)
+      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))) {}
+
+  /// \param description   the problem as stated
+  /// \param variable_of   variable of each vertex
+  /// \param strategies_of per variable, the strategies that its labels stand for, ascending
+  placement_problem(compact_problem<Cost> compact, std::shared_ptr<const placement_description<Cost>> description,
+                    std::vector<std::uint32_t> variable_of, std::vector<std::vector<strategy>> strategies_of)
+      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
+        origin_(std::make_shared<const origin>(
+            origin{std::move(description), std::move(variable_of), std::move(strategies_of)})) {}
+
+  /// What solvers work on.
+  [[nodiscard]] const compact_problem<Cost>& compact() const { return *compact_; }
+  /// The problem as stated, or null for one that was made from a compact problem.
+  [[nodiscard]] const placement_description<Cost>* description() const {
+    return origin_ ? origin_->description.get() : nullptr;
+  }
+  /// Vertices as stated; one strategy for each makes an assignment.
+  [[nodiscard]] std::size_t vertex_count() const { return origin_ ? origin_->variable_of.size() : compact_->size(); }
+  /// The variable that decides for a vertex.
+  [[nodiscard]] std::uint32_t variable_of(std::size_t vertex) const {
+    return origin_ ? origin_->variable_of[vertex] : static_cast<std::uint32_t>(vertex);
+  }
+  /// The stated strategy behind a label.
+  [[nodiscard]] strategy strategy_of(std::size_t variable, strategy label) const {
+    return origin_ ? origin_->strategies_of[variable][label] : label;
+  }
+
+  /// The assignment behind a label per variable.
+  [[nodiscard]] assignment lift(std::span<const strategy> labels) const {
+    assignment result(vertex_count());
+    for (std::size_t v = 0; v < result.size(); ++v) {
+      const std::uint32_t x = variable_of(v);
+      result[v] = strategy_of(x, labels[x]);
+    }
+    return result;
+  }
+
+  /// The labels behind an assignment; nothing if it uses a strategy that no feasible assignment has, or
+  /// breaks a tie.
+  [[nodiscard]] std::optional<std::vector<strategy>> labels_of(std::span<const strategy> choice) const {
+    constexpr strategy unset = ~strategy{0};
+    std::vector<strategy> labels(compact_->size(), unset);
+    if (choice.size() != vertex_count()) return std::nullopt;
+    for (std::size_t v = 0; v < choice.size(); ++v) {
+      const std::uint32_t x = variable_of(v);
+      strategy label = choice[v];
+      if (origin_) {
+        const auto& known = origin_->strategies_of[x];
+        const auto at = std::lower_bound(known.begin(), known.end(), choice[v]);
+        if (at == known.end() || *at != choice[v]) return std::nullopt;
+        label = static_cast<strategy>(at - known.begin());
+      } else if (label >= compact_->label_count(x)) {
+        return std::nullopt;
+      }
+      if (labels[x] != unset && labels[x] != label) return std::nullopt;
+      labels[x] = label;
+    }
+    return labels;
+  }
+
+ private:
+  struct origin {
+    std::shared_ptr<const placement_description<Cost>> description;
+    std::vector<std::uint32_t> variable_of;
+    std::vector<std::vector<strategy>> strategies_of;
+  };
+  std::shared_ptr<const compact_problem<Cost>> compact_;
+  std::shared_ptr<const origin> origin_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/problem.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A part of a problem as a problem of its own.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A problem on the variables and labels that a `restriction` left open.
+template <cost_value Cost>
+struct restricted_problem {
+  placement_problem<Cost> problem;
+  std::vector<std::vector<strategy>> kept;  ///< per outer variable, the labels that are left; one if decided
+  std::vector<std::uint32_t> open;          ///< outer variable of each inner one
+  std::vector<std::uint32_t> row_of;        ///< outer row of each inner one
+
+  /// Outer labels from inner ones; costs and usage are the same.
+  /// Complexity: O(outer variables)
+  [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const {
+    std::vector<strategy> outer(kept.size());
+    for (std::size_t x = 0; x < outer.size(); ++x) outer[x] = kept[x].front();
+    for (std::size_t i = 0; i < open.size(); ++i) outer[open[i]] = kept[open[i]][labels[i]];
+    return outer;
+  }
+};
+
+/// What to keep of a compact problem: variables are fixed, labels ruled out, unary costs changed. `build`
+/// makes the problem that is left; tables that lose nothing are shared with the whole. The problem must
+/// outlive the restriction, not what it builds.
+template <cost_value Cost>
+class restriction {
+ public:
+  explicit restriction(const compact_problem<Cost>& problem)
+      : p_(&problem), allowed_(problem.total_labels(), true), extra_(problem.total_labels()) {}
+
+  /// Gives a variable a label.
+  restriction& fix(std::size_t x, strategy label) { return keep(x, std::span(&label, 1)); }
+  /// Rules out what is not listed; what was ruled out before stays so.
+  restriction& keep(std::size_t x, std::span<const strategy> labels) {
+    for (strategy l = 0; l < p_->label_count(x); ++l)
+      if (std::find(labels.begin(), labels.end(), l) == labels.end()) forbid(x, l);
+    return *this;
+  }
+  restriction& forbid(std::size_t x, strategy label) {
+    allowed_[p_->label_start(x) + label] = false;
+    return *this;
+  }
+  /// Adds to a unary cost; a sum that is forbidden rules the label out.
+  restriction& add_unary(std::size_t x, strategy label, Cost c) {
+    Cost& at = extra_[p_->label_start(x) + label];
+    at = plus(at, c);
+    return *this;
+  }
+
+  /// The problem that is left, after labels without a partner of finite cost are removed. Decided variables
+  /// become constants, unary costs and usage. Nothing if some variable has no label left, or the decided
+  /// variables alone break a row.
+  /// Complexity: O(labels + edges + changed tables + segments + rows), and arc consistency from what changed
+  [[nodiscard]] std::optional<restricted_problem<Cost>> build() const {
+    auto kept = consistent_labels();
+    if (!kept) return std::nullopt;
+    restricted_problem<Cost> result{placement_problem<Cost>(compact_problem<Cost>{}), *std::move(kept), {}, {}};
+    std::vector<std::uint32_t> inner(p_->size(), none);
+    compact_builder<Cost> builder;
+    builder.add_constant(p_->constant());
+    for (std::uint32_t x = 0; x < p_->size(); ++x) {
+      std::vector<Cost> unary;
+      for (const strategy l : result.kept[x]) unary.push_back(plus(p_->unary(x)[l], extra_[p_->label_start(x) + l]));
+      if (unary.size() == 1) {
+        builder.add_constant(unary[0]);
+      } else {
+        inner[x] = builder.add_variable(unary);
+        result.open.push_back(x);
+      }
+    }
+    add_edges(builder, result.kept, inner);
+    if (!add_rows(builder, result, inner)) return std::nullopt;
+    result.problem = placement_problem<Cost>(builder.build());
+    return result;
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~0U;
+
+  [[nodiscard]] std::optional<std::vector<std::vector<strategy>>> consistent_labels() const {
+    std::vector<bool> allowed = allowed_;
+    std::vector<std::uint32_t> changed;
+    std::vector<bool> queued(p_->size());
+    const auto enqueue = [&](std::uint32_t x) {
+      if (!queued[x]) changed.push_back(x);
+      queued[x] = true;
+    };
+    for (std::uint32_t x = 0; x < p_->size(); ++x)
+      for (std::size_t i = p_->label_start(x); i < p_->label_start(x + 1); ++i) {
+        if (is_forbidden(extra_[i])) allowed[i] = false;
+        if (!allowed[i]) enqueue(x);
+      }
+    for (std::size_t at = 0; at < changed.size(); ++at) {
+      const std::uint32_t x = changed[at];
+      queued[x] = false;
+      for (const compact_link& link : p_->links(x))
+        if (lost_support(x, link, allowed)) enqueue(link.other);
+    }
+    std::vector<std::vector<strategy>> kept(p_->size());
+    for (std::uint32_t x = 0; x < p_->size(); ++x) {
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        if (allowed[p_->label_start(x) + l]) kept[x].push_back(l);
+      if (kept[x].empty()) return std::nullopt;
+    }
+    return kept;
+  }
+
+  /// Removes the labels of the other end that no label of `x` suits.
+  bool lost_support(std::uint32_t x, const compact_link& link, std::vector<bool>& allowed) const {
+    const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+    const auto own = link.is_first ? t.row_class() : t.column_class();
+    const auto others = link.is_first ? t.column_class() : t.row_class();
+    std::vector<bool> there(link.is_first ? t.row_classes() : t.column_classes());
+    for (std::size_t l = 0; l < own.size(); ++l)
+      if (allowed[p_->label_start(x) + l]) there[own[l]] = true;
+    std::vector<bool> supported(link.is_first ? t.column_classes() : t.row_classes());
+    for (std::size_t j = 0; j < supported.size(); ++j)
+      for (std::size_t i = 0; i < there.size() && !supported[j]; ++i)
+        supported[j] = there[i] && !is_forbidden(link.is_first ? t.class_cost(i, j) : t.class_cost(j, i));
+    bool changed = false;
+    for (std::size_t l = 0; l < others.size(); ++l)
+      if (allowed[p_->label_start(link.other) + l] && !supported[others[l]]) {
+        allowed[p_->label_start(link.other) + l] = false;
+        changed = true;
+      }
+    return changed;
+  }
+
+  void add_edges(compact_builder<Cost>& builder, const std::vector<std::vector<strategy>>& kept,
+                 const std::vector<std::uint32_t>& inner) const {
+    using key = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+    interner<std::vector<strategy>, sequence_hash> lists;
+    std::map<key, std::shared_ptr<const cost_table<Cost>>> selected;
+    for (const compact_edge& e : p_->edges()) {
+      const cost_table<Cost>& t = p_->table(e);
+      const auto &rows = kept[e.first], &columns = kept[e.second];
+      if (inner[e.first] == none && inner[e.second] == none) {
+        builder.add_constant(t(rows[0], columns[0]));
+      } else if (inner[e.first] == none) {
+        for (strategy b = 0; b < columns.size(); ++b) builder.add_unary(inner[e.second], b, t(rows[0], columns[b]));
+      } else if (inner[e.second] == none) {
+        for (strategy a = 0; a < rows.size(); ++a) builder.add_unary(inner[e.first], a, t(rows[a], columns[0]));
+      } else if (rows.size() == t.rows() && columns.size() == t.columns()) {
+        builder.add_edge(inner[e.first], inner[e.second], p_->tables()[e.table]);
+      } else {
+        auto& table = selected[{e.table, lists(rows), lists(columns)}];
+        if (!table) table = std::make_shared<const cost_table<Cost>>(t.selected(rows, columns));
+        builder.add_edge(inner[e.first], inner[e.second], table);
+      }
+    }
+  }
+
+  /// Rows lose what decided variables use; those that can no longer be broken are left out.
+  bool add_rows(compact_builder<Cost>& builder, restricted_problem<Cost>& result,
+                const std::vector<std::uint32_t>& inner) const {
+    const std::size_t rows = p_->rows().size();
+    std::vector<double> least(rows + 1), most(rows + 1), decided(rows + 1);
+    const auto add = [](std::vector<double>& to, const usage_segment& s, double amount) {
+      to[s.begin] += amount;
+      to[s.end] -= amount;
+    };
+    for (std::uint32_t x = 0; x < p_->size(); ++x)
+      for (const usage_segment& s : p_->segments(x)) {
+        double low = std::numeric_limits<double>::infinity(), high = -low;
+        for (const strategy l : result.kept[x]) {
+          low = std::min(low, s.usage[l]);
+          high = std::max(high, s.usage[l]);
+        }
+        add(least, s, low);
+        add(most, s, high);
+        if (inner[x] == none) add(decided, s, low);
+      }
+    std::vector<std::uint32_t> before(rows + 1);  // kept rows before row r
+    for (std::size_t r = 0; r < rows; ++r) {
+      if (r > 0) {
+        least[r] += least[r - 1];
+        most[r] += most[r - 1];
+        decided[r] += decided[r - 1];
+      }
+      const usage_row& row = p_->rows()[r];
+      if (least[r] > row.high + budget_tolerance || most[r] < row.low - budget_tolerance) return false;
+      const bool binds = most[r] > row.high || least[r] < row.low;
+      before[r + 1] = before[r] + (binds ? 1 : 0);
+      if (!binds) continue;
+      builder.add_row({row.low - decided[r], row.high - decided[r], row.budget, row.time});
+      result.row_of.push_back(static_cast<std::uint32_t>(r));
+    }
+    for (const std::uint32_t x : result.open)
+      for (const usage_segment& s : p_->segments(x)) {
+        if (before[s.begin] == before[s.end]) continue;
+        usage_segment segment{before[s.begin], before[s.end], {}};
+        for (const strategy l : result.kept[x]) segment.usage.push_back(s.usage[l]);
+        builder.add_segment(inner[x], std::move(segment));
+      }
+    return true;
+  }
+
+  const compact_problem<Cost>* p_;
+  std::vector<bool> allowed_;
+  std::vector<Cost> extra_;
+};
+
+/// The same problem with other unary costs, one per label of every variable; tables are shared.
+/// \pre as many costs as `problem.total_labels()`, all of them finite
+/// Complexity: O(labels + edges + segments)
+template <cost_value Cost>
+[[nodiscard]] compact_problem<Cost> with_unary(const compact_problem<Cost>& problem, std::span<const Cost> unary) {
+  compact_builder<Cost> builder;
+  builder.add_constant(problem.constant());
+  for (std::size_t x = 0; x < problem.size(); ++x)
+    builder.add_variable(unary.subspan(problem.label_start(x), problem.label_count(x)));
+  for (const compact_edge& e : problem.edges()) builder.add_edge(e.first, e.second, problem.tables()[e.table]);
+  for (const usage_row& row : problem.rows()) builder.add_row(row);
+  for (std::uint32_t x = 0; x < problem.size(); ++x)
+    for (const usage_segment& s : problem.segments(x)) builder.add_segment(x, s);
+  return builder.build();
+}
+
+}  // namespace v0
+}  // namespace shardweave

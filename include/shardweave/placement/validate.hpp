@@ -1,0 +1,191 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/description.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// \file
+/// Refuses a description that does not make sense, before anything is built from it.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+[[noreturn]] inline void refuse_input(const std::string& message) { refuse(error_category::input, message); }
+
+template <cost_value Cost>
+void check_vertex_index(const placement_description<Cost>& d, std::uint32_t v, const std::string& where) {
+  if (v >= d.vertices.size())
+    refuse_input(where + " names vertex " + std::to_string(v) + ", but there are only " +
+                 std::to_string(d.vertices.size()) + " vertices");
+}
+
+template <cost_value Cost>
+void check_strategy_index(const placement_description<Cost>& d, std::uint32_t v, strategy s, const std::string& where) {
+  if (s >= d.vertices[v].compute.size())
+    refuse_input(where + " names strategy " + std::to_string(s) + " of " + d.name_of(v) + ", which has only " +
+                 std::to_string(d.vertices[v].compute.size()));
+}
+
+template <cost_value Cost, class Where>
+void check_cost(Cost c, const Where& where) {
+  if constexpr (std::floating_point<Cost>) {
+    if (std::isnan(c) || c == -forbidden<Cost>)
+      refuse_input(where() + (std::isnan(c) ? " is not a number" : " is -infinity"));
+  } else {
+    static_cast<void>(c);
+    static_cast<void>(where);
+  }
+}
+
+template <cost_value Cost>
+void validate_vertices(const placement_description<Cost>& d) {
+  const auto check_count = [&](std::size_t v, std::size_t found, const char* what) {
+    if (found != 0 && found != d.vertices[v].compute.size())
+      refuse_input(d.name_of(v) + " has " + std::to_string(found) + " " + what + " for " +
+                   std::to_string(d.vertices[v].compute.size()) + " strategies");
+  };
+  for (std::size_t v = 0; v < d.vertices.size(); ++v) {
+    const auto& vertex = d.vertices[v];
+    if (vertex.compute.empty()) refuse_input(d.name_of(v) + " has no strategies");
+    for (std::size_t s = 0; s < vertex.compute.size(); ++s)
+      check_cost(vertex.compute[s],
+                 [&] { return "the cost of strategy " + std::to_string(s) + " of " + d.name_of(v); });
+    check_count(v, vertex.labels.size(), "labels");
+    check_count(v, vertex.memory.size(), "memory sizes");
+  }
+}
+
+template <cost_value Cost>
+void validate_edges(const placement_description<Cost>& d) {
+  for (std::size_t t = 0; t < d.tables.size(); ++t) {
+    if (d.tables[t] == nullptr) refuse_input("table " + std::to_string(t) + " is absent (a null pointer)");
+    for (std::size_t i = 0; i < d.tables[t]->row_classes(); ++i)
+      for (std::size_t j = 0; j < d.tables[t]->column_classes(); ++j)
+        check_cost(d.tables[t]->class_cost(i, j), [&] { return "an entry of table " + std::to_string(t); });
+  }
+  for (std::size_t e = 0; e < d.edges.size(); ++e) {
+    const auto& edge = d.edges[e];
+    check_vertex_index(d, edge.from, "edge " + std::to_string(e));
+    check_vertex_index(d, edge.to, "edge " + std::to_string(e));
+    for (const std::uint32_t t : {edge.communication, edge.transition}) {
+      if (t == no_table) continue;
+      if (t >= d.tables.size())
+        refuse_input(d.name_of_edge(e) + " names table " + std::to_string(t) + ", but there are only " +
+                     std::to_string(d.tables.size()) + " tables");
+      const std::size_t rows = d.vertices[edge.from].compute.size();
+      const std::size_t columns = d.vertices[edge.to].compute.size();
+      if (d.tables[t]->rows() != rows || d.tables[t]->columns() != columns)
+        refuse_input(d.name_of_edge(e) + " names table " + std::to_string(t) + " of " +
+                     std::to_string(d.tables[t]->rows()) + " x " + std::to_string(d.tables[t]->columns()) +
+                     " costs, but its ends have " + std::to_string(rows) + " and " + std::to_string(columns) +
+                     " strategies");
+    }
+  }
+}
+
+/// Whatever is chosen, sums of integer costs stay inside 64 bits.
+template <cost_value Cost>
+void validate_totals(const placement_description<Cost>& d) {
+  if constexpr (!std::floating_point<Cost>) {
+    constexpr auto most = static_cast<std::uint64_t>(forbidden<Cost>) - 1;
+    std::uint64_t total = 0;
+    const auto magnitude = [](Cost c) {
+      if (is_forbidden(c)) return std::uint64_t{0};
+      return c < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(c) : static_cast<std::uint64_t>(c);
+    };
+    const auto add = [&](std::uint64_t largest, auto name) {
+      if (largest > most - total)
+        refuse_input("the costs of all vertices and edges up to " + name() +
+                     " may add up to more than 64-bit integers hold");
+      total += largest;
+    };
+    for (std::size_t v = 0; v < d.vertices.size(); ++v) {
+      std::uint64_t largest = 0;
+      for (const Cost c : d.vertices[v].compute) largest = std::max(largest, magnitude(c));
+      add(largest, [&] { return d.name_of(v); });
+    }
+    std::vector<std::uint64_t> of_table;
+    for (const auto& table : d.tables) {
+      std::uint64_t& largest = of_table.emplace_back(0);
+      for (std::size_t i = 0; i < table->row_classes(); ++i)
+        for (std::size_t j = 0; j < table->column_classes(); ++j)
+          largest = std::max(largest, magnitude(table->class_cost(i, j)));
+    }
+    for (std::size_t e = 0; e < d.edges.size(); ++e)
+      for (const std::uint32_t t : {d.edges[e].communication, d.edges[e].transition})
+        if (t != no_table) add(of_table[t], [&] { return d.name_of_edge(e); });
+  } else {
+    static_cast<void>(d);
+  }
+}
+
+template <cost_value Cost>
+void validate_budgets(const placement_description<Cost>& d) {
+  for (const budget& b : d.constraints.budgets) {
+    const std::string where = "budget '" + b.name + "'";
+    if (std::isnan(b.low) || std::isnan(b.high) || b.low > b.high)
+      refuse_input(where + " asks for a usage from " + std::to_string(b.low) + " to " + std::to_string(b.high));
+    for (const budget_term& term : b.terms) {
+      check_vertex_index(d, term.vertex, where);
+      if (term.usage.size() != d.vertices[term.vertex].compute.size())
+        refuse_input(where + " has " + std::to_string(term.usage.size()) + " usages for the " +
+                     std::to_string(d.vertices[term.vertex].compute.size()) + " strategies of " +
+                     d.name_of(term.vertex));
+      for (std::size_t s = 0; s < term.usage.size(); ++s)
+        if (!(term.usage[s] >= 0) || std::isinf(term.usage[s]))
+          refuse_input("the usage " + std::to_string(term.usage[s]) + " of strategy " + std::to_string(s) + " of " +
+                       d.name_of(term.vertex) + " in " + where + " is negative or not a finite number");
+      if (term.live && !std::isinf(b.low))
+        refuse_input(where + " has a lower limit and terms with live intervals, which is not supported");
+    }
+  }
+}
+
+}  // namespace detail
+
+/// Checks every index, count and number of a description.
+/// \throws error (input) naming the first culprit, what was found and what was expected
+/// Complexity: linear in the description
+template <cost_value Cost>
+void validate(const placement_description<Cost>& d) {
+  detail::validate_vertices(d);
+  detail::validate_edges(d);
+  detail::validate_totals(d);
+  for (const fixed_strategies& fixed : d.constraints.fixed) {
+    const std::string where = "constraint '" + fixed.why + "'";
+    detail::check_vertex_index(d, fixed.vertex, where);
+    for (const strategy s : fixed.allowed) detail::check_strategy_index(d, fixed.vertex, s, where);
+  }
+  for (const tie& t : d.constraints.ties)
+    for (const std::uint32_t v : t.vertices) {
+      detail::check_vertex_index(d, v, "tie '" + t.why + "'");
+      if (d.vertices[v].compute.size() != d.vertices[t.vertices.front()].compute.size())
+        detail::refuse_input("tie '" + t.why + "' joins " + d.name_of(t.vertices.front()) + " with " +
+                             std::to_string(d.vertices[t.vertices.front()].compute.size()) + " strategies to " +
+                             d.name_of(v) + " with " + std::to_string(d.vertices[v].compute.size()));
+    }
+  for (const pairing& pair : d.constraints.pairs) {
+    const std::string where = "pairing '" + pair.why + "'";
+    detail::check_vertex_index(d, pair.a, where);
+    detail::check_vertex_index(d, pair.b, where);
+    for (const auto& [a, b] : pair.allowed) {
+      detail::check_strategy_index(d, pair.a, a, where);
+      detail::check_strategy_index(d, pair.b, b, where);
+    }
+  }
+  detail::validate_budgets(d);
+  for (const hideable_edge& h : d.overlap)
+    if (h.edge >= d.edges.size())
+      detail::refuse_input("the overlap section names edge " + std::to_string(h.edge) + ", but there are only " +
+                           std::to_string(d.edges.size()) + " edges");
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,124 @@
+#include <shardweave/io/iopddl.hpp>
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/trws.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_problem.hpp>
+#include <support/shared_data.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <memory>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+constexpr const char* absent = "skipped: the shared data are absent";
+
+std::vector<std::filesystem::path> reference_files() {
+  std::vector<std::filesystem::path> files;
+  if (const auto folder = shared_data("placement"))
+    for (const auto& entry : std::filesystem::directory_iterator(*folder))
+      if (entry.path().extension() == ".gz") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+}  // namespace
+
+TEST_SUITE("reference problems") {
+  TEST_CASE("assignments that others found cost what they say and keep every constraint, stated and compiled") {
+    const auto files = reference_files();
+    if (files.empty()) MESSAGE(absent);
+    for (const auto& file : files) {
+      CAPTURE(file.filename().string());
+      const auto stated = std::make_shared<const sw::placement_description<double>>(sw::read_placement(file));
+      const auto& d = *stated;
+      REQUIRE(d.reference.has_value());
+      const auto& reference = *d.reference;
+      const double expected = reference.without_savings.value_or(reference.objective);
+      CHECK(reference.without_savings.has_value() == !d.overlap.empty());
+
+      const auto found = sw::evaluate(d, reference.choice);
+      CHECK_MESSAGE(found.violations.empty(), (found.violations.empty() ? "" : found.violations.front()));
+      CHECK(std::abs(found.objective - expected) <= 1e-6 * expected);
+      CHECK(found.objective == found.parts.total());
+      CHECK(found.parts.compute > 0);
+      CHECK(found.budgets.size() == d.constraints.budgets.size());
+
+      // one strategy aside, some constraint or the price must notice
+      auto aside = reference.choice;
+      for (std::size_t v = 0; v < aside.size(); ++v)
+        if (d.vertices[v].compute.size() > 1) {
+          aside[v] = (aside[v] + 1) % static_cast<sw::strategy>(d.vertices[v].compute.size());
+          const auto other = sw::evaluate(d, aside);
+          CHECK((!other.is_feasible() || other.objective >= found.objective * (1 - 1e-9) || !d.overlap.empty()));
+          break;
+        }
+
+      const auto problem = sw::compile(stated);
+      const auto& p = problem.compact();
+      const auto labels = problem.labels_of(reference.choice);
+      REQUIRE(labels.has_value());
+      CHECK(p.keeps_rows(*labels));
+      CHECK(std::abs(p.cost(*labels) - expected) <= 1e-6 * expected);
+      CHECK(problem.lift(*labels) == reference.choice);
+      CHECK(p.size() <= d.vertices.size());
+      CHECK(p.tables().size() <= p.edges().size());
+    }
+  }
+
+  TEST_CASE("message passing proves the optimum of problems whose budgets are tight") {
+    for (const std::string name :
+         {"tiny2-2d-4x2", "llama3-1b-1d-64", "llama3-1b-1d-64-untied", "llama3-1b-1d-64-march"}) {
+      CAPTURE(name);
+      const auto file = shared_data("placement/" + name + ".json.gz");
+      if (!file) {
+        MESSAGE(absent);
+        continue;
+      }
+      const auto problem = sw::compile(sw::read_placement(*file));
+      const auto answer = sw::trws{}.solve(problem);
+      const double expected = problem.description()->reference->objective;
+      CHECK(answer.status == sw::solve_status::optimal);
+      CHECK(std::abs(answer.objective - expected) <= 1e-9 * expected);
+      CHECK(std::abs(answer.lower_bound - expected) <= 2e-9 * expected);
+    }
+  }
+
+  TEST_CASE("the contest's example costs 445 with its limit and 415 without") {
+    const auto file = shared_data("iopddl/example.json");
+    if (!file) {
+      MESSAGE(absent);
+      return;
+    }
+    auto d = sw::read_iopddl(*file);
+    const auto with_limit = sw::exhaustive{}.solve(sw::compile(d));
+    CHECK(with_limit.status == sw::solve_status::optimal);
+    CHECK(with_limit.objective == 445);
+    CHECK(with_limit.choice == sw::assignment{0, 0, 2, 1, 0});
+    CHECK(sw::evaluate(d, with_limit.choice).budgets.at(0).used == 50);
+    CHECK(shardweave_test::brute_force(d).objective == 445);
+
+    const auto over = sw::evaluate(d, sw::assignment{0, 0, 1, 1, 0});
+    CHECK(over.objective == 415);
+    CHECK(over.budgets.at(0).used == 55);
+    CHECK(over.violations.size() == 1);
+
+    d.constraints.budgets.clear();
+    const auto free = sw::exhaustive{}.solve(sw::compile(d));
+    CHECK(free.objective == 415);
+    CHECK(free.choice == sw::assignment{0, 0, 1, 1, 0});
+    CHECK(shardweave_test::brute_force(d).objective == 415);
+    CHECK(shardweave_test::brute_force(d).feasible == 12);
+  }
+}
