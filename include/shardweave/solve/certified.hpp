@@ -1,0 +1,61 @@
+#pragma once
+
+#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <limits>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// An assignment of one solver, judged by the bound of another.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Returns the assignment of `finder` with the lower bound of `bounder`, and calls it optimal only if that
+/// bound proves it: a second opinion on a solver that is not trusted, or a bound for one that has none. What
+/// `finder` says of its own bound is kept as counter "own_bound".
+///
+/// With a time limit `finder` may use `share` of it, `bounder` what is left. Should the bounder call a
+/// problem infeasible for which the finder has an assignment, its bound is wrong: it is dropped, and the
+/// note says so.
+template <class Finder, class Bounder>
+class certified {
+ public:
+  static constexpr std::string_view name = "certified";
+  static constexpr solver_abilities abilities{.budgets = Finder::abilities.budgets};
+
+  [[no_unique_address]] Finder finder;
+  [[no_unique_address]] Bounder bounder;
+  double share = 0.5;
+
+  certified() = default;
+  explicit certified(Finder find, Bounder bound, double share_of_finder = 0.5)
+      : finder(std::move(find)), bounder(std::move(bound)), share(share_of_finder) {}
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    static_assert(solver<Finder, Cost> && solver<Bounder, Cost>,
+                  "Both arguments of certified must be solvers (shardweave::solver).");
+    const deadline limit(control);
+    solution<Cost> found = finder.solve(problem, detail::shared_time(limit, share));
+    const solution<Cost> judged = bounder.solve(problem, limit.rest());
+    found.statistics.counters.emplace_back("own_bound", found.lower_bound);
+    found.statistics.seconds += judged.statistics.seconds;
+    found.statistics.iterations += judged.statistics.iterations;
+    const bool stopped = found.status == solve_status::stopped || limit.expired();
+    if (found.status == solve_status::infeasible && judged.status != solve_status::infeasible)
+      found.statistics.note += "the finder calls the problem infeasible, the bounder does not. ";
+    found.lower_bound = judged.lower_bound;
+    if (found.has_assignment() && judged.lower_bound == std::numeric_limits<double>::infinity()) {
+      found.lower_bound = -std::numeric_limits<double>::infinity();
+      found.statistics.note += "the bounder calls the problem infeasible, but here is an assignment. ";
+    }
+    detail::settle(found, stopped);
+    return found;
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

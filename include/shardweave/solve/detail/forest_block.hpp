@@ -1,0 +1,224 @@
+#pragma once
+
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/move.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Blocks of variables without a cycle among them, and their best labels while all others stay.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Prices per unit of usage of some rows.
+class sparse_row_prices {
+ public:
+  void clear() { prices_.clear(); }
+  [[nodiscard]] bool empty() const { return prices_.empty(); }
+  void add(std::uint32_t row, double price) { prices_.emplace_back(row, price); }
+  /// Prices of one row add up. To be called after the last `add`.
+  void finish() {
+    std::sort(prices_.begin(), prices_.end());
+    sums_.assign(1, 0);
+    for (const auto& [row, price] : prices_) sums_.push_back(sums_.back() + price);
+  }
+  /// The sum of the prices of rows [begin, end).
+  /// Complexity: O(log priced rows)
+  [[nodiscard]] double over(std::uint32_t begin, std::uint32_t end) const {
+    return sums_[position(end)] - sums_[position(begin)];
+  }
+
+ private:
+  [[nodiscard]] std::size_t position(std::uint32_t row) const {
+    const auto at = std::lower_bound(prices_.begin(), prices_.end(), row,
+                                     [](const auto& priced, std::uint32_t r) { return priced.first < r; });
+    return static_cast<std::size_t>(at - prices_.begin());
+  }
+  std::vector<std::pair<std::uint32_t, double>> prices_;
+  std::vector<double> sums_;
+};
+
+/// What a block minimises: scaled costs, prices of rows, and either no forbidden pair at all or weights that
+/// say how bad each is.
+struct block_terms {
+  double cost_scale = 1;
+  std::span<const double> conflict_weight = {};  ///< per edge; empty: forbidden is forbidden
+  sparse_row_prices rows = {};
+};
+
+/// Grows random induced forests and finds their best labels by dynamic programming on class tables.
+/// Source: F. Hamze, N. de Freitas, From fields to trees, UAI 2004 (tree blocks given the rest).
+template <cost_value Cost>
+class forest_block {
+ public:
+  explicit forest_block(const compact_problem<Cost>& problem) : p_(&problem), seen_(problem.size()) {}
+
+  /// Variables of the block, each after its parent.
+  [[nodiscard]] std::size_t size() const { return members_.size(); }
+
+  /// Collects up to `most` variables around the roots: a variable joins if at most one of its neighbours is
+  /// inside. Variables with one label never do.
+  /// Complexity: O(sum of the degrees of the members)
+  void grow(std::span<const std::uint32_t> roots, std::size_t most, random_source& random) {
+    ++stamp_;
+    members_.clear();
+    frontier_.clear();
+    for (const std::uint32_t root : roots) frontier_.push_back({root, none, {}});
+    const double depth_first = random.unit();
+    while (!frontier_.empty() && members_.size() < most) {
+      const std::size_t at = random.chance(depth_first) ? frontier_.size() - 1 : random.below(frontier_.size());
+      std::swap(frontier_[at], frontier_.back());
+      const member next = frontier_.back();
+      frontier_.pop_back();
+      const mark& known = marked(next.variable);
+      if (known.position != none || known.inside_neighbours != (next.parent == none ? 0U : 1U)) continue;
+      join(next);
+    }
+  }
+
+  /// Lists the moves from the state's labels to the best ones of the block.
+  /// Complexity: O(sum over members of labels * degree, and of pairs of classes to the parent)
+  void best_moves(const labeling_state<Cost>& state, const block_terms& terms, std::vector<relabel>& moves) {
+    price_members(state, terms);
+    for (std::size_t m = members_.size(); m-- > 0;)
+      if (members_[m].parent != none) send_to_parent(m, terms);
+    moves.clear();
+    label_.resize(members_.size());
+    for (std::size_t m = 0; m < members_.size(); ++m) {
+      const member& own = members_[m];
+      const std::uint32_t x = own.variable;
+      if (own.parent == none) {
+        const auto first = values_.begin() + static_cast<std::ptrdiff_t>(value_start_[m]);
+        const auto last = first + static_cast<std::ptrdiff_t>(p_->label_count(x));
+        const double current = first[state[x]];
+        const auto best = std::min_element(first, last);
+        label_[m] = *best < current ? static_cast<strategy>(best - first) : state[x];
+      } else {
+        const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
+        const strategy of_parent = label_[own.parent];
+        const std::size_t c = own.link.is_first ? t.column_class(of_parent) : t.row_class(of_parent);
+        label_[m] = answer_[answer_start_[m] + c];
+      }
+      if (label_[m] != state[x]) moves.push_back({x, label_[m]});
+    }
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~0U;
+  struct member {
+    std::uint32_t variable = 0;
+    std::uint32_t parent = none;  ///< its position among the members
+    compact_link link = {};       ///< to the parent, as seen from here
+  };
+  struct mark {
+    std::uint64_t stamp = 0;
+    std::uint32_t position = none;
+    std::uint32_t inside_neighbours = 0;
+  };
+
+  mark& marked(std::uint32_t x) {
+    if (seen_[x].stamp != stamp_) seen_[x] = {stamp_, none, 0};
+    return seen_[x];
+  }
+  [[nodiscard]] bool inside(std::uint32_t x) const { return seen_[x].stamp == stamp_ && seen_[x].position != none; }
+
+  void join(const member& next) {
+    const auto position = static_cast<std::uint32_t>(members_.size());
+    marked(next.variable).position = position;
+    members_.push_back(next);
+    for (const compact_link& link : p_->links(next.variable)) {
+      mark& other = marked(link.other);
+      ++other.inside_neighbours;
+      if (other.position == none && other.inside_neighbours == 1 && p_->label_count(link.other) > 1)
+        frontier_.push_back({link.other, position, {link.edge, next.variable, !link.is_first}});
+    }
+  }
+
+  [[nodiscard]] static double price(Cost c, std::uint32_t edge, const block_terms& terms) {
+    if (!is_forbidden(c)) return terms.cost_scale * static_cast<double>(c);
+    return terms.conflict_weight.empty() ? std::numeric_limits<double>::infinity() : terms.conflict_weight[edge];
+  }
+
+  /// What each label costs by itself, with prices of rows, and against the neighbours outside.
+  void price_members(const labeling_state<Cost>& state, const block_terms& terms) {
+    values_.clear();
+    value_start_.clear();
+    for (const member& m : members_) {
+      const std::uint32_t x = m.variable;
+      value_start_.push_back(values_.size());
+      for (const Cost c : p_->unary(x)) values_.push_back(terms.cost_scale * static_cast<double>(c));
+      double* const own = values_.data() + value_start_.back();
+      for (const compact_link& link : p_->links(x)) {
+        if (inside(link.other)) continue;
+        const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+        const auto own_class = link.is_first ? t.row_class() : t.column_class();
+        const std::size_t c = link.is_first ? t.column_class(state[link.other]) : t.row_class(state[link.other]);
+        for (std::size_t k = 0; k < own_class.size(); ++k)
+          own[k] +=
+              price(link.is_first ? t.class_cost(own_class[k], c) : t.class_cost(c, own_class[k]), link.edge, terms);
+      }
+      if (terms.rows.empty()) continue;
+      for (const usage_segment& s : p_->segments(x)) {
+        const double each = terms.rows.over(s.begin, s.end);
+        if (each != 0)
+          for (std::size_t k = 0; k < s.usage.size(); ++k) own[k] += each * s.usage[k];
+      }
+    }
+    answer_start_.assign(members_.size(), 0);
+    answer_.clear();
+  }
+
+  /// Adds to the parent's labels the least that the subtree below costs, and notes the label that has it.
+  void send_to_parent(std::size_t m, const block_terms& terms) {
+    const member& own = members_[m];
+    const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
+    const auto own_class = own.link.is_first ? t.row_class() : t.column_class();
+    const auto parent_class = own.link.is_first ? t.column_class() : t.row_class();
+    const std::size_t own_classes = own.link.is_first ? t.row_classes() : t.column_classes();
+    const std::size_t parent_classes = own.link.is_first ? t.column_classes() : t.row_classes();
+    constexpr double infinite = std::numeric_limits<double>::infinity();
+    least_.assign(own_classes, {infinite, 0});
+    const double* const value = values_.data() + value_start_[m];
+    for (strategy k = 0; k < own_class.size(); ++k)
+      if (value[k] < least_[own_class[k]].first) least_[own_class[k]] = {value[k], k};
+    answer_start_[m] = answer_.size();
+    message_.assign(parent_classes, infinite);
+    answer_.resize(answer_.size() + parent_classes, 0);
+    strategy* const answer = answer_.data() + answer_start_[m];
+    for (std::size_t i = 0; i < own_classes; ++i) {
+      if (least_[i].first == infinite) continue;
+      for (std::size_t j = 0; j < parent_classes; ++j) {
+        const Cost c = own.link.is_first ? t.class_cost(i, j) : t.class_cost(j, i);
+        const double total = least_[i].first + price(c, own.link.edge, terms);
+        if (total < message_[j]) {
+          message_[j] = total;
+          answer[j] = least_[i].second;
+        }
+      }
+    }
+    double* const above = values_.data() + value_start_[own.parent];
+    for (std::size_t k = 0; k < parent_class.size(); ++k) above[k] += message_[parent_class[k]];
+  }
+
+  const compact_problem<Cost>* p_;
+  std::vector<mark> seen_;
+  std::uint64_t stamp_ = 0;
+  std::vector<member> members_, frontier_;
+  std::vector<double> values_;
+  std::vector<std::size_t> value_start_, answer_start_;
+  std::vector<std::pair<double, strategy>> least_;
+  std::vector<double> message_;
+  std::vector<strategy> answer_, label_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

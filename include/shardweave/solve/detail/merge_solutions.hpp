@@ -1,0 +1,88 @@
+#pragma once
+
+#include <shardweave/solve/solution.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <utility>
+
+/// \file
+/// One answer from several.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Whether nothing is left to be found.
+template <cost_value Cost>
+[[nodiscard]] bool is_settled(const solution<Cost>& s) {
+  return s.status == solve_status::optimal || s.status == solve_status::infeasible;
+}
+
+/// Says what an assignment and a bound prove together.
+/// \param stopped  a limit ended the work
+template <cost_value Cost>
+void settle(solution<Cost>& s, bool stopped) {
+  if (s.has_assignment()) {
+    if (proves(s.lower_bound, s.objective)) {
+      s.status = solve_status::optimal;
+      s.lower_bound = std::min(s.lower_bound, static_cast<double>(s.objective));
+    } else {
+      s.status = stopped ? solve_status::stopped : solve_status::feasible;
+    }
+  } else {
+    s.status =
+        s.lower_bound == std::numeric_limits<double>::infinity() ? solve_status::infeasible : solve_status::stopped;
+  }
+}
+
+/// Keeps the better assignment (the earlier of two equal ones) and the better bound of two answers to one
+/// problem. Seconds and iterations add up.
+template <cost_value Cost>
+[[nodiscard]] solution<Cost> merged(solution<Cost> first, solution<Cost> second) {
+  const bool second_is_better =
+      second.has_assignment() && (!first.has_assignment() || second.objective < first.objective);
+  const double bound = std::max(first.lower_bound, second.lower_bound);
+  // an answer without an assignment is called stopped even if no limit ended it: it does not count here
+  const auto was_stopped = [](const solution<Cost>& s) {
+    return s.has_assignment() && s.status == solve_status::stopped;
+  };
+  const bool stopped = was_stopped(first) || was_stopped(second);
+  const double seconds = first.statistics.seconds + second.statistics.seconds;
+  const double to_best = second_is_better ? first.statistics.seconds + second.statistics.seconds_to_best
+                                          : first.statistics.seconds_to_best;
+  const std::size_t iterations = first.statistics.iterations + second.statistics.iterations;
+  std::string note = first.statistics.note + second.statistics.note;
+  auto counters = std::move(first.statistics.counters);
+  counters.insert(counters.end(), second.statistics.counters.begin(), second.statistics.counters.end());
+
+  solution<Cost> result = second_is_better ? std::move(second) : std::move(first);
+  result.lower_bound = bound;
+  result.statistics.seconds = seconds;
+  result.statistics.seconds_to_best = to_best;
+  result.statistics.iterations = iterations;
+  result.statistics.note = std::move(note);
+  result.statistics.counters = std::move(counters);
+  settle(result, stopped);
+  return result;
+}
+
+/// An unproven answer that a stop or the time limit ended.
+template <cost_value Cost>
+[[nodiscard]] solution<Cost> ended(solution<Cost> s, const deadline& limit) {
+  if (s.status == solve_status::feasible && limit.expired()) s.status = solve_status::stopped;
+  return s;
+}
+
+/// The control of a part of the work: its share of the time that is left.
+[[nodiscard]] inline solve_control shared_time(const deadline& limit, double share) {
+  solve_control control = limit.rest();
+  control.seconds *= share;
+  return control;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,333 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Exact dynamic programming over an elimination order.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// A cost that depends on a few variables, each seen through classes of its labels. Dense over classes, the
+/// last variable fastest.
+template <cost_value Cost>
+struct bucket_factor {
+  std::vector<std::vector<std::uint32_t>> classes;  ///< per variable of the scope, label -> class
+  std::vector<std::size_t> extent;                  ///< per variable of the scope, number of classes
+  std::vector<Cost> costs;
+};
+
+/// What is left of a variable when it is eliminated: the best label for every cell of the new factor.
+template <cost_value Cost>
+struct bucket_result {
+  bucket_factor<Cost> factor;
+  std::vector<strategy> best;
+};
+
+/// Where a factor's entries are, seen from the bucket's own label groups and joint scope.
+struct bucket_view {
+  std::vector<std::size_t> own;                 ///< offset per group of own labels
+  std::vector<std::vector<std::size_t>> scope;  ///< per variable of the joint scope, offset per joint class
+};
+
+/// Joint classes of the labels of one variable under several class maps.
+inline std::vector<std::uint32_t> join_classes(std::span<const std::vector<std::uint32_t>* const> maps, std::size_t labels,
+                                               std::vector<strategy>& representative) {
+  interner<std::vector<std::uint32_t>, sequence_hash> tuples;
+  std::vector<std::uint32_t> joint(labels);
+  representative.clear();
+  for (strategy l = 0; l < labels; ++l) {
+    std::vector<std::uint32_t> tuple;
+    for (const auto* map : maps) tuple.push_back((*map)[l]);
+    joint[l] = tuples(std::move(tuple));
+    if (joint[l] == representative.size()) representative.push_back(l);
+  }
+  return joint;
+}
+
+}  // namespace detail
+
+/// Eliminates one variable after the other: its factors are added up and minimised over its labels, which
+/// leaves a factor on its neighbours. Factors are dense over label classes, and equal eliminations (repeated
+/// layers) are done once. The order is greedy: the smallest new factor first.
+///
+/// Exact where every factor stays within the limits; gives up otherwise, and says so. Rows are relaxed: the
+/// bound is valid, the assignment is returned only if it keeps them.
+/// Complexity: sum over the variables of (entries of the new factor) * (label classes of the variable)
+/// Source: R. Dechter, Bucket elimination, Artificial Intelligence 113 (1999).
+class elimination {
+ public:
+  static constexpr std::string_view name = "elimination";
+  static constexpr solver_abilities abilities{.budgets = false};
+
+  std::size_t width = 12;                  ///< most variables in a new factor
+  std::size_t entries = std::size_t{1} << 24;  ///< most entries of one factor
+  std::size_t work = std::size_t{1} << 32;     ///< most entries * label classes in all
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    const deadline limit(control);
+    state<Cost> s(problem.compact(), *this, limit);
+    solve_statistics statistics{.solver = std::string(name)};
+    const bool done = s.run(statistics);
+    statistics.seconds = statistics.seconds_to_best = limit.elapsed();
+    std::vector<strategy> labels;
+    double bound = -std::numeric_limits<double>::infinity();
+    if (done) {
+      labels = s.labels();
+      bound = is_forbidden(s.constant) ? std::numeric_limits<double>::infinity() : static_cast<double>(s.constant);
+      if (!problem.compact().keeps_rows(labels)) {
+        labels.clear();
+        statistics.note += "the best labeling breaks a row. ";
+      }
+    }
+    return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics));
+  }
+
+ private:
+  template <cost_value Cost>
+  struct state {
+    using factor = detail::bucket_factor<Cost>;
+    using result = detail::bucket_result<Cost>;
+    struct placed {
+      std::vector<std::uint32_t> scope;  ///< variables, ascending
+      std::uint32_t content;             ///< equal contents are the same factor
+    };
+    struct step {
+      std::uint32_t variable;
+      std::vector<std::uint32_t> scope;
+      std::uint32_t content;
+    };
+
+    state(const compact_problem<Cost>& problem, const elimination& settings, const deadline& until)
+        : p(problem), options(settings), limit(until), constant(problem.constant()), of(problem.size()),
+          neighbours(problem.size()) {
+      std::map<const cost_table<Cost>*, std::uint32_t> known;
+      for (const compact_edge& e : p.edges()) {
+        const cost_table<Cost>& t = p.table(e);
+        const auto [at, fresh] = known.try_emplace(&t, static_cast<std::uint32_t>(contents.size()));
+        if (fresh) contents.push_back(from_table(t));
+        place({{e.first, e.second}, at->second});
+      }
+    }
+
+    static std::shared_ptr<const result> from_table(const cost_table<Cost>& t) {
+      auto r = std::make_shared<result>();
+      r->factor.classes = {{t.row_class().begin(), t.row_class().end()}, {t.column_class().begin(), t.column_class().end()}};
+      r->factor.extent = {t.row_classes(), t.column_classes()};
+      for (std::size_t i = 0; i < t.row_classes(); ++i)
+        r->factor.costs.insert(r->factor.costs.end(), t.class_row(i), t.class_row(i) + t.column_classes());
+      return r;
+    }
+
+    void place(placed f) {
+      for (const std::uint32_t x : f.scope) {
+        of[x].push_back(static_cast<std::uint32_t>(factors.size()));
+        for (const std::uint32_t y : f.scope)
+          if (x != y) neighbours[x].insert(y);
+      }
+      factors.push_back(std::move(f));
+    }
+
+    [[nodiscard]] double weight(std::uint32_t x) const {
+      double log_entries = 0;
+      for (const std::uint32_t y : neighbours[x]) log_entries += std::log2(static_cast<double>(p.label_count(y)));
+      return log_entries;
+    }
+
+    bool run(solve_statistics& statistics) {
+      std::set<std::pair<double, std::uint32_t>> queue;
+      std::vector<double> weights(p.size());
+      for (std::uint32_t x = 0; x < p.size(); ++x) queue.emplace(weights[x] = weight(x), x);
+      std::size_t widest = 0;
+      while (!queue.empty()) {
+        if (limit.expired()) {
+          statistics.note = "stopped before every variable was eliminated. ";
+          return false;
+        }
+        const std::uint32_t x = queue.begin()->second;
+        queue.erase(queue.begin());
+        const std::set<std::uint32_t> around = neighbours[x];
+        widest = std::max(widest, around.size());
+        if (around.size() > options.width || !eliminate(x)) {
+          statistics.note = "a factor on " + std::to_string(around.size()) + " variables is above the limits. ";
+          return false;
+        }
+        ++statistics.iterations;
+        for (const std::uint32_t y : around) {
+          neighbours[y].erase(x);
+          queue.erase({weights[y], y});
+          queue.emplace(weights[y] = weight(y), y);
+        }
+      }
+      statistics.counters = {{"width", static_cast<double>(widest)},
+                             {"eliminations", static_cast<double>(steps.size())},
+                             {"distinct eliminations", static_cast<double>(results.size())}};
+      return true;
+    }
+
+    /// Replaces the factors of x by one on its neighbours. \returns false if that is above the limits
+    bool eliminate(std::uint32_t x) {
+      std::vector<std::uint32_t> parts = of[x];
+      const std::vector<std::uint32_t> scope(neighbours[x].begin(), neighbours[x].end());
+      const auto position = [&](std::uint32_t y) {
+        return static_cast<std::uint32_t>(std::lower_bound(scope.begin(), scope.end(), y) - scope.begin());
+      };
+      // factors in an order that does not depend on when they came, so that equal buckets have equal keys
+      std::sort(parts.begin(), parts.end(), [&](std::uint32_t a, std::uint32_t b) {
+        return std::pair(factors[a].scope, factors[a].content) < std::pair(factors[b].scope, factors[b].content);
+      });
+      std::vector<std::uint64_t> key{unaries(std::vector<Cost>(p.unary(x).begin(), p.unary(x).end()))};
+      for (const std::uint32_t f : parts) {
+        key.push_back(factors[f].content);
+        for (const std::uint32_t y : factors[f].scope) key.push_back(y == x ? ~std::uint64_t{0} : position(y));
+      }
+      const auto [known, fresh] = results.try_emplace(key, 0);
+      if (fresh) {
+        auto made = minimise(x, parts, scope);
+        if (!made) return false;
+        known->second = static_cast<std::uint32_t>(contents.size());
+        contents.push_back(std::move(made));
+      }
+      steps.push_back({x, scope, known->second});
+      for (const std::uint32_t f : parts)
+        for (const std::uint32_t y : factors[f].scope) std::erase(of[y], f);
+      if (scope.empty()) {
+        constant = plus(constant, contents[known->second]->factor.costs[0]);
+      } else {
+        place({scope, known->second});
+      }
+      return true;
+    }
+
+    std::shared_ptr<const result> minimise(std::uint32_t x, const std::vector<std::uint32_t>& parts,
+                                           const std::vector<std::uint32_t>& scope) {
+      auto made = std::make_shared<result>();
+      std::vector<detail::bucket_view> views(parts.size());
+      std::size_t cells = 1;
+      for (const std::uint32_t y : scope) {
+        std::vector<const std::vector<std::uint32_t>*> maps;
+        for (const std::uint32_t f : parts)
+          if (const auto at = place_of(f, y)) maps.push_back(&contents[factors[f].content]->factor.classes[*at]);
+        std::vector<strategy> members;
+        made->factor.classes.push_back(detail::join_classes(maps, p.label_count(y), members));
+        made->factor.extent.push_back(members.size());
+        for (std::size_t i = 0; i < parts.size(); ++i) views[i].scope.push_back(offsets(parts[i], y, members));
+        if (cells > options.entries / std::max<std::size_t>(members.size(), 1)) return nullptr;
+        cells *= members.size();
+      }
+      std::vector<const std::vector<std::uint32_t>*> own_maps;
+      for (const std::uint32_t f : parts)
+        own_maps.push_back(&contents[factors[f].content]->factor.classes[*place_of(f, x)]);
+      std::vector<strategy> groups;
+      const auto group_of = detail::join_classes(own_maps, p.label_count(x), groups);
+      for (strategy l = 0; l < group_of.size(); ++l)  // the cheapest label stands for its group
+        if (p.unary(x)[l] < p.unary(x)[groups[group_of[l]]]) groups[group_of[l]] = l;
+      for (std::size_t i = 0; i < parts.size(); ++i) views[i].own = offsets(parts[i], x, groups);
+
+      spent += cells * groups.size() * std::max<std::size_t>(parts.size(), 1);
+      if (spent > options.work) return nullptr;
+      made->factor.costs.assign(cells, forbidden<Cost>);
+      made->best.assign(cells, 0);
+      std::vector<const Cost*> data;
+      for (const std::uint32_t f : parts) data.push_back(contents[factors[f].content]->factor.costs.data());
+      for (std::size_t g = 0; g < groups.size(); ++g) {
+        if (limit.expired()) return nullptr;
+        fill(*made, views, data, g, groups[g], p.unary(x)[groups[g]]);
+      }
+      return made;
+    }
+
+    /// One own label against every cell, with the offsets of all factors carried along.
+    static void fill(result& made, const std::vector<detail::bucket_view>& views, const std::vector<const Cost*>& data,
+                     std::size_t group, strategy label, Cost unary) {
+      const auto& extent = made.factor.extent;
+      std::vector<std::size_t> digit(extent.size()), offset(views.size());
+      for (std::size_t i = 0; i < views.size(); ++i) {
+        offset[i] = views[i].own[group];
+        for (std::size_t d = 0; d < extent.size(); ++d) offset[i] += views[i].scope[d][0];
+      }
+      for (std::size_t cell = 0;;) {
+        Cost cost = unary;
+        for (std::size_t i = 0; i < views.size(); ++i) cost = plus(cost, data[i][offset[i]]);
+        if (cost < made.factor.costs[cell]) {
+          made.factor.costs[cell] = cost;
+          made.best[cell] = label;
+        }
+        if (++cell == made.factor.costs.size()) return;
+        for (std::size_t d = extent.size(); d-- > 0;) {
+          const std::size_t before = digit[d];
+          digit[d] = before + 1 == extent[d] ? 0 : before + 1;
+          for (std::size_t i = 0; i < views.size(); ++i)
+            offset[i] += views[i].scope[d][digit[d]] - views[i].scope[d][before];  // wraps around as intended
+          if (digit[d] != 0) break;
+        }
+      }
+    }
+
+    [[nodiscard]] std::optional<std::size_t> place_of(std::uint32_t f, std::uint32_t y) const {
+      const auto& scope = factors[f].scope;
+      const auto at = std::lower_bound(scope.begin(), scope.end(), y);
+      if (at == scope.end() || *at != y) return std::nullopt;
+      return static_cast<std::size_t>(at - scope.begin());
+    }
+
+    /// Offset into factor f for each listed label of y; 0 where f does not depend on y.
+    [[nodiscard]] std::vector<std::size_t> offsets(std::uint32_t f, std::uint32_t y, const std::vector<strategy>& listed) const {
+      std::vector<std::size_t> at_label(listed.size());
+      const auto at = place_of(f, y);
+      if (!at) return at_label;
+      const auto& content = contents[factors[f].content]->factor;
+      std::size_t stride = 1;
+      for (std::size_t d = content.extent.size(); d-- > *at + 1;) stride *= content.extent[d];
+      for (std::size_t i = 0; i < listed.size(); ++i) at_label[i] = stride * content.classes[*at][listed[i]];
+      return at_label;
+    }
+
+    [[nodiscard]] std::vector<strategy> labels() const {
+      std::vector<strategy> chosen(p.size());
+      for (auto s = steps.rbegin(); s != steps.rend(); ++s) {
+        const result& r = *contents[s->content];
+        std::size_t cell = 0;
+        for (std::size_t d = 0; d < s->scope.size(); ++d)
+          cell = cell * r.factor.extent[d] + r.factor.classes[d][chosen[s->scope[d]]];
+        chosen[s->variable] = r.best[cell];
+      }
+      return chosen;
+    }
+
+    const compact_problem<Cost>& p;
+    const elimination& options;
+    const deadline& limit;
+    Cost constant;
+    std::vector<placed> factors;
+    std::vector<std::vector<std::uint32_t>> of;  ///< factors of a variable
+    std::vector<std::set<std::uint32_t>> neighbours;
+    std::vector<std::shared_ptr<const result>> contents;
+    std::map<std::vector<std::uint64_t>, std::uint32_t> results;
+    interner<std::vector<Cost>, sequence_hash> unaries;
+    std::vector<step> steps;
+    std::size_t spent = 0;
+  };
+};
+
+}  // namespace v0
+}  // namespace shardweave

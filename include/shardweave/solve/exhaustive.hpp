@@ -1,0 +1,94 @@
+#pragma once
+
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Tries everything.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Enumerates all labelings depth first and cuts a branch when its cost so far, and the least that the
+/// remaining variables and edges can add, do not beat the best labeling known.
+///
+/// For problems of some twenty variables, and for judging other solvers. Exact with budgets.
+/// Complexity: product of the label counts, in the worst case; O(depth) memory
+struct exhaustive {
+  static constexpr std::string_view name = "exhaustive";
+  static constexpr solver_abilities abilities{.budgets = true};
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    search<Cost> s(problem.compact(), control);
+    s.descend(0, problem.compact().constant());
+    solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.nodes};
+    statistics.seconds_to_best = s.found_at;
+    double bound = -std::numeric_limits<double>::infinity();
+    if (!s.stopped) bound = s.best.empty() && !s.has_best ? std::numeric_limits<double>::infinity()
+                                                          : static_cast<double>(s.best_cost);
+    if (s.stopped) statistics.note = "stopped before all labelings were tried. ";
+    if (!s.stopped && !s.has_best) statistics.note = "every labeling breaks a constraint. ";
+    return conclude(problem, std::span<const strategy>(s.best), bound, s.stopped, std::move(statistics));
+  }
+
+ private:
+  template <cost_value Cost>
+  struct search {
+    search(const compact_problem<Cost>& problem, const solve_control& control)
+        : p(problem), limit(control), most_nodes(control.iterations), labels(problem.size()), rest(problem.size() + 1) {
+      // the least that the variables from x on, and the edges back from them, can still add
+      for (std::size_t x = p.size(); x-- > 0;) {
+        const auto unary = p.unary(x);
+        rest[x] = rest[x + 1] + *std::min_element(unary.begin(), unary.end());
+        for (const compact_link& link : p.links(x))
+          if (!link.is_first) rest[x] += p.table(p.edges()[link.edge]).class_costs().minCoeff();
+      }
+    }
+
+    void descend(std::size_t x, Cost so_far) {
+      if (stopped) return;
+      stopped = nodes == most_nodes || (nodes % 4096 == 0 && limit.expired());
+      if (stopped) return;
+      ++nodes;
+      if (has_best && so_far + rest[x] >= best_cost) return;
+      if (x == p.size()) {
+        if (!p.keeps_rows(labels)) return;
+        best = labels;
+        best_cost = so_far;
+        has_best = true;
+        found_at = limit.elapsed();
+        return;
+      }
+      for (strategy l = 0; l < p.label_count(x); ++l) {
+        Cost cost = plus(so_far, p.unary(x)[l]);
+        for (const compact_link& link : p.links(x))
+          if (!link.is_first) cost = plus(cost, p.link_cost(link, l, labels[link.other]));
+        if (is_forbidden(cost)) continue;
+        labels[x] = l;
+        descend(x + 1, cost);
+      }
+    }
+
+    const compact_problem<Cost>& p;
+    deadline limit;
+    std::size_t most_nodes;
+    std::vector<strategy> labels, best;
+    std::vector<Cost> rest;
+    Cost best_cost{};
+    bool has_best = false, stopped = false;
+    std::size_t nodes = 0;
+    double found_at = 0;
+  };
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,58 @@
+#pragma once
+
+#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <tuple>
+#include <utility>
+
+/// \file
+/// Several solvers, one after another.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Runs solvers in the order in which they are given until the assignments and bounds found so far prove an
+/// optimum, or the problem infeasible. The best assignment and the best bound of all are kept, so that one
+/// solver's bound may prove another one's assignment.
+///
+/// With a time limit each of k solvers that are still to come may use a k-th of the time that is left; what
+/// it does not need is left to those after it.
+template <class... Solvers>
+class first_proven {
+  static_assert(sizeof...(Solvers) > 0, "first_proven needs at least one solver.");
+
+ public:
+  static constexpr std::string_view name = "first_proven";
+  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...)};
+
+  std::tuple<Solvers...> solvers;
+
+  first_proven() = default;
+  explicit first_proven(Solvers... in_order)
+    requires(sizeof...(Solvers) > 0)
+      : solvers(std::move(in_order)...) {}
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    static_assert((solver<Solvers, Cost> && ...),
+                  "Every argument of first_proven must be a solver (shardweave::solver).");
+    const deadline limit(control);
+    std::optional<solution<Cost>> best;
+    std::size_t to_come = sizeof...(Solvers);
+    const auto run = [&](const auto& next) {
+      const double share = 1.0 / static_cast<double>(to_come--);
+      if (best && (detail::is_settled(*best) || limit.expired())) return;
+      solution<Cost> found = next.solve(problem, detail::shared_time(limit, share));
+      best = best ? detail::merged(*std::move(best), std::move(found)) : std::move(found);
+    };
+    std::apply([&](const auto&... each) { (run(each), ...); }, solvers);
+    return detail::ended(*std::move(best), limit);
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

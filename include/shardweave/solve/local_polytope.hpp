@@ -1,0 +1,451 @@
+#pragma once
+
+#include <shardweave/solve/dual_bound.hpp>
+#include <shardweave/solve/linear_model.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A compact problem as a linear program.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Drops labels without a partner over some edge, and pairs of classes that no label has left.
+/// \returns false if some variable has no label left
+/// Complexity: O(labels * degree + pairs) per round; few rounds in practice
+template <cost_value Cost>
+bool tighten(const compact_problem<Cost>& p, presence& present) {
+  std::vector<char> row, column, row_met, column_met;
+  for (bool changed = true; changed;) {
+    changed = false;
+    for (std::size_t e = 0; e < p.edges().size(); ++e) {
+      const compact_edge& edge = p.edges()[e];
+      const auto& t = p.table(edge);
+      const auto mark = [&](std::size_t x, auto classes, std::size_t count, std::vector<char>& seen) {
+        seen.assign(count, 0);
+        for (std::size_t l = 0; l < p.label_count(x); ++l)
+          if (present.has_label(p.label_start(x) + l)) seen[classes[l]] = 1;
+      };
+      mark(edge.first, t.row_class(), t.row_classes(), row);
+      mark(edge.second, t.column_class(), t.column_classes(), column);
+      row_met.assign(row.size(), 0);
+      column_met.assign(column.size(), 0);
+      for (std::size_t i = 0; i < row.size(); ++i)
+        for (std::size_t j = 0; j < column.size(); ++j) {
+          const std::size_t at = i * column.size() + j;
+          if (!present.has_pair(e, at)) continue;
+          if (row[i] != 0 && column[j] != 0) {
+            row_met[i] = column_met[j] = 1;
+          } else {
+            present.drop_pair(e, at);
+          }
+        }
+      const auto drop = [&](std::size_t x, auto classes, const std::vector<char>& met) {
+        for (std::size_t l = 0; l < p.label_count(x); ++l)
+          if (present.has_label(p.label_start(x) + l) && met[classes[l]] == 0) {
+            present.drop_label(p.label_start(x) + l);
+            changed = true;
+          }
+      };
+      drop(edge.first, t.row_class(), row_met);
+      drop(edge.second, t.column_class(), column_met);
+    }
+  }
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    bool any = false;
+    for (std::size_t l = 0; l < p.label_count(x); ++l) any = any || present.has_label(p.label_start(x) + l);
+    if (!any) return false;
+  }
+  return true;
+}
+
+}  // namespace detail
+
+/// The local polytope of a compact problem with its rows, over the labels and pairs that are present.
+///
+/// A column per label of every variable that has a choice, a column per pair of *classes* of an edge, so that
+/// a table of 700 x 700 entries in 100 x 100 classes costs 10 000 columns; forbidden pairs are absent, never
+/// expensive. Rows: each variable takes one label; the labels of a class weigh as much as its pairs. An edge
+/// with one class left at an end, or whose costs are a sum of one per end, has no columns: its costs go to
+/// the labels. Rows of usage that follow each other are chained, U(r) - U(r-1) = what begins or ends at r,
+/// so that the weights count segments and not their lengths.
+///
+/// Costs are shifted to start at zero, which goes to the offset, and scaled by a power of two so that the
+/// greatest is about a million: backends compare with tolerances around 1e-7 whatever the unit is, and with
+/// costs of 1e12 or 1e-12 those mean nothing. Usage is scaled so that the greatest is one.
+template <cost_value Cost>
+class local_polytope {
+ public:
+  /// \pre every variable has a label in `present`, every present label a present partner over every edge; no
+  ///      row's lower limit is above its upper one; `p` outlives this object
+  /// \throws error (input) for a cost that is not a number, naming the variable and label
+  local_polytope(const compact_problem<Cost>& p, const presence& present, bool whole_numbers)
+      : p_(&p), present_(present), whole_(whole_numbers), offsets_(dual_offsets(p)) {
+    base_.of_class.resize(offsets_.back());
+    base_.of_row.resize(p.rows().size());
+    cost_.reserve(p.total_labels());
+    for (std::size_t x = 0; x < p.size(); ++x)
+      for (std::size_t l = 0; l < p.label_count(x); ++l) {
+        cost_.push_back(static_cast<double>(p.unary(x)[l]));
+        if (!std::isfinite(cost_.back()))
+          refuse(error_category::input, "variable " + std::to_string(x) + " has cost " + std::to_string(cost_.back()) +
+                                            " at label " + std::to_string(l) + ", expected a finite number");
+      }
+    count_choices();
+    fold_edges();
+    add_labels();
+    add_pairs();
+    scale_costs();
+    add_usage();
+    sort_entries(model_);
+  }
+
+  [[nodiscard]] const linear_model& model() const { return model_; }
+  /// Model costs per cost of the problem.
+  [[nodiscard]] double scale() const { return scale_; }
+  /// What a backend's tolerances make of the model's objective; zero if there is nothing to decide.
+  [[nodiscard]] double resolution() const { return has_costs_ ? greatest_cost * 1e-12 : 0; }
+  /// A model objective in the problem's unit.
+  [[nodiscard]] double unscaled(double objective) const { return objective / scale_; }
+
+  /// The label of greatest weight of every variable.
+  [[nodiscard]] std::vector<strategy> labels_of(std::span<const double> primal) const {
+    std::vector<strategy> labels(p_->size());
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      double most = -1;
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        if (const double w = weight(x, l, primal); w > most) {
+          most = w;
+          labels[x] = l;
+        }
+    }
+    return labels;
+  }
+  /// Weight of a label: its column's value, or 1 if the variable has no choice, 0 if the label is absent.
+  [[nodiscard]] double weight(std::size_t x, strategy l, std::span<const double> primal) const {
+    const std::size_t at = p_->label_start(x) + l;
+    if (column_[at] != absent) return primal[column_[at]];
+    return present_.has_label(at) ? 1 : 0;
+  }
+
+  /// The values of all columns that stand for labels; empty if a label or pair of them is absent.
+  [[nodiscard]] std::vector<double> primal_of(std::span<const strategy> labels) const {
+    std::vector<double> value(model_.columns.size());
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const std::size_t at = p_->label_start(x) + labels[x];
+      if (!present_.has_label(at)) return {};
+      if (column_[at] != absent) value[column_[at]] = 1;
+    }
+    for (const pair_column& pair : pairs_) {
+      const compact_edge& e = p_->edges()[pair.edge];
+      const auto& t = p_->table(e);
+      if (t.row_class(labels[e.first]) == pair.row && t.column_class(labels[e.second]) == pair.column)
+        value[pair.number] = 1;
+    }
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const compact_edge& edge = p_->edges()[e];
+      const auto& t = p_->table(edge);
+      if (!present_.has_pair(
+              e, t.row_class(labels[edge.first]) * t.column_classes() + t.column_class(labels[edge.second])))
+        return {};
+    }
+    const std::vector<double> used = p_->usage(labels);
+    for (const usage_column& u : levels_) value[u.number] = (used[u.row] - decided_usage_[u.row]) / usage_scale_[u.row];
+    return value;
+  }
+
+  /// The multipliers of the compact problem behind those of the model's rows; rows that were added later are
+  /// not counted.
+  [[nodiscard]] dual_values duals_of(std::span<const double> duals) const {
+    dual_values result = base_;
+    for (std::size_t k = 0; k < class_row_.size(); ++k)
+      if (class_row_[k] != absent) result.of_class[k] += duals[class_row_[k]] / scale_;
+    for (std::size_t r = 0; r < usage_row_.size(); ++r) {
+      double price = duals[usage_row_[r].number];
+      if (usage_row_[r].chained) {
+        if (r + 1 < usage_row_.size() && usage_row_[r + 1].chain == usage_row_[r].chain)
+          price -= duals[usage_row_[r + 1].number];
+      } else {
+        price = -price;
+      }
+      result.of_row[r] = price / scale_ / usage_scale_[r];
+    }
+    return result;
+  }
+
+  /// Adds: of the listed labels (positions among all labels) at most `most` are taken. To be used for labels
+  /// that break a row together although a backend's tolerance let them pass.
+  void add_cover(std::span<const std::size_t> positions, std::size_t most) {
+    double room = static_cast<double>(most);
+    const std::uint32_t row = model_.add_row({});
+    for (const std::size_t at : positions) {
+      if (column_[at] != absent) {
+        model_.add_entry(row, column_[at], 1);
+      } else if (present_.has_label(at)) {
+        room -= 1;
+      }
+    }
+    model_.rows[row].high = room;
+  }
+
+ private:
+  static constexpr std::uint32_t absent = ~std::uint32_t{0};
+  static constexpr double greatest_cost = 0x1p20;
+
+  struct pair_column {
+    std::uint32_t edge, row, column, number;
+  };
+  struct usage_column {
+    std::uint32_t row, number;
+  };
+  struct usage_row_place {
+    std::uint32_t number = absent, chain = 0;
+    bool chained = false;
+  };
+
+  [[nodiscard]] bool decided(std::size_t x) const { return choices_[x] == 1; }
+
+  void count_choices() {
+    choices_.resize(p_->size());
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (std::size_t l = 0; l < p_->label_count(x); ++l)
+        if (present_.has_label(p_->label_start(x) + l)) ++choices_[x];
+  }
+
+  /// Finds the edges that need no columns: those whose costs over present pairs are a sum of one per end.
+  void fold_edges() {
+    folded_.assign(p_->edges().size(), 0);
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const compact_edge& edge = p_->edges()[e];
+      const auto& t = p_->table(edge);
+      std::vector<char> row(t.row_classes()), column(t.column_classes());
+      std::size_t pairs = 0;
+      for (std::size_t i = 0; i < row.size(); ++i)
+        for (std::size_t j = 0; j < column.size(); ++j)
+          if (present_.has_pair(e, i * column.size() + j)) {
+            row[i] = column[j] = 1;
+            ++pairs;
+          }
+      const auto rows = static_cast<std::size_t>(std::count(row.begin(), row.end(), char{1}));
+      const auto columns = static_cast<std::size_t>(std::count(column.begin(), column.end(), char{1}));
+      if (pairs != rows * columns || pairs == 0) continue;
+      const auto i0 = static_cast<std::size_t>(std::find(row.begin(), row.end(), char{1}) - row.begin());
+      const auto j0 = static_cast<std::size_t>(std::find(column.begin(), column.end(), char{1}) - column.begin());
+      const auto at = [&](std::size_t i, std::size_t j) { return static_cast<double>(t.class_cost(i, j)); };
+      bool sum = true;  // one row is, whatever rounding says
+      for (std::size_t i = 0; i < row.size() && sum && rows > 1; ++i)
+        for (std::size_t j = 0; j < column.size() && sum; ++j)
+          sum = row[i] == 0 || column[j] == 0 || at(i, j) == at(i, j0) + (at(i0, j) - at(i0, j0));
+      if (!sum) continue;
+      folded_[e] = 1;
+      double* of_class = base_.of_class.data() + offsets_[e];
+      for (std::size_t i = 0; i < row.size(); ++i)
+        if (row[i] != 0) of_class[i] = rows > 1 ? -at(i, j0) : 0;
+      for (std::size_t j = 0; j < column.size(); ++j)
+        if (column[j] != 0) of_class[row.size() + j] = rows > 1 ? -(at(i0, j) - at(i0, j0)) : -at(i0, j);
+      for (std::size_t a = 0; a < t.rows(); ++a) cost_[p_->label_start(edge.first) + a] -= of_class[t.row_class(a)];
+      for (std::size_t b = 0; b < t.columns(); ++b)
+        cost_[p_->label_start(edge.second) + b] -= of_class[row.size() + t.column_class(b)];
+    }
+  }
+
+  void add_labels() {
+    column_.assign(p_->total_labels(), absent);
+    model_.offset = static_cast<double>(p_->constant());
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t at = p_->label_start(x); at < p_->label_start(x) + p_->label_count(x); ++at)
+        if (present_.has_label(at)) least = std::min(least, cost_[at]);
+      model_.offset += least;
+      if (decided(x)) continue;
+      const std::uint32_t one = model_.add_row({1, 1});
+      for (std::size_t at = p_->label_start(x); at < p_->label_start(x) + p_->label_count(x); ++at) {
+        if (!present_.has_label(at)) continue;
+        // for an LP the row implies the upper limit, and a column without one is simpler
+        const double high = whole_ ? 1 : std::numeric_limits<double>::infinity();
+        column_[at] = model_.add_column({0, high, cost_[at] - least, whole_});
+        model_.add_entry(one, column_[at], 1);
+      }
+    }
+  }
+
+  void add_pairs() {
+    class_row_.assign(offsets_.back(), absent);
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      if (folded_[e] != 0) continue;
+      const compact_edge& edge = p_->edges()[e];
+      const auto& t = p_->table(edge);
+      double least = std::numeric_limits<double>::infinity();
+      const auto for_pairs = [&](auto f) {
+        for (std::size_t i = 0; i < t.row_classes(); ++i)
+          for (std::size_t j = 0; j < t.column_classes(); ++j)
+            if (present_.has_pair(e, i * t.column_classes() + j)) f(i, j, static_cast<double>(t.class_cost(i, j)));
+      };
+      std::vector<char> seen(t.row_classes() + t.column_classes());
+      for_pairs([&](std::size_t i, std::size_t j, double c) {
+        if (std::isnan(c))
+          refuse(error_category::input, "the edge between variables " + std::to_string(edge.first) + " and " +
+                                            std::to_string(edge.second) + " has a cost that is not a number");
+        least = std::min(least, c);
+        seen[i] = seen[t.row_classes() + j] = 1;
+      });
+      model_.offset += least;
+      std::uint32_t* rows = class_row_.data() + offsets_[e];
+      for (std::size_t k = 0; k < seen.size(); ++k)
+        if (seen[k] != 0) rows[k] = model_.add_row({0, 0});
+      // the rows of one side add up to those of the other: one of them says nothing
+      const auto last = std::find_if(seen.rbegin(), seen.rend(), [](char s) { return s != 0; });
+      const auto spare = static_cast<std::size_t>(seen.rend() - last) - 1;
+      model_.rows.pop_back();
+      rows[spare] = absent;
+      for_pairs([&](std::size_t i, std::size_t j, double c) {
+        const std::uint32_t number = model_.add_column({0, std::numeric_limits<double>::infinity(), c - least, false});
+        pairs_.push_back(
+            {static_cast<std::uint32_t>(e), static_cast<std::uint32_t>(i), static_cast<std::uint32_t>(j), number});
+        if (rows[i] != absent) model_.add_entry(rows[i], number, -1);
+        if (rows[t.row_classes() + j] != absent) model_.add_entry(rows[t.row_classes() + j], number, -1);
+      });
+      const auto join = [&](std::size_t x, auto classes, std::size_t first) {
+        for (std::size_t l = 0; l < p_->label_count(x); ++l)
+          if (const std::uint32_t c = column_[p_->label_start(x) + l];
+              c != absent && rows[first + classes[l]] != absent)
+            model_.add_entry(rows[first + classes[l]], c, 1);
+      };
+      join(edge.first, t.row_class(), 0);
+      join(edge.second, t.column_class(), t.row_classes());
+    }
+  }
+
+  void scale_costs() {
+    double most = 0;
+    for (const linear_column& c : model_.columns) most = std::max(most, c.objective);
+    has_costs_ = most > 0;
+    if (has_costs_ && std::isfinite(most)) scale_ = std::exp2(std::floor(std::log2(greatest_cost / most)));
+    if (!(scale_ > 0) || !std::isfinite(scale_) || !std::isfinite(model_.offset * scale_)) scale_ = 1;
+    for (linear_column& c : model_.columns) c.objective *= scale_;
+    model_.offset *= scale_;
+  }
+
+  void add_usage() {
+    const std::size_t rows = p_->rows().size();
+    usage_row_.resize(rows);
+    usage_scale_.assign(rows, 0);
+    decided_usage_.assign(rows + 1, 0);
+    std::vector<std::size_t> direct(rows + 1), chained(rows + 1);  // weights that either form needs, as steps
+    std::vector<std::int64_t> joined(rows + 1);                    // whether a segment covers r - 1 and r, as steps
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (const usage_segment& s : p_->segments(x)) {
+        if (s.begin == s.end) continue;
+        ++joined[s.begin + 1];
+        --joined[s.end];
+        double most = 0;
+        for (std::size_t l = 0; l < s.usage.size(); ++l) {
+          if (!present_.has_label(p_->label_start(x) + l)) continue;
+          most = std::max(most, std::abs(s.usage[l]));
+          if (decided(x)) {
+            decided_usage_[s.begin] += s.usage[l];
+            decided_usage_[s.end] -= s.usage[l];
+          }
+        }
+        if (decided(x)) continue;
+        usage_scale_[s.begin] = std::max(usage_scale_[s.begin], most);
+        direct[s.begin] += (s.end - s.begin) * s.usage.size();
+        chained[s.begin] += 2 * s.usage.size();
+      }
+    for (std::size_t r = 1; r < rows; ++r) {
+      joined[r] += joined[r - 1];
+      decided_usage_[r] += decided_usage_[r - 1];
+    }
+    decided_usage_.resize(rows);
+    for (std::size_t begin = 0, end = 0; begin < rows; begin = end) {
+      std::size_t long_form = 0, short_form = 0;
+      double most = 0;
+      for (end = begin; end == begin || (end < rows && joined[end] > 0); ++end) {
+        long_form += direct[end];
+        short_form += chained[end] + 3;
+        most = std::max(most, usage_scale_[end]);
+      }
+      for (std::size_t r = begin; r < end; ++r) {
+        usage_scale_[r] = most > 0 ? most : 1;
+        usage_row_[r].chain = static_cast<std::uint32_t>(begin);
+        usage_row_[r].chained = end - begin > 1 && short_form < long_form;
+        // usage within the tolerance of budgets is within the limit
+        const double low = (p_->rows()[r].low - budget_slack - decided_usage_[r]) / usage_scale_[r];
+        const double high = (p_->rows()[r].high + budget_slack - decided_usage_[r]) / usage_scale_[r];
+        usage_row_[r].number = usage_row_[r].chained ? model_.add_row({0, 0}) : model_.add_row({low, high});
+        if (!usage_row_[r].chained) continue;
+        const std::uint32_t level = model_.add_column({low, high, 0, false});
+        levels_.push_back({static_cast<std::uint32_t>(r), level});
+        model_.add_entry(usage_row_[r].number, level, 1);
+        if (r > begin) model_.add_entry(usage_row_[r].number, level - 1, -1);
+      }
+    }
+    add_segments();
+  }
+
+  /// Two segments of a variable may meet in a row, where their weights add up.
+  void add_segments() {
+    std::vector<linear_entry> weights;
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      if (decided(x)) continue;
+      weights.clear();
+      for (const usage_segment& s : p_->segments(x))
+        for (std::size_t l = 0; l < s.usage.size() && s.begin < s.end; ++l) {
+          const std::uint32_t c = column_[p_->label_start(x) + l];
+          if (c == absent) continue;
+          const double amount = s.usage[l] / usage_scale_[s.begin];
+          if (!usage_row_[s.begin].chained) {
+            for (std::size_t r = s.begin; r < s.end; ++r) weights.push_back({usage_row_[r].number, c, amount});
+          } else {
+            weights.push_back({usage_row_[s.begin].number, c, -amount});
+            if (s.end < usage_row_.size() && usage_row_[s.end].chain == usage_row_[s.begin].chain)
+              weights.push_back({usage_row_[s.end].number, c, amount});
+          }
+        }
+      std::stable_sort(weights.begin(), weights.end(), [](const linear_entry& a, const linear_entry& b) {
+        return std::pair(a.row, a.column) < std::pair(b.row, b.column);
+      });
+      for (std::size_t i = 0, end = 0; i < weights.size(); i = end) {
+        double sum = 0;
+        for (end = i;
+             end < weights.size() && weights[end].row == weights[i].row && weights[end].column == weights[i].column;
+             ++end)
+          sum += weights[end].value;
+        model_.add_entry(weights[i].row, weights[i].column, sum);
+      }
+    }
+  }
+
+  static constexpr double budget_slack = 1e-6;  ///< as `compact_problem::keeps_rows`
+  const compact_problem<Cost>* p_;
+  presence present_;
+  bool whole_;
+  std::vector<std::size_t> offsets_;
+  linear_model model_;
+  double scale_ = 1;
+  bool has_costs_ = false;
+  dual_values base_;                      ///< what folding moved
+  std::vector<double> cost_;              ///< per label, folded edges included
+  std::vector<std::size_t> choices_;      ///< present labels per variable
+  std::vector<char> folded_;              ///< per edge
+  std::vector<std::uint32_t> column_;     ///< per label
+  std::vector<std::uint32_t> class_row_;  ///< per class of every edge
+  std::vector<pair_column> pairs_;
+  std::vector<usage_column> levels_;
+  std::vector<usage_row_place> usage_row_;
+  std::vector<double> usage_scale_, decided_usage_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,169 @@
+#pragma once
+
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/move.hpp>
+#include <shardweave/solve/detail/descent.hpp>
+#include <shardweave/solve/detail/greedy_labels.hpp>
+#include <shardweave/solve/detail/label_repair.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Finds good assignments fast, and makes given ones better.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A greedy labeling, repaired where it breaks constraints, then improved by moves that keep it feasible:
+/// single variables, stars (a variable with the best responses of its neighbours) and random forests of up
+/// to `largest_block` variables, whose best labels dynamic programming finds exactly.
+///
+/// Gives no bound. Budgets are kept exactly: moves that break them are priced until they do not. Without a
+/// limit the work is about `effort` forest moves per variable and start; with a limit on time or iterations
+/// it goes on until the limit, or until as many moves in a row gained nothing.
+/// Complexity: a forest move costs O(labels * degrees of its members + their class tables + rows touched)
+class local_search {
+ public:
+  static constexpr std::string_view name = "local_search";
+  static constexpr solver_abilities abilities{.budgets = true};
+
+  std::size_t starts = 2;            ///< independent starts; the best result counts
+  std::size_t sweeps = 12;           ///< coordinate sweeps before forests
+  std::size_t star_sweeps = 1;       ///< sweeps of stars
+  std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
+  std::size_t largest_block = 400;   ///< variables in a forest
+  std::size_t effort = 20;           ///< forest moves per variable
+  std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
+  assignment start = {};             ///< where the first start begins; greedy if empty
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    return search<Cost>(*this, problem, control).run(start, starts);
+  }
+
+  /// Starts from an assignment, and returns it if nothing better is found. An assignment that breaks
+  /// constraints is repaired.
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
+                                       const solve_control& control = {}) const {
+    return search<Cost>(*this, problem, control).run(choice, 1);
+  }
+
+ private:
+  template <cost_value Cost>
+  class search {
+   public:
+    search(const local_search& options, const placement_problem<Cost>& problem, const solve_control& control)
+        : with_(options),
+          problem_(problem),
+          p_(problem.compact()),
+          control_(control),
+          limit_(control),
+          random_(control.seed),
+          greedy_(p_),
+          block_(p_) {}
+
+    solution<Cost> run(std::span<const strategy> given, std::size_t wanted) {
+      std::optional<std::vector<strategy>> first;
+      if (!given.empty()) first = problem_.labels_of(given);
+      if (first) offer(*first);
+      for (std::size_t s = 0; !is_stopped(); ++s) {
+        if (found_ ? s >= std::max<std::size_t>(wanted, 1) : s >= std::max(with_.attempts, wanted)) break;
+        auto labels = s == 0 && first ? std::move(first) : greedy_(limit_, random_, s == 0 ? 0.0 : 0.3);
+        if (!labels) break;
+        improve_from(*std::move(labels));
+      }
+      statistics_.solver = name;
+      statistics_.seconds = limit_.elapsed();
+      const bool stopped = is_stopped();
+      if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " moves. ";
+      if (!found_) statistics_.note += "no assignment that keeps all constraints was found. ";
+      if (!found_) best_.clear();
+      return conclude(problem_, std::span<const strategy>(best_), -std::numeric_limits<double>::infinity(), stopped,
+                      std::move(statistics_));
+    }
+
+   private:
+    [[nodiscard]] bool is_stopped() const { return limit_.expired() || statistics_.iterations >= control_.iterations; }
+
+    /// Remembers a labeling if it is feasible and the best so far.
+    void offer(std::span<const strategy> labels) {
+      const Cost cost = p_.cost(labels);
+      if (is_forbidden(cost) || (found_ && cost >= best_cost_) || !p_.keeps_rows(labels)) return;
+      best_.assign(labels.begin(), labels.end());
+      best_cost_ = cost;
+      found_ = true;
+      statistics_.seconds_to_best = limit_.elapsed();
+      report();
+    }
+
+    void report() const {
+      if (control_.progress)
+        control_.progress(
+            {.stage = name,
+             .seconds = limit_.elapsed(),
+             .objective = found_ ? static_cast<double>(best_cost_) : std::numeric_limits<double>::infinity()});
+    }
+
+    void improve_from(std::vector<strategy> labels) {
+      labeling_state<Cost> state(p_, std::move(labels));
+      if (state.conflicts() > 0 || !state.keeps_rows()) {
+        detail::label_repair<Cost> repair(state, block_);
+        if (!repair.run(1000 + 5 * p_.size(), limit_, random_)) return;
+        state.refresh();
+      }
+      offer(state.labels());
+      detail::descent<Cost> moves(state, block_, limit_);
+      for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.coordinate_sweep()) break;
+      offer(state.labels());
+      for (std::size_t i = 0; i < with_.star_sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.star_sweep(with_.star_neighbours)) break;
+      offer(state.labels());
+      if (moves.size() > 0) forests(state, moves);
+    }
+
+    void forests(labeling_state<Cost>& state, detail::descent<Cost>& moves) {
+      const std::size_t most = std::max<std::size_t>(200, with_.effort * moves.size());
+      const bool is_limited =
+          std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
+      for (std::size_t step = 0, idle = 0; idle < most && (is_limited || step < most) && !is_stopped(); ++step) {
+        ++statistics_.iterations;
+        const bool gained = step % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(with_.largest_block, random_);
+        idle = gained ? 0 : idle + 1;
+        if (step % 4096 == 4095) {
+          state.refresh();  // what rounding left over does not pile up
+          offer(state.labels());
+        }
+      }
+      state.refresh();
+      offer(state.labels());
+    }
+
+    const local_search& with_;
+    const placement_problem<Cost>& problem_;
+    const compact_problem<Cost>& p_;
+    const solve_control& control_;
+    deadline limit_;
+    random_source random_;
+    detail::greedy_labels<Cost> greedy_;
+    detail::forest_block<Cost> block_;
+    std::vector<strategy> best_;
+    Cost best_cost_{};
+    bool found_ = false;
+    solve_statistics statistics_;
+  };
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/problem.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a solver answers.
+
+namespace shardweave {
+inline namespace v0 {
+
+enum class solve_status : std::uint8_t {
+  optimal,     ///< the lower bound meets the objective
+  feasible,    ///< an assignment, not proven best
+  infeasible,  ///< no assignment keeps all constraints; `statistics.note` says why
+  stopped      ///< a limit or a stop request came first; the best assignment so far is there, if any
+};
+
+[[nodiscard]] constexpr std::string_view name_of(solve_status status) {
+  constexpr std::string_view names[] = {"optimal", "feasible", "infeasible", "stopped"};
+  return names[static_cast<std::size_t>(status)];
+}
+
+/// How the answer came about. Nothing in it depends on the clock but the seconds.
+struct solve_statistics {
+  std::string solver = {};                                ///< name of the policy that gave the assignment
+  double seconds = 0;                                     ///< of the whole call
+  double seconds_to_best = 0;                             ///< until the assignment was found
+  std::size_t iterations = 0;                             ///< of the policy's own loop
+  std::vector<std::pair<std::string, double>> counters = {};  ///< what a policy wants to tell, by name
+  std::string note = {};                                  ///< limits that were hit, truncation, infeasibility
+};
+
+/// Objectives (not of whole numbers) within this relative distance of a bound count as equal to it.
+inline constexpr double optimality_tolerance = 1e-9;
+
+/// An answer. `choice` is empty, or complete: one strategy per vertex of the problem, feasible, and priced
+/// by `evaluate`. `lower_bound` is valid for the problem; -infinity if none is known, +infinity if the
+/// problem is infeasible.
+template <cost_value Cost>
+struct solution {
+  assignment choice;
+  Cost objective = forbidden<Cost>;
+  double lower_bound = -std::numeric_limits<double>::infinity();
+  solve_status status = solve_status::stopped;
+  solve_statistics statistics;
+
+  [[nodiscard]] bool has_assignment() const { return !choice.empty() || objective != forbidden<Cost>; }
+  /// (objective - bound) / |bound|; infinite without both.
+  [[nodiscard]] double gap() const {
+    if (!has_assignment() || !std::isfinite(lower_bound)) return std::numeric_limits<double>::infinity();
+    const double distance = std::max(0.0, static_cast<double>(objective) - lower_bound);
+    return distance == 0 ? 0 : distance / std::max(std::abs(lower_bound), 1e-300);
+  }
+};
+
+/// Whether a valid bound proves that nothing is better than an objective: whole numbers differ by one at
+/// least, others count as equal within `optimality_tolerance`.
+template <cost_value Cost>
+[[nodiscard]] bool proves(double lower_bound, Cost objective) {
+  const double value = static_cast<double>(objective);
+  if constexpr (!std::floating_point<Cost>) {
+    return lower_bound > value - 1;
+  } else {
+    return lower_bound >= value - optimality_tolerance * std::max(1.0, std::abs(value));
+  }
+}
+
+/// Makes the answer of a solver: labels are lifted, priced anew on the problem as stated and refused if they
+/// break a constraint; a bound that meets the objective proves it.
+///
+/// \param labels       one per variable of the compact problem; empty if none were found
+/// \param lower_bound  valid for the compact problem
+/// \param stopped      a limit ended the work
+template <cost_value Cost>
+[[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
+                                      double lower_bound, bool stopped, solve_statistics statistics) {
+  solution<Cost> result;
+  result.statistics = std::move(statistics);
+  result.lower_bound = lower_bound;
+  if (labels.size() == problem.compact().size() && (problem.vertex_count() == 0 || !labels.empty())) {
+    assignment lifted = problem.lift(labels);
+    const evaluation<Cost> priced = evaluate(problem, lifted);
+    if (priced.is_feasible()) {
+      result.choice = std::move(lifted);
+      result.objective = priced.objective;
+    } else {
+      result.statistics.note += "an assignment was dropped: " + priced.violations.front() + ". ";
+    }
+  }
+  if (result.has_assignment()) {
+    if (proves(result.lower_bound, result.objective)) {
+      result.status = solve_status::optimal;
+      result.lower_bound = std::min(result.lower_bound, static_cast<double>(result.objective));
+    } else {
+      result.status = stopped ? solve_status::stopped : solve_status::feasible;
+    }
+  } else if (lower_bound == std::numeric_limits<double>::infinity()) {
+    result.status = solve_status::infeasible;
+  } else {
+    result.status = solve_status::stopped;
+  }
+  return result;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,37 @@
+#pragma once
+
+#include <shardweave/solve/solution.hpp>
+
+#include <concepts>
+#include <string_view>
+
+/// \file
+/// What a solver is.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What a solver can prove. A problem with more is still answered, but never called optimal on the solver's
+/// own word: a bound proves what it proves, whoever computed it.
+struct solver_abilities {
+  bool budgets = false;  ///< finds assignments that keep budgets, where there are any
+};
+
+/// A policy that answers placement problems with costs of type `Cost`.
+///
+/// A solver is a value: settings are data members with defaults, `solve` is const, and several threads may
+/// call one object at once. It promises that
+///  - an assignment it returns is complete, feasible, and priced by `evaluate` (see `conclude`);
+///  - the bound it returns is valid for the problem with all its constraints;
+///  - the same problem, control and build give the same bits, unless a time limit or a stop request came in
+///    between; a stop is obeyed within 100 ms, and the best assignment so far is returned.
+template <class S, class Cost>
+concept solver = cost_value<Cost> && std::copy_constructible<S> &&
+                 requires(const S& s, const placement_problem<Cost>& problem, const solve_control& control) {
+                   { S::name } -> std::convertible_to<std::string_view>;
+                   { S::abilities } -> std::convertible_to<solver_abilities>;
+                   { s.solve(problem, control) } -> std::same_as<solution<Cost>>;
+                 };
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,288 @@
+#include <shardweave/core/random.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
+
+#include <doctest/doctest.h>
+
+#include <atomic>
+#include <chrono>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <stop_token>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// A model from dense rows.
+sw::linear_model model_of(std::vector<sw::linear_column> columns, std::vector<sw::linear_row> rows,
+                          const std::vector<std::vector<double>>& weights) {
+  sw::linear_model model{0, std::move(columns), std::move(rows), {}};
+  for (std::uint32_t r = 0; r < weights.size(); ++r)
+    for (std::uint32_t j = 0; j < weights[r].size(); ++j) model.add_entry(r, j, weights[r][j]);
+  return model;
+}
+
+/// maximise 3x + 5y with x <= 4, 2y <= 12, 3x + 2y <= 18: 36 at (2, 6), multipliers 0, 3/2 and 1.
+sw::linear_model textbook() {
+  return model_of({{0, infinity, -3}, {0, infinity, -5}}, {{-infinity, 4}, {-infinity, 12}, {-infinity, 18}},
+                  {{1, 0}, {0, 2}, {3, 2}});
+}
+
+/// A knapsack of random items as a minimisation, and its optimum by dynamic programming.
+struct knapsack {
+  sw::linear_model model;
+  double optimum = 0;
+};
+knapsack random_knapsack(std::uint64_t seed, std::size_t items) {
+  sw::random_source random(seed);
+  knapsack result;
+  std::vector<std::size_t> weight;
+  std::vector<double> gain;
+  std::size_t total = 0;
+  for (std::size_t i = 0; i < items; ++i) {
+    weight.push_back(3 + random.below(40));
+    gain.push_back(static_cast<double>(5 + random.below(60)));
+    total += weight.back();
+  }
+  const std::size_t room = total / 3;
+  result.model.add_row({-infinity, static_cast<double>(room)});
+  std::vector<double> best(room + 1);
+  for (std::size_t i = 0; i < items; ++i) {
+    const std::uint32_t j = result.model.add_column({0, 1, -gain[i], true});
+    result.model.add_entry(0, j, static_cast<double>(weight[i]));
+    for (std::size_t w = room; w >= weight[i]; --w) best[w] = std::max(best[w], best[w - weight[i]] + gain[i]);
+  }
+  result.optimum = -best[room];
+  return result;
+}
+
+/// min sum of products of random columns: large enough to take a while.
+sw::linear_model slow_model(bool whole) {
+  sw::random_source random(5);
+  sw::linear_model model;
+  constexpr std::uint32_t rows = 700, columns = 900;
+  for (std::uint32_t j = 0; j < columns; ++j) model.add_column({0, whole ? 3.0 : infinity, 1 + random.unit(), whole});
+  for (std::uint32_t r = 0; r < rows; ++r) {
+    model.add_row({static_cast<double>(5 + random.below(50)), infinity});
+    for (std::uint32_t j = 0; j < columns; ++j)
+      if (random.chance(0.3)) model.add_entry(r, j, 1 + random.unit());
+  }
+  return model;
+}
+
+void check_refused(const sw::linear_model& model, const std::string& text) {
+  INFO(text);
+  try {
+    static_cast<void>(sw::glpk{}.solve(model));
+    FAIL_CHECK("nothing was refused");
+  } catch (const sw::error& e) {
+    CHECK(std::string(e.what()) == text);
+    CHECK(e.category() == sw::error_category::input);
+  }
+}
+
+struct no_backend {
+  static constexpr const char* name = "none";
+};
+
+}  // namespace
+
+static_assert(sw::linear_backend<sw::glpk>);
+static_assert(!sw::linear_backend<no_backend>);
+static_assert(!sw::linear_backend<int>);
+
+TEST_SUITE("linear_model") {
+  TEST_CASE("the objective counts the offset, and zero weights are left out") {
+    sw::linear_model model = textbook();
+    model.offset = 10;
+    CHECK(model.objective_of(std::vector<double>{2, 6}) == -26);
+    CHECK(model.entries.size() == 4);
+    CHECK_FALSE(model.has_integers());
+    model.columns[1].integer = true;
+    CHECK(model.has_integers());
+  }
+  TEST_CASE("what a backend would answer wrongly is refused, and the culprit is named") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    auto model = textbook();
+    CHECK_NOTHROW(sw::validate(model));
+    model.columns[1].objective = nan;
+    check_refused(model, "linear model: column 1 costs nan, expected a finite number");
+    model = textbook();
+    model.columns[0].objective = infinity;
+    check_refused(model, "linear model: column 0 costs inf, expected a finite number");
+    model = textbook();
+    model.entries.push_back({2, 1, 1});
+    check_refused(model, "linear model: row 2 has two weights in column 1");
+    model = textbook();
+    model.entries[0].value = nan;
+    check_refused(model, "linear model: the weight in row 0 and column 0 is nan, expected a finite number");
+    model = textbook();
+    model.entries[0].column = 2;
+    check_refused(model, "linear model: a weight stands in row 0 and column 2 of 3 rows and 2 columns");
+    model = textbook();
+    model.rows[1] = {5, 4};
+    check_refused(model, "linear model: row 1 has limits 5.000000 and 4.000000, expected the lower one first");
+    model = textbook();
+    model.columns[0].low = nan;
+    check_refused(model, "linear model: column 0 has limits nan and inf, expected the lower one first");
+    model = textbook();
+    model.columns[0] = {0.2, 0.8, 1, true};
+    check_refused(model, "linear model: column 0 has no whole number between its limits 0.200000 and 0.800000");
+    model = textbook();
+    model.offset = nan;
+    check_refused(model, "linear model: the offset is nan, expected a finite number");
+  }
+}
+
+TEST_SUITE("glpk") {
+  TEST_CASE("a small program has its optimum, and the multipliers prove it") {
+    auto model = textbook();
+    model.offset = 100;
+    const auto out = sw::glpk{}.solve(model);
+    CHECK(out.status == sw::backend_status::optimal);
+    REQUIRE(out.primal.size() == 2);
+    CHECK(out.primal[0] == doctest::Approx(2));
+    CHECK(out.primal[1] == doctest::Approx(6));
+    CHECK(out.objective == doctest::Approx(64));
+    CHECK(out.bound == doctest::Approx(64));
+    REQUIRE(out.duals.size() == 3);
+    CHECK(out.duals[0] == doctest::Approx(0));
+    CHECK(out.duals[1] == doctest::Approx(-1.5));
+    CHECK(out.duals[2] == doctest::Approx(-1));
+  }
+  TEST_CASE("fixed, free and doubly limited columns and rows are all understood") {
+    // x fixed at 3, y free, z in [-2, 2]; y = x + z by a row of equality, y >= 2: least y is 2
+    const auto model =
+        model_of({{3, 3, 0}, {-infinity, infinity, 1}, {-2, 2, 0}}, {{0, 0}, {2, 9}}, {{1, -1, 1}, {0, 1, 0}});
+    const auto out = sw::glpk{}.solve(model);
+    CHECK(out.status == sw::backend_status::optimal);
+    CHECK(out.objective == doctest::Approx(2));
+    REQUIRE(out.primal.size() == 3);
+    CHECK(out.primal[2] == doctest::Approx(-1));
+  }
+  TEST_CASE("what is infeasible or unbounded is a status, with whole numbers and without") {
+    for (const bool whole : {false, true}) {
+      CAPTURE(whole);
+      const auto impossible = model_of({{0, 1, 1, whole}, {0, 1, 1, whole}}, {{3, infinity}}, {{1, 1}});
+      const auto out = sw::glpk{}.solve(impossible);
+      CHECK(out.status == sw::backend_status::infeasible);
+      CHECK(out.primal.empty());
+      CHECK(out.bound == infinity);
+      const auto endless = model_of({{0, infinity, -1, whole}}, {{0, infinity}}, {{1}});
+      CHECK(sw::glpk{}.solve(endless).status == sw::backend_status::unbounded);
+    }
+    // a relaxation with points, but no whole ones
+    const auto halves = model_of({{0, 5, 1, true}, {0, 5, 1, true}}, {{3, 3}}, {{2, 2}});
+    CHECK(sw::glpk{}.solve(halves).status == sw::backend_status::infeasible);
+  }
+  TEST_CASE("models without rows, without columns and without either are answered") {
+    CHECK(sw::glpk{}.solve(sw::linear_model{7}).objective == 7);
+    const auto no_rows = model_of({{1, 4, 2}, {-3, 4, -1}}, {}, {});
+    CHECK(sw::glpk{}.solve(no_rows).objective == doctest::Approx(-2));
+    CHECK(sw::glpk{}.solve(model_of({}, {{0, 1}}, {})).status == sw::backend_status::optimal);
+    CHECK(sw::glpk{}.solve(model_of({}, {{1, 2}}, {})).status == sw::backend_status::infeasible);
+  }
+  TEST_CASE("knapsacks have the optimum of dynamic programming") {
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      const knapsack k = random_knapsack(seed, 12 + seed % 9);
+      const auto out = sw::glpk{}.solve(k.model);
+      CAPTURE(seed);
+      CHECK(out.status == sw::backend_status::optimal);
+      CHECK(out.objective == doctest::Approx(k.optimum).epsilon(1e-9));
+      CHECK(out.bound <= out.objective + 1e-9);
+    }
+  }
+  TEST_CASE("a gap ends branch and bound early, and the bound tells the truth") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      knapsack k = random_knapsack(seed, 30);
+      const auto out = sw::glpk{}.solve(k.model, {.gap = 0.05});
+      CAPTURE(seed);
+      REQUIRE_FALSE(out.primal.empty());
+      CHECK(out.bound <= k.optimum + 1e-6);
+      CHECK(out.objective >= k.optimum - 1e-6);
+      CHECK(out.objective - out.bound <= 0.05 * std::abs(out.objective) + 1e-6);
+    }
+  }
+  TEST_CASE("no time gives no answer, and no error") {
+    for (const bool whole : {false, true}) {
+      const auto out = sw::glpk{}.solve(slow_model(whole), {.seconds = 0});
+      CHECK(out.status == sw::backend_status::stopped);
+      CHECK(out.primal.empty());
+    }
+  }
+  TEST_CASE("a stop ends a long run within a second or so") {
+    for (const bool whole : {false, true}) {
+      CAPTURE(whole);
+      const auto model = slow_model(whole);
+      std::stop_source stop;
+      std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(100));
+        stop.request_stop();
+      });
+      const auto start = std::chrono::steady_clock::now();
+      const auto out = sw::glpk{}.solve(model, {.stop = stop.get_token()});
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      later.join();
+      CHECK(seconds < 10);  // a second at full speed; sanitizers and busy machines are slow
+      if (whole) CHECK(out.status == sw::backend_status::stopped);
+      if (out.status == sw::backend_status::stopped && !whole) CHECK(out.duals.size() == model.rows.size());
+    }
+  }
+  TEST_CASE("slices do not change the optimum") {
+    const auto model = slow_model(false);
+    std::stop_source never;
+    const auto sliced = sw::glpk{}.solve(model, {.stop = never.get_token()});
+    const auto whole = sw::glpk{}.solve(model);
+    CHECK(sliced.status == sw::backend_status::optimal);
+    CHECK(sliced.objective == doctest::Approx(whole.objective).epsilon(1e-9));
+  }
+  TEST_CASE("threads may solve at once") {
+    std::atomic<int> wrong = 0;
+    std::vector<std::thread> threads;
+    const sw::glpk shared;
+    for (std::uint64_t t = 0; t < 4; ++t)
+      threads.emplace_back([&, t] {
+        for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+          const knapsack k = random_knapsack(100 * t + seed, 14);
+          if (std::abs(shared.solve(k.model).objective - k.optimum) > 1e-6) ++wrong;
+        }
+      });
+    for (std::thread& t : threads) t.join();
+    CHECK(wrong == 0);
+  }
+  TEST_CASE("what GLPK itself refuses becomes an error with its words, and the next call works") {
+    std::string words;
+    try {
+      sw::detail::in_glpk_environment([] {
+        glp_prob* p = glp_create_prob();
+        glp_add_rows(p, -1);
+      });
+      FAIL_CHECK("nothing was refused");
+    } catch (const sw::error& e) {
+      words = e.what();
+      CHECK(e.category() == sw::error_category::backend);
+    }
+    CHECK(words.find("glpk: ") == 0);
+    CHECK(words.find("glp_add_rows: nrs = -1; invalid number of rows") != std::string::npos);
+    CHECK(sw::glpk{}.solve(textbook()).objective == doctest::Approx(-36));
+  }
+  TEST_CASE("equal calls give equal bits") {
+    const knapsack k = random_knapsack(3, 25);
+    const auto a = sw::glpk{}.solve(k.model), b = sw::glpk{}.solve(k.model);
+    CHECK(a.primal == b.primal);
+    CHECK(a.bound == b.bound);
+    CHECK(a.nodes == b.nodes);
+    CHECK(a.iterations == b.iterations);
+  }
+  TEST_CASE("a gap or a time limit that is no number is refused") {
+    CHECK_THROWS_AS(static_cast<void>(sw::glpk{}.solve(textbook(), {.gap = -1})), sw::error);
+    CHECK_THROWS_AS(static_cast<void>(sw::glpk{}.solve(textbook(), {.seconds = std::nan("")})), sw::error);
+  }
+}

@@ -1,0 +1,224 @@
+#include "support/random_problem.hpp"
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
+
+#include <doctest/doctest.h>
+
+#include <chrono>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <stop_token>
+#include <vector>
+
+namespace {
+
+namespace sw = shardweave;
+using shardweave_test::draw_problem;
+using shardweave_test::problem_features;
+
+/// The compiled problem, or nothing where compilation already knows that there is no answer.
+template <class Cost>
+std::optional<sw::placement_problem<Cost>> compiled(const sw::placement_description<Cost>& d) {
+  try {
+    return sw::compile(d);
+  } catch (const sw::error& e) {
+    REQUIRE(e.category() == sw::error_category::constraint);
+    return std::nullopt;
+  }
+}
+
+/// A long ladder of random costs, which takes a while: 3 labels, no two of neighbours equal; `limit` on usage.
+sw::placement_problem<double> ladder(std::size_t n, double limit) {
+  sw::random_source random(5);
+  sw::compact_builder<double> builder;
+  const double inf = sw::forbidden<double>;
+  for (std::size_t x = 0; x < n; ++x) {
+    const std::vector<double> unary{random.unit(), random.unit(), random.unit()};
+    builder.add_variable(unary);
+  }
+  const std::vector<double> differ{inf, 1, 2, 2, inf, 1, 1, 2, inf};
+  const auto table = std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(3, 3, differ));
+  for (std::uint32_t x = 0; x < n; ++x) {
+    if (x + 1 < n) builder.add_edge(x, x + 1, table);
+    if (x + 7 < n) builder.add_edge(x, x + 7, table);
+  }
+  builder.add_row({.high = limit});
+  for (std::uint32_t x = 0; x < n; ++x) builder.add_segment(x, {0, 1, {2, 1, 0}});
+  return sw::placement_problem<double>(builder.build());
+}
+
+template <class Cost>
+void judge(unsigned seeds, const problem_features& base, std::size_t& feasible, std::size_t& found, std::size_t& best) {
+  for (unsigned seed = 0; seed < seeds; ++seed) {
+    problem_features features = problem_features::combination(seed % 128);
+    features.max_vertices = base.max_vertices;
+    features.max_strategies = base.max_strategies;
+    const auto problem = draw_problem<Cost>(seed, features);
+    const auto brute = shardweave_test::brute_force(problem);
+    const auto compact = compiled(problem.description);
+    if (!compact) {
+      CHECK_FALSE(brute.objective);
+      continue;
+    }
+    const auto answer = sw::local_search{}.solve(*compact, {.seed = seed});
+    CAPTURE(seed);
+    CHECK(answer.lower_bound == -std::numeric_limits<double>::infinity());
+    if (answer.has_assignment()) {
+      REQUIRE(brute.objective);
+      const auto priced = shardweave_test::price_of(problem, answer.choice);
+      REQUIRE(priced);
+      CHECK(static_cast<double>(*priced) == doctest::Approx(static_cast<double>(answer.objective)));
+      CHECK(answer.status == sw::solve_status::feasible);
+    }
+    if (!brute.objective) continue;
+    ++feasible;
+    if (answer.has_assignment()) {
+      ++found;
+      const auto optimum = static_cast<double>(*brute.objective);
+      const auto value = static_cast<double>(answer.objective);
+      CHECK(value >= optimum - 1e-9);
+      if (value <= optimum + 1e-9) ++best;
+    }
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("local_search") {
+  TEST_CASE("what it finds is feasible by a second opinion, nearly always there, and mostly optimal") {
+    std::size_t feasible = 0, found = 0, best = 0;
+    SUBCASE("floating costs") { judge<double>(768, {}, feasible, found, best); }
+    SUBCASE("whole costs") { judge<std::int64_t>(768, {}, feasible, found, best); }
+    MESSAGE("feasible " << feasible << ", found " << found << ", optimal " << best);
+    CHECK(feasible > 300);
+    CHECK(found * 100 >= feasible * 99);
+    CHECK(best * 100 >= feasible * 96);
+  }
+
+  TEST_CASE("a problem without vertices has an empty assignment of cost 0") {
+    const auto problem = sw::compile(sw::placement_description<double>{});
+    const auto answer = sw::local_search{}.solve(problem);
+    CHECK(answer.choice.empty());
+    CHECK(answer.objective == 0);
+    CHECK(answer.has_assignment());
+  }
+
+  TEST_CASE("labels that only fit between two limits are found") {
+    sw::compact_builder<std::int64_t> builder;
+    for (int x = 0; x < 4; ++x) builder.add_variable(std::vector<std::int64_t>{x, 3, 7});
+    builder.add_row({.low = 5, .high = 5});
+    for (std::uint32_t x = 0; x < 4; ++x) builder.add_segment(x, {0, 1, {0, 2, 3}});
+    const sw::placement_problem<std::int64_t> problem(builder.build());
+    const auto answer = sw::local_search{}.solve(problem);
+    const auto best = sw::exhaustive{}.solve(problem);
+    REQUIRE(answer.has_assignment());
+    CHECK(answer.objective == best.objective);
+  }
+
+  TEST_CASE("where no assignment is found the answer is stopped and says so") {
+    sw::compact_builder<double> builder;  // three variables, two labels, all must differ
+    for (int x = 0; x < 3; ++x) builder.add_variable(std::vector<double>{0, 0});
+    const std::vector<double> differ{sw::forbidden<double>, 0, 0, sw::forbidden<double>};
+    const auto table =
+        std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(2, 2, differ));
+    builder.add_edge(0, 1, table);
+    builder.add_edge(1, 2, table);
+    builder.add_edge(0, 2, table);
+    const auto answer = sw::local_search{}.solve(sw::placement_problem<double>(builder.build()));
+    CHECK_FALSE(answer.has_assignment());
+    CHECK(answer.status == sw::solve_status::stopped);
+    CHECK(answer.statistics.note == "no assignment that keeps all constraints was found. ");
+  }
+
+  TEST_CASE("equal seeds give equal bits, other seeds may not") {
+    const auto problem = ladder(300, 250);
+    const sw::solve_control control{.iterations = 3000, .seed = 9};
+    const auto a = sw::local_search{}.solve(problem, control);
+    const auto b = sw::local_search{}.solve(problem, control);
+    CHECK(a.choice == b.choice);
+    CHECK(a.objective == b.objective);
+    CHECK(a.statistics.iterations == b.statistics.iterations);
+  }
+
+  TEST_CASE("more iterations never make it worse, and the iteration limit is kept") {
+    const auto problem = ladder(300, 250);
+    double last = std::numeric_limits<double>::infinity();
+    for (const std::size_t iterations : {0U, 1U, 2U, 10U, 100U, 1000U, 5000U}) {
+      const auto answer = sw::local_search{.starts = 1}.solve(problem, {.iterations = iterations});
+      CAPTURE(iterations);
+      CHECK(answer.statistics.iterations <= iterations);
+      if (!answer.has_assignment()) continue;
+      CHECK(answer.objective <= last + 1e-9);
+      CHECK(answer.status == sw::solve_status::stopped);
+      last = answer.objective;
+    }
+    CHECK(last < std::numeric_limits<double>::infinity());
+  }
+
+  TEST_CASE("progress tells falling objectives") {
+    const auto problem = ladder(300, 250);
+    std::vector<double> told;
+    static_cast<void>(
+        sw::local_search{}.solve(problem, {.iterations = 2000, .progress = [&](const sw::progress_report& r) {
+                                             CHECK(r.stage == "local_search");
+                                             told.push_back(r.objective);
+                                           }}));
+    REQUIRE(told.size() >= 2);
+    for (std::size_t i = 1; i < told.size(); ++i) CHECK(told[i] < told[i - 1]);
+  }
+
+  TEST_CASE("improve returns what it was given, or better") {
+    const auto problem = ladder(200, 180);
+    const auto first = sw::local_search{.starts = 1}.solve(problem, {.iterations = 3});
+    REQUIRE(first.has_assignment());
+    const auto same = sw::local_search{}.improve(problem, first.choice, {.iterations = 0});
+    CHECK(same.choice == first.choice);
+    CHECK(same.objective == first.objective);
+    const auto better = sw::local_search{}.improve(problem, first.choice, {.iterations = 4000});
+    CHECK(better.objective < first.objective);
+    const auto again = sw::local_search{}.improve(problem, better.choice, {.iterations = 50});
+    CHECK(again.objective <= better.objective);
+  }
+
+  TEST_CASE("improve repairs an assignment that breaks constraints, and does without one that makes no sense") {
+    const auto problem = ladder(100, 90);
+    const sw::assignment wrong(100, 0);  // neighbours equal, limit exceeded
+    REQUIRE_FALSE(sw::evaluate(problem, wrong).is_feasible());
+    CHECK(sw::local_search{}.improve(problem, wrong).has_assignment());
+    CHECK(sw::local_search{}.improve(problem, sw::assignment{1, 2}).has_assignment());
+    CHECK(sw::local_search{}.improve(problem, sw::assignment(100, 77)).has_assignment());
+  }
+
+  TEST_CASE("a start is a member too") {
+    const auto problem = ladder(100, 90);
+    const auto best = sw::local_search{}.solve(problem, {.iterations = 5000});
+    const auto answer = sw::local_search{.starts = 1, .start = best.choice}.solve(problem, {.iterations = 0});
+    CHECK(answer.choice == best.choice);
+  }
+
+  TEST_CASE("a stop request and a deadline end the work within 100 ms, with the best so far") {
+    const auto problem = ladder(4000, 4000);
+    using clock = std::chrono::steady_clock;
+    const auto timed = [&](const sw::solve_control& control) {
+      const auto begin = clock::now();
+      const auto answer = sw::local_search{}.solve(problem, control);
+      return std::pair(answer, std::chrono::duration<double>(clock::now() - begin).count());
+    };
+    {
+      std::stop_source source;
+      source.request_stop();
+      const auto [answer, seconds] = timed({.stop = source.get_token()});
+      CHECK_FALSE(answer.has_assignment());
+      CHECK(answer.status == sw::solve_status::stopped);
+      CHECK(answer.statistics.iterations == 0);
+    }
+    const auto [answer, seconds] = timed({.seconds = 0.6});
+    CHECK(answer.has_assignment());
+    CHECK(answer.status == sw::solve_status::stopped);
+    CHECK(seconds < 1.2);  // a sanitized build on a busy machine may be late
+    CHECK(answer.statistics.note.find("stopped after ") == 0);
+  }
+}
