@@ -1,0 +1,189 @@
+#pragma once
+
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <mutex>
+#include <optional>
+#include <span>
+#include <string>
+#include <type_traits>
+#include <utility>
+
+/// \file
+/// A graph, a cost model and a solver policy, bound to one another.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The policy of a planner for which none is named.
+using default_solver = auto_solver;
+
+namespace detail {
+
+/// Keeps a wrong cost model to one message: the planner's own.
+template <class M>
+struct cost_of {
+  using type = double;
+};
+template <class M>
+  requires requires { requires cost_value<typename M::cost_type>; }
+struct cost_of<M> {
+  using type = typename M::cost_type;
+};
+
+/// What planners over one problem share: the problem is built once, by whoever needs it first.
+template <class Graph, class CostModel>
+class planned {
+ public:
+  using cost_type = typename cost_of<CostModel>::type;
+
+  planned(const Graph& g, CostModel costs, constraint_set constraints)
+      : graph_(&g), costs_(std::move(costs)), constraints_(std::move(constraints)) {}
+
+  [[nodiscard]] const Graph& graph() const { return *graph_; }
+  [[nodiscard]] const CostModel& costs() const { return costs_; }
+  [[nodiscard]] placement_problem<cost_type> problem(const solve_control& control) {
+    const std::scoped_lock lock(mutex_);
+    if (!problem_) {
+      const deadline limit(control);
+      auto stated = describe(*graph_, costs_, constraints_, control);
+      problem_.emplace(compile(std::move(stated), limit.rest()));
+    }
+    return *problem_;
+  }
+
+ private:
+  const Graph* graph_;
+  CostModel costs_;
+  constraint_set constraints_;
+  std::mutex mutex_;
+  std::optional<placement_problem<cost_type>> problem_;
+};
+
+/// An outcome that is known before a solver is asked: the constraints contradict each other, or a limit
+/// came while the problem was built. Anything else is wrong data, and stays an error.
+template <cost_value Cost>
+[[nodiscard]] std::optional<solution<Cost>> outcome_of(const error& e) {
+  if (e.category() != error_category::constraint && e.category() != error_category::stopped) return std::nullopt;
+  solution<Cost> result;
+  if (e.category() == error_category::constraint) {
+    result.lower_bound = std::numeric_limits<double>::infinity();
+    result.status = solve_status::infeasible;
+  }
+  result.statistics.solver = "compile";
+  result.statistics.note = e.what();
+  return result;
+}
+
+}  // namespace detail
+
+/// Plans a graph: prices it by the model, compiles the problem once, and solves it by the policy.
+///
+///     const planner p{graph, my_costs{}, trws{.sweeps = 200}};
+///     const auto quick = p.solve();
+///     const auto sure = p.with(exhaustive{}).solve({.seconds = 10});  // the same compiled problem
+///
+/// The graph is held by reference, model, policy and constraints by value. A copy, and what `with` returns,
+/// share the compiled problem. Several threads may use one planner.
+template <class Graph, class CostModel, class Solver = default_solver>
+class planner {
+  static_assert(planning_graph<Graph>,
+                "The first argument of planner must be a directed graph of Boost.Graph whose vertices, edges and "
+                "out-edges can be listed (shardweave::planning_graph).");
+  static_assert(cost_model<CostModel, Graph>,
+                "The second argument of planner must be a cost model for the graph: it needs a cost_type, and const "
+                "members strategy_count(vertex), vertex_cost(vertex, strategy) and edge_cost(edge, producer_strategy, "
+                "consumer_strategy) that return it (shardweave::cost_model).");
+  static_assert(solver<Solver, typename detail::cost_of<CostModel>::type>,
+                "The solver of a planner must have static members name and abilities, and a const member "
+                "solve(placement_problem, solve_control) that returns a solution with the model's cost_type "
+                "(shardweave::solver).");
+
+ public:
+  using graph_type = Graph;
+  using cost_type = typename detail::cost_of<CostModel>::type;
+  using solver_type = Solver;
+
+  /// \param graph        outlives the planner
+  /// \param constraints  vertices by their position in `vertices(graph)`
+  planner(const Graph& graph, CostModel costs, Solver solver = {}, constraint_set constraints = {})
+      : shared_(std::make_shared<detail::planned<Graph, CostModel>>(graph, std::move(costs), std::move(constraints))),
+        solver_(std::move(solver)) {}
+  planner(const Graph& graph, CostModel costs, constraint_set constraints)
+      : planner(graph, std::move(costs), Solver{}, std::move(constraints)) {}
+  /// A graph that dies at once cannot be planned.
+  planner(const Graph&& graph, CostModel costs, Solver solver = {}, constraint_set constraints = {}) = delete;
+  planner(const Graph&& graph, CostModel costs, constraint_set constraints) = delete;
+
+  /// The same problem under another policy.
+  template <class Other>
+  [[nodiscard]] planner<Graph, CostModel, Other> with(Other other) const {
+    return planner<Graph, CostModel, Other>(shared_, std::move(other));
+  }
+
+  /// The compiled problem; built on first use.
+  /// \throws error (input) for wrong data, (constraint) if no assignment can be feasible, (stopped) if
+  ///         `control` ends the work first; the next call then starts anew
+  [[nodiscard]] placement_problem<cost_type> problem(const solve_control& control = {}) const {
+    return shared_->problem(control);
+  }
+
+  /// Builds the problem if that was not done yet, and solves it, all within the limits of `control`.
+  /// Contradictory constraints give status `infeasible` here, a stop during building `stopped`; the note
+  /// tells what happened.
+  /// \throws error (input) for wrong data
+  [[nodiscard]] solution<cost_type> solve(const solve_control& control = {}) const {
+    const deadline limit(control);
+#ifdef __cpp_exceptions
+    try {
+      return solve_within(limit, control);
+    } catch (const error& e) {
+      auto known = detail::outcome_of<cost_type>(e);
+      if (!known) throw;
+      known->statistics.seconds = limit.elapsed();
+      return *std::move(known);
+    }
+#else
+    return solve_within(limit, control);
+#endif
+  }
+
+  /// Prices an assignment and lists the constraints that it breaks.
+  [[nodiscard]] evaluation<cost_type> evaluate(std::span<const strategy> choice) const {
+    return shardweave::evaluate(problem(), choice);
+  }
+
+  [[nodiscard]] const Graph& graph() const { return shared_->graph(); }
+  [[nodiscard]] const CostModel& costs() const { return shared_->costs(); }
+  [[nodiscard]] const Solver& policy() const { return solver_; }
+
+ private:
+  template <class, class, class>
+  friend class planner;
+  using shared = std::shared_ptr<detail::planned<Graph, CostModel>>;
+  planner(shared problem, Solver solver) : shared_(std::move(problem)), solver_(std::move(solver)) {}
+
+  [[nodiscard]] solution<cost_type> solve_within(const deadline& limit, const solve_control& control) const {
+    const placement_problem<cost_type> built = problem(control);
+    return solver_.solve(built, limit.rest());
+  }
+
+  shared shared_;
+  [[no_unique_address]] Solver solver_;
+};
+
+/// Writes the strategy of every vertex into a property map, for graphs whose vertices are not numbers.
+/// \pre one strategy per vertex
+template <planning_graph G, writable_map<vertex_t<G>, strategy> Map>
+void write_assignment(const G& g, std::span<const strategy> choice, Map map) {
+  std::size_t i = 0;
+  for (auto [v, last] = vertices(g); v != last; ++v) put(map, *v, choice[i++]);
+}
+
+}  // namespace v0
+}  // namespace shardweave
