@@ -1,0 +1,262 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/strategy_list.hpp>
+
+#include <bit>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Makes the lists. Operations that agree in all that a list depends on (operator, attributes, tensors, and
+/// for operators that follow, the choices of the first argument) share one.
+class strategy_enumerator {
+ public:
+  strategy_enumerator(const computation& graph, const device_mesh& mesh, const roofline& compute,
+                      const rule_table& rules)
+      : graph_(graph), mesh_(mesh), compute_(compute), rules_(rules) {}
+
+  [[nodiscard]] strategy_space run() && {
+    space_.list_of.reserve(graph_.operations.size());
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
+      const operation& op = graph_.operations[v];
+      for (const std::uint32_t input : op.inputs)
+        if (input >= v)
+          refuse(error_category::input, "operation '" + op.name + "' uses operation " + std::to_string(input) +
+                                            ", expected one before its own number " + std::to_string(v));
+      const auto [at, fresh] = numbers_.try_emplace(key_of(op), static_cast<std::uint32_t>(space_.lists.size()));
+      if (fresh) space_.lists.push_back(make_list(op));
+      space_.list_of.push_back(at->second);
+    }
+    return std::move(space_);
+  }
+
+ private:
+  [[nodiscard]] const tensor& argument(const operation& op, std::size_t a) const {
+    const operation& producer = graph_.operations[op.inputs[a]];
+    if (producer.outputs.empty())
+      refuse(error_category::input, "operation '" + op.name + "' uses '" + producer.name + "', which has no result");
+    return producer.outputs[element_taken(op, producer)];
+  }
+
+  /// Everything that a list depends on, as text.
+  [[nodiscard]] std::string key_of(const operation& op) {
+    std::string key = op.op;
+    const auto append = [&key](std::int64_t number) {
+      key.append(reinterpret_cast<const char*>(&number), sizeof number);
+    };
+    const auto append_tensor = [&](const tensor& t) {
+      append(static_cast<std::int64_t>(t.rank()));
+      for (const std::int64_t extent : t.shape) append(extent);
+      append(static_cast<std::int64_t>(t.type) * 2 + (t.contiguous ? 1 : 0));
+    };
+    key += '|';
+    key += op.with.equation;
+    key += '|';
+    append(op.with.index);
+    append(op.with.keep_dims ? 1 : 0);
+    append(std::bit_cast<std::int64_t>(op.with.scalar));
+    append(static_cast<std::int64_t>(op.with.dims.size()));
+    for (const std::int64_t d : op.with.dims) append(d);
+    append(static_cast<std::int64_t>(op.outputs.size()));
+    for (const tensor& t : op.outputs) append_tensor(t);
+    append(static_cast<std::int64_t>(op.inputs.size()));
+    if (op.outputs.empty()) return key;
+    for (std::size_t a = 0; a < op.inputs.size(); ++a) append_tensor(argument(op, a));
+    if (!op.inputs.empty() && rules_.of(op).follows()) {
+      append(static_cast<std::int64_t>(space_.list_of[op.inputs[0]]));
+      append(static_cast<std::int64_t>(element_taken(op, graph_.operations[op.inputs[0]])));
+    }
+    return key;
+  }
+
+  [[nodiscard]] std::unique_ptr<const strategy_list> make_list(const operation& op) {
+    list_ = std::make_unique<strategy_list>();
+    if (op.outputs.empty()) {  // what the graph returns: placed by the results themselves
+      list_->strategies.push_back({{}, std::vector<sharding>(op.inputs.size())});
+      list_->compute_us.push_back(0);
+    } else {
+      whole_.clear();
+      for (std::size_t a = 0; a < op.inputs.size(); ++a) whole_.push_back(argument(op, a));
+      const rule_table::entry& entry = rules_.of(op);
+      if (const auto* rule = std::get_if<rule_table::dim_function>(&entry.rule)) {
+        combine(op, entry, *rule);
+      } else if (const auto* follow = std::get_if<rule_table::follow_function>(&entry.rule)) {
+        for (const sharding& in : offered(op)) follow_one(op, entry, *follow, in);
+      } else {
+        const operation_view view{op, whole_, whole_, op.outputs};
+        for (const mesh_strategy& found : std::get<rule_table::mesh_function>(entry.rule)(view, mesh_))
+          add(op, entry, found);
+      }
+      if (list_->strategies.empty())
+        refuse(error_category::input,
+               "operation '" + op.name + "' (" + op.op + ") has no strategy on mesh " + mesh_.to_string());
+    }
+    classify(op);
+    seen_.clear();
+    return std::move(list_);
+  }
+
+  [[nodiscard]] const std::vector<sharding>& offered(const operation& op) const {
+    if (op.inputs.empty())
+      refuse(error_category::input, "operation '" + op.name + "' (" + op.op + ") has no argument to follow");
+    const std::uint32_t producer = op.inputs[0];
+    return space_.lists[space_.list_of[producer]]->outputs[element_taken(op, graph_.operations[producer])].distinct;
+  }
+
+  /// Tensors of an operation as cut by the mesh dimensions so far.
+  struct pieces {
+    std::vector<tensor> inputs;
+    std::vector<tensor> outputs;
+  };
+  /// Cuts along one more mesh dimension; false if a device would be left without an element.
+  [[nodiscard]] bool cut(std::vector<tensor>& tensors, std::span<const dim_placement> placements, std::int64_t extent,
+                         const operation& op) const {
+    if (placements.size() != tensors.size())
+      refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") places " +
+                                        std::to_string(placements.size()) + " tensors, expected " +
+                                        std::to_string(tensors.size()));
+    for (std::size_t t = 0; t < tensors.size(); ++t) {
+      if (!placements[t].is_sharded()) continue;
+      if (placements[t].dim() >= tensors[t].rank()) return false;
+      std::int64_t& size = tensors[t].shape[placements[t].dim()];
+      if (size < extent) return false;
+      size = (size + extent - 1) / extent;
+    }
+    return true;
+  }
+  [[nodiscard]] bool cut(pieces& of, const dim_strategy& way, std::size_t d, const operation& op) const {
+    return cut(of.inputs, way.inputs, mesh_.extent(d), op) && cut(of.outputs, way.outputs, mesh_.extent(d), op);
+  }
+  static void place(mesh_strategy& strategy, const dim_strategy& way, std::size_t d) {
+    for (std::size_t t = 0; t < way.inputs.size(); ++t) strategy.inputs[t].set(d, way.inputs[t]);
+    for (std::size_t t = 0; t < way.outputs.size(); ++t) strategy.outputs[t].set(d, way.outputs[t]);
+  }
+  [[nodiscard]] mesh_strategy replicated(const operation& op) const {
+    return {std::vector<sharding>(op.outputs.size(), sharding(mesh_.rank())),
+            std::vector<sharding>(op.inputs.size(), sharding(mesh_.rank()))};
+  }
+
+  /// All combinations of ways along the mesh dimensions, the first dimension varying slowest.
+  void combine(const operation& op, const rule_table::entry& entry, const rule_table::dim_function& rule) {
+    combine(op, entry, rule, 0, {whole_, op.outputs}, replicated(op));
+  }
+  void combine(const operation& op, const rule_table::entry& entry, const rule_table::dim_function& rule, std::size_t d,
+               const pieces& now, const mesh_strategy& so_far) {
+    if (d == mesh_.rank()) return add(op, entry, so_far, now);
+    for (const dim_strategy& way : rule(operation_view{op, whole_, now.inputs, now.outputs}, mesh_.extent(d))) {
+      pieces next = now;
+      if (!cut(next, way, d, op)) continue;
+      mesh_strategy extended = so_far;
+      place(extended, way, d);
+      combine(op, entry, rule, d + 1, next, extended);
+    }
+  }
+
+  void follow_one(const operation& op, const rule_table::entry& entry, const rule_table::follow_function& rule,
+                  const sharding& in) {
+    pieces now{whole_, op.outputs};
+    mesh_strategy strategy = replicated(op);
+    for (std::size_t d = 0; d < mesh_.rank(); ++d) {
+      const auto way = rule(operation_view{op, whole_, now.inputs, now.outputs}, in[d], mesh_.extent(d));
+      if (!way || !cut(now, *way, d, op)) return;
+      place(strategy, *way, d);
+    }
+    add(op, entry, strategy, now);
+  }
+
+  void add(const operation& op, const rule_table::entry& entry, const mesh_strategy& strategy) {
+    pieces local{whole_, op.outputs};
+    if (strategy.inputs.size() != local.inputs.size() || strategy.outputs.size() != local.outputs.size())
+      refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") places " +
+                                        std::to_string(strategy.inputs.size()) + " arguments and " +
+                                        std::to_string(strategy.outputs.size()) + " results, expected " +
+                                        std::to_string(local.inputs.size()) + " and " +
+                                        std::to_string(local.outputs.size()));
+    const auto cut_whole = [&](std::vector<tensor>& tensors, const std::vector<sharding>& where) {
+      for (std::size_t t = 0; t < tensors.size(); ++t) {
+        if (where[t].is_none()) continue;
+        if (!is_valid_sharding(tensors[t].shape, where[t], mesh_)) return false;
+        tensors[t].shape = local_shape(tensors[t].shape, where[t], mesh_);
+      }
+      return true;
+    };
+    if (cut_whole(local.inputs, strategy.inputs) && cut_whole(local.outputs, strategy.outputs))
+      add(op, entry, strategy, local);
+  }
+
+  /// Keeps a strategy that is new and whose partial results can be reduced.
+  void add(const operation& op, const rule_table::entry& entry, const mesh_strategy& strategy, const pieces& local) {
+    std::vector<std::uint64_t> key;
+    const auto is_valid = [&](const std::vector<sharding>& where, std::span<const tensor> tensors) {
+      for (std::size_t t = 0; t < where.size(); ++t) {
+        if (!where[t].is_none() && !is_valid_sharding(tensors[t].shape, where[t], mesh_)) return false;
+        key.push_back(where[t].key());
+      }
+      return true;
+    };
+    if (!is_valid(strategy.outputs, op.outputs) || !is_valid(strategy.inputs, whole_)) return;
+    if (!seen_.insert(std::move(key)).second) return;
+    list_->strategies.push_back(strategy);
+    list_->compute_us.push_back(compute_time(op, entry.cost, local));
+  }
+
+  [[nodiscard]] double compute_time(const operation& op, const operator_cost& cost, const pieces& local) const {
+    if (cost.is_view) return 0;
+    device_work work;
+    for (const tensor& t : local.inputs) work.moved += t.size();
+    for (const tensor& t : local.outputs) work.moved += t.size();
+    if (!local.inputs.empty()) work.kind = arithmetic_of(local.inputs.front().type);
+    if (cost.flops) work.flops = cost.flops(operation_view{op, whole_, local.inputs, local.outputs});
+    return compute_.compute_time(work);
+  }
+
+  void classify(const operation& op) {
+    const auto classes_of = [&](auto&& sharding_of) {
+      sharding_classes classes;
+      interner<sharding> numbers;
+      for (const mesh_strategy& s : list_->strategies) {
+        const std::uint32_t number = numbers(sharding_of(s));
+        if (number == classes.distinct.size()) classes.distinct.push_back(sharding_of(s));
+        classes.of.push_back(number);
+      }
+      return classes;
+    };
+    for (std::size_t k = 0; k < op.outputs.size(); ++k)
+      list_->outputs.push_back(classes_of([k](const mesh_strategy& s) { return s.outputs[k]; }));
+    for (std::size_t a = 0; a < op.inputs.size(); ++a)
+      list_->inputs.push_back(classes_of([a](const mesh_strategy& s) { return s.inputs[a]; }));
+  }
+
+  const computation& graph_;
+  const device_mesh& mesh_;
+  const roofline& compute_;
+  const rule_table& rules_;
+  strategy_space space_;
+  std::unordered_map<std::string, std::uint32_t> numbers_;
+  std::vector<tensor> whole_;  // arguments of the operation at hand
+  std::unique_ptr<strategy_list> list_;
+  std::set<std::vector<std::uint64_t>> seen_;
+};
+
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace shardweave

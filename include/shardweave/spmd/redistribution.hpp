@@ -1,0 +1,45 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/spmd/sharding.hpp>
+
+#include <cstddef>
+#include <optional>
+#include <vector>
+
+/// \file
+/// How a tensor gets from one sharding to another, step by step.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// One change along one mesh dimension. Without a collective it is a slice of what a rank holds already.
+struct redistribution_step {
+  std::optional<collective> op;
+  std::size_t mesh_dim = 0;
+  dim_placement from;
+  dim_placement to;
+  bytes before{};      ///< on each rank
+  bytes after{};       ///< on each rank
+  double cost_us = 0;  ///< the collective and the copies around it
+};
+
+/// A way between shardings, cheapest first by cost, then by number of steps. `cost_us` is +infinity, and
+/// there are no steps, where no way exists.
+struct redistribution {
+  double cost_us = 0;
+  std::vector<redistribution_step> steps;
+};
+
+struct redistribution_options {
+  /// Where two mesh dimensions cut one tensor dimension, allow only steps that are exact for the nesting in
+  /// mesh order: the last cut is undone first. Off, the order of nested cuts is left to the executor, who may
+  /// let the second mesh dimension cut first (as sharded data parallelism on top of tensor parallelism does):
+  /// then a tensor that arrives with nested cuts can have any of them undone; what is cut on the way nests
+  /// inside what is there.
+  bool strict_nesting = false;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/tensor.hpp>
+
+#include <concepts>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// \file
+/// What an operator may do with sharded tensors: rules, and the table that a host extends with its own.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// An operation as its rule sees it, between two cuts: `inputs` and `outputs` have the shapes that are left
+/// after the mesh dimensions decided so far, `whole_inputs` and `op.outputs` those before any cut.
+struct operation_view {
+  const operation& op;
+  std::span<const tensor> whole_inputs;
+  std::span<const tensor> inputs;
+  std::span<const tensor> outputs;
+};
+
+/// One way to run an operation along one mesh dimension: if the arguments lie like `inputs`, then running the
+/// operator on the pieces gives results that lie like `outputs`.
+struct dim_strategy {
+  std::vector<dim_placement> outputs;  ///< one per element of the result
+  std::vector<dim_placement> inputs;   ///< one per tensor argument
+  friend bool operator==(const dim_strategy&, const dim_strategy&) = default;
+};
+
+/// The same along a whole mesh. "No tensor" is allowed for results that nobody uses.
+struct mesh_strategy {
+  std::vector<sharding> outputs;
+  std::vector<sharding> inputs;
+  friend bool operator==(const mesh_strategy&, const mesh_strategy&) = default;
+};
+
+/// Lists the ways along a mesh dimension of so many devices. Cuts that leave a device without an element
+/// need not be left out; they are dropped afterwards. Called once per mesh dimension for every way chosen
+/// along those before it; the strategies of the mesh are all combinations.
+template <class F>
+concept dim_rule = std::copy_constructible<F> && requires(const F& rule, const operation_view& view, std::int64_t n) {
+  { rule(view, n) } -> std::convertible_to<std::vector<dim_strategy>>;
+};
+
+/// Says where the result lies if the first argument lies so, or nothing if that cannot be kept up. The
+/// strategies of the mesh are one per distinct placement that the argument's producer offers.
+template <class F>
+concept follow_rule = std::copy_constructible<F> &&
+                      requires(const F& rule, const operation_view& view, dim_placement first_input, std::int64_t n) {
+                        { rule(view, first_input, n) } -> std::convertible_to<std::optional<dim_strategy>>;
+                      };
+
+/// Lists the strategies of the whole mesh itself.
+template <class F>
+concept mesh_rule =
+    std::copy_constructible<F> && requires(const F& rule, const operation_view& view, const device_mesh& mesh) {
+      { rule(view, mesh) } -> std::convertible_to<std::vector<mesh_strategy>>;
+    };
+
+/// What an operator costs beside its data.
+struct operator_cost {
+  /// Costs nothing: only the description of the tensor changes.
+  bool is_view = false;
+  /// Floating-point operations on the local shapes of the view; none = it only moves data.
+  std::function<double(const operation_view&)> flops = {};
+};
+
+/// Rules by operator name. A copy is a table of its own.
+///
+/// ```
+/// rule_table rules = standard_rules();
+/// rules.add("gelu", pointwise_rule{});
+/// rules.add("row_softmax", [](const operation_view& view, std::int64_t) {  // rows apart, columns together
+///   return std::vector<dim_strategy>{{{dim_placement::replicate()}, {dim_placement::replicate()}},
+///                                    {{dim_placement::shard(0)}, {dim_placement::shard(0)}}};
+/// });
+/// ```
+class rule_table {
+ public:
+  using dim_function = std::function<std::vector<dim_strategy>(const operation_view&, std::int64_t)>;
+  using follow_function =
+      std::function<std::optional<dim_strategy>(const operation_view&, dim_placement, std::int64_t)>;
+  using mesh_function = std::function<std::vector<mesh_strategy>(const operation_view&, const device_mesh&)>;
+  struct entry {
+    std::variant<dim_function, follow_function, mesh_function> rule;
+    operator_cost cost;
+    [[nodiscard]] bool follows() const { return std::holds_alternative<follow_function>(rule); }
+  };
+
+  /// Sets the rule of an operator, in place of the one it had.
+  template <class Rule>
+  rule_table& add(std::string op, Rule rule, operator_cost cost = {}) {
+    static_assert(dim_rule<Rule> || follow_rule<Rule> || mesh_rule<Rule>,
+                  "a rule is called with (operation_view, extent), (operation_view, dim_placement, extent) or "
+                  "(operation_view, device_mesh) and lists strategies");
+    if constexpr (mesh_rule<Rule>) {
+      return set(std::move(op), mesh_function(std::move(rule)), std::move(cost));
+    } else if constexpr (follow_rule<Rule>) {
+      return set(std::move(op), follow_function(std::move(rule)), std::move(cost));
+    } else {
+      return set(std::move(op), dim_function(std::move(rule)), std::move(cost));
+    }
+  }
+
+  /// Operators without a rule run replicated, at the cost of moving their data, instead of being refused.
+  rule_table& replicate_unknown(bool yes = true) { return replicates_unknown_ = yes, *this; }
+
+  /// The rule of an operation.
+  /// \throws error naming the operation if its operator has none
+  [[nodiscard]] const entry& of(const operation& op) const {
+    const auto at = entries_.find(op.op);
+    if (at != entries_.end()) return at->second;
+    if (replicates_unknown_) return unknown_;
+    refuse(error_category::input, "operation '" + op.name + "': no placement rule for operator '" + op.op +
+                                      "'; add one to the rule table, or let it replicate unknown operators");
+  }
+  [[nodiscard]] bool contains(std::string_view op) const { return entries_.find(op) != entries_.end(); }
+
+ private:
+  template <class Function>
+  rule_table& set(std::string op, Function rule, operator_cost cost) {
+    entries_.insert_or_assign(std::move(op), entry{std::move(rule), std::move(cost)});
+    return *this;
+  }
+  [[nodiscard]] static std::vector<dim_strategy> replicated(const operation_view& view, std::int64_t) {
+    return {{std::vector<dim_placement>(view.outputs.size()), std::vector<dim_placement>(view.inputs.size())}};
+  }
+
+  std::map<std::string, entry, std::less<>> entries_;
+  entry unknown_ = {dim_function(&rule_table::replicated), {}};
+  bool replicates_unknown_ = false;
+};
+
+}  // namespace v0
+}  // namespace shardweave

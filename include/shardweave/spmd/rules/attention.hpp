@@ -1,0 +1,85 @@
+#pragma once
+
+#include <shardweave/spmd/rules.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// \file
+/// Rules of fused attention and of embedding tables.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Scaled dot-product attention and its backward: [batch, heads, ...] tensors are cut by batch or by heads,
+/// all alike; what has fewer than three dimensions (random state) is whole. Query heads that share a key
+/// head stay together: with fewer key heads, cuts by heads are even ones.
+struct attention_rule {
+  /// Which argument is the query; key and value follow it.
+  std::size_t query = 0;
+
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
+    const auto all = [](std::span<const tensor> tensors, dim_placement p) {
+      std::vector<dim_placement> placements;
+      for (const tensor& t : tensors) placements.push_back(t.rank() < 3 ? dim_placement() : p);
+      return placements;
+    };
+    std::vector<dim_strategy> ways;
+    for (const dim_placement p : {dim_placement(), dim_placement::shard(0), dim_placement::shard(1)}) {
+      if (p == dim_placement::shard(1)) {
+        const std::int64_t heads = view.inputs[query].shape[1];
+        const std::int64_t key_heads = view.inputs[query + 1].shape[1];
+        if (heads != key_heads && (heads % extent != 0 || key_heads % extent != 0)) continue;
+      }
+      ways.push_back({all(view.outputs, p), all(view.inputs, p)});
+    }
+    return ways;
+  }
+};
+
+/// Two matrix products per query and key, without credit for the causal mask; the backward five.
+struct attention_flops {
+  std::size_t query = 0;
+  double products = 2;
+
+  [[nodiscard]] double operator()(const operation_view& view) const {
+    const std::vector<std::int64_t>& q = view.inputs[query].shape;
+    const std::vector<std::int64_t>& k = view.inputs[query + 1].shape;
+    return products * 2 * static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * q[3]) *
+           static_cast<double>(k[2]);
+  }
+};
+
+/// weight [rows, width], indices [...] -> [..., width]. A table cut by rows answers with zeros for the rows
+/// that a device lacks.
+struct embedding_rule {
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    const std::size_t width = view.inputs[1].rank();
+    const dim_placement whole;
+    std::vector<dim_strategy> ways{{{whole}, {whole, whole}},
+                                   {{dim_placement::shard(width)}, {dim_placement::shard(1), whole}},
+                                   {{dim_placement::partial(partial_kind::mask)}, {dim_placement::shard(0), whole}}};
+    for (std::size_t d = 0; d < width; ++d)
+      ways.push_back({{dim_placement::shard(d)}, {whole, dim_placement::shard(d)}});
+    return ways;
+  }
+};
+
+/// gradient [..., width], indices [...] -> [rows, width], adding up equal rows.
+struct embedding_backward_rule {
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    const std::size_t width = view.inputs[1].rank();
+    const dim_placement whole;
+    std::vector<dim_strategy> ways{{{whole}, {whole, whole}},
+                                   {{dim_placement::shard(1)}, {dim_placement::shard(width), whole}},
+                                   {{dim_placement::partial()}, {dim_placement::partial(), whole}}};
+    for (std::size_t d = 0; d < width; ++d)
+      ways.push_back({{dim_placement::partial()}, {dim_placement::shard(d), dim_placement::shard(d)}});
+    return ways;
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,126 @@
+#pragma once
+
+#include <shardweave/spmd/rules.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Rules of operators that work element by element, and of values that come from nowhere.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Anything without partial results: replicated or cut in any dimension, result and argument alike. For
+/// graph inputs, and for aliases, which are where a value may change its placement.
+struct any_placement_rule {
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    std::vector<dim_strategy> ways{{{dim_placement()}, std::vector<dim_placement>(view.inputs.size())}};
+    for (std::size_t d = 0; d < view.outputs.front().rank(); ++d)
+      ways.push_back(
+          {{dim_placement::shard(d)}, std::vector<dim_placement>(view.inputs.size(), dim_placement::shard(d))});
+    return ways;
+  }
+};
+
+/// f(x), f(x, y), ... with broadcasting: any dimension of the result may be cut, arguments alike where they
+/// have it, and `partial` lists the ways in which the function maps partial results to partial results.
+struct pointwise_rule {
+  std::vector<dim_strategy> partial = {};
+
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    const std::size_t arguments = view.inputs.size();
+    const tensor& out = view.outputs.front();
+    std::vector<dim_strategy> ways{{{dim_placement()}, std::vector<dim_placement>(arguments)}};
+    for (std::size_t d = 0; d < out.rank(); ++d) {
+      dim_strategy way{{dim_placement::shard(d)}, {}};
+      for (const tensor& in : view.inputs) {
+        const std::size_t missing = out.rank() - in.rank();  // dimensions match from the last on
+        const bool has = d >= missing && (in.shape[d - missing] != 1 || out.shape[d] == 1);
+        way.inputs.push_back(has ? dim_placement::shard(d - missing) : dim_placement());
+      }
+      ways.push_back(std::move(way));
+    }
+    for (const dim_strategy& way : partial)
+      if (way.inputs.size() == arguments) ways.push_back(way);
+    return ways;
+  }
+};
+
+namespace detail {
+
+inline constexpr dim_placement whole = dim_placement::replicate();
+inline constexpr dim_placement partial_sums = dim_placement::partial(partial_kind::sum);
+inline constexpr dim_placement averages = dim_placement::partial(partial_kind::avg);
+inline constexpr dim_placement maxima = dim_placement::partial(partial_kind::max);
+inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min);
+
+}  // namespace detail
+
+/// f(x + y) = f(x) + f(y): scaling by a constant, views of complex numbers.
+[[nodiscard]] inline pointwise_rule linear_rule() {
+  using namespace detail;
+  return {{{{partial_sums}, {partial_sums}}, {{averages}, {averages}}}};
+}
+/// -x
+[[nodiscard]] inline pointwise_rule negation_rule() {
+  using namespace detail;
+  return {{{{partial_sums}, {partial_sums}}, {{averages}, {averages}}, {{minima}, {maxima}}, {{maxima}, {minima}}}};
+}
+/// x <= y gives f(x) <= f(y): exp, relu, sigmoid, tanh.
+[[nodiscard]] inline pointwise_rule increasing_rule() {
+  using namespace detail;
+  return {{{{maxima}, {maxima}}, {{minima}, {minima}}}};
+}
+/// x + y: a sum goes with a sum; a value that is whole may be added to averages and extremes.
+[[nodiscard]] inline pointwise_rule addition_rule() {
+  using namespace detail;
+  return {{{{partial_sums}, {partial_sums, partial_sums}},
+           {{averages}, {averages, averages}},
+           {{averages}, {averages, whole}},
+           {{averages}, {whole, averages}},
+           {{maxima}, {maxima, whole}},
+           {{minima}, {minima, whole}}}};
+}
+/// x - y: as x + y with the second negated.
+[[nodiscard]] inline pointwise_rule subtraction_rule() { return addition_rule(); }
+/// x * y: linear in each.
+[[nodiscard]] inline pointwise_rule product_rule() {
+  using namespace detail;
+  return {{{{partial_sums}, {partial_sums, whole}},
+           {{partial_sums}, {whole, partial_sums}},
+           {{averages}, {averages, whole}},
+           {{averages}, {whole, averages}}}};
+}
+/// x / y: linear in x.
+[[nodiscard]] inline pointwise_rule quotient_rule() {
+  using namespace detail;
+  return {{{{partial_sums}, {partial_sums, whole}}, {{averages}, {averages, whole}}}};
+}
+
+/// Pairs of reals as complex numbers and back: any dimension but that of the pair, and partial sums.
+struct complex_view_rule {
+  [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
+    std::vector<dim_strategy> ways{{{detail::whole}, {detail::whole}}};
+    const std::size_t shared = std::min(view.inputs.front().rank(), view.outputs.front().rank());
+    for (std::size_t d = 0; d < shared; ++d) ways.push_back({{dim_placement::shard(d)}, {dim_placement::shard(d)}});
+    ways.push_back({{detail::partial_sums}, {detail::partial_sums}});
+    ways.push_back({{detail::averages}, {detail::averages}});
+    return ways;
+  }
+};
+
+/// The result lies as the argument does, partial or not: conversions, copies, conjugation, elements
+/// of a tuple.
+struct same_placement_rule {
+  [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view&, dim_placement in, std::int64_t) const {
+    return dim_strategy{{in}, {in}};
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

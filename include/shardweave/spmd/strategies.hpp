@@ -1,0 +1,27 @@
+#pragma once
+
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/detail/strategy_enumerator.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/strategy_list.hpp>
+
+/// \file
+/// The strategies of every operation of a computation on a mesh.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Enumerates the strategies of every operation: what its rule allows, less what is not valid for its tensors
+/// (see `is_valid_sharding`), each once.
+///
+/// \throws error naming an operation that has no rule or no strategy, or whose inputs come after it
+/// Complexity: one pass over the operations, and the rule's work once per distinct list
+[[nodiscard]] inline strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
+                                                         const roofline& compute, const rule_table& rules) {
+  return detail::strategy_enumerator(graph, mesh, compute, rules).run();
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,72 @@
+#pragma once
+
+#include <shardweave/cost/device.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/tensor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+/// \file
+/// The strategies of operations, shared by operations that have the same.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The strategies of an operation with one result or argument in view: which of them place it alike.
+struct sharding_classes {
+  std::vector<sharding> distinct;  ///< in the order in which strategies first have them
+  std::vector<std::uint32_t> of;   ///< per strategy: index into `distinct`
+};
+
+/// Strategies shared by all operations that have the same operator, tensors and choices of arguments.
+struct strategy_list {
+  std::vector<mesh_strategy> strategies;
+  std::vector<double> compute_us;         ///< per strategy, on one device
+  std::vector<sharding_classes> outputs;  ///< per element of the result
+  std::vector<sharding_classes> inputs;   ///< per tensor argument
+
+  [[nodiscard]] std::size_t size() const { return strategies.size(); }
+};
+
+/// Arithmetic that a matrix product of this element type runs on.
+[[nodiscard]] constexpr arithmetic arithmetic_of(dtype type) {
+  switch (type) {
+    case dtype::f64:
+      return arithmetic::f64;
+    case dtype::f32:
+    case dtype::c64:
+      return arithmetic::f32;
+    case dtype::bf16:
+    case dtype::f16:
+      return arithmetic::f16;
+    case dtype::i64:
+    case dtype::i32:
+    case dtype::u8:
+    case dtype::boolean:
+      return arithmetic::i8;
+  }
+  return arithmetic::f32;
+}
+
+/// Strategies of all operations of a computation; operation v has list `list_of[v]`.
+struct strategy_space {
+  std::vector<std::unique_ptr<const strategy_list>> lists;
+  std::vector<std::uint32_t> list_of;
+
+  [[nodiscard]] const strategy_list& of(std::size_t v) const { return *lists[list_of[v]]; }
+};
+
+/// Which element of a producer's result an argument of `consumer` takes: a getitem names it, any other
+/// operation takes the first.
+[[nodiscard]] inline std::size_t element_taken(const operation& consumer, const operation& producer) {
+  const auto index = static_cast<std::size_t>(consumer.with.index);
+  return consumer.op == "getitem" && index < producer.outputs.size() ? index : 0;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// What is known of a tensor before it is sharded.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Element types. Complex numbers count as one element of 8 bytes.
+enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolean };
+
+/// Bytes of one element.
+[[nodiscard]] constexpr std::int64_t element_size(dtype type) {
+  switch (type) {
+    case dtype::f64:
+    case dtype::c64:
+    case dtype::i64:
+      return 8;
+    case dtype::f32:
+    case dtype::i32:
+      return 4;
+    case dtype::bf16:
+    case dtype::f16:
+      return 2;
+    case dtype::u8:
+    case dtype::boolean:
+      return 1;
+  }
+  return 0;
+}
+
+[[nodiscard]] constexpr std::string_view name_of(dtype type) {
+  constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16", "c64", "i64", "i32", "u8", "bool"};
+  return names[static_cast<std::size_t>(type)];
+}
+
+/// Global (unsharded) shape and element type; row-major and contiguous unless said otherwise.
+struct tensor {
+  std::vector<std::int64_t> shape;
+  dtype type = dtype::f32;
+  bool contiguous = true;
+
+  [[nodiscard]] std::size_t rank() const { return shape.size(); }
+  [[nodiscard]] std::int64_t element_count() const {
+    std::int64_t n = 1;
+    for (const std::int64_t extent : shape) n *= extent;
+    return n;
+  }
+  [[nodiscard]] bytes size() const { return bytes(element_count() * element_size(type)); }
+  friend bool operator==(const tensor&, const tensor&) = default;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,167 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What is usually demanded of a training graph, as constraints of the placement problem.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What a parameter takes of its memory budget.
+enum class parameter_unit : std::uint8_t {
+  ratio,  ///< share of its elements that a device holds; every parameter weighs the same
+  size    ///< bytes on a device
+};
+
+struct training_options {
+  /// Where inputs lie, and results that are neither gradients nor tangents; nothing = left open.
+  std::optional<sharding> inputs = std::nullopt;
+  std::optional<sharding> results = std::nullopt;
+  /// Gradients lie as their parameters do, incoming gradients as the results they belong to.
+  bool pair_gradients = true;
+  /// What a device may hold of all parameters together: for each, this share of it, or the least that one
+  /// device can hold, if that is more. Nothing = no limit; the default is an equal share of each device.
+  std::optional<double> parameter_share = 0;
+  parameter_unit unit = parameter_unit::ratio;
+  /// Repeated layers are placed alike (operations with equal `site` and equal strategies).
+  bool tie_layers = true;
+};
+
+/// Strategies of an operation whose first result lies so.
+/// \throws error naming the operation and the shardings it offers if there is none
+template <class Collectives>
+[[nodiscard]] fixed_strategies result_placed(const spmd_cost_model<Collectives>& model, std::uint32_t v,
+                                             const sharding& where, std::string why) {
+  fixed_strategies fixed{v, {}, std::move(why)};
+  const sharding_classes& offered = model.strategies(v).outputs.front();
+  for (strategy s = 0; s < offered.of.size(); ++s)
+    if (offered.distinct[offered.of[s]] == where) fixed.allowed.push_back(s);
+  if (fixed.allowed.empty()) {
+    std::string list;
+    for (const sharding& other : offered.distinct) list += (list.empty() ? "" : ", ") + other.to_string();
+    refuse(error_category::constraint, fixed.why + ": operation '" + model.operations().operations[v].name +
+                                           "' cannot be placed " + where.to_string() + ", it offers " + list);
+  }
+  return fixed;
+}
+
+/// Both operations' first results are placed alike: all pairs of strategies of equal sharding.
+template <class Collectives>
+[[nodiscard]] pairing results_alike(const spmd_cost_model<Collectives>& model, std::uint32_t a, std::uint32_t b,
+                                    std::string why) {
+  pairing pair{a, b, {}, std::move(why)};
+  const sharding_classes& first = model.strategies(a).outputs.front();
+  const sharding_classes& second = model.strategies(b).outputs.front();
+  for (strategy s = 0; s < first.of.size(); ++s)
+    for (strategy t = 0; t < second.of.size(); ++t)
+      if (first.distinct[first.of[s]] == second.distinct[second.of[t]]) pair.allowed.emplace_back(s, t);
+  return pair;
+}
+
+/// The limit on what a device holds of the parameters, as a budget with a term per parameter that `skip` does
+/// not list. `share` and `unit` as in `training_options`; a share below 1 / devices counts as that.
+template <class Collectives>
+[[nodiscard]] budget parameter_budget(const spmd_cost_model<Collectives>& model, double share, parameter_unit unit,
+                                      const std::vector<std::uint32_t>& skip = {}) {
+  if (!(share >= 0 && share <= 1))
+    refuse(error_category::input,
+           "a device may hold a share of " + std::to_string(share) + " of the parameters, expected 0 to 1");
+  budget limit{"parameter memory", -std::numeric_limits<double>::infinity(), 0, {}};
+  const double least = std::max(share, 1 / static_cast<double>(model.mesh().size()));
+  const auto& operations = model.operations().operations;
+  for (std::uint32_t v = 0; v < operations.size(); ++v) {
+    if (operations[v].kind != role::parameter || std::ranges::find(skip, v) != skip.end()) continue;
+    const auto whole = static_cast<double>(operations[v].outputs.front().size().count());
+    budget_term term{v, {}, std::nullopt};
+    for (strategy s = 0; s < model.strategy_count(v); ++s) {
+      const auto held = static_cast<double>(model.result_size(v, s).count());
+      term.usage.push_back(unit == parameter_unit::size ? held : held / whole);
+    }
+    const double best = *std::ranges::min_element(term.usage);
+    limit.high += std::max(best, least * (unit == parameter_unit::size ? whole : 1));
+    limit.terms.push_back(std::move(term));
+  }
+  return limit;
+}
+
+/// The constraints of one training step. A parameter budget that leaves every parameter only its smallest
+/// pieces is stated as allowed strategies, which is the same and easier to solve.
+///
+/// \throws error if an input, a result or a pair cannot be placed as demanded
+/// Complexity: linear in the strategies, but for pairs, which are listed
+template <class Collectives>
+[[nodiscard]] constraint_set training_constraints(const spmd_cost_model<Collectives>& model,
+                                                  const training_options& options = {}) {
+  constraint_set all;
+  const computation& graph = model.operations();
+  const auto& operations = graph.operations;
+
+  if (options.inputs)
+    for (std::uint32_t v = 0; v < operations.size(); ++v)
+      if (operations[v].kind == role::input)
+        all.fixed.push_back(result_placed(model, v, *options.inputs, "input placement"));
+  if (options.results)
+    for (const std::uint32_t v : graph.results) {
+      const bool is_gradient =
+          std::ranges::any_of(graph.gradient_of, [v](const auto& pair) { return pair.second == v; });
+      if (!is_gradient) all.fixed.push_back(result_placed(model, v, *options.results, "result placement"));
+    }
+
+  if (options.pair_gradients) {
+    const auto pair_up = [&](const auto& pairs, std::string_view why) {
+      for (const auto& [a, b] : pairs) {
+        all.pairs.push_back(results_alike(model, a, b, std::string(why)));
+        if (all.pairs.back().allowed.empty())
+          refuse(error_category::constraint, std::string(why) + ": operations '" + operations[a].name + "' and '" +
+                                                 operations[b].name + "' have no placement in common");
+      }
+    };
+    pair_up(graph.gradient_of, "gradient placed as its parameter");
+    pair_up(graph.tangent_of, "incoming gradient placed as its result");
+  }
+
+  if (options.parameter_share) {
+    budget limit = parameter_budget(model, *options.parameter_share, options.unit);
+    double least = 0;
+    for (const budget_term& term : limit.terms) least += *std::ranges::min_element(term.usage);
+    if (limit.high - least < budget_tolerance) {
+      for (const budget_term& term : limit.terms) {
+        const double best = *std::ranges::min_element(term.usage);
+        fixed_strategies fixed{term.vertex, {}, limit.name};
+        for (strategy s = 0; s < term.usage.size(); ++s)
+          if (term.usage[s] <= best * (1 + 1e-12)) fixed.allowed.push_back(s);
+        all.fixed.push_back(std::move(fixed));
+      }
+    } else {
+      all.budgets.push_back(std::move(limit));
+    }
+  }
+
+  if (options.tie_layers) {
+    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::uint32_t>> alike;
+    for (std::uint32_t v = 0; v < operations.size(); ++v)
+      if (operations[v].site != 0) alike[{operations[v].site, model.list_number(v)}].push_back(v);
+    for (auto& [site, vertices] : alike)
+      if (vertices.size() > 1) all.ties.push_back({std::move(vertices), "repeated layers"});
+  }
+  return all;
+}
+
+}  // namespace v0
+}  // namespace shardweave

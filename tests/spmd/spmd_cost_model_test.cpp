@@ -1,0 +1,301 @@
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/placement/cost_model.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <limits>
+#include <map>
+#include <set>
+#include <string>
+#include <vector>
+
+using namespace shardweave;
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+const device_profile h100 = find_device("h100");
+using model_type = spmd_cost_model<node_table<>>;
+
+static_assert(classified_cost_model<model_type, compressed_graph>);
+static_assert(decomposed_cost_model<model_type, compressed_graph>);
+static_assert(cost_model<spmd_cost_model<alpha_beta>, compressed_graph>);
+static_assert(!memory_cost_model<model_type, compressed_graph>);
+static_assert(!overlap_cost_model<model_type, compressed_graph>);
+
+computation tiny_llama() {
+  llama_config c;
+  c.hidden_size = 64;
+  c.num_hidden_layers = 3;
+  c.num_attention_heads = 4;
+  c.num_key_value_heads = 2;
+  c.intermediate_size = 96;
+  c.vocab_size = 128;
+  return llama_training_graph(c, {8, 16});
+}
+
+model_type model_of(computation graph, const char* mesh, spmd_options options = {}) {
+  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100), standard_rules(), options};
+}
+
+strategy find(const model_type& model, std::uint32_t v, const std::string& label) {
+  for (strategy s = 0; s < model.strategy_count(v); ++s)
+    if (model.label(v, s) == label) return s;
+  FAIL("no strategy " << label << " of operation " << v);
+  return 0;
+}
+
+/// x W -> relu -> result, with the weight stored wide and cast.
+computation small_layer() {
+  computation g;
+  g.operations = {
+      {"x", "input", phase::forward, role::input, {}, {{{64, 32}, dtype::bf16}}},
+      {"w", "parameter", phase::forward, role::parameter, {}, {{{32, 64}, dtype::f32}}},
+      {"wide", "clone", phase::forward, role::none, {1}, {{{32, 64}, dtype::f32}}},
+      {"narrow", "cast", phase::forward, role::none, {2}, {{{32, 64}, dtype::bf16}}},
+      {"y", "einsum", phase::forward, role::none, {0, 3}, {{{64, 64}, dtype::bf16}}, {.equation = "bk,kn->bn"}},
+      {"a", "alias", phase::forward, role::none, {4}, {{{64, 64}, dtype::bf16}}},
+      {"output", "output", phase::forward, role::none, {5}, {}}};
+  g.results = {5};
+  return g;
+}
+
+}  // namespace
+
+TEST_SUITE("spmd_cost_model") {
+  TEST_CASE("every entry of every edge is the price of that redistribution") {
+    const computation graph = tiny_llama();
+    for (const char* mesh : {"8", "4x2"}) {
+      const model_type model = model_of(graph, mesh, {.gather_after_cast = false});
+      auto prices = model.new_redistributor();
+      std::size_t checked = 0;
+      for (const auto& e : model.graph().all_edges()) {
+        const operation& consumer = graph.operations[e.target];
+        CHECK(consumer.inputs[model.argument(e)] == e.source);
+        for (strategy a = 0; a < model.strategy_count(e.source); a += 5)
+          for (strategy b = 0; b < model.strategy_count(e.target); b += 9) {
+            const auto parts = model.edge_parts(e, a, b);
+            if (consumer.op == "output") {
+              CHECK(parts.communication + parts.transition == 0);
+              continue;
+            }
+            const sharding from = model.sent(e, a);
+            const sharding to = model.taken(e, b);
+            CHECK(parts.communication == prices.cost(model.value(e), from, to));
+            CHECK(parts.transition == (from == to ? 0 : 1));
+            CHECK(model.edge_cost(e, a, b) == parts.communication + parts.transition);
+            const auto by_class = model.class_parts(e, model.producer_classes(e)[a], model.consumer_classes(e)[b]);
+            CHECK(by_class.communication == parts.communication);
+            CHECK(by_class.transition == parts.transition);
+            ++checked;
+          }
+      }
+      CHECK(checked > 500);
+    }
+  }
+
+  TEST_CASE("edges of equal key have equal classes and equal tables") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    std::map<std::uint64_t, compressed_graph::edge_descriptor> first;
+    for (const auto& e : model.graph().all_edges()) {
+      const auto [at, fresh] = first.try_emplace(model.edge_key(e), e);
+      if (fresh) continue;
+      const auto f = at->second;
+      CHECK(std::ranges::equal(model.producer_classes(e), model.producer_classes(f)));
+      CHECK(std::ranges::equal(model.consumer_classes(e), model.consumer_classes(f)));
+      bool equal = true;
+      for (const std::uint32_t a : model.producer_classes(e))
+        for (const std::uint32_t b : model.consumer_classes(e)) {
+          const auto mine = model.class_parts(e, a, b);
+          const auto other = model.class_parts(f, a, b);
+          equal = equal && mine.communication == other.communication && mine.transition == other.transition;
+        }
+      CHECK(equal);
+    }
+    CHECK(first.size() == model.table_count());
+    CHECK(first.size() < model.graph().all_edges().size());
+  }
+
+  TEST_CASE("every operation of a training graph has a way from every producer") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    for (const auto& e : model.graph().all_edges()) {
+      bool possible = false;
+      for (strategy a = 0; a < model.strategy_count(e.source) && !possible; ++a)
+        for (strategy b = 0; b < model.strategy_count(e.target) && !possible; ++b)
+          possible = model.edge_cost(e, a, b) < infinity;
+      CHECK(possible);
+    }
+  }
+
+  TEST_CASE("a parameter is not moved before the cast that narrows it") {
+    const auto cost = [](const model_type& model, std::uint32_t v, const char* from, const char* to) {
+      const auto e = model.graph().in(v).front();
+      return model.edge_parts(e, find(model, e.source, from), find(model, v, to)).communication;
+    };
+    const model_type with = model_of(small_layer(), "8");
+    const model_type without = model_of(small_layer(), "8", {.gather_after_cast = false});
+    // operations that follow offer what their producer offers; the move is asked of the edge alone
+    CHECK(cost(without, 2, "->S(0)", "R->R") > 0);
+    CHECK(cost(without, 2, "->S(0)", "R->R") < infinity);
+    CHECK(cost(with, 2, "->S(0)", "R->R") == infinity);
+    CHECK(cost(with, 3, "S(0)->S(0)", "R->R") == infinity);
+    CHECK(cost(with, 2, "->S(0)", "S(0)->S(0)") == 0);
+    CHECK(cost(with, 2, "->R", "S(0)->S(0)") == 0);  // a slice moves nothing
+    const auto after = with.graph().in(4).back();
+    CHECK(after.source == 3);
+    CHECK(with.edge_cost(after, find(with, 3, "S(0)->S(0)"), find(with, 4, "R,R->R")) < infinity);
+
+    computation same_width = small_layer();
+    for (const std::uint32_t v : {1U, 2U}) same_width.operations[v].outputs[0].type = dtype::bf16;
+    CHECK(cost(model_of(same_width, "8"), 2, "->S(0)", "R->R") < infinity);
+
+    computation two_users = small_layer();
+    two_users.operations.insert(two_users.operations.begin() + 6,
+                                {"other", "neg", phase::forward, role::none, {1}, {{{32, 64}, dtype::f32}}});
+    CHECK(cost(model_of(two_users, "8"), 2, "->S(0)", "R->R") < infinity);
+  }
+
+  TEST_CASE("labels tell arguments and results") {
+    const model_type model = model_of(small_layer(), "2x2");
+    CHECK(model.label(0, 0) == "->RR");
+    CHECK(model.label(4, find(model, 4, "S(0)R,RS(1)->S(0)S(1)")) == "S(0)R,RS(1)->S(0)S(1)");
+    CHECK(model.label(6, 0) == "-->[]");
+    CHECK(model.result_size(1, find(model, 1, "->S(0)S(1)")) == bytes(32 * 64 * 4 / 4));
+  }
+
+  TEST_CASE("a change of placement costs what the options say") {
+    const model_type model = model_of(small_layer(), "8", {.transition_us = 0.25});
+    const auto e = model.graph().in(5).front();
+    const auto parts = model.edge_parts(e, find(model, 4, "R,R->R"), find(model, 5, "S(0)->S(0)"));
+    CHECK(parts.communication == 0);
+    CHECK(parts.transition == 0.25);
+  }
+
+  TEST_CASE("the work does not grow with the number of repeated layers") {
+    llama_config c;
+    c.hidden_size = 4096;
+    c.num_hidden_layers = 32;
+    c.num_attention_heads = 32;
+    c.num_key_value_heads = 8;
+    c.intermediate_size = 14336;
+    c.vocab_size = 128256;
+    const model_type model = model_of(llama_training_graph(c, {16, 8192}), "8x8");
+    c.num_hidden_layers = 4;
+    CHECK(model_of(llama_training_graph(c, {16, 8192}), "8x8").table_count() == model.table_count());
+    CHECK(model.table_count() < 400);
+  }
+}
+
+TEST_SUITE("training_constraints") {
+  TEST_CASE("inputs and results lie as asked, others are free") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    const constraint_set all = training_constraints(
+        model, {.inputs = sharding::parse("S(0)R"), .results = sharding::parse("S(0)S(2)"), .parameter_share = {}});
+    REQUIRE(all.fixed.size() == 2);
+    const auto& operations = model.operations().operations;
+    CHECK(operations[all.fixed[0].vertex].kind == role::input);
+    CHECK(operations[all.fixed[1].vertex].op == "alias");
+    for (const fixed_strategies& fixed : all.fixed)
+      for (strategy s = 0; s < model.strategy_count(fixed.vertex); ++s) {
+        const bool allowed = std::ranges::find(fixed.allowed, s) != fixed.allowed.end();
+        const std::string where = fixed.vertex == all.fixed[0].vertex ? "S(0)R" : "S(0)S(2)";
+        CHECK(allowed == (model.strategies(fixed.vertex).strategies[s].outputs[0].to_string() == where));
+      }
+    CHECK(all.budgets.empty());
+    CHECK(training_constraints(model, {.pair_gradients = false, .parameter_share = {}, .tie_layers = false})
+              .pairs.empty());
+  }
+
+  TEST_CASE("a placement that is not offered is refused with those that are") {
+    const model_type model = model_of(small_layer(), "8");
+    CHECK_THROWS_WITH_AS(training_constraints(model, {.inputs = sharding::parse("P")}),
+                         "input placement: operation 'x' cannot be placed P, it offers R, S(0), S(1)", error);
+  }
+
+  TEST_CASE("a gradient lies as its parameter does") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    const constraint_set all = training_constraints(model);
+    const computation& graph = model.operations();
+    CHECK(all.pairs.size() == graph.gradient_of.size() + graph.tangent_of.size());
+    for (const pairing& pair : all.pairs) {
+      std::set<std::pair<strategy, strategy>> allowed(pair.allowed.begin(), pair.allowed.end());
+      CHECK(allowed.size() == pair.allowed.size());
+      bool exact = true;
+      for (strategy a = 0; a < model.strategy_count(pair.a); ++a)
+        for (strategy b = 0; b < model.strategy_count(pair.b); ++b)
+          exact = exact && allowed.contains({a, b}) == (model.strategies(pair.a).strategies[a].outputs[0] ==
+                                                        model.strategies(pair.b).strategies[b].outputs[0]);
+      CHECK(exact);
+    }
+  }
+
+  TEST_CASE("by default every parameter has only its smallest pieces") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    const constraint_set all = training_constraints(model);
+    CHECK(all.budgets.empty());
+    std::size_t parameters = 0;
+    for (const operation& op : model.operations().operations) parameters += op.kind == role::parameter ? 1 : 0;
+    CHECK(all.fixed.size() == parameters);
+    for (const fixed_strategies& fixed : all.fixed) {
+      CHECK(fixed.why == "parameter memory");
+      for (strategy s = 0; s < model.strategy_count(fixed.vertex); ++s) {
+        const std::int64_t whole = model.operations().operations[fixed.vertex].outputs[0].size().count();
+        const bool is_least = model.result_size(fixed.vertex, s).count() * 8 == whole;
+        CHECK((std::ranges::find(fixed.allowed, s) != fixed.allowed.end()) == is_least);
+      }
+    }
+  }
+
+  TEST_CASE("a larger share is a budget, by ratio or by bytes") {
+    const model_type model = model_of(small_layer(), "8");
+    const budget ratio = parameter_budget(model, 0.5, parameter_unit::ratio);
+    REQUIRE(ratio.terms.size() == 1);
+    CHECK(ratio.high == 0.5);
+    CHECK(ratio.terms[0].usage == std::vector<double>{1, 0.125, 0.125});
+    const budget size = parameter_budget(model, 0.5, parameter_unit::size);
+    CHECK(size.high == 32 * 64 * 4 / 2);
+    CHECK(size.terms[0].usage == std::vector<double>{8192, 1024, 1024});
+    CHECK(parameter_budget(model, 0, parameter_unit::ratio).high == 0.125);
+    CHECK(parameter_budget(model, 0.5, parameter_unit::ratio, {1}).terms.empty());
+    const constraint_set all = training_constraints(model, {.parameter_share = 0.5});
+    REQUIRE(all.budgets.size() == 1);
+    CHECK(all.fixed.empty());
+    CHECK_THROWS_WITH_AS(parameter_budget(model, 1.5, parameter_unit::ratio),
+                         "a device may hold a share of 1.500000 of the parameters, expected 0 to 1", error);
+  }
+
+  TEST_CASE("a parameter that cannot be cut does not make its share impossible") {
+    computation g;
+    g.operations = {{"scale", "parameter", phase::forward, role::parameter, {}, {{{3}}}},
+                    {"w", "parameter", phase::forward, role::parameter, {}, {{{9, 8}}}}};
+    const model_type model = model_of(g, "8");
+    const constraint_set all = training_constraints(model);
+    REQUIRE(all.fixed.size() == 2);
+    CHECK(all.fixed[0].allowed == std::vector<strategy>{0});
+    CHECK(model.label(1, all.fixed[1].allowed.at(0)) == "->S(1)");  // 9 rows on 8 devices would be 2 on one
+    CHECK(all.fixed[1].allowed.size() == 1);
+  }
+
+  TEST_CASE("repeated layers are tied operation by operation") {
+    const model_type model = model_of(tiny_llama(), "4x2");
+    const constraint_set all = training_constraints(model);
+    const auto& operations = model.operations().operations;
+    std::size_t tied = 0;
+    for (const tie& group : all.ties) {
+      CHECK(group.vertices.size() > 1);
+      std::set<std::int64_t> layers;
+      for (const std::uint32_t v : group.vertices) {
+        CHECK(operations[v].site == operations[group.vertices.front()].site);
+        CHECK(model.list_number(v) == model.list_number(group.vertices.front()));
+        CHECK(layers.insert(operations[v].layer).second);
+      }
+      tied += group.vertices.size();
+    }
+    CHECK(tied > 3 * 200);
+  }
+}
