@@ -1,0 +1,78 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <map>
+#include <set>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Times of collectives as tables, so that buckets can be priced without the cost model.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The size that cost models ask for: the larger of a rank's buffers, given what a rank puts in.
+[[nodiscard]] constexpr bytes largest_buffer(collective op, bytes bytes_in, group_shape group) {
+  return op == collective::all_gather ? bytes_in * group.ranks() : bytes_in;
+}
+
+/// A table for each operation on each group that some task uses, through every size that occurs and through
+/// points in between, evenly on a logarithmic scale.
+/// \param shapes  of the groups, by their position
+/// Complexity: one estimate per point.
+template <collective_cost_model Model>
+[[nodiscard]] std::vector<duration_table> collective_tables(std::span<const task_record> tasks, const Model& model,
+                                                            std::span<const group_shape> shapes,
+                                                            const lowering_options& options = {}) {
+  constexpr std::int64_t smallest = 256;
+  struct use {
+    std::set<std::int64_t> sizes;
+    std::int64_t total = 0;
+  };
+  std::map<std::pair<std::uint32_t, collective>, use> uses;
+  for (const task_record& t : tasks) {
+    if (!t.collective) continue;
+    for (const collective op :
+         {collective::all_gather, collective::reduce_scatter, collective::all_reduce, collective::all_to_all}) {
+      if (t.collective->op != name_of(op)) continue;
+      use& u = uses[{t.collective->group, op}];
+      u.sizes.insert(t.collective->bytes_in.count());
+      u.total += t.collective->bytes_in.count();
+    }
+  }
+
+  std::vector<duration_table> tables;
+  for (auto& [key, u] : uses) {
+    const auto& [group, op] = key;
+    const double limit = static_cast<double>(std::max(options.table_limit.count(), u.total));
+    const int points = std::max(1, options.table_points_per_octave);
+    for (int i = 0;; ++i) {
+      const double size = static_cast<double>(smallest) * std::exp2(static_cast<double>(i) / points);
+      u.sizes.insert(static_cast<std::int64_t>(size));
+      if (size >= limit) break;
+    }
+    std::vector<bytes> sizes;
+    std::vector<nanoseconds> times;
+    for (const std::int64_t size : u.sizes) {
+      sizes.emplace_back(size);
+      times.push_back(
+          from_microseconds(model.estimate(op, largest_buffer(op, bytes(size), shapes[group]), shapes[group]).time_us));
+    }
+    tables.emplace_back(std::string(name_of(op)), group, std::move(sizes), std::move(times));
+  }
+  return tables;
+}
+
+}  // namespace v0
+}  // namespace shardweave

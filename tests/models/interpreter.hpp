@@ -1,0 +1,249 @@
+#pragma once
+
+#include <shardweave/spmd/computation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <complex>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// Executes a computation on one device, number by number, in double precision whatever the element types
+/// are: what the graph means, written without regard to speed.
+namespace interpreter {
+
+using number = std::complex<double>;
+using indices = std::vector<std::int64_t>;
+
+struct array {
+  indices shape;
+  std::vector<number> data;
+};
+
+inline std::int64_t count(const indices& shape) {
+  std::int64_t n = 1;
+  for (const std::int64_t extent : shape) n *= extent;
+  return n;
+}
+
+inline array zeros(indices shape) {
+  const auto n = static_cast<std::size_t>(count(shape));
+  return {std::move(shape), std::vector<number>(n)};
+}
+
+/// Calls f(index) for every index of the shape, last dimension fastest.
+template <class F>
+void each(const indices& shape, F f) {
+  indices at(shape.size());
+  for (std::int64_t n = count(shape); n > 0; --n) {
+    f(std::as_const(at));
+    for (std::size_t d = shape.size(); d-- > 0;) {
+      if (++at[d] < shape[d]) break;
+      at[d] = 0;
+    }
+  }
+}
+
+/// The element at an index; extent 1 stretches, and missing leading dimensions are ignored.
+inline std::size_t offset(const array& a, const indices& at) {
+  std::size_t position = 0;
+  const std::size_t skip = at.size() - a.shape.size();
+  for (std::size_t d = 0; d < a.shape.size(); ++d)
+    position = position * static_cast<std::size_t>(a.shape[d]) +
+               (a.shape[d] == 1 ? 0 : static_cast<std::size_t>(at[d + skip]));
+  return position;
+}
+
+inline array einsum(const std::string& equation, const array& a, const array& b, const indices& out_shape) {
+  const std::size_t comma = equation.find(',');
+  const std::size_t arrow = equation.find("->");
+  const std::string of_a = equation.substr(0, comma);
+  const std::string of_b = equation.substr(comma + 1, arrow - comma - 1);
+  const std::string of_out = equation.substr(arrow + 2);
+  std::map<char, std::int64_t> extent;
+  for (std::size_t d = 0; d < of_a.size(); ++d) extent[of_a[d]] = a.shape[d];
+  for (std::size_t d = 0; d < of_b.size(); ++d) extent[of_b[d]] = b.shape[d];
+  std::string letters;
+  indices all;
+  for (const auto& [letter, size] : extent) {
+    letters += letter;
+    all.push_back(size);
+  }
+  array out = zeros(out_shape);
+  const auto pick = [&](const std::string& which, const indices& at) {
+    indices result;
+    for (const char letter : which) result.push_back(at[letters.find(letter)]);
+    return result;
+  };
+  each(all, [&](const indices& at) {
+    out.data[offset(out, pick(of_out, at))] += a.data[offset(a, pick(of_a, at))] * b.data[offset(b, pick(of_b, at))];
+  });
+  return out;
+}
+
+/// Probabilities of causal attention: [B, H, S, S], and their log-sum-exp [B, H, S].
+inline std::pair<array, array> attention_probabilities(const array& q, const array& k) {
+  const std::int64_t share = q.shape[1] / k.shape[1];
+  const double scale = 1 / std::sqrt(static_cast<double>(q.shape[3]));
+  array p = zeros({q.shape[0], q.shape[1], q.shape[2], q.shape[2]});
+  array sums = zeros({q.shape[0], q.shape[1], q.shape[2]});
+  each(sums.shape, [&](const indices& at) {
+    double total = 0;
+    for (std::int64_t t = 0; t <= at[2]; ++t) {
+      double dot = 0;
+      for (std::int64_t c = 0; c < q.shape[3]; ++c)
+        dot += (q.data[offset(q, {at[0], at[1], at[2], c})] * k.data[offset(k, {at[0], at[1] / share, t, c})]).real();
+      p.data[offset(p, {at[0], at[1], at[2], t})] = std::exp(dot * scale);
+      total += std::exp(dot * scale);
+    }
+    for (std::int64_t t = 0; t <= at[2]; ++t) p.data[offset(p, {at[0], at[1], at[2], t})] /= total;
+    sums.data[offset(sums, at)] = std::log(total);
+  });
+  return {std::move(p), std::move(sums)};
+}
+
+inline std::vector<array> sdpa(const array& q, const array& k, const array& v) {
+  auto [p, sums] = attention_probabilities(q, k);
+  const std::int64_t share = q.shape[1] / k.shape[1];
+  array out = zeros(q.shape);
+  each(p.shape, [&](const indices& at) {
+    for (std::int64_t c = 0; c < q.shape[3]; ++c)
+      out.data[offset(out, {at[0], at[1], at[2], c})] +=
+          p.data[offset(p, at)] * v.data[offset(v, {at[0], at[1] / share, at[3], c})];
+  });
+  return {std::move(out), std::move(sums), zeros({2}), zeros({})};
+}
+
+/// dV = P' dO, dS = P * (dO V' - sum(dO * O)), dQ = dS K, dK = dS' Q, scaled.
+inline std::vector<array> sdpa_backward(const array& go, const array& q, const array& k, const array& v,
+                                        const array& out) {
+  const array p = attention_probabilities(q, k).first;
+  const std::int64_t share = q.shape[1] / k.shape[1];
+  const double scale = 1 / std::sqrt(static_cast<double>(q.shape[3]));
+  std::vector<array> d{zeros(q.shape), zeros(k.shape), zeros(v.shape)};
+  each(p.shape, [&](const indices& at) {
+    const number weight = p.data[offset(p, at)];
+    number slope = 0;
+    for (std::int64_t c = 0; c < q.shape[3]; ++c) {
+      const indices row{at[0], at[1], at[2], c};
+      const indices key{at[0], at[1] / share, at[3], c};
+      slope += go.data[offset(go, row)] * (v.data[offset(v, key)] - out.data[offset(out, row)]);
+      d[2].data[offset(v, key)] += weight * go.data[offset(go, row)];
+    }
+    for (std::int64_t c = 0; c < q.shape[3]; ++c) {
+      const indices row{at[0], at[1], at[2], c};
+      const indices key{at[0], at[1] / share, at[3], c};
+      d[0].data[offset(q, row)] += weight * slope * scale * k.data[offset(k, key)];
+      d[1].data[offset(k, key)] += weight * slope * scale * q.data[offset(q, row)];
+    }
+  });
+  return d;
+}
+
+/// The value of every operation (of a tuple: its elements), given those of the sources by name.
+inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
+                                           const std::map<std::string, array>& sources) {
+  std::vector<std::vector<array>> values(graph.operations.size());
+  for (std::size_t i = 0; i < values.size(); ++i) {
+    const shardweave::operation& op = graph.operations[i];
+    if (op.op == "output") continue;
+    const auto in = [&](std::size_t slot) -> const array& { return values[op.inputs.at(slot)].front(); };
+    const indices shape = op.outputs.front().shape;
+    array out = zeros(shape);
+    const auto unary = [&](auto f) { std::ranges::transform(in(0).data, out.data.begin(), f); };
+    const auto binary = [&](auto f) {
+      each(shape, [&](const indices& at) {
+        out.data[offset(out, at)] = f(in(0).data[offset(in(0), at)], in(1).data[offset(in(1), at)]);
+      });
+    };
+    const double c = op.with.scalar;
+    if (op.inputs.empty())
+      out = sources.at(op.name);
+    else if (op.op == "einsum")
+      out = einsum(op.with.equation, in(0), in(1), shape);
+    else if (op.op == "add")
+      binary([](number a, number b) { return a + b; });
+    else if (op.op == "sub")
+      binary([](number a, number b) { return a - b; });
+    else if (op.op == "mul")
+      binary([](number a, number b) { return a * b; });
+    else if (op.op == "div")
+      binary([](number a, number b) { return a / b; });
+    else if (op.op == "neg")
+      unary([](number a) { return -a; });
+    else if (op.op == "exp")
+      unary([](number a) { return std::exp(a); });
+    else if (op.op == "rsqrt")
+      unary([](number a) { return 1.0 / std::sqrt(a); });
+    else if (op.op == "reciprocal")
+      unary([](number a) { return 1.0 / a; });
+    else if (op.op == "conj")
+      unary([](number a) { return std::conj(a); });
+    else if (op.op == "pow")
+      unary([&](number a) { return c == 2 ? a * a : std::pow(a, c); });
+    else if (op.op == "add_scalar")
+      unary([&](number a) { return a + c; });
+    else if (op.op == "mul_scalar")
+      unary([&](number a) { return a * c; });
+    else if (op.op == "div_scalar")
+      unary([&](number a) { return a / c; });
+    else if (op.op == "rsub_scalar")
+      unary([&](number a) { return c - a; });
+    else if (op.op == "conv" || op.op == "cast" || op.op == "clone" || op.op == "alias" || op.op == "view")
+      out.data = in(0).data;
+    else if (op.op == "permute") {
+      each(shape, [&](const indices& at) {
+        indices from(at.size());
+        for (std::size_t d = 0; d < at.size(); ++d) from[static_cast<std::size_t>(op.with.dims[d])] = at[d];
+        out.data[offset(out, at)] = in(0).data[offset(in(0), from)];
+      });
+    } else if (op.op == "sum" || op.op == "mean") {
+      indices kept = in(0).shape;
+      for (const std::int64_t d : op.with.dims) kept[static_cast<std::size_t>(d)] = 1;
+      array sums = zeros(kept);
+      each(in(0).shape, [&](const indices& at) { sums.data[offset(sums, at)] += in(0).data[offset(in(0), at)]; });
+      out.data = sums.data;
+      const auto terms = static_cast<double>(in(0).data.size()) / static_cast<double>(out.data.size());
+      if (op.op == "mean")
+        for (number& x : out.data) x /= terms;
+    } else if (op.op == "view_as_complex") {
+      for (std::size_t e = 0; e < out.data.size(); ++e)
+        out.data[e] = {in(0).data[2 * e].real(), in(0).data[2 * e + 1].real()};
+    } else if (op.op == "view_as_real") {
+      for (std::size_t e = 0; e < in(0).data.size(); ++e) {
+        out.data[2 * e] = in(0).data[e].real();
+        out.data[2 * e + 1] = in(0).data[e].imag();
+      }
+    } else if (op.op == "getitem") {
+      out = values[op.inputs[0]].at(static_cast<std::size_t>(op.with.index));
+    } else if (op.op == "embedding" || op.op == "embedding_backward") {
+      const auto width = static_cast<std::size_t>(shape.back());
+      for (std::size_t t = 0; t < in(1).data.size(); ++t) {
+        const auto row = static_cast<std::size_t>(in(1).data[t].real());
+        for (std::size_t d = 0; d < width; ++d)
+          if (op.op == "embedding")
+            out.data[t * width + d] = in(0).data[row * width + d];
+          else
+            out.data[row * width + d] += in(0).data[t * width + d];
+      }
+    } else if (op.op == "sdpa") {
+      values[i] = sdpa(in(0), in(1), in(2));
+    } else if (op.op == "sdpa_backward") {
+      values[i] = sdpa_backward(in(0), in(1), in(2), in(3), in(4));
+    } else {
+      throw std::runtime_error("the interpreter does not know " + op.op);
+    }
+    if (values[i].empty()) values[i].push_back(std::move(out));
+    for (std::size_t e = 0; e < op.outputs.size(); ++e)
+      if (values[i].at(e).shape != op.outputs[e].shape)
+        throw std::runtime_error(op.name + " has another shape than the graph says");
+  }
+  return values;
+}
+
+}  // namespace interpreter
