@@ -1,0 +1,48 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstdint>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// Which collectives look alike enough to be launched as one.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Operations that can be merged: their buffers can be packed side by side. An all_to_all cannot.
+[[nodiscard]] constexpr bool is_mergeable(std::string_view op) {
+  return op == "all_gather" || op == "reduce_scatter" || op == "all_reduce";
+}
+
+/// A number for each collective: equal numbers for equal operation, group, dtype and reduction, in the order
+/// in which they first come; `no_index` for what cannot be merged and for other tasks.
+/// Complexity: O(V)
+[[nodiscard]] inline std::vector<std::uint32_t> bucket_keys(const task_graph& g) {
+  struct key {
+    std::string_view op, dtype, reduce;
+    std::uint32_t group;
+    bool operator==(const key&) const = default;
+  };
+  struct key_hash {
+    std::size_t operator()(const key& k) const {
+      const std::hash<std::string_view> text;
+      return hash_combine(hash_combine(hash_combine(text(k.op), text(k.dtype)), text(k.reduce)), k.group);
+    }
+  };
+  interner<key, key_hash> known;
+  std::vector<std::uint32_t> keys(g.size(), no_index);
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (!g.is_collective(t)) continue;
+    const collective_info c = g.collective(t);
+    if (is_mergeable(c.op)) keys[t] = known({c.op, c.dtype, c.reduce, c.group});
+  }
+  return keys;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,56 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/graph/concepts.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_maps.hpp>
+
+#include <concepts>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a bucketing policy is.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Decides which collectives of a task graph are launched as one.
+///
+/// A policy is a value: its settings are data members, the call is const, and one object may serve several
+/// threads. It also promises that
+///  - its buckets keep every rule of `validate_schedule`;
+///  - the graph with each bucket drawn together into one vertex has no cycle;
+///  - the same graph and settings give the same buckets.
+template <class P>
+concept bucketing_policy =
+    std::copy_constructible<P> && requires(const P& policy, const task_graph& g, const solve_control& control) {
+      { P::name } -> std::convertible_to<std::string_view>;
+      { policy(g, control) } -> std::same_as<bucketing_result>;
+    };
+
+/// Merges nothing.
+struct no_bucketing {
+  static constexpr std::string_view name = "none";
+  [[nodiscard]] bucketing_result operator()(const task_graph&, const solve_control& = {}) const { return {}; }
+};
+
+/// The buckets of a task graph by a policy.
+template <bucketing_policy P>
+[[nodiscard]] bucketing_result bucket_collectives(const task_graph& g, const P& policy,
+                                                  const solve_control& control = {}) {
+  return policy(g, control);
+}
+
+/// The same over any graph and its property maps; members are positions in `vertices(g)`.
+template <planning_graph G, bucketing_policy P, task_maps_of<G> Maps>
+[[nodiscard]] bucketing_result bucket_collectives(const G& g, const P& policy, const Maps& maps,
+                                                  std::vector<duration_table> tables,
+                                                  const solve_control& control = {}) {
+  return policy(make_task_graph(g, maps, std::move(tables)), control);
+}
+
+}  // namespace v0
+}  // namespace shardweave

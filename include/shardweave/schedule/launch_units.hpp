@@ -1,0 +1,106 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/graph/stable_order.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The task graph with each bucket drawn together: what schedulers order and bounds reason about.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A unit is what is emitted at once: a task, or all members of a bucket. Units are numbered in the order
+/// of their first tasks. The numbers of a bucket's copies and of its collective are kept beside.
+/// Complexity: O((V + E) log V) to build.
+class launch_units {
+ public:
+  /// \pre g and buckets outlive this
+  /// \throws error naming a task that is in two buckets or not there, or a bucket that is on a cycle
+  launch_units(const task_graph& g, std::span<const bucket> buckets)
+      : g_(&g), buckets_(buckets), unit_of_(g.size(), no_index) {
+    std::vector<std::uint32_t> bucket_of(g.size(), no_index);
+    for (std::uint32_t b = 0; b < buckets.size(); ++b) {
+      costs_.push_back(costs_of(g, buckets[b]));
+      for (const task_index t : buckets[b].members) {
+        if (t >= g.size() || bucket_of[t] != no_index)
+          refuse(error_category::input, "bucket " + std::to_string(b) + " names task " + std::to_string(t) +
+                                            (t >= g.size() ? ", but there are only " + std::to_string(g.size())
+                                                           : ", which is in bucket " + std::to_string(bucket_of[t])));
+        bucket_of[t] = b;
+      }
+    }
+    for (task_index t = 0; t < g.size(); ++t) {
+      if (unit_of_[t] != no_index) continue;
+      const auto unit = static_cast<std::uint32_t>(first_.size());
+      first_.push_back(t);
+      bucket_.push_back(bucket_of[t]);
+      unit_of_[t] = unit;
+      if (bucket_of[t] != no_index)
+        for (const task_index m : buckets[bucket_of[t]].members) unit_of_[m] = unit;
+    }
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+    ends.reserve(g.dependencies().all_edges().size());
+    for (const auto& e : g.dependencies().all_edges()) {
+      if (unit_of_[e.source] == unit_of_[e.target])
+        refuse(error_category::input,
+               g.label(e.target) + " depends on " + g.label(e.source) + " and cannot be in one bucket with it");
+      ends.emplace_back(unit_of_[e.source], unit_of_[e.target]);
+    }
+    graph_ = compressed_graph(first_.size(), ends);
+    order_ = stable_topological_order(graph_);
+  }
+
+  [[nodiscard]] std::size_t size() const { return first_.size(); }
+  /// Units and dependencies; edge i is edge i of the task graph's.
+  [[nodiscard]] const compressed_graph& graph() const { return graph_; }
+  /// The topological order of units that is nearest to the original order.
+  [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
+  [[nodiscard]] std::uint32_t unit_of(task_index t) const { return unit_of_[t]; }
+  /// The only task of a unit, or the first member in the original order.
+  [[nodiscard]] task_index first(std::uint32_t u) const { return first_[u]; }
+  [[nodiscard]] bool is_bucket(std::uint32_t u) const { return bucket_[u] != no_index; }
+  /// \pre is_bucket(u)
+  [[nodiscard]] const bucket& bucket_at(std::uint32_t u) const { return buckets_[bucket_[u]]; }
+  /// The unit's tasks: one, or a bucket's members in their order.
+  [[nodiscard]] std::span<const task_index> tasks(std::uint32_t u) const {
+    return is_bucket(u) ? std::span<const task_index>(bucket_at(u).members) : std::span(first_).subspan(u, 1);
+  }
+  [[nodiscard]] bool is_collective(std::uint32_t u) const { return g_->is_collective(first_[u]); }
+  /// \pre is_collective(u)
+  [[nodiscard]] std::uint32_t channel(std::uint32_t u) const { return g_->collective(first_[u]).group; }
+  /// Of a task its duration and no copies; of a bucket its costs.
+  [[nodiscard]] bucket_costs costs(std::uint32_t u) const {
+    if (is_bucket(u)) return costs_[bucket_[u]];
+    if (g_->kind(first_[u]) == task_kind::wait) return {};  // a wait stalls, it does not work
+    return {{}, g_->duration(first_[u]), {}};
+  }
+  /// The edge leads from a collective to a task that waits for it, and so does not only order launches.
+  [[nodiscard]] bool is_completion(const compressed_graph::edge_descriptor& unit_edge) const {
+    const auto& e = g_->dependencies().all_edges()[unit_edge.index];
+    return g_->completes(e.target) == e.source;
+  }
+
+ private:
+  const task_graph* g_;
+  std::span<const bucket> buckets_;
+  std::vector<bucket_costs> costs_;
+  std::vector<std::uint32_t> unit_of_;
+  std::vector<task_index> first_;
+  std::vector<std::uint32_t> bucket_;
+  compressed_graph graph_;
+  std::vector<std::uint32_t> order_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

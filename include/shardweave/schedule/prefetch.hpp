@@ -1,0 +1,87 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/list_run.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Launches collectives early and waits for them late.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// List scheduling on the clocks of the reference timing. The compute stream takes, in the original order,
+/// what may run without a stall; whenever it is about to be busy, each channel that would fall idle meanwhile
+/// gets the collective that is needed first, with the casts and views that lead to it. A wait stands before
+/// its first user, or where its collective is done.
+///
+/// With a memory budget a collective is pulled ahead only where the memory tracker has room; if the peak still
+/// exceeds the budget the limits are halved and the run repeated, and at last the original order is taken.
+/// `within_memory` tells whether that helped; if not, the schedule is the one with the smallest peak seen.
+/// Complexity: O((V + E) log V) per run.
+struct prefetch {
+  static constexpr std::string_view name = "prefetch";
+
+  bytes in_flight = gibibytes(2);   ///< in and out of what is launched and not yet waited for
+  std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
+  std::size_t window = 2000;        ///< tasks by which one may overtake the first that is not done
+  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
+
+  [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
+                                    const solve_control& control = {}) const {
+    schedule best;
+    best.buckets = buckets.buckets;
+    const detail::list_plan plan(g, best.buckets);
+    detail::list_limits limits{in_flight, compute_ahead, window, memory};
+    std::size_t runs = 0;
+    bytes least;
+    std::vector<decision> refusals;
+    for (bool last = false; !last; ++runs) {
+      detail::list_run run(plan, limits);
+      std::vector<task_index> order = run.run();
+      if (runs == 0 || run.peak() < least) {
+        best.order = std::move(order);
+        least = run.peak();
+        refusals = run.refusals();
+      }
+      last = !memory || least <= *memory || (limits.compute_ahead == 0 && limits.window == 0) ||
+             control.stop.stop_requested();
+      limits.in_flight = limits.in_flight / 2;
+      limits.compute_ahead /= 2;
+      limits.window /= 2;
+    }
+    if (memory && least > *memory) {  // the order that asks least of memory, mostly, is the original one
+      schedule plain = in_order{}(g, buckets, control);
+      const bytes peak = simulate(g, plain, {.validate = false}).peak;
+      if (peak < least) {
+        best.order = std::move(plain.order);
+        least = peak;
+        refusals.clear();
+      }
+    }
+    best.within_memory = !memory || least <= *memory;
+    best.decisions = buckets.decisions;
+    best.decisions.insert(best.decisions.end(), refusals.begin(), refusals.end());
+    best.hides = hiding_records(g, best, simulate(g, best, {.validate = false}));
+    best.statistics = {{"runs", static_cast<double>(runs)}};
+    return best;
+  }
+};
+
+static_assert(scheduler<prefetch>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,98 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How long a collective takes as a function of its size: straight lines through measured points.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+__extension__ typedef __int128 wide_integer;
+
+/// numerator / denominator to the nearest whole number, ties to even. \pre denominator > 0
+[[nodiscard]] constexpr std::int64_t divide_to_even(wide_integer numerator, std::int64_t denominator) {
+  wide_integer quotient = numerator / denominator;
+  wide_integer rest = numerator % denominator;
+  if (rest < 0) {
+    rest += denominator;
+    --quotient;
+  }
+  const wide_integer twice = 2 * rest;
+  if (twice > denominator || (twice == denominator && quotient % 2 != 0)) ++quotient;
+  return static_cast<std::int64_t>(quotient);
+}
+}  // namespace detail
+
+/// Duration of one operation on one group by bytes in: constant below the first point, by the slope of the
+/// last segment beyond the last. Exact: rounded once, to the nearest nanosecond, ties to even.
+class duration_table {
+ public:
+  duration_table() = default;
+  /// \param bytes_in  sizes, strictly ascending; as many as times and at least one
+  /// \throws error naming the point that breaks a rule
+  duration_table(std::string op, std::uint32_t group, std::vector<bytes> bytes_in, std::vector<nanoseconds> time)
+      : op_(std::move(op)), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
+    const std::string who = "duration table of " + op_ + " on group " + std::to_string(group_);
+    if (bytes_in_.empty() || bytes_in_.size() != time_.size())
+      refuse(error_category::input, who + " has " + std::to_string(bytes_in_.size()) + " sizes and " +
+                                        std::to_string(time_.size()) + " times, expected as many and at least one");
+    for (std::size_t i = 0; i < bytes_in_.size(); ++i) {
+      if (i > 0 && bytes_in_[i] <= bytes_in_[i - 1])
+        refuse(error_category::input, who + ": size " + std::to_string(i) + " is " +
+                                          std::to_string(bytes_in_[i].count()) + ", expected more than " +
+                                          std::to_string(bytes_in_[i - 1].count()));
+      if (time_[i] < nanoseconds(0))
+        refuse(error_category::input, who + ": time " + std::to_string(i) + " is " + std::to_string(time_[i].count()) +
+                                          " ns, expected none below 0");
+    }
+  }
+
+  [[nodiscard]] const std::string& op() const { return op_; }
+  [[nodiscard]] std::uint32_t group() const { return group_; }
+  [[nodiscard]] const std::vector<bytes>& bytes_in() const { return bytes_in_; }
+  [[nodiscard]] const std::vector<nanoseconds>& time() const { return time_; }
+
+  /// Complexity: logarithmic in the number of points.
+  [[nodiscard]] nanoseconds operator()(bytes size) const {
+    const std::size_t n = bytes_in_.size();
+    if (n == 1 || size <= bytes_in_.front()) return time_.front();
+    const auto above =
+        static_cast<std::size_t>(std::upper_bound(bytes_in_.begin(), bytes_in_.end(), size) - bytes_in_.begin());
+    const std::size_t right = std::min(above, n - 1);
+    const std::size_t left = right - 1;
+    const std::int64_t width = (bytes_in_[right] - bytes_in_[left]).count();
+    const detail::wide_integer rise = (time_[right] - time_[left]).count();
+    return nanoseconds(detail::divide_to_even(
+        detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count(), width));
+  }
+
+  friend bool operator==(const duration_table&, const duration_table&) = default;
+
+ private:
+  std::string op_;
+  std::uint32_t group_ = 0;
+  std::vector<bytes> bytes_in_;
+  std::vector<nanoseconds> time_;
+};
+
+/// Time to read and write `size` bytes once each on a device: twice the size over its memory bandwidth,
+/// rounded to the nearest nanosecond, ties to even; 0 where the bandwidth is unknown (0).
+[[nodiscard]] inline nanoseconds copy_time(bytes size, double dram_bytes_per_ns) {
+  if (!(dram_bytes_per_ns > 0)) return nanoseconds(0);
+  return nanoseconds(
+      static_cast<std::int64_t>(std::nearbyint(2.0 * static_cast<double>(size.count()) / dram_bytes_per_ns)));
+}
+
+}  // namespace v0
+}  // namespace shardweave

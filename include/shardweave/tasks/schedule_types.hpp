@@ -1,0 +1,98 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What bucketing and scheduling decide: buckets, order, records of what hides what, and why not.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Collectives that are launched as one: two or more of one operation, group, reduction and dtype. The
+/// order of members is the order in which they are packed.
+struct bucket {
+  std::vector<task_index> members = {};
+  std::uint32_t channel = 0;  ///< position of their group in `task_graph::groups()`
+  bytes bytes_in = {};        ///< sums over the members
+  bytes bytes_out = {};
+  friend bool operator==(const bucket&, const bucket&) = default;
+};
+
+/// Why something was not done.
+enum class decision_reason : std::uint8_t {
+  dependency,       ///< one needs the other's result
+  cycle,            ///< merging would close a cycle through other buckets
+  byte_cap,         ///< the bucket would grow beyond its cap
+  foreign_user,     ///< something other than its wait and the output uses the collective
+  no_wait,          ///< nothing waits for the collective
+  unpriced,         ///< no duration table prices the merged collective
+  no_gain,          ///< the copies would cost more than the merged collective saves
+  alone,            ///< no partner of the same key was left
+  memory_limit,     ///< memory would not suffice
+  in_flight_limit,  ///< too many bytes would be in flight
+  distance_limit    ///< too far ahead of its first use
+};
+
+[[nodiscard]] constexpr std::string_view to_string(decision_reason reason) {
+  constexpr std::string_view names[] = {"dependency",   "cycle",           "byte_cap",      "foreign_user",
+                                        "no_wait",      "unpriced",        "no_gain",       "alone",
+                                        "memory_limit", "in_flight_limit", "distance_limit"};
+  return names[static_cast<std::size_t>(reason)];
+}
+
+/// One refusal, as data.
+struct decision {
+  decision_reason reason = decision_reason::dependency;
+  task_index subject = no_index;  ///< the collective that was refused
+  task_index other = no_index;    ///< what stood in the way: a member, a user; `no_index` if nothing did
+  std::int64_t found = 0;         ///< of limits: the amount it would have been
+  std::int64_t limit = 0;         ///< of limits: the amount allowed
+  friend bool operator==(const decision&, const decision&) = default;
+};
+
+/// How far one launched collective (or bucket, under its first member) is hidden, and behind what.
+struct hiding_record {
+  task_index collective = no_index;
+  std::vector<task_index> behind = {};  ///< tasks of the compute stream that run while it does
+  nanoseconds hidden = {};
+  nanoseconds exposed = {};
+  friend bool operator==(const hiding_record&, const hiding_record&) = default;
+};
+
+/// A named figure that a policy reports of its own work.
+struct statistic {
+  std::string name = {};
+  double value = 0;
+  friend bool operator==(const statistic&, const statistic&) = default;
+};
+
+/// What a bucketing policy gives. No task is in two buckets, and the task graph with each bucket drawn
+/// together into one vertex has no cycle.
+struct bucketing_result {
+  std::vector<bucket> buckets = {};
+  std::vector<decision> decisions = {};
+  friend bool operator==(const bucketing_result&, const bucketing_result&) = default;
+};
+
+/// What a scheduler gives. `validate_schedule` (simulate/) tells what makes one valid.
+struct schedule {
+  std::vector<task_index> order = {};
+  std::vector<bucket> buckets = {};
+  std::vector<std::pair<task_index, task_index>> after = {};  ///< added dependencies: earlier, later
+  std::vector<hiding_record> hides = {};
+  std::vector<decision> decisions = {};
+  std::vector<statistic> statistics = {};
+  bool within_memory = true;  ///< false: no order within the memory budget was found; this is the best one
+  friend bool operator==(const schedule&, const schedule&) = default;
+};
+
+}  // namespace v0
+}  // namespace shardweave

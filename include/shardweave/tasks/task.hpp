@@ -1,0 +1,118 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <vector>
+
+/// \file
+/// The plain records of which a task graph is made.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The position of a task in its graph. The positions are the original order.
+using task_index = std::uint32_t;
+/// "No such task", "no such storage".
+inline constexpr std::uint32_t no_index = std::numeric_limits<std::uint32_t>::max();
+
+/// What a task does to the compute stream and to its channel.
+enum class task_kind : std::uint8_t {
+  compute,     ///< an operation with a FLOP formula: matrix products, attention
+  collective,  ///< launches communication on the channel of its group; the compute stream goes on
+  wait,        ///< the compute stream waits until a collective is done
+  view,        ///< no work: aliases or parts of another task's result
+  input,       ///< a parameter, a datum, a saved value; live from the start
+  output,      ///< returns results; the last task
+  other        ///< any other work on the compute stream
+};
+
+/// The names that files use, in the order of the enumerators.
+inline constexpr std::string_view task_kind_names[] = {"compute", "collective", "wait", "view",
+                                                       "input",   "output",     "other"};
+
+[[nodiscard]] constexpr std::string_view to_string(task_kind kind) {
+  return task_kind_names[static_cast<std::size_t>(kind)];
+}
+
+/// The kind of that name; nothing if there is none.
+[[nodiscard]] constexpr std::optional<task_kind> task_kind_from(std::string_view name) {
+  for (std::uint8_t i = 0; i < 7; ++i)
+    if (task_kind_names[i] == name) return static_cast<task_kind>(i);
+  return std::nullopt;
+}
+
+/// Where a storage lives. Only storages on the accelerator count as memory.
+enum class storage_device : std::uint8_t { gpu, cpu };
+
+/// A piece of memory. The first task that lists it allocates it; later ones see views of it.
+struct storage {
+  bytes size = {};
+  storage_device device = storage_device::gpu;
+  friend bool operator==(const storage&, const storage&) = default;
+};
+
+/// A process group. Each is a channel: its collectives run one after the other in launch order.
+struct process_group {
+  std::int64_t id = 0;  ///< as the source names it
+  std::string name = {};
+  std::int64_t size = 0;                              ///< ranks in it; 0 = unknown
+  std::optional<std::int64_t> stride = std::nullopt;  ///< distance of neighbouring ranks
+  std::vector<std::int64_t> ranks = {};               ///< of this rank's group; empty = unknown
+  std::string dim = {};                               ///< mesh dimension, for example "dp"
+  std::string role = {};                              ///< what it is for, free text
+  friend bool operator==(const process_group&, const process_group&) = default;
+};
+
+/// What a collective task communicates, as a caller states it.
+struct collective_record {
+  std::string op = {};      ///< all_gather, reduce_scatter, all_reduce, all_to_all, ...
+  std::uint32_t group = 0;  ///< position in the list of groups
+  bytes bytes_in = {};      ///< this rank's input
+  bytes bytes_out = {};     ///< this rank's output
+  std::string dtype = {};
+  std::string reduce = "none";
+  friend bool operator==(const collective_record&, const collective_record&) = default;
+};
+
+/// One tensor that a task gives, as a caller states it.
+struct output_record {
+  bytes size = {};
+  std::uint32_t storage = no_index;  ///< position in the list of storages; `no_index` = holds no memory
+  std::string dtype = {};
+  std::vector<std::int64_t> shape = {};
+  friend bool operator==(const output_record&, const output_record&) = default;
+};
+
+/// A task as a caller states it; the graph keeps it in flat form.
+struct task_record {
+  std::string name = {};
+  std::string op = {};
+  task_kind kind = task_kind::other;
+  nanoseconds duration = {};
+  std::vector<task_index> inputs = {};  ///< producers in argument order, repeats kept
+  std::vector<task_index> after = {};   ///< further tasks that must come before
+  std::optional<collective_record> collective = std::nullopt;
+  std::optional<task_index> completes = std::nullopt;  ///< of a wait: the collective (`for` in files)
+  std::vector<output_record> outputs = {};
+  std::optional<bool> is_fsdp = std::nullopt;  ///< of a collective: gathers a parameter or scatters its gradient
+  bool is_param = false;                       ///< of an input: a parameter that a collective gathers
+  friend bool operator==(const task_record&, const task_record&) = default;
+};
+
+/// Figures of the device behind the durations.
+struct device_figures {
+  std::string name = {};
+  double dram_bytes_per_ns = 0;  ///< 0 = unknown: packing costs nothing
+  double bf16_tflops = 0;
+  double flop_efficiency = 0;
+  std::int64_t gpus_per_node = 0;
+  friend bool operator==(const device_figures&, const device_figures&) = default;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,136 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/graph/concepts.hpp>
+#include <shardweave/graph/numbering.hpp>
+#include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <boost/property_map/property_map.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <ranges>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Any Boost graph as a task graph: what its tasks are is told by property maps.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Collectives with equal keys on one channel may be launched as one.
+struct bucket_key {
+  std::string op = {};
+  std::string dtype = {};
+  std::string reduce = "none";
+};
+
+/// What one rank sends into and gets out of a collective.
+struct transfer_size {
+  bytes in = {};
+  bytes out = {};
+};
+
+/// A piece of memory by a number of the caller's; equal numbers are one piece.
+struct stored_piece {
+  std::uint64_t id = 0;
+  bytes size = {};
+};
+
+/// The property maps of a task graph over any graph. Of tasks that are no collectives only kind, duration
+/// and storages are read.
+///  - kind: `task_kind`;  duration: `nanoseconds`;
+///  - channel: an integer, the number of the process group;
+///  - key: `bucket_key`;  size: `transfer_size`;
+///  - storages: a range of `stored_piece`, those that a task allocates or is a view of.
+template <class Kind, class Duration, class Channel, class Key, class Size, class Storages>
+struct task_maps {
+  task_maps(Kind kind_map, Duration duration_map, Channel channel_map, Key key_map, Size size_map,
+            Storages storages_map)
+      : kind(std::move(kind_map)),
+        duration(std::move(duration_map)),
+        channel(std::move(channel_map)),
+        key(std::move(key_map)),
+        size(std::move(size_map)),
+        storages(std::move(storages_map)) {}
+  Kind kind;
+  Duration duration;
+  Channel channel;
+  Key key;
+  Size size;
+  Storages storages;
+};
+
+/// For tasks of which no memory is known.
+using no_storages = boost::static_property_map<std::vector<stored_piece>>;
+
+/// `M` holds what is needed to read a graph as a task graph.
+template <class M, class G>
+concept task_maps_of =
+    planning_graph<G> && readable_map<decltype(M::kind), vertex_t<G>> &&
+    readable_map<decltype(M::duration), vertex_t<G>> && readable_map<decltype(M::channel), vertex_t<G>> &&
+    readable_map<decltype(M::key), vertex_t<G>> && readable_map<decltype(M::size), vertex_t<G>> &&
+    readable_map<decltype(M::storages), vertex_t<G>> && std::same_as<map_value_t<decltype(M::kind)>, task_kind> &&
+    std::same_as<map_value_t<decltype(M::duration)>, nanoseconds> && std::integral<map_value_t<decltype(M::channel)>> &&
+    std::same_as<map_value_t<decltype(M::key)>, bucket_key> &&
+    std::same_as<map_value_t<decltype(M::size)>, transfer_size> &&
+    std::ranges::input_range<map_value_t<decltype(M::storages)>>;
+
+/// The task graph of a graph and its maps: task i is the i-th of `vertices(g)`, inputs are in the order of
+/// `edges(g)`. A wait completes the first collective among its inputs. Groups are made for the channels.
+/// \param tables  prices merged collectives; bucketing merges nothing that it cannot price
+/// \throws error of `task_graph_builder::build`
+/// Complexity: O(V + E)
+template <planning_graph G, task_maps_of<G> Maps>
+[[nodiscard]] task_graph make_task_graph(const G& g, const Maps& maps, std::vector<duration_table> tables = {},
+                                         device_figures device = {}) {
+  const vertex_numbering<G> numbering(g);
+  const compressed_graph flat = compress(g, numbering);
+  task_graph_builder b;
+  b.device = std::move(device);
+  std::unordered_map<std::uint64_t, std::uint32_t> pieces;
+  std::size_t group_count = 0;
+  for (const duration_table& table : tables) group_count = std::max<std::size_t>(group_count, table.group() + 1);
+  for (std::size_t i = 0; i < numbering.size(); ++i) {
+    const vertex_t<G> v = numbering[i];
+    task_record t;
+    t.name = std::to_string(i);
+    t.kind = get(maps.kind, v);
+    t.op = to_string(t.kind);
+    t.duration = get(maps.duration, v);
+    for (const auto& e : flat.in(static_cast<std::uint32_t>(i))) t.inputs.push_back(e.source);
+    if (t.kind == task_kind::collective) {
+      const bucket_key key = get(maps.key, v);
+      const transfer_size size = get(maps.size, v);
+      const auto channel = static_cast<std::uint32_t>(get(maps.channel, v));
+      t.op = key.op;
+      t.collective = collective_record{key.op, channel, size.in, size.out, key.dtype, key.reduce};
+      group_count = std::max<std::size_t>(group_count, std::size_t{channel} + 1);
+    }
+    if (t.kind == task_kind::wait)
+      for (const task_index p : t.inputs)
+        if (!t.completes && get(maps.kind, numbering[p]) == task_kind::collective) t.completes = p;
+    for (const stored_piece& piece : get(maps.storages, v)) {
+      const auto [at, fresh] = pieces.try_emplace(piece.id, static_cast<std::uint32_t>(pieces.size()));
+      if (fresh) b.add_storage(piece.size);
+      t.outputs.push_back({.size = piece.size, .storage = at->second});
+    }
+    b.add_task(t);
+  }
+  for (std::size_t i = 0; i < group_count; ++i)
+    b.add_group({.id = static_cast<std::int64_t>(i), .name = std::to_string(i)});
+  for (duration_table& table : tables) b.add_table(std::move(table));
+  return std::move(b).build();
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,156 @@
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_tasks.hpp>
+
+#include <algorithm>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+sw::detail::machine_job job(std::int64_t release, std::int64_t duration, std::int64_t rest) {
+  return {sw::nanoseconds(release), sw::nanoseconds(duration), sw::nanoseconds(rest)};
+}
+/// The best of all valid orders without buckets, by depth first search.
+std::int64_t best_of_all(const sw::task_graph& g, std::vector<sw::task_index>& order, std::vector<bool>& done,
+                         std::size_t& seen) {
+  if (order.size() == g.size()) {
+    ++seen;
+    return sw::simulate(g, sw::schedule{.order = order}, {.validate = false}).end_to_end.count();
+  }
+  std::int64_t best = std::numeric_limits<std::int64_t>::max();
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    const auto in = g.dependencies().in(t);
+    if (done[t] || std::any_of(in.begin(), in.end(), [&](const auto& e) { return !done[e.source]; })) continue;
+    done[t] = true;
+    order.push_back(t);
+    best = std::min(best, best_of_all(g, order, done, seen));
+    order.pop_back();
+    done[t] = false;
+    // tasks that take no time and launch nothing may as well come first: no need to try others
+    if (g.duration(t).count() == 0 && !g.is_collective(t) && g.kind(t) != sw::task_kind::wait) break;
+  }
+  return best;
+}
+}  // namespace
+
+TEST_SUITE("preemptive_bound") {
+  TEST_CASE("it is Jackson's preemptive schedule") {
+    CHECK(sw::detail::preemptive_bound({}).count() == 0);
+    CHECK(sw::detail::preemptive_bound({job(3, 4, 5)}).count() == 12);
+    // the one with the longer rest interrupts the other
+    CHECK(sw::detail::preemptive_bound({job(0, 10, 0), job(2, 3, 20)}).count() == 25);
+    CHECK(sw::detail::preemptive_bound({job(0, 4, 7), job(1, 2, 9), job(10, 1, 0)}).count() == 13);
+  }
+  TEST_CASE("it lies between the best subset bound and every sequence") {
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      sw::random_source random(seed);
+      std::vector<sw::detail::machine_job> jobs;
+      const std::size_t n = 1 + random.below(6);
+      for (std::size_t i = 0; i < n; ++i)
+        jobs.push_back(job(static_cast<std::int64_t>(random.below(20)), 1 + static_cast<std::int64_t>(random.below(9)),
+                           static_cast<std::int64_t>(random.below(20))));
+      const auto bound = sw::detail::preemptive_bound(jobs).count();
+      std::int64_t subsets = 0;  // Carlier: the preemptive optimum is the best of these
+      for (std::size_t mask = 1; mask < (std::size_t{1} << n); ++mask) {
+        std::int64_t release = 1000, rest = 1000, sum = 0;
+        for (std::size_t i = 0; i < n; ++i) {
+          if ((mask >> i & 1) == 0) continue;
+          release = std::min(release, jobs[i].release.count());
+          rest = std::min(rest, jobs[i].rest.count());
+          sum += jobs[i].duration.count();
+        }
+        subsets = std::max(subsets, release + sum + rest);
+      }
+      CHECK(bound == subsets);
+    }
+  }
+}
+
+TEST_SUITE("makespan_bound") {
+  TEST_CASE("chains count collectives only where something waits for them") {
+    sw::task_graph_builder b;
+    b.add_group({});
+    const auto a = b.add_task({.name = "a", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
+    const auto c = b.add_task({.name = "c",
+                               .kind = sw::task_kind::collective,
+                               .duration = sw::nanoseconds(10),
+                               .inputs = {a},
+                               .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+    b.add_task({.name = "peek", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(30), .inputs = {c}});
+    const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
+    b.add_task({.name = "z", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(3), .inputs = {w}});
+    const sw::task_graph g = std::move(b).build();
+    const auto bounds = sw::makespan_bound(g);
+    CHECK(bounds.compute == sw::nanoseconds(38));
+    CHECK(bounds.channel == sw::nanoseconds(10));
+    CHECK(bounds.critical_path == sw::nanoseconds(35));
+    CHECK(bounds.released == sw::nanoseconds(38));
+    CHECK(bounds.value() == sw::simulate(g).end_to_end);
+  }
+  TEST_CASE("work before and after a busy channel is added to it") {
+    sw::task_graph_builder b;
+    b.add_group({});
+    const auto a = b.add_task({.name = "a", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
+    std::vector<sw::task_index> ends;
+    for (int i = 0; i < 3; ++i) {
+      const auto c = b.add_task({.name = "c",
+                                 .kind = sw::task_kind::collective,
+                                 .duration = sw::nanoseconds(10),
+                                 .inputs = {a},
+                                 .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+      const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
+      ends.push_back(
+          b.add_task({.name = "z", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(3), .inputs = {w}}));
+    }
+    const auto bounds = sw::makespan_bound(std::move(b).build());
+    CHECK(bounds.critical_path == sw::nanoseconds(18));
+    CHECK(bounds.channel == sw::nanoseconds(30));
+    CHECK(bounds.released == sw::nanoseconds(38));
+  }
+  TEST_CASE("no order of a random graph, with or without buckets, is below its bound") {
+    std::size_t tight = 0;
+    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 16});
+      for (const bool with : {false, true}) {
+        sw::bucketing_result buckets;
+        if (with) buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
+        const auto bounds = sw::makespan_bound(g, buckets.buckets);
+        CHECK(bounds.value() >= std::max({bounds.compute, bounds.channel, bounds.critical_path}));
+        sw::random_source random(seed);
+        for (int i = 0; i < 5; ++i) {
+          const sw::schedule s{.order = random_order(g, buckets.buckets, random), .buckets = buckets.buckets};
+          CHECK(sw::simulate(g, s).end_to_end >= bounds.value());
+        }
+        const auto fast = sw::simulate(g, sw::prefetch{}(g, buckets)).end_to_end;
+        CHECK(fast >= bounds.value());
+        tight += fast == bounds.value();
+        CHECK(sw::simulate(g, sw::in_order{}(g, buckets)).end_to_end >= bounds.value());
+      }
+    }
+    CHECK(tight > 50);  // the bound is not a trivial one
+  }
+  TEST_CASE("on tiny graphs it does not exceed the best of all orders, and prefetch is near it") {
+    std::size_t met = 0, orders = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 3, .groups = 1 + seed % 2, .chained_wait = 0});
+      std::vector<sw::task_index> order;
+      std::vector<bool> done(g.size());
+      const std::int64_t best = best_of_all(g, order, done, orders);
+      const auto bounds = sw::makespan_bound(g);
+      CHECK(bounds.value().count() <= best);
+      met += bounds.value().count() == best;
+      CHECK(sw::simulate(g, sw::prefetch{}(g, {})).end_to_end.count() >= best);
+    }
+    CHECK(met > 20);
+    CHECK(orders > 1000);
+  }
+  TEST_CASE("an empty graph has bound zero") {
+    CHECK(sw::makespan_bound(sw::task_graph_builder().build()).value().count() == 0);
+  }
+}

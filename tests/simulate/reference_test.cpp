@@ -1,0 +1,131 @@
+#include <shardweave/bucketing/fsdp_tags.hpp>
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/io/tasks.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+#include <support/shared_data.hpp>
+#include <zlib.h>
+
+#include <algorithm>
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+namespace json = boost::json;
+
+namespace {
+/// The captured training graphs, with figures of the original order and results of other schedulers.
+const std::vector<std::string> names = {
+    "llama3-8b-fw-64-1d", "llama3-8b-fw-64-2d",  "llama3-8b-bw-64-1d",
+    "llama3-8b-bw-64-2d", "llama3-8b-fw-256-2d", "llama3-8b-bw-256-2d",
+    "deepseek-v3-fw-64",  "deepseek-v3-bw-64",   "llama3-8b-fw-256-2d-80layers-derived"};
+const std::string largest = "llama3-8b-bw-256-2d-106layers-derived";
+
+std::string unpacked(const std::filesystem::path& path) {
+  gzFile file = gzopen(path.string().c_str(), "rb");
+  REQUIRE(file != nullptr);
+  std::string text;
+  std::vector<char> block(1 << 20);
+  for (int n = 0; (n = gzread(file, block.data(), static_cast<unsigned>(block.size()))) > 0;)
+    text.append(block.data(), static_cast<std::size_t>(n));
+  gzclose(file);
+  return text;
+}
+
+void check(const std::string& name, const std::filesystem::path& path) {
+  CAPTURE(name);
+  const sw::task_graph g = sw::read_task_graph(path);
+  const json::value root = json::parse(unpacked(path));
+  const auto figure = [&](const json::value& at, const char* key) { return at.at(key).to_number<std::int64_t>(); };
+
+  // the original order, to the nanosecond and the byte
+  const json::value& stated = root.at("check");
+  const sw::timeline plain = sw::simulate(g);
+  CHECK(g.size() == stated.at("tasks").to_number<std::size_t>());
+  CHECK(plain.compute.count() == figure(stated, "compute"));
+  CHECK(plain.communication.count() == figure(stated, "comm"));
+  CHECK(plain.exposed.count() == figure(stated, "exposed"));
+  CHECK(plain.end_to_end.count() == figure(stated, "end_to_end"));
+  CHECK(plain.peak.count() == figure(stated, "peak"));
+  CHECK(sw::simulate(g, sw::in_order{}(g, {})) == plain);
+
+  // another scheduler's order
+  const json::value& other = root.at("reference").at("torch_overlap_only");
+  sw::schedule replayed;
+  for (const json::value& t : other.at("order").as_array()) replayed.order.push_back(t.to_number<sw::task_index>());
+  const sw::timeline theirs = sw::simulate(g, replayed);
+  CHECK(theirs.end_to_end.count() == figure(other, "end_to_end"));
+  CHECK(theirs.exposed.count() == figure(other, "exposed"));
+  CHECK(theirs.tail.count() == figure(other, "tail"));
+  CHECK(theirs.peak.count() == figure(other, "peak_memory"));
+  CHECK(theirs.collectives - theirs.hidden_count == other.at("stalling_collectives").to_number<std::size_t>());
+
+  // the bounds that the file states, which ours contain
+  const json::value& bounds = root.at("reference").at("bounds");
+  const sw::makespan_bounds ours = sw::makespan_bound(g);
+  CHECK(ours.compute.count() == figure(bounds, "compute"));
+  CHECK(ours.channel.count() == figure(bounds, "busiest_group"));
+  CHECK(ours.critical_path.count() == figure(bounds, "critical_path"));
+  CHECK(ours.value() <= theirs.end_to_end);
+
+  // structure tells what the file says of parameters and gradients
+  const std::vector<bool> tags = sw::fsdp_tags_by_structure(g);
+  std::size_t differing = 0;
+  for (sw::task_index t = 0; t < g.size(); ++t) differing += g.is_fsdp(t).has_value() && *g.is_fsdp(t) != tags[t];
+  CHECK(differing == 0);
+
+  // our own schedules
+  const sw::schedule early = sw::prefetch{}(g, {});
+  const sw::timeline alone = sw::simulate(g, early);
+  CHECK(alone.end_to_end.count() <=
+        theirs.end_to_end.count() + theirs.end_to_end.count() / 10000);  // the casts at the start
+  CHECK(alone.end_to_end <= plain.end_to_end);
+  CHECK(alone.end_to_end >= ours.value());
+  const sw::bucketing_result buckets = sw::greedy{}(g);
+  const sw::timeline merged_in_order = sw::simulate(g, sw::in_order{}(g, buckets));
+  const sw::schedule both = sw::prefetch{}(g, buckets);
+  const sw::timeline merged = sw::simulate(g, both);
+  CHECK(merged.end_to_end <= merged_in_order.end_to_end);
+  CHECK(merged.end_to_end >= sw::makespan_bound(g, buckets.buckets).value());
+  CHECK(merged.collectives < plain.collectives);
+  sw::nanoseconds exposed;
+  for (const auto& record : both.hides) exposed += record.exposed;
+  CHECK(exposed == merged.exposed);
+  for (const char* method : {"torch_default", "autoparallel_481", "autoparallel_412", "torch_no_prebucket"})
+    if (const json::value* result = root.at("reference").as_object().if_contains(method))
+      CHECK_MESSAGE(std::min(merged.end_to_end, alone.end_to_end).count() <= figure(*result, "end_to_end"), method);
+
+  // a budget that the original order meets
+  const sw::schedule within = sw::prefetch{.memory = merged_in_order.peak}(g, buckets);
+  const sw::timeline bounded = sw::simulate(g, within);
+  CHECK(within.within_memory);
+  CHECK(bounded.peak <= merged_in_order.peak);
+  CHECK(bounded.end_to_end <= merged_in_order.end_to_end);
+}
+}  // namespace
+
+TEST_SUITE("reference timing and memory") {
+  TEST_CASE("captured graphs give the stated figures, and our schedules are valid and not slower than others") {
+    for (const std::string& name : names) {
+      const auto path = shared_data("tasks/" + name + ".json.gz");
+      if (path)
+        check(name, *path);
+      else
+        MESSAGE("skipped: " << name << " is not there");
+    }
+  }
+  TEST_CASE("the largest graph, of 36 thousand tasks, as well") {
+    const auto path = shared_data("tasks/" + largest + ".json.gz");
+    if (path)
+      check(largest, *path);
+    else
+      MESSAGE("skipped: " << largest << " is not there");
+  }
+}

@@ -1,0 +1,91 @@
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/task_maps.hpp>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/property_map/function_property_map.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+struct node {
+  sw::task_kind kind = sw::task_kind::other;
+  sw::nanoseconds duration = {};
+  int channel = 0;
+  sw::bucket_key key = {};
+  sw::transfer_size size = {};
+  std::vector<sw::stored_piece> pieces = {};
+};
+using listed = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, node>;
+using linked = boost::adjacency_list<boost::listS, boost::listS, boost::bidirectionalS, node>;
+
+template <class G>
+auto maps(G& g) {
+  return sw::task_maps(get(&node::kind, g), get(&node::duration, g), get(&node::channel, g), get(&node::key, g),
+                       get(&node::size, g), get(&node::pieces, g));
+}
+/// Two gathers on channel 1 that one product needs.
+template <class G>
+G two_gathers() {
+  G g;
+  const sw::bucket_key key{"all_gather", "bf16", "none"};
+  const auto gather = [&](std::uint64_t piece) {
+    return add_vertex(node{sw::task_kind::collective,
+                           sw::nanoseconds(10),
+                           1,
+                           key,
+                           {sw::bytes(4), sw::bytes(8)},
+                           {{piece, sw::bytes(8)}}},
+                      g);
+  };
+  const auto a = gather(70), b = gather(80);
+  const auto wa = add_vertex(node{.kind = sw::task_kind::wait}, g),
+             wb = add_vertex(node{.kind = sw::task_kind::wait}, g);
+  const auto mm = add_vertex(node{.kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)}, g);
+  add_edge(a, wa, g);
+  add_edge(b, wb, g);
+  add_edge(wb, mm, g);
+  add_edge(wa, mm, g);
+  add_edge(wa, mm, g);
+  return g;
+}
+}  // namespace
+
+TEST_SUITE("make_task_graph") {
+  static_assert(sw::task_maps_of<decltype(maps(std::declval<const listed&>())), listed>);
+  static_assert(!sw::task_maps_of<int, listed>);
+
+  TEST_CASE_TEMPLATE("any Boost graph with its maps is a task graph", G, listed, linked) {
+    const G g = two_gathers<G>();
+    const sw::task_graph t = sw::make_task_graph(g, maps(g));
+    REQUIRE(t.size() == 5);
+    CHECK(t.groups().size() == 2);
+    CHECK(t.collective(1).group == 1);
+    CHECK(t.collective(1).bytes_out == sw::bytes(8));
+    CHECK(t.completes(2) == 0);
+    CHECK(t.completes(3) == 1);
+    std::vector<sw::task_index> inputs(t.inputs(4).begin(), t.inputs(4).end());
+    std::sort(inputs.begin(), inputs.end());
+    CHECK(inputs == std::vector<sw::task_index>{2, 2, 3});
+    CHECK(t.storages().size() == 2);
+    CHECK(sw::simulate(t).end_to_end == sw::nanoseconds(25));
+  }
+  TEST_CASE_TEMPLATE("bucketing takes a graph and its maps", G, listed, linked) {
+    const G g = two_gathers<G>();
+    const std::vector<sw::duration_table> tables{
+        sw::duration_table("all_gather", 1, {sw::bytes(4)}, {sw::nanoseconds(12)})};
+    const auto merged = sw::bucket_collectives(g, sw::greedy{.fsdp_only = false}, maps(g), tables);
+    REQUIRE(merged.buckets.size() == 1);
+    CHECK(merged.buckets[0].members == std::vector<sw::task_index>{0, 1});
+    const auto priced_not = sw::bucket_collectives(g, sw::greedy{.fsdp_only = false}, maps(g), {});
+    CHECK(priced_not.buckets.empty());
+    REQUIRE(priced_not.decisions.size() == 2);
+    CHECK(priced_not.decisions[0].reason == sw::decision_reason::unpriced);
+  }
+}
