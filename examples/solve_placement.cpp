@@ -1,0 +1,193 @@
+// Solves a placement problem from a file: IOPDDL, or the library's own format with costs as numbers.
+//
+//   solve_placement problem.json.gz --solver trws --seconds 10 --solution answer.json
+#include "support/program.hpp"
+#include "support/progress_line.hpp"
+#include "support/solvers.hpp"
+#include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/solution.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cmath>
+#include <cstdio>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+struct options {
+  std::string problem;
+  std::string solver = programs::solver_names().front();
+  std::string overlap = "off";
+  std::string solution;
+  programs::common_options common;
+};
+
+class stopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  clock::time_point start_ = clock::now();
+};
+
+/// Costs as people read them: integers in full, other numbers with nine digits.
+std::string text_of(std::int64_t cost) { return std::to_string(cost); }
+std::string text_of(double cost) {
+  char text[40];
+  std::snprintf(text, sizeof text, "%.9g", cost);
+  return text;
+}
+
+void print_line(const std::string& name, const std::string& value) {
+  std::printf("%-14s %s\n", name.c_str(), value.c_str());
+}
+
+template <class Cost>
+void print_parts(const sw::evaluation<Cost>& priced, const std::string& unit) {
+  const std::string suffix = unit.empty() ? "" : " " + unit;
+  print_line("objective", text_of(priced.objective) + suffix);
+  print_line("  compute", text_of(priced.parts.compute));
+  print_line("  communication", text_of(priced.parts.communication));
+  print_line("  transition", text_of(priced.parts.transition));
+}
+
+/// What someone else found for this problem, priced by us.
+template <class Cost>
+void print_reference(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer) {
+  const sw::reference_solution& reference = *d.reference;
+  const sw::evaluation<Cost> priced = sw::evaluate(d, reference.choice);
+  std::printf("\nreference      %s by %s%s", text_of(reference.objective).c_str(),
+              reference.solver.empty() ? "someone else" : reference.solver.c_str(), reference.proven ? ", proven" : "");
+  if (reference.without_savings) std::printf("; without savings %s", text_of(*reference.without_savings).c_str());
+  std::printf("\n");
+  if (!priced.is_feasible()) {
+    print_line("  priced here", "infeasible: " + priced.violations.front());
+    return;
+  }
+  print_line("  priced here", text_of(priced.objective));
+  if (!answer.has_assignment()) return;
+  const auto ours = static_cast<double>(answer.objective), theirs = static_cast<double>(priced.objective);
+  char text[64];
+  std::snprintf(text, sizeof text, "%+.3g %%", 100 * (ours - theirs) / std::max(std::abs(theirs), 1e-300));
+  print_line("  we are at", text);
+}
+
+template <class Cost>
+void print_summary(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds) {
+  std::printf("%s: %zu vertices, %zu edges, %zu tables\n\n", d.name.c_str(), d.vertices.size(), d.edges.size(),
+              d.tables.size());
+  print_line("status", std::string(sw::name_of(answer.status)));
+  if (answer.has_assignment()) {
+    const sw::evaluation<Cost> priced = sw::evaluate(d, answer.choice);
+    print_parts(priced, d.unit);
+    print_line("lower bound", text_of(answer.lower_bound) + "  (gap " + text_of(100 * answer.gap()) + " %)");
+    for (const sw::budget_use& use : priced.budgets)
+      print_line("budget", use.name + ": " + text_of(use.used) + " used" +
+                               (std::isfinite(use.high) ? " of " + text_of(use.high) : "") +
+                               (std::isfinite(use.low) ? ", at least " + text_of(use.low) : ""));
+  } else {
+    print_line("lower bound", text_of(answer.lower_bound));
+  }
+  char text[160];
+  std::snprintf(text, sizeof text, "%.3f s, best after %.3f s; read and compiled in %.3f s; %.0f MiB at most",
+                answer.statistics.seconds, answer.statistics.seconds_to_best, build_seconds,
+                static_cast<double>(programs::peak_rss_bytes()) / (1 << 20));
+  print_line("solved in", text);
+  if (!answer.statistics.note.empty()) print_line("note", answer.statistics.note);
+  if (d.reference) print_reference(d, answer);
+}
+
+template <class Cost>
+std::string json_line(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds,
+                      const std::string& solver) {
+  return sw::json_string([&](sw::json_writer& out) {
+    out.begin_object().member("problem", d.name).member("solver", solver).key("objective");
+    answer.has_assignment() ? out.value(answer.objective) : out.null();
+    out.member("lower_bound", answer.lower_bound).member("status", sw::name_of(answer.status));
+    if (answer.has_assignment()) {
+      const auto parts = sw::evaluate(d, answer.choice).parts;
+      out.key("parts").begin_object().member("compute", parts.compute).member("communication", parts.communication);
+      out.member("transition", parts.transition).end_object();
+    }
+    if (d.reference) out.member("reference", d.reference->objective);
+    out.member("vertices", d.vertices.size()).member("edges", d.edges.size());
+    out.member("seconds", answer.statistics.seconds).member("seconds_to_best", answer.statistics.seconds_to_best);
+    out.member("build_seconds", build_seconds).member("peak_rss_bytes", programs::peak_rss_bytes());
+    out.end_object().line();
+  });
+}
+
+template <class Cost>
+int solve(sw::placement_description<Cost> described, const stopwatch& watch, const options& chosen) {
+  const auto d = std::make_shared<const sw::placement_description<Cost>>(std::move(described));
+  programs::progress_line progress;
+  sw::solve_control control = chosen.common.control();
+  control.progress = [&](const sw::progress_report& report) { progress(report); };
+
+  sw::solution<Cost> answer;
+  double build_seconds = 0;
+  try {
+    sw::solve_control building = control;
+    building.seconds = std::numeric_limits<double>::infinity();
+    const auto problem = programs::about(chosen.problem, [&] { return sw::compile(d, building); });
+    build_seconds = watch.seconds();
+    const auto known = programs::solvers<Cost>();
+    const auto solver =
+        std::find_if(known.begin(), known.end(), [&](const auto& s) { return s.name == chosen.solver; });
+    const stopwatch solving;
+    answer = solver->solve(problem, control);
+    answer.statistics.seconds = solving.seconds();
+  } catch (const sw::error& e) {
+    if (e.category() != sw::error_category::constraint) throw;
+    answer.status = sw::solve_status::infeasible;
+    answer.statistics.note = e.what();
+  }
+  progress.clear();
+
+  if (chosen.common.json) {
+    std::fputs(json_line(*d, answer, build_seconds, chosen.solver).c_str(), stdout);
+  } else {
+    print_summary(*d, answer, build_seconds);
+  }
+  if (!chosen.solution.empty()) sw::write_solution(chosen.solution, *d, answer);
+  if (answer.has_assignment()) return programs::done;
+  std::string why = answer.statistics.note;
+  if (answer.status != sw::solve_status::infeasible) why = "no feasible assignment was found. " + why;
+  std::fprintf(stderr, "solve_placement: %s%s\n",
+               why.starts_with(chosen.problem) ? "" : (chosen.problem + ": ").c_str(), why.c_str());
+  return programs::no_answer;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  CLI::App app("Finds the strategies of least cost for a placement problem.", "solve_placement");
+  app.add_option("problem", chosen.problem, "PROBLEM.json[.gz]: IOPDDL or shardweave.placement, told apart by content")
+      ->required();
+  app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
+      ->check(CLI::IsMember(programs::solver_names()))
+      ->capture_default_str();
+  app.add_option("--overlap", chosen.overlap, "what may hide: off (windows, strict and inclusive are not there yet)")
+      ->check(CLI::IsMember({"off", "windows", "strict", "inclusive"}))
+      ->capture_default_str();
+  app.add_option("--solution", chosen.solution, "file for the assignment");
+  chosen.common.add_to(app, "solving");
+  return programs::run(app, argc, argv, [&] {
+    if (chosen.overlap != "off")
+      sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
+    const stopwatch watch;
+    sw::any_placement problem = sw::read_any_placement(chosen.problem);
+    return std::visit([&](auto&& d) { return solve(std::move(d), watch, chosen); }, std::move(problem));
+  });
+}

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <functional>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// The bucketings and schedulers that a command line can name: a thin layer over the policy types.
+
+namespace programs {
+
+struct named_bucketing {
+  std::string name;
+  std::string about;
+  std::function<shardweave::bucketing_result(const shardweave::task_graph&, const shardweave::solve_control&)> run;
+};
+
+struct named_scheduler {
+  std::string name;
+  std::string about;
+  /// The last argument is the memory budget, if there is one.
+  std::function<shardweave::schedule(const shardweave::task_graph&, const shardweave::bucketing_result&,
+                                     const shardweave::solve_control&, std::optional<shardweave::bytes>)>
+      run;
+};
+
+/// All of them; the first is the default.
+[[nodiscard]] inline std::vector<named_bucketing> bucketings() {
+  return {{"greedy", "fills buckets in graph order, where merging gains time", shardweave::greedy{}},
+          {"none", "merges nothing", shardweave::no_bucketing{}}};
+}
+
+[[nodiscard]] inline std::vector<named_scheduler> schedulers() {
+  return {{"prefetch", "launches collectives early and waits late",
+           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+             shardweave::prefetch policy;
+             policy.memory = memory;
+             return policy(graph, buckets, control);
+           }},
+          {"in_order", "the original order", [](const auto& graph, const auto& buckets, const auto& control, auto) {
+             return shardweave::in_order{}(graph, buckets, control);
+           }}};
+}
+
+template <class Named>
+[[nodiscard]] std::vector<std::string> names_of(const std::vector<Named>& all) {
+  std::vector<std::string> names;
+  for (const Named& one : all) names.push_back(one.name);
+  return names;
+}
+
+/// \pre there is one of that name
+template <class Named>
+[[nodiscard]] const Named& by_name(const std::vector<Named>& all, const std::string& name) {
+  for (const Named& one : all)
+    if (one.name == name) return one;
+  return all.front();
+}
+
+}  // namespace programs

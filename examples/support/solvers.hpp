@@ -1,0 +1,83 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/polished.hpp>
+#include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/trws.hpp>
+#ifdef SHARDWEAVE_HAS_GLPK
+#include <shardweave/solve/backend/glpk.hpp>
+#include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/for_small.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
+#endif
+
+#include <functional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The solvers that a command line can name. In a host program a solver is chosen by its type; here is the thin layer
+/// that turns a name into one.
+
+namespace programs {
+
+template <class Cost>
+struct named_solver {
+  std::string name;
+  std::string about;
+  std::function<shardweave::solution<Cost>(const shardweave::placement_problem<Cost>&,
+                                           const shardweave::solve_control&)>
+      solve;
+};
+
+/// All of them; the first is the default.
+template <class Cost>
+[[nodiscard]] std::vector<named_solver<Cost>> solvers() {
+  const auto named = [](std::string name, std::string about, auto solver) {
+    return named_solver<Cost>{std::move(name), std::move(about), [solver](const auto& problem, const auto& control) {
+                                return solver.solve(problem, control);
+                              }};
+  };
+  namespace sw = shardweave;
+#ifdef SHARDWEAVE_HAS_GLPK
+  auto automatic =
+      named("auto",
+            "reduction, message passing with prices on budgets; where that does not prove the optimum, "
+            "branch and bound if few rows are left, then local search",
+            sw::reduced(sw::polished(sw::first_proven(sw::budgeted(sw::trws{}), sw::for_small(sw::ilp(sw::glpk{}))),
+                                     sw::local_search{})));
+#else
+  auto automatic =
+      named("auto", "reduction, message passing with prices on budgets, then local search", sw::auto_solver{});
+#endif
+  std::vector<named_solver<Cost>> all = {
+      std::move(automatic),
+      named("elimination", "exact where factors stay small, on the reduced problem", sw::reduced(sw::elimination{})),
+      named("trws", "message passing with a lower bound", sw::trws{}),
+      named("budgeted", "message passing with prices on budgets", sw::budgeted(sw::trws{})),
+      named("local_search", "good assignments without a bound", sw::local_search{}),
+      named("exhaustive", "tries all assignments; for small problems", sw::exhaustive{})};
+#ifdef SHARDWEAVE_HAS_GLPK
+  all.push_back(named("lp", "linear relaxation (GLPK)", sw::lp_relaxation(sw::glpk{})));
+  all.push_back(named("ilp", "linear relaxation, then branch and bound (GLPK)", sw::ilp(sw::glpk{})));
+  all.push_back(named("reduced_ilp", "the same on the reduced problem", sw::reduced(sw::ilp(sw::glpk{}))));
+#endif
+  return all;
+}
+
+[[nodiscard]] inline std::vector<std::string> solver_names() {
+  std::vector<std::string> names;
+  for (const auto& solver : solvers<double>()) names.push_back(solver.name);
+  return names;
+}
+
+}  // namespace programs

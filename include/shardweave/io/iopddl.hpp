@@ -1,0 +1,145 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/io/json_stream.hpp>
+#include <shardweave/io/matrix_pool.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/validate.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <limits>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Reads problems of the ASPLOS 2025 contest on intra-operator parallelism (IOPDDL).
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Costs from here on mean "forbidden"; the contest's files use 10^18.
+inline constexpr std::int64_t iopddl_forbidden = 100'000'000'000'000'000;
+
+namespace detail {
+
+/// The shape of an IOPDDL file and what its parts leave behind. Keys come in any order (the contest's files
+/// put edges before nodes), so tables get their shapes at the end.
+class iopddl_reader {
+ public:
+  placement_description<std::int64_t> read(text_input& input, const read_options& options) {
+    auto problem = json_object({json_required("name", json_text(result_.name)), json_required("nodes", nodes()),
+                                json_required("edges", edges()), json_optional("usage_limit", json_number(limit_))});
+    read_json(input, json_object({json_required("problem", std::move(problem))}), options);
+    return with_name_of(input, [&] { return finish(); });
+  }
+
+ private:
+  json_shape nodes() {
+    auto interval = json_list(json_numbers(ends_), [this]() -> std::string {
+      if (ends_.size() != 2) return "has " + std::to_string(ends_.size()) + " numbers, expected 2: first and end";
+      intervals_.push_back({ends_[0], ends_[1]});
+      return {};
+    });
+    auto costs = json_list(cost_list(), [this] {
+      result_.vertices.emplace_back().compute = std::exchange(costs_, {});
+      return std::string(result_.vertices.back().compute.empty() ? "has no strategies" : "");
+    });
+    auto usages = json_list(json_numbers(usage_), [this] {
+      usages_.push_back(std::exchange(usage_, {}));
+      return std::string();
+    });
+    return json_object({json_required("intervals", std::move(interval)), json_required("costs", std::move(costs)),
+                        json_required("usages", std::move(usages))},
+                       [this]() -> std::string {
+                         const std::size_t n = result_.vertices.size();
+                         if (intervals_.size() == n && usages_.size() == n) return {};
+                         return "has " + std::to_string(n) + " costs, " + std::to_string(intervals_.size()) +
+                                " intervals and " + std::to_string(usages_.size()) + " usages, expected equally many";
+                       });
+  }
+
+  json_shape edges() {
+    auto joined = json_list(json_numbers(joined_), [this]() -> std::string {
+      if (joined_.size() != 2)
+        return "joins " + std::to_string(joined_.size()) + " vertices, expected 2: other edges are not supported";
+      result_.edges.push_back({.from = joined_[0], .to = joined_[1]});
+      return {};
+    });
+    auto costs = json_list(cost_list(), [this] {
+      matrix_of_edge_.push_back(matrices_(std::exchange(costs_, {})));
+      return std::string();
+    });
+    return json_object({json_required("nodes", std::move(joined)), json_required("costs", std::move(costs))},
+                       [this]() -> std::string {
+                         if (matrix_of_edge_.size() == result_.edges.size()) return {};
+                         return "has " + std::to_string(result_.edges.size()) + " nodes and " +
+                                std::to_string(matrix_of_edge_.size()) + " costs, expected equally many";
+                       });
+  }
+
+  /// Costs as they stand, with the large ones replaced by the library's own mark.
+  json_shape cost_list() {
+    return json_list(json_value("a whole number", [this](const json_scalar& s) {
+      if (s.type == json_scalar::kind::number && s.number >= static_cast<double>(iopddl_forbidden)) {
+        costs_.push_back(forbidden<std::int64_t>);
+        return true;
+      }
+      const auto cost = integer_of<std::int64_t>(s);
+      if (cost) costs_.push_back(*cost >= iopddl_forbidden ? forbidden<std::int64_t> : *cost);
+      return cost.has_value();
+    }));
+  }
+
+  placement_description<std::int64_t> finish() {
+    matrix_pool<std::int64_t> pool;
+    for (std::uint32_t m = 0; m < matrices_.size(); ++m) pool.add(matrices_[m]);
+    matrices_ = {};
+    for (std::size_t e = 0; e < result_.edges.size(); ++e) pool.use(matrix_of_edge_[e], e, false);
+    pool.give_tables(result_);
+    if (limit_) {
+      budget memory{.name = "memory", .high = *limit_, .terms = {}};
+      for (std::uint32_t v = 0; v < result_.vertices.size(); ++v)
+        memory.terms.push_back({v, std::move(usages_[v]), intervals_[v]});
+      result_.constraints.budgets.push_back(std::move(memory));
+    }
+    validate(result_);
+    return std::move(result_);
+  }
+
+  placement_description<std::int64_t> result_;
+  std::vector<live_interval> intervals_;
+  std::vector<std::vector<double>> usages_;
+  std::optional<double> limit_;
+  interner<std::vector<std::int64_t>, sequence_hash> matrices_;  ///< equal lists of costs once
+  std::vector<std::uint32_t> matrix_of_edge_;
+  // of the element being read
+  std::vector<std::int64_t> costs_;
+  std::vector<std::int64_t> ends_;
+  std::vector<double> usage_;
+  std::vector<std::uint32_t> joined_;
+};
+
+}  // namespace detail
+
+/// Reads an IOPDDL problem. Intervals are half-open, `usage_limit` (if there is one) becomes the budget "memory",
+/// costs of 10^17 and above are forbidden, edges keep their order and their direction as written.
+/// \throws error (format) for text of another shape, (input) for indices and counts that do not fit together, and
+///         for edges that do not join two vertices
+/// Complexity: linear in the text; memory for the distinct matrices.
+[[nodiscard]] inline placement_description<std::int64_t> read_iopddl(text_input& input,
+                                                                     const read_options& options = {}) {
+  return detail::iopddl_reader().read(input, options);
+}
+[[nodiscard]] inline placement_description<std::int64_t> read_iopddl(const std::filesystem::path& path,
+                                                                     const read_options& options = {}) {
+  text_input input(path);
+  return read_iopddl(input, options);
+}
+
+}  // namespace v0
+}  // namespace shardweave

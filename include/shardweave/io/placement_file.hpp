@@ -1,0 +1,60 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/io/iopddl.hpp>
+#include <shardweave/io/json_stream.hpp>
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/io/text_input.hpp>
+#include <shardweave/placement/description.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <utility>
+#include <variant>
+
+/// \file
+/// Placement problems of any format that the library reads.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A problem with exact or with floating costs, as its format has them.
+using any_placement = std::variant<placement_description<std::int64_t>, placement_description<double>>;
+
+enum class placement_format : std::uint8_t { iopddl, shardweave };
+
+/// Tells formats apart by what the text says, not by its name: an IOPDDL file has a field "problem", ours a
+/// field "format". Reads no further than it must.
+/// \throws error (format) for text that is no JSON object or has neither field
+[[nodiscard]] inline placement_format placement_format_of(text_input& input) {
+  bool known = false;
+  placement_format result = placement_format::iopddl;
+  json_shape problem = json_object({});
+  problem.begin = [&] { known = true; };
+  json_shape format = json_value("a string", [&](const json_scalar& s) {
+    result = placement_format::shardweave;
+    known = s.type == json_scalar::kind::text;
+    return known;
+  });
+  const json_shape root =
+      json_object({json_optional("problem", std::move(problem)), json_optional("format", std::move(format))});
+  read_json(input, root, {}, &known);
+  if (!known)
+    refuse(error_category::format, input.name() +
+                                       ": is no placement problem: it has neither a field 'problem' "
+                                       "(IOPDDL) nor a field 'format' (shardweave.placement)");
+  return result;
+}
+
+/// Reads a problem of either format. The file is opened twice.
+/// \throws error as `placement_format_of`, `read_iopddl` and `read_placement` do
+[[nodiscard]] inline any_placement read_any_placement(const std::filesystem::path& path,
+                                                      const read_options& options = {}) {
+  text_input first_look(path);
+  if (placement_format_of(first_look) == placement_format::iopddl) return read_iopddl(path, options);
+  return read_placement(path, options);
+}
+
+}  // namespace v0
+}  // namespace shardweave

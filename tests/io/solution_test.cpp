@@ -1,0 +1,92 @@
+#include "io/refused.hpp"
+#include "support/random_problem.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/io/solution.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <limits>
+#include <string>
+
+namespace sw = shardweave;
+using shardweave_test::draw_problem;
+using shardweave_test::problem_features;
+
+namespace {
+
+template <class Cost>
+sw::stored_solution<Cost> read(const std::string& text) {
+  auto input = sw::text_input::of_memory("T", text);
+  return sw::read_solution<Cost>(input, {.strict = true});
+}
+template <class Cost>
+std::string written(const sw::placement_description<Cost>& d, const sw::solution<Cost>& s) {
+  return sw::json_string([&](sw::json_writer& out) { sw::write_solution(out, d, s); });
+}
+
+}  // namespace
+
+TEST_SUITE("shardweave.solution") {
+  TEST_CASE_TEMPLATE("an answer reads back the same, and its assignment costs the same again", Cost, double,
+                     std::int64_t) {
+    for (std::uint64_t seed = 0; seed < 40; ++seed) {
+      CAPTURE(seed);
+      const auto problem = draw_problem<Cost>(seed, problem_features::combination(0));
+      const auto& d = problem.description;
+      const auto answer = sw::exhaustive{}.solve(sw::compile(d));
+      const auto stored = read<Cost>(written(d, answer));
+      CHECK(stored.problem == d.name);
+      CHECK(stored.answer.choice == answer.choice);
+      CHECK(stored.answer.objective == answer.objective);
+      CHECK(stored.answer.lower_bound == answer.lower_bound);
+      CHECK(stored.answer.status == answer.status);
+      CHECK(stored.answer.statistics.solver == answer.statistics.solver);
+      CHECK(stored.answer.statistics.counters == answer.statistics.counters);
+      if (answer.has_assignment()) CHECK(sw::evaluate(d, stored.answer.choice).objective == answer.objective);
+    }
+  }
+
+  TEST_CASE("names stand beside indices") {
+    sw::placement_description<double> d;
+    d.name = "p";
+    d.vertices = {{.name = "v", .op = "", .phase = "", .labels = {"R", "S(0)"}, .compute = {1, 2}, .memory = {}}};
+    sw::solution<double> s;
+    s.choice = {1};
+    s.objective = 2;
+    CHECK(written(d, s).find("{\"vertex\":0,\"name\":\"v\",\"strategy\":\"S(0)\"}") != std::string::npos);
+  }
+
+  TEST_CASE("an answer without an assignment has no objective") {
+    sw::placement_description<double> d;
+    sw::solution<double> s;
+    s.status = sw::solve_status::infeasible;
+    s.lower_bound = std::numeric_limits<double>::infinity();
+    const auto stored = read<double>(written(d, s));
+    CHECK(!stored.answer.has_assignment());
+    CHECK(stored.answer.status == sw::solve_status::infeasible);
+    CHECK(stored.answer.lower_bound == std::numeric_limits<double>::infinity());
+  }
+
+  TEST_CASE("the problem's name and the assignment are all that a file needs") {
+    const auto stored = read<std::int64_t>(
+        R"({"format": "shardweave.solution", "version": 1, "problem": "p", "assignment": [1, 0, 2]})");
+    CHECK(stored.answer.choice == sw::assignment{1, 0, 2});
+    CHECK(std::isinf(stored.answer.lower_bound));
+  }
+
+  TEST_CASE("wrong files are refused in one line") {
+    const std::string good =
+        R"({"format": "shardweave.solution", "version": 1, "problem": "p", "assignment": [1], "status": "optimal"})";
+    const auto message = [](const std::string& text) { return refused([&] { return read<std::int64_t>(text); }); };
+    CHECK(message(good).empty());
+    CHECK(message(changed(good, "[1]", "[-1]"))
+              .ends_with("assignment[0] is -1, expected a whole number from 0 to 4294967295"));
+    CHECK(message(changed(good, "optimal", "best"))
+              .ends_with("status is \"best\", expected \"optimal\", \"feasible\", \"infeasible\" or \"stopped\""));
+    CHECK(message(changed(good, "\"version\": 1", "\"version\": 7")).find("version is 7") != std::string::npos);
+    for (std::size_t size = 0; size < good.size(); ++size) CHECK(is_one_line(message(good.substr(0, size))));
+  }
+}

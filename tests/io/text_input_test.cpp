@@ -1,0 +1,93 @@
+#include "io/refused.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/io/text_input.hpp>
+
+#include <doctest/doctest.h>
+#include <zlib.h>
+
+#include <string>
+
+namespace sw = shardweave;
+
+namespace {
+
+std::string all_of(sw::text_input input) {
+  std::string text;
+  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
+  return text;
+}
+
+std::string long_text() {
+  std::string text;
+  for (unsigned i = 0; text.size() < 600'000; ++i) text += std::to_string(7919U * i) + ' ';
+  return text;
+}
+
+std::filesystem::path gzipped(const temporary_folder& folder, const std::string& name, const std::string& text) {
+  gzFile file = gzopen((folder / name).c_str(), "wb");
+  gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
+  gzclose(file);
+  return folder / name;
+}
+
+}  // namespace
+
+TEST_SUITE("text_input") {
+  TEST_CASE("plain and compressed files give the same text, whatever their names say") {
+    const temporary_folder folder;
+    const std::string text = long_text();
+    CHECK(all_of(sw::text_input(folder.write("plain.json.gz", text))) == text);
+    CHECK(all_of(sw::text_input(gzipped(folder, "compressed.json", text))) == text);
+    CHECK(all_of(sw::text_input(folder.write("empty", ""))).empty());
+  }
+
+  TEST_CASE("gzip files that were joined are read to the end") {
+    const temporary_folder folder;
+    const auto one = gzipped(folder, "one", "first "), two = gzipped(folder, "two", "second");
+    const auto both = folder.write("both", temporary_folder::read(one) + temporary_folder::read(two));
+    CHECK(all_of(sw::text_input(both)) == "first second");
+  }
+
+  TEST_CASE("a text in memory comes in pieces of the size asked for") {
+    auto input = sw::text_input::of_memory("text", "abcde", 2);
+    CHECK(input.name() == "text");
+    CHECK(input.next() == "ab");
+    CHECK(input.next() == "cd");
+    CHECK(input.next() == "e");
+    CHECK(input.next().empty());
+    CHECK(input.next().empty());
+  }
+
+  TEST_CASE("a file that is not there or cannot be read is refused by name") {
+    const temporary_folder folder;
+    const std::string missing = (folder / "missing").string();
+    CHECK(refused([&] { return sw::text_input(missing); }) ==
+          missing + ": cannot be opened: No such file or directory");
+    CHECK(refused([&] { return all_of(sw::text_input(folder.path())); }) ==
+          folder.path().string() + ": cannot be read: Is a directory");
+  }
+
+  TEST_CASE("a gzip file that is cut anywhere is refused") {
+    const temporary_folder folder;
+    const std::string whole = temporary_folder::read(gzipped(folder, "whole", long_text()));
+    for (const std::size_t size :
+         {std::size_t{12}, whole.size() / 2, whole.size() - 9, whole.size() - 4, whole.size() - 1}) {
+      CAPTURE(size);
+      const std::string cut = folder.write("cut", whole.substr(0, size)).string();
+      const std::string message = refused([&] { return all_of(sw::text_input(cut)); });
+      CHECK(message.starts_with(cut + ": the gzip data ends too early, after "));
+      CHECK(message.ends_with(" bytes of text"));
+    }
+  }
+
+  TEST_CASE("a gzip file that is damaged is refused") {
+    const temporary_folder folder;
+    std::string data = temporary_folder::read(gzipped(folder, "whole", long_text()));
+    SUBCASE("in its data") { data[data.size() / 2] = static_cast<char>(data[data.size() / 2] ^ 0x10); }
+    SUBCASE("in its check sum") { data[data.size() - 6] = static_cast<char>(data[data.size() - 6] ^ 0x10); }
+    const std::string damaged = folder.write("damaged", data).string();
+    const std::string message = refused([&] { return all_of(sw::text_input(damaged)); });
+    CHECK(message.starts_with(damaged + ": the gzip data is damaged, after "));
+    CHECK(is_one_line(message));
+  }
+}

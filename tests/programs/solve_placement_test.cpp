@@ -1,0 +1,104 @@
+#include "support/run_program.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/solution.hpp>
+#include <shardweave/placement/evaluate.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <string>
+
+namespace sw = shardweave;
+
+namespace {
+
+/// The contest's small example: its optimum is 445.
+const std::string contest = R"({"problem": {"name": "example",
+  "nodes": {"intervals": [[30, 70], [40, 70], [50, 120], [110, 140], [110, 150]],
+            "costs": [[15], [55, 65], [25, 45, 35], [85, 75], [95]],
+            "usages": [[10], [25, 25], [15, 20, 15], [10, 10], [15]]},
+  "edges": {"nodes": [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
+            "costs": [[30, 40], [50, 10, 40], [90, 10, 20, 80], [60, 20, 30], [70, 60]]},
+  "usage_limit": 50}})";
+
+const std::string impossible = R"({"format": "shardweave.placement", "version": 1, "name": "none", "vertices":
+ [{"name": "a", "compute": [1]}, {"name": "b", "compute": [1]}], "matrices": [[null]],
+ "edges": [{"from": 0, "to": 1, "communication": 0}]})";
+
+bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
+
+}  // namespace
+
+TEST_SUITE("solve_placement") {
+  TEST_CASE("it prints one JSON object, writes the assignment, and both tell the truth") {
+    const temporary_folder folder;
+    const auto problem = folder.write("problem.json", contest);
+    const auto answer = folder / "answer.json";
+    for (const char* solver : {"auto", "exhaustive", "elimination"}) {
+      CAPTURE(solver);
+      const auto run =
+          run_program("solve_placement",
+                      problem.string() + " --json --threads 1 --solver " + solver + " --solution " + answer.string(),
+                      folder.path());
+      CHECK(run.status == 0);
+      CHECK(run.err.empty());
+      CHECK(is_one_line(run.out));
+      const auto line = boost::json::parse(run.out).as_object();
+      CHECK(line.at("problem").as_string() == "example");
+      CHECK(line.at("objective").to_number<std::int64_t>() == 445);
+      CHECK(line.at("lower_bound").to_number<double>() <= 445);
+      for (const char* field : {"status", "seconds", "seconds_to_best", "build_seconds", "peak_rss_bytes"})
+        CHECK(line.contains(field));
+      const auto stored = sw::read_solution<std::int64_t>(answer);
+      const auto d = sw::read_iopddl(problem);
+      CHECK(sw::evaluate(d, stored.answer.choice).is_feasible());
+      CHECK(sw::evaluate(d, stored.answer.choice).objective == 445);
+    }
+  }
+
+  TEST_CASE("without --json people read a summary") {
+    const temporary_folder folder;
+    const auto run = run_program("solve_placement", folder.write("p.json", contest).string(), folder.path());
+    CHECK(run.status == 0);
+    for (const char* word : {"objective", "445", "lower bound", "memory", "status", "optimal"})
+      CHECK(run.out.find(word) != std::string::npos);
+  }
+
+  TEST_CASE("a problem without a feasible assignment ends with status 1 and one line that says why") {
+    const temporary_folder folder;
+    const std::string file = folder.write("none.json", impossible).string();
+    const auto run = run_program("solve_placement", file + " --json", folder.path());
+    CHECK(run.status == 1);
+    CHECK(is_one_line(run.err));
+    CHECK(run.err.starts_with("solve_placement: " + file + ": "));
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("status").as_string() == "infeasible");
+    CHECK(line.at("objective").is_null());
+  }
+
+  TEST_CASE("wrong input and wrong usage end with status 2 and one line") {
+    const temporary_folder folder;
+    const std::string good = folder.write("good.json", contest).string();
+    const std::string cut = folder.write("cut.json", contest.substr(0, 200)).string();
+    for (const std::string& arguments :
+         {std::string(), cut, (folder / "missing.json").string(), good + " --solver magic", good + " --overlap strict",
+          good + " --seconds -1", good + " --threads x", good + " --solution " + (folder / "no/such.json").string()}) {
+      CAPTURE(arguments);
+      const auto run = run_program("solve_placement", arguments, folder.path());
+      CHECK(run.status == 2);
+      CHECK(is_one_line(run.err));
+      CHECK(run.err.starts_with("solve_placement: "));
+    }
+    CHECK(run_program("solve_placement", cut, folder.path()).err ==
+          "solve_placement: " + cut + ": line 4, byte 201: the text ends too early, in problem.nodes\n");
+  }
+
+  TEST_CASE("--help names the solvers and ends well") {
+    const temporary_folder folder;
+    const auto run = run_program("solve_placement", "--help", folder.path());
+    CHECK(run.status == 0);
+    CHECK(run.out.find("trws") != std::string::npos);
+  }
+}
