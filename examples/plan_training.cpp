@@ -1,0 +1,227 @@
+// Plans the training of a model: how every operation is sharded over the mesh, which collectives are merged, in which
+// order everything is launched, and what the timeline of one device then looks like.
+//
+//   plan_training configs/llama3-8b.json --mesh 8x8 --device h100 --out plan
+#include "support/plan_summary.hpp"
+#include "support/program.hpp"
+#include "support/progress_line.hpp"
+#include "support/schedulers.hpp"
+#include "support/solvers.hpp"
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/model_config.hpp>
+#include <shardweave/io/schedule.hpp>
+#include <shardweave/io/solution.hpp>
+#include <shardweave/io/tasks.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <chrono>
+#include <cstdint>
+#include <cstdio>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+struct options {
+  std::string config;
+  std::string mesh = "8x8";
+  std::string device = "h100";
+  std::int64_t sequence = 8192;
+  std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
+  std::string solver = programs::solver_names().front();
+  std::string bucketing = programs::bucketings().front().name;
+  std::string scheduler = programs::schedulers().front().name;
+  std::string overlap = "off";
+  std::optional<std::int64_t> memory;
+  bool regather = false;
+  std::string out;
+  programs::common_options common;
+};
+
+/// Policies that a command line chose, in the form in which a pipeline takes them.
+struct chosen_solver {
+  static constexpr std::string_view name = "chosen";
+  static constexpr sw::solver_abilities abilities{.budgets = true};
+  programs::named_solver<double> policy;
+
+  template <sw::cost_value Cost>
+    requires std::same_as<Cost, double>
+  [[nodiscard]] sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem,
+                                         const sw::solve_control& control) const {
+    return policy.solve(problem, control);
+  }
+};
+struct chosen_bucketing {
+  static constexpr std::string_view name = "chosen";
+  programs::named_bucketing policy;
+  [[nodiscard]] sw::bucketing_result operator()(const sw::task_graph& g, const sw::solve_control& control) const {
+    return policy.run(g, control);
+  }
+};
+struct chosen_scheduler {
+  static constexpr std::string_view name = "chosen";
+  programs::named_scheduler policy;
+  std::optional<sw::bytes> memory;
+  [[nodiscard]] sw::schedule operator()(const sw::task_graph& g, const sw::bucketing_result& buckets,
+                                        const sw::solve_control& control) const {
+    return policy.run(g, buckets, control, memory);
+  }
+};
+
+/// Batch over the first mesh dimension, and over the last one, if there is another, what is left: nothing of the
+/// inputs, the vocabulary of the logits.
+sw::sharding batch_sharded(const sw::device_mesh& mesh, bool of_results) {
+  std::string text = "S(0)";
+  for (std::size_t d = 1; d < mesh.shape().size(); ++d)
+    text += of_results && d + 1 == mesh.shape().size() ? "S(2)" : "R";
+  return sw::sharding::parse(text);
+}
+
+void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
+  std::filesystem::create_directories(folder);
+  sw::write_solution(folder / "plan.json", *plan.problem, plan.placement);
+  sw::write_task_graph(folder / "tasks.json", plan.lowered->tasks);
+  sw::write_schedule(folder / "schedule.json", plan.lowered->tasks, plan.tasks->order);
+  sw::atomic_file trace(folder / "trace.json");
+  sw::write_chrome_trace([&](std::string_view text) { trace.write(text); }, plan.lowered->tasks, plan.tasks->order,
+                         plan.tasks->after);
+  trace.commit();
+}
+
+double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view stage) {
+  double sum = 0;
+  for (const sw::stage_time& s : stages)
+    if (s.stage == stage) sum += s.seconds;
+  return sum;
+}
+
+std::string json_line(const sw::training_plan& plan, double total_seconds) {
+  return sw::json_string([&](sw::json_writer& out) {
+    out.begin_object().member("model", plan.problem->name).member("vertices", plan.problem->vertices.size());
+    out.member("objective_us", plan.placement.objective).member("lower_bound_us", plan.placement.lower_bound);
+    out.key("parts").begin_object().member("compute", plan.priced.parts.compute);
+    out.member("communication", plan.priced.parts.communication);
+    out.member("transition", plan.priced.parts.transition).end_object();
+    out.member("status", sw::name_of(plan.placement.status));
+    const sw::task_plan& tasks = *plan.tasks;
+    out.member("tasks", plan.lowered->tasks.size());
+    out.member("collectives_before", tasks.before.collectives).member("collectives_after", tasks.after.collectives);
+    out.member("end_to_end_ns", tasks.after.end_to_end.count()).member("exposed_ns", tasks.after.exposed.count());
+    out.member("makespan_bound_ns", tasks.makespan_bound.count()).member("peak_bytes", tasks.after.peak.count());
+    out.key("seconds").begin_object();
+    for (const char* stage : {"model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate", "write"})
+      out.member(stage, seconds_of(plan.stages, stage));
+    out.member("total", total_seconds).end_object();
+    out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
+  });
+}
+
+int plan(const options& chosen) {
+  using clock = std::chrono::steady_clock;
+  const auto start = clock::now();
+  const auto seconds = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
+  if (chosen.overlap != "off")
+    sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
+
+  const sw::llama_config config = sw::read_llama_config(chosen.config);
+  const sw::device_mesh mesh = sw::device_mesh::parse(chosen.mesh);
+  const sw::device_profile device = sw::find_device(chosen.device);
+  const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
+                                 .sequence = chosen.sequence};
+  const auto graph = programs::about(chosen.config, [&] { return sw::llama_training_graph(config, shape); });
+  const sw::spmd_cost_model model(graph, mesh, sw::roofline(device), sw::node_table<>(device));
+  const auto constraints = programs::about(chosen.config, [&] {
+    return sw::training_constraints(model,
+                                    {.inputs = batch_sharded(mesh, false), .results = batch_sharded(mesh, true)});
+  });
+  const double model_seconds = seconds();
+
+  const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
+  const auto known = programs::solvers<double>();
+  const sw::pipeline way(chosen_solver{programs::by_name(known, chosen.solver)},
+                         chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
+                         chosen_scheduler{programs::by_name(programs::schedulers(), chosen.scheduler), memory},
+                         {.regather_parameters = chosen.regather});
+  programs::progress_line progress;
+  sw::solve_control control = chosen.common.control();
+  control.progress = [&](const sw::progress_report& report) { progress(report); };
+  sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, control); });
+  progress.clear();
+  plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
+
+  if (!plan.placement.has_assignment()) {
+    std::fprintf(stderr, "plan_training: %s: no feasible placement was found (%s). %s\n", chosen.config.c_str(),
+                 std::string(sw::name_of(plan.placement.status)).c_str(), plan.placement.statistics.note.c_str());
+    return programs::no_answer;
+  }
+  if (!chosen.out.empty()) {
+    const double before = seconds();
+    write_files(chosen.out, plan);
+    plan.stages.push_back({"write", seconds() - before});
+  }
+  if (chosen.common.json) {
+    std::fputs(json_line(plan, seconds()).c_str(), stdout);
+  } else {
+    std::fputs(programs::plan_summary(config, shape, mesh, device, model, plan, chosen.out).c_str(), stdout);
+  }
+  if (!memory || plan.tasks->after.peak <= *memory) return programs::done;
+  std::fprintf(stderr, "plan_training: %s: no order within %lld bytes was found; the best one needs %lld\n",
+               chosen.config.c_str(), static_cast<long long>(memory->count()),
+               static_cast<long long>(plan.tasks->after.peak.count()));
+  return programs::no_answer;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  CLI::App app("Plans the training of a LLaMA-family model on a mesh of devices.", "plan_training");
+  app.add_option("config", chosen.config, "CONFIG.json: the model's public config (examples/configs has some)")
+      ->required();
+  app.add_option("--mesh", chosen.mesh, "shape of the device mesh: 64, 8x8, 2x4x8")->capture_default_str();
+  std::vector<std::string> devices;
+  for (const sw::device_profile& device : sw::known_devices()) devices.emplace_back(device.name);
+  app.add_option("--device", chosen.device, "one of " + programs::joined(devices))
+      ->check(CLI::IsMember(devices))
+      ->capture_default_str();
+  app.add_option("--sequence", chosen.sequence, "tokens per sequence")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--batch", chosen.batch, "sequences in the global batch (default: twice the first mesh dimension)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
+      ->check(CLI::IsMember(programs::solver_names()))
+      ->capture_default_str();
+  app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one")
+      ->check(CLI::IsMember(programs::names_of(programs::bucketings())))
+      ->capture_default_str();
+  app.add_option("--scheduler", chosen.scheduler, "how tasks are ordered")
+      ->check(CLI::IsMember(programs::names_of(programs::schedulers())))
+      ->capture_default_str();
+  app.add_option("--overlap", chosen.overlap,
+                 "what may hide while placing: off (windows, strict and inclusive are not there yet)")
+      ->check(CLI::IsMember({"off", "windows", "strict", "inclusive"}))
+      ->capture_default_str();
+  app.add_option("--memory", chosen.memory, "BYTES of a device that must suffice, inputs included")
+      ->check(CLI::NonNegativeNumber);
+  app.add_flag("--regather", chosen.regather,
+               "gather parameters again in the backward pass rather than keep them: less memory, more communication");
+  app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
+  chosen.common.add_to(app, "placing and scheduling");
+  return programs::run(app, argc, argv, [&] { return plan(chosen); });
+}

@@ -1,0 +1,161 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/solver.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The whole way: placement, lowering, bucketing, schedule, timeline.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// How long a stage took, for people; nothing is decided by it.
+struct stage_time {
+  std::string stage;
+  double seconds = 0;
+};
+
+/// A task graph with its buckets, its order and what they come to.
+struct task_plan {
+  bucketing_result buckets;
+  schedule order;
+  timeline before;  ///< of the original order, nothing merged
+  timeline after;
+  nanoseconds makespan_bound;  ///< no order with these buckets ends earlier
+  std::vector<stage_time> stages;
+};
+
+/// All that was decided on the way from a computation to its timeline. `lowered` and `tasks` are there only if an
+/// assignment was found.
+struct training_plan {
+  std::shared_ptr<const placement_description<double>> problem;
+  solution<double> placement;
+  evaluation<double> priced;
+  std::optional<lowered_graph> lowered;
+  std::optional<task_plan> tasks;
+  std::vector<stage_time> stages;
+};
+
+namespace detail {
+
+/// Times the stages of one run and tells the caller where it stands.
+class stage_clock {
+ public:
+  explicit stage_clock(const solve_control& control) : control_(&control), limit_(control) {}
+
+  template <class Work>
+  auto operator()(std::vector<stage_time>& stages, const char* stage, Work work) {
+    if (control_->progress) control_->progress({.stage = stage, .seconds = limit_.elapsed()});
+    const double start = limit_.elapsed();
+    auto result = work();
+    stages.push_back({stage, limit_.elapsed() - start});
+    return result;
+  }
+  [[nodiscard]] solve_control rest() const { return limit_.rest(); }
+
+ private:
+  const solve_control* control_;
+  deadline limit_;
+};
+
+}  // namespace detail
+
+/// Composes a solver, a bucketing policy and a scheduler.
+///
+///     const auto plan = pipeline{auto_solver{}, greedy{}, prefetch{}}.run(model, constraints);
+///
+/// Every stage is a free function of its own (`compile`, `lower`, `bucket_collectives`, `schedule_tasks`, `simulate`);
+/// this runs them one after the other and keeps what each gave. A pipeline is a value, `run` is const.
+template <class Solver = auto_solver, bucketing_policy Bucketing = greedy, scheduler Scheduler = prefetch>
+class pipeline {
+  static_assert(shardweave::solver<Solver, double>,
+                "The first policy of a pipeline must be a solver for placement problems with costs in double "
+                "(shardweave::solver).");
+
+ public:
+  Solver solver;
+  Bucketing bucketing;
+  Scheduler scheduling;
+  lowering_options lowering;
+
+  explicit pipeline(Solver placement_solver = {}, Bucketing bucketing_policy = {}, Scheduler scheduler_policy = {},
+                    lowering_options lowering_choices = {})
+      : solver(std::move(placement_solver)),
+        bucketing(std::move(bucketing_policy)),
+        scheduling(std::move(scheduler_policy)),
+        lowering(lowering_choices) {}
+
+  /// From prices of a computation on a mesh to the timeline of one device. `control` limits the whole.
+  /// \throws error (constraint) if the constraints contradict each other, (input) for wrong data, (stopped) if a
+  ///         limit came before the problem was built
+  template <collective_cost_model Collectives>
+  [[nodiscard]] training_plan run(const spmd_cost_model<Collectives>& model, const constraint_set& constraints,
+                                  const solve_control& control = {}) const {
+    detail::stage_clock timed(control);
+    training_plan plan;
+    plan.problem = timed(plan.stages, "build", [&] {
+      auto stated = describe(model.graph(), model, constraints, timed.rest());
+      name_vertices(stated, model);
+      return std::make_shared<const placement_description<double>>(std::move(stated));
+    });
+    const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
+    plan.placement = timed(plan.stages, "solve", [&] { return solver.solve(problem, timed.rest()); });
+    if (!plan.placement.has_assignment()) return plan;
+    plan.priced = evaluate(problem, plan.placement.choice);
+    plan.lowered = timed(plan.stages, "lower", [&] { return lower(model, plan.placement.choice, lowering); });
+    plan.tasks = run(plan.lowered->tasks, timed.rest());
+    plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
+    return plan;
+  }
+
+  /// From a task graph, lowered here or captured elsewhere.
+  /// \throws error if the graph's order is not topological, or a bucket cannot be priced
+  [[nodiscard]] task_plan run(const task_graph& graph, const solve_control& control = {}) const {
+    detail::stage_clock timed(control);
+    task_plan plan;
+    plan.buckets = timed(plan.stages, "bucket", [&] { return bucket_collectives(graph, bucketing, timed.rest()); });
+    plan.order =
+        timed(plan.stages, "schedule", [&] { return schedule_tasks(graph, plan.buckets, scheduling, timed.rest()); });
+    plan.after = timed(plan.stages, "simulate", [&] {
+      plan.before = simulate(graph);
+      plan.makespan_bound = makespan_bound(graph, plan.order.buckets).value();
+      return simulate(graph, plan.order, {.memory_samples = true});
+    });
+    return plan;
+  }
+
+ private:
+  template <collective_cost_model Collectives>
+  static void name_vertices(placement_description<double>& stated, const spmd_cost_model<Collectives>& model) {
+    const computation& graph = model.operations();
+    stated.name = graph.name;
+    stated.unit = "us";
+    for (std::uint32_t v = 0; v < stated.vertices.size(); ++v) {
+      stated.vertices[v].name = graph.operations[v].name;
+      stated.vertices[v].op = graph.operations[v].op;
+      stated.vertices[v].phase = graph.operations[v].when == phase::forward ? "forward" : "backward";
+    }
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,53 @@
+#pragma once
+
+#include <concepts>
+#include <cstddef>
+#include <string>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// Where reports go: the library makes text, the caller decides what becomes of it.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Takes text piece by piece: `sink(std::string_view)`. The pieces in their order are the text; a piece is
+/// not kept after the call. Whatever the sink throws ends the report.
+template <class Sink>
+concept text_sink = std::invocable<Sink&, std::string_view>;
+
+namespace detail {
+/// Collects small pieces, and hands them on when there are some 64 KiB.
+template <text_sink Sink>
+class piecewise {
+ public:
+  explicit piecewise(Sink& sink) : sink_(&sink) {}
+  piecewise(const piecewise&) = delete;
+  piecewise& operator=(const piecewise&) = delete;
+
+  std::string text = {};  ///< append here
+  /// Between two records.
+  void pass() {
+    if (text.size() >= (std::size_t{1} << 16)) flush();
+  }
+  void flush() {
+    if (!text.empty()) (*sink_)(std::string_view(text));
+    text.clear();
+  }
+
+ private:
+  Sink* sink_;
+};
+
+/// The whole text that `write(sink)` makes.
+template <class Write>
+[[nodiscard]] std::string text_of(Write write) {
+  std::string all;
+  write([&](std::string_view piece) { all += piece; });
+  return all;
+}
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace shardweave
