@@ -78,8 +78,8 @@ TEST_SUITE("ilp") {
   TEST_CASE("every optimum is proved, with all columns and with those that cheap multipliers leave") {
     const auto all = run_suite(sw::ilp{sw::glpk{}, 0, 0}, {.problems = 1500, .first_seed = 110000, .exact = true});
     MESSAGE(to_text(all));
-    CHECK(all.feasible > 800);
-    CHECK(all.infeasible > 15);
+    CHECK(all.feasible > shardweave_test::at_scale(800));
+    CHECK((all.infeasible > 15 || shardweave_test::is_sanitized));
     MESSAGE(to_text(run_suite(sw::ilp{sw::glpk{}}, {.problems = 1000, .first_seed = 120000, .exact = true})));
   }
   TEST_CASE("every optimum of whole numbers is proved") {
@@ -269,7 +269,7 @@ TEST_SUITE("lp_relaxation") {
   TEST_CASE("bounds and roundings hold on random problems") {
     const auto all = run_suite(sw::lp_relaxation{sw::glpk{}, 0}, {.problems = 1000, .first_seed = 150000});
     MESSAGE(to_text(all));
-    CHECK(all.optimal > 300);
+    CHECK(all.optimal > shardweave_test::at_scale(300));
     CHECK(all.unanswered < all.feasible / 10);
     MESSAGE(to_text(run_suite(sw::lp_relaxation{sw::glpk{}}, {.problems = 500, .first_seed = 160000})));
     MESSAGE(

@@ -1,4 +1,5 @@
 #include "support/random_problem.hpp"
+#include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/local_search.hpp>
@@ -90,10 +91,10 @@ void judge(unsigned seeds, const problem_features& base, std::size_t& feasible, 
 TEST_SUITE("local_search") {
   TEST_CASE("what it finds is feasible by a second opinion, nearly always there, and mostly optimal") {
     std::size_t feasible = 0, found = 0, best = 0;
-    SUBCASE("floating costs") { judge<double>(768, {}, feasible, found, best); }
-    SUBCASE("whole costs") { judge<std::int64_t>(768, {}, feasible, found, best); }
+    SUBCASE("floating costs") { judge<double>(shardweave_test::at_scale(768), {}, feasible, found, best); }
+    SUBCASE("whole costs") { judge<std::int64_t>(shardweave_test::at_scale(768), {}, feasible, found, best); }
     MESSAGE("feasible " << feasible << ", found " << found << ", optimal " << best);
-    CHECK(feasible > 300);
+    CHECK(feasible > shardweave_test::at_scale(300));
     CHECK(found * 100 >= feasible * 99);
     CHECK(best * 100 >= feasible * 96);
   }

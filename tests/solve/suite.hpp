@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -125,7 +126,8 @@ suite_figures run_suite(
   suite_figures figures;
   std::stop_source stopped;
   stopped.request_stop();
-  for (std::size_t i = 0; i < settings.problems; ++i) {
+  const std::size_t problems = at_scale(settings.problems);
+  for (std::size_t i = 0; i < problems; ++i) {
     const std::uint64_t seed = settings.first_seed + i;
     const auto bits = static_cast<unsigned>((seed * 37) % 128);  // 37 is odd: all 128 combinations in turn
     problem_features features = problem_features::combination(bits);

@@ -58,9 +58,12 @@ class dual_ascent {
   [[nodiscard]] std::span<double> unary() { return unary_; }
 
   /// One pass in the order of the variables. \returns a valid lower bound, the problem's constant included
-  double forward() { return pass(true); }
+  ///
+  /// `excess`, if not empty, takes for every label of every variable what it costs more than the best label of its
+  /// variable when the pass comes by: the bound plus that is a bound on all labelings that use the label.
+  double forward(std::span<double> excess = {}) { return pass(true, excess); }
   /// One pass in reverse order. \returns a valid lower bound, the problem's constant included
-  double backward() { return pass(false); }
+  double backward(std::span<double> excess = {}) { return pass(false, excess); }
   /// Largest change of a message in the last pass.
   [[nodiscard]] double last_change() const { return change_; }
 
@@ -72,16 +75,17 @@ class dual_ascent {
       load_unary(x, k);
       for (const compact_link& link : p_->links(x)) {
         if (!link.is_first) {
-          for (strategy l = 0; l < k; ++l) {
-            const Cost c = p_->link_cost(link, l, labels[link.other]);
-            belief_[l] += is_forbidden(c) ? std::numeric_limits<double>::infinity() : static_cast<double>(c);
-          }
+          const compact_edge& edge = p_->edges()[link.edge];
+          const auto& classes = p_->table(edge);
+          const double_table& t = tables_[edge.table];
+          const double* costs = t.costs + classes.row_class(labels[link.other]) * t.stride;
+          for (std::size_t l = 0; l < k; ++l) belief_[l] += costs[classes.column_class()[l]];
         } else {
           add_message(link, k);
         }
       }
-      labels[x] = static_cast<strategy>(std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) -
-                                        belief_.begin());
+      labels[x] = static_cast<strategy>(
+          std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) - belief_.begin());
     }
   }
 
@@ -89,8 +93,8 @@ class dual_ascent {
   void choose(std::span<strategy> labels) {
     for (std::size_t x = 0; x < p_->size(); ++x) {
       const std::size_t k = load_belief(x);
-      labels[x] = static_cast<strategy>(std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) -
-                                        belief_.begin());
+      labels[x] = static_cast<strategy>(
+          std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) - belief_.begin());
     }
   }
 
@@ -119,7 +123,7 @@ class dual_ascent {
     return k;
   }
 
-  double pass(bool ascending) {
+  double pass(bool ascending, std::span<double> excess) {
     change_ = 0;
     double bound = static_cast<double>(p_->constant()), magnitude = std::abs(bound);
     const auto count = [&](double amount) {
@@ -132,11 +136,14 @@ class dual_ascent {
       const double least = *std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k));
       count(least);
       for (std::size_t l = 0; l < k; ++l) belief_[l] -= least;
+      if (!excess.empty())
+        std::copy_n(belief_.begin(), k, excess.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)));
       for (const compact_link& link : p_->links(x))
         if (link.is_first == ascending) count(send(link, k, share_[x]));
     }
-    // sums of doubles are off by less than this, and the bound must not be too high
-    return bound - 1e-12 * magnitude;
+    // every addition is off by half a unit in the last place at most, and the bound must not be too high
+    const auto additions = static_cast<double>(p_->size() + p_->edges().size() + 4096);
+    return bound - additions * std::numeric_limits<double>::epsilon() * magnitude;
   }
 
   /// The message along a link to a variable that this pass has yet to visit. \returns what was taken off it

@@ -49,8 +49,8 @@ struct bucket_view {
 };
 
 /// Joint classes of the labels of one variable under several class maps.
-inline std::vector<std::uint32_t> join_classes(std::span<const std::vector<std::uint32_t>* const> maps, std::size_t labels,
-                                               std::vector<strategy>& representative) {
+inline std::vector<std::uint32_t> join_classes(std::span<const std::vector<std::uint32_t>* const> maps,
+                                               std::size_t labels, std::vector<strategy>& representative) {
   interner<std::vector<std::uint32_t>, sequence_hash> tuples;
   std::vector<std::uint32_t> joint(labels);
   representative.clear();
@@ -78,22 +78,26 @@ class elimination {
   static constexpr std::string_view name = "elimination";
   static constexpr solver_abilities abilities{.budgets = false};
 
-  std::size_t width = 12;                  ///< most variables in a new factor
-  std::size_t entries = std::size_t{1} << 24;  ///< most entries of one factor
-  std::size_t work = std::size_t{1} << 32;     ///< most entries * label classes in all
+  std::size_t width = 12;                          ///< most variables in a new factor
+  std::size_t entries = std::size_t{1} << 24;      ///< most entries of one factor
+  std::size_t all_entries = std::size_t{1} << 26;  ///< of all factors together, 4 bytes and a cost each
+  std::size_t work = std::size_t{1} << 32;         ///< most entries * label classes in all
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const deadline limit(control);
-    state<Cost> s(problem.compact(), *this, limit);
+    state<Cost> s(problem.compact(), *this, limit, control.iterations);
     solve_statistics statistics{.solver = std::string(name)};
     const bool done = s.run(statistics);
     statistics.seconds = statistics.seconds_to_best = limit.elapsed();
     std::vector<strategy> labels;
     double bound = -std::numeric_limits<double>::infinity();
-    if (done) {
+    if (done && is_forbidden(s.constant)) {
+      bound = std::numeric_limits<double>::infinity();
+      statistics.note += "every labeling uses a forbidden pair. ";
+    } else if (done) {
       labels = s.labels();
-      bound = is_forbidden(s.constant) ? std::numeric_limits<double>::infinity() : static_cast<double>(s.constant);
+      bound = static_cast<double>(s.constant);
       if (!problem.compact().keeps_rows(labels)) {
         labels.clear();
         statistics.note += "the best labeling breaks a row. ";
@@ -117,8 +121,13 @@ class elimination {
       std::uint32_t content;
     };
 
-    state(const compact_problem<Cost>& problem, const elimination& settings, const deadline& until)
-        : p(problem), options(settings), limit(until), constant(problem.constant()), of(problem.size()),
+    state(const compact_problem<Cost>& problem, const elimination& settings, const deadline& until, std::size_t most)
+        : p(problem),
+          options(settings),
+          limit(until),
+          most_steps(most),
+          constant(problem.constant()),
+          of(problem.size()),
           neighbours(problem.size()) {
       std::map<const cost_table<Cost>*, std::uint32_t> known;
       for (const compact_edge& e : p.edges()) {
@@ -131,7 +140,8 @@ class elimination {
 
     static std::shared_ptr<const result> from_table(const cost_table<Cost>& t) {
       auto r = std::make_shared<result>();
-      r->factor.classes = {{t.row_class().begin(), t.row_class().end()}, {t.column_class().begin(), t.column_class().end()}};
+      r->factor.classes = {{t.row_class().begin(), t.row_class().end()},
+                           {t.column_class().begin(), t.column_class().end()}};
       r->factor.extent = {t.row_classes(), t.column_classes()};
       for (std::size_t i = 0; i < t.row_classes(); ++i)
         r->factor.costs.insert(r->factor.costs.end(), t.class_row(i), t.class_row(i) + t.column_classes());
@@ -159,7 +169,8 @@ class elimination {
       for (std::uint32_t x = 0; x < p.size(); ++x) queue.emplace(weights[x] = weight(x), x);
       std::size_t widest = 0;
       while (!queue.empty()) {
-        if (limit.expired()) {
+        if (statistics.iterations == most_steps) stopped = true;
+        if (stopped || limit.expired()) {
           statistics.note = "stopped before every variable was eliminated. ";
           return false;
         }
@@ -168,7 +179,9 @@ class elimination {
         const std::set<std::uint32_t> around = neighbours[x];
         widest = std::max(widest, around.size());
         if (around.size() > options.width || !eliminate(x)) {
-          statistics.note = "a factor on " + std::to_string(around.size()) + " variables is above the limits. ";
+          statistics.note = stopped
+                                ? "stopped before every variable was eliminated. "
+                                : "a factor on " + std::to_string(around.size()) + " variables is above the limits. ";
           return false;
         }
         ++statistics.iterations;
@@ -184,7 +197,8 @@ class elimination {
       return true;
     }
 
-    /// Replaces the factors of x by one on its neighbours. \returns false if that is above the limits
+    /// Replaces the factors of x by one on its neighbours.
+    /// \returns false if that is above the limits, or the time is up
     bool eliminate(std::uint32_t x) {
       std::vector<std::uint32_t> parts = of[x];
       const std::vector<std::uint32_t> scope(neighbours[x].begin(), neighbours[x].end());
@@ -244,21 +258,24 @@ class elimination {
       for (std::size_t i = 0; i < parts.size(); ++i) views[i].own = offsets(parts[i], x, groups);
 
       spent += cells * groups.size() * std::max<std::size_t>(parts.size(), 1);
-      if (spent > options.work) return nullptr;
+      stored += cells;
+      if (spent > options.work || stored > options.all_entries) return nullptr;
       made->factor.costs.assign(cells, forbidden<Cost>);
       made->best.assign(cells, 0);
       std::vector<const Cost*> data;
       for (const std::uint32_t f : parts) data.push_back(contents[factors[f].content]->factor.costs.data());
-      for (std::size_t g = 0; g < groups.size(); ++g) {
-        if (limit.expired()) return nullptr;
-        fill(*made, views, data, g, groups[g], p.unary(x)[groups[g]]);
-      }
+      for (std::size_t g = 0; g < groups.size(); ++g)
+        if (!fill(*made, views, data, g, groups[g], p.unary(x)[groups[g]])) {
+          stopped = true;
+          return nullptr;
+        }
       return made;
     }
 
     /// One own label against every cell, with the offsets of all factors carried along.
-    static void fill(result& made, const std::vector<detail::bucket_view>& views, const std::vector<const Cost*>& data,
-                     std::size_t group, strategy label, Cost unary) {
+    /// \returns false if the time is up
+    bool fill(result& made, const std::vector<detail::bucket_view>& views, const std::vector<const Cost*>& data,
+              std::size_t group, strategy label, Cost unary) const {
       const auto& extent = made.factor.extent;
       std::vector<std::size_t> digit(extent.size()), offset(views.size());
       for (std::size_t i = 0; i < views.size(); ++i) {
@@ -266,13 +283,14 @@ class elimination {
         for (std::size_t d = 0; d < extent.size(); ++d) offset[i] += views[i].scope[d][0];
       }
       for (std::size_t cell = 0;;) {
+        if (cell % look_every == 0 && limit.expired()) return false;
         Cost cost = unary;
         for (std::size_t i = 0; i < views.size(); ++i) cost = plus(cost, data[i][offset[i]]);
         if (cost < made.factor.costs[cell]) {
           made.factor.costs[cell] = cost;
           made.best[cell] = label;
         }
-        if (++cell == made.factor.costs.size()) return;
+        if (++cell == made.factor.costs.size()) return true;
         for (std::size_t d = extent.size(); d-- > 0;) {
           const std::size_t before = digit[d];
           digit[d] = before + 1 == extent[d] ? 0 : before + 1;
@@ -291,7 +309,8 @@ class elimination {
     }
 
     /// Offset into factor f for each listed label of y; 0 where f does not depend on y.
-    [[nodiscard]] std::vector<std::size_t> offsets(std::uint32_t f, std::uint32_t y, const std::vector<strategy>& listed) const {
+    [[nodiscard]] std::vector<std::size_t> offsets(std::uint32_t f, std::uint32_t y,
+                                                   const std::vector<strategy>& listed) const {
       std::vector<std::size_t> at_label(listed.size());
       const auto at = place_of(f, y);
       if (!at) return at_label;
@@ -314,9 +333,12 @@ class elimination {
       return chosen;
     }
 
+    static constexpr std::size_t look_every = 1 << 16;  ///< cells between two looks at the clock
     const compact_problem<Cost>& p;
     const elimination& options;
     const deadline& limit;
+    std::size_t most_steps;
+    bool stopped = false;
     Cost constant;
     std::vector<placed> factors;
     std::vector<std::vector<std::uint32_t>> of;  ///< factors of a variable
@@ -325,7 +347,7 @@ class elimination {
     std::map<std::vector<std::uint64_t>, std::uint32_t> results;
     interner<std::vector<Cost>, sequence_hash> unaries;
     std::vector<step> steps;
-    std::size_t spent = 0;
+    std::size_t spent = 0, stored = 0;
   };
 };
 

@@ -53,6 +53,10 @@ struct ilp {
     return work.finish(problem);
   }
 
+  /// A backend computes in floating point, so a bound of its own may be off by this much of the objective. It
+  /// is taken off: optima of whole numbers above some 1e10 are then found, but not called proven.
+  static constexpr double trust = 1e-10;
+
  private:
   struct cover {
     std::vector<std::size_t> labels;
@@ -77,7 +81,8 @@ struct ilp {
       nodes += outcome.nodes;
       work.statistics.iterations += outcome.iterations;
       if (outcome.status == backend_status::infeasible) return work.fail("the integer program");
-      const double claim = polytope.unscaled(outcome.bound - polytope.resolution());
+      double claim = polytope.unscaled(outcome.bound - polytope.resolution());
+      claim -= trust * std::abs(claim);
       const bool had_best = work.has_best;
       const double before = had_best ? work.upper() : 0;
       bool again = false;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/solve/detail/tighten.hpp>
+#include <shardweave/solve/detail/usage_rows.hpp>
 #include <shardweave/solve/dual_bound.hpp>
 #include <shardweave/solve/linear_model.hpp>
 
@@ -9,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -19,59 +22,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-namespace detail {
-
-/// Drops labels without a partner over some edge, and pairs of classes that no label has left.
-/// \returns false if some variable has no label left
-/// Complexity: O(labels * degree + pairs) per round; few rounds in practice
-template <cost_value Cost>
-bool tighten(const compact_problem<Cost>& p, presence& present) {
-  std::vector<char> row, column, row_met, column_met;
-  for (bool changed = true; changed;) {
-    changed = false;
-    for (std::size_t e = 0; e < p.edges().size(); ++e) {
-      const compact_edge& edge = p.edges()[e];
-      const auto& t = p.table(edge);
-      const auto mark = [&](std::size_t x, auto classes, std::size_t count, std::vector<char>& seen) {
-        seen.assign(count, 0);
-        for (std::size_t l = 0; l < p.label_count(x); ++l)
-          if (present.has_label(p.label_start(x) + l)) seen[classes[l]] = 1;
-      };
-      mark(edge.first, t.row_class(), t.row_classes(), row);
-      mark(edge.second, t.column_class(), t.column_classes(), column);
-      row_met.assign(row.size(), 0);
-      column_met.assign(column.size(), 0);
-      for (std::size_t i = 0; i < row.size(); ++i)
-        for (std::size_t j = 0; j < column.size(); ++j) {
-          const std::size_t at = i * column.size() + j;
-          if (!present.has_pair(e, at)) continue;
-          if (row[i] != 0 && column[j] != 0) {
-            row_met[i] = column_met[j] = 1;
-          } else {
-            present.drop_pair(e, at);
-          }
-        }
-      const auto drop = [&](std::size_t x, auto classes, const std::vector<char>& met) {
-        for (std::size_t l = 0; l < p.label_count(x); ++l)
-          if (present.has_label(p.label_start(x) + l) && met[classes[l]] == 0) {
-            present.drop_label(p.label_start(x) + l);
-            changed = true;
-          }
-      };
-      drop(edge.first, t.row_class(), row_met);
-      drop(edge.second, t.column_class(), column_met);
-    }
-  }
-  for (std::size_t x = 0; x < p.size(); ++x) {
-    bool any = false;
-    for (std::size_t l = 0; l < p.label_count(x); ++l) any = any || present.has_label(p.label_start(x) + l);
-    if (!any) return false;
-  }
-  return true;
-}
-
-}  // namespace detail
-
 /// The local polytope of a compact problem with its rows, over the labels and pairs that are present.
 ///
 /// A column per label of every variable that has a choice, a column per pair of *classes* of an edge, so that
@@ -107,7 +57,7 @@ class local_polytope {
     add_labels();
     add_pairs();
     scale_costs();
-    add_usage();
+    usage_.emplace(p, present_, choices_, column_, model_);
     sort_entries(model_);
   }
 
@@ -160,8 +110,7 @@ class local_polytope {
               e, t.row_class(labels[edge.first]) * t.column_classes() + t.column_class(labels[edge.second])))
         return {};
     }
-    const std::vector<double> used = p_->usage(labels);
-    for (const usage_column& u : levels_) value[u.number] = (used[u.row] - decided_usage_[u.row]) / usage_scale_[u.row];
+    usage_->set_levels(labels, value);
     return value;
   }
 
@@ -171,16 +120,7 @@ class local_polytope {
     dual_values result = base_;
     for (std::size_t k = 0; k < class_row_.size(); ++k)
       if (class_row_[k] != absent) result.of_class[k] += duals[class_row_[k]] / scale_;
-    for (std::size_t r = 0; r < usage_row_.size(); ++r) {
-      double price = duals[usage_row_[r].number];
-      if (usage_row_[r].chained) {
-        if (r + 1 < usage_row_.size() && usage_row_[r + 1].chain == usage_row_[r].chain)
-          price -= duals[usage_row_[r + 1].number];
-      } else {
-        price = -price;
-      }
-      result.of_row[r] = price / scale_ / usage_scale_[r];
-    }
+    result.of_row = usage_->prices(duals, scale_);
     return result;
   }
 
@@ -200,20 +140,12 @@ class local_polytope {
   }
 
  private:
-  static constexpr std::uint32_t absent = ~std::uint32_t{0};
+  static constexpr std::uint32_t absent = detail::usage_rows<Cost>::absent;
   static constexpr double greatest_cost = 0x1p20;
 
   struct pair_column {
     std::uint32_t edge, row, column, number;
   };
-  struct usage_column {
-    std::uint32_t row, number;
-  };
-  struct usage_row_place {
-    std::uint32_t number = absent, chain = 0;
-    bool chained = false;
-  };
-
   [[nodiscard]] bool decided(std::size_t x) const { return choices_[x] == 1; }
 
   void count_choices() {
@@ -337,97 +269,6 @@ class local_polytope {
     model_.offset *= scale_;
   }
 
-  void add_usage() {
-    const std::size_t rows = p_->rows().size();
-    usage_row_.resize(rows);
-    usage_scale_.assign(rows, 0);
-    decided_usage_.assign(rows + 1, 0);
-    std::vector<std::size_t> direct(rows + 1), chained(rows + 1);  // weights that either form needs, as steps
-    std::vector<std::int64_t> joined(rows + 1);                    // whether a segment covers r - 1 and r, as steps
-    for (std::size_t x = 0; x < p_->size(); ++x)
-      for (const usage_segment& s : p_->segments(x)) {
-        if (s.begin == s.end) continue;
-        ++joined[s.begin + 1];
-        --joined[s.end];
-        double most = 0;
-        for (std::size_t l = 0; l < s.usage.size(); ++l) {
-          if (!present_.has_label(p_->label_start(x) + l)) continue;
-          most = std::max(most, std::abs(s.usage[l]));
-          if (decided(x)) {
-            decided_usage_[s.begin] += s.usage[l];
-            decided_usage_[s.end] -= s.usage[l];
-          }
-        }
-        if (decided(x)) continue;
-        usage_scale_[s.begin] = std::max(usage_scale_[s.begin], most);
-        direct[s.begin] += (s.end - s.begin) * s.usage.size();
-        chained[s.begin] += 2 * s.usage.size();
-      }
-    for (std::size_t r = 1; r < rows; ++r) {
-      joined[r] += joined[r - 1];
-      decided_usage_[r] += decided_usage_[r - 1];
-    }
-    decided_usage_.resize(rows);
-    for (std::size_t begin = 0, end = 0; begin < rows; begin = end) {
-      std::size_t long_form = 0, short_form = 0;
-      double most = 0;
-      for (end = begin; end == begin || (end < rows && joined[end] > 0); ++end) {
-        long_form += direct[end];
-        short_form += chained[end] + 3;
-        most = std::max(most, usage_scale_[end]);
-      }
-      for (std::size_t r = begin; r < end; ++r) {
-        usage_scale_[r] = most > 0 ? most : 1;
-        usage_row_[r].chain = static_cast<std::uint32_t>(begin);
-        usage_row_[r].chained = end - begin > 1 && short_form < long_form;
-        // usage within the tolerance of budgets is within the limit
-        const double low = (p_->rows()[r].low - budget_slack - decided_usage_[r]) / usage_scale_[r];
-        const double high = (p_->rows()[r].high + budget_slack - decided_usage_[r]) / usage_scale_[r];
-        usage_row_[r].number = usage_row_[r].chained ? model_.add_row({0, 0}) : model_.add_row({low, high});
-        if (!usage_row_[r].chained) continue;
-        const std::uint32_t level = model_.add_column({low, high, 0, false});
-        levels_.push_back({static_cast<std::uint32_t>(r), level});
-        model_.add_entry(usage_row_[r].number, level, 1);
-        if (r > begin) model_.add_entry(usage_row_[r].number, level - 1, -1);
-      }
-    }
-    add_segments();
-  }
-
-  /// Two segments of a variable may meet in a row, where their weights add up.
-  void add_segments() {
-    std::vector<linear_entry> weights;
-    for (std::size_t x = 0; x < p_->size(); ++x) {
-      if (decided(x)) continue;
-      weights.clear();
-      for (const usage_segment& s : p_->segments(x))
-        for (std::size_t l = 0; l < s.usage.size() && s.begin < s.end; ++l) {
-          const std::uint32_t c = column_[p_->label_start(x) + l];
-          if (c == absent) continue;
-          const double amount = s.usage[l] / usage_scale_[s.begin];
-          if (!usage_row_[s.begin].chained) {
-            for (std::size_t r = s.begin; r < s.end; ++r) weights.push_back({usage_row_[r].number, c, amount});
-          } else {
-            weights.push_back({usage_row_[s.begin].number, c, -amount});
-            if (s.end < usage_row_.size() && usage_row_[s.end].chain == usage_row_[s.begin].chain)
-              weights.push_back({usage_row_[s.end].number, c, amount});
-          }
-        }
-      std::stable_sort(weights.begin(), weights.end(), [](const linear_entry& a, const linear_entry& b) {
-        return std::pair(a.row, a.column) < std::pair(b.row, b.column);
-      });
-      for (std::size_t i = 0, end = 0; i < weights.size(); i = end) {
-        double sum = 0;
-        for (end = i;
-             end < weights.size() && weights[end].row == weights[i].row && weights[end].column == weights[i].column;
-             ++end)
-          sum += weights[end].value;
-        model_.add_entry(weights[i].row, weights[i].column, sum);
-      }
-    }
-  }
-
-  static constexpr double budget_slack = 1e-6;  ///< as `compact_problem::keeps_rows`
   const compact_problem<Cost>* p_;
   presence present_;
   bool whole_;
@@ -442,9 +283,7 @@ class local_polytope {
   std::vector<std::uint32_t> column_;     ///< per label
   std::vector<std::uint32_t> class_row_;  ///< per class of every edge
   std::vector<pair_column> pairs_;
-  std::vector<usage_column> levels_;
-  std::vector<usage_row_place> usage_row_;
-  std::vector<double> usage_scale_, decided_usage_;
+  std::optional<detail::usage_rows<Cost>> usage_;  ///< once labels have columns
 };
 
 }  // namespace v0

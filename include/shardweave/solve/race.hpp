@@ -3,16 +3,19 @@
 #include <shardweave/solve/detail/merge_solutions.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <algorithm>
 #include <array>
+#include <atomic>
 #include <cstddef>
 #include <exception>
+#include <future>
 #include <mutex>
 #include <optional>
 #include <stop_token>
 #include <string_view>
-#include <thread>
 #include <tuple>
 #include <utility>
+#include <vector>
 
 /// \file
 /// Several solvers at once.
@@ -20,11 +23,14 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Runs every solver on a thread of its own; the first that proves an optimum, or the problem infeasible,
-/// stops the others. The best assignment and the best bound of all are kept.
+/// Runs solvers on up to `control.threads` threads, in the order in which they are given where there are fewer
+/// threads than solvers; the first that proves an optimum, or the problem infeasible, stops the others. The best
+/// assignment and the best bound of all are kept.
 ///
-/// Which of several equally good answers comes back depends on who is faster: not deterministic. Progress
-/// is reported by one thread at a time.
+/// With one thread, which is what a control says unless told otherwise, it is `first_proven` without the eye for
+/// what two answers prove together, and deterministic. With more, which of several equally good answers comes
+/// back depends on who is faster. With a time limit a solver may use its share of what is left. Progress is
+/// reported by one thread at a time.
 template <class... Solvers>
 class race {
   static_assert(sizeof...(Solvers) > 0, "race needs at least one solver.");
@@ -44,50 +50,58 @@ class race {
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     static_assert((solver<Solvers, Cost> && ...), "Every argument of race must be a solver (shardweave::solver).");
+    constexpr std::size_t count = sizeof...(Solvers);
+    const std::size_t threads = std::clamp<std::size_t>(control.threads, 1, count);
     const deadline limit(control);
     std::stop_source over;
     const std::stop_callback forward(control.stop, [&] { over.request_stop(); });
     std::mutex reporting;
-    solve_control each = control;
-    each.stop = over.get_token();
-    if (control.progress)
-      each.progress = [&](const progress_report& report) {
-        const std::scoped_lock lock(reporting);
-        control.progress(report);
-      };
-
-    std::array<std::optional<solution<Cost>>, sizeof...(Solvers)> answers;
-    std::array<std::exception_ptr, sizeof...(Solvers)> failures;
-    std::array<std::thread, sizeof...(Solvers)> threads;
+    std::array<std::optional<solution<Cost>>, count> answers;
+    std::array<std::exception_ptr, count> failures;
+    const auto work = [&](std::size_t i, const auto& runner) {
+      if (i > 0 && (over.stop_requested() || limit.expired())) return;
+      const std::size_t to_come = (count - i + threads - 1) / threads;  // on this thread
+      solve_control own = detail::shared_time(limit, 1.0 / static_cast<double>(to_come));
+      own.threads = std::max(1U, control.threads / static_cast<unsigned>(threads));
+      own.stop = over.get_token();
+      if (control.progress)
+        own.progress = [&](const progress_report& report) {
+          const std::scoped_lock lock(reporting);
+          control.progress(report);
+        };
+      answers[i] = runner.solve(problem, own);
+      if (detail::is_settled(*answers[i])) over.request_stop();
+    };
     const auto run = [&](std::size_t i, const auto& runner) {
-      const auto work = [&] {
-        answers[i] = runner.solve(problem, each);
-        if (detail::is_settled(*answers[i])) over.request_stop();
-      };
 #ifdef __cpp_exceptions
       try {
-        work();
+        work(i, runner);
       } catch (...) {
         failures[i] = std::current_exception();
         over.request_stop();
       }
 #else
-      work();
+      work(i, runner);
 #endif
     };
-    std::size_t started = 0;
-    std::apply(
-        [&](const auto&... runner) {
-          ((threads[started] = std::thread([&run, i = started, &runner] { run(i, runner); }), ++started), ...);
-        },
-        solvers);
-    for (std::thread& t : threads) t.join();
+    std::atomic<std::size_t> next = 0;
+    const auto take_turns = [&] {
+      for (std::size_t mine = next++; mine < count; mine = next++) {
+        std::size_t at = 0;
+        std::apply([&](const auto&... runner) { ((at++ == mine ? run(mine, runner) : void()), ...); }, solvers);
+      }
+    };
+    {
+      std::vector<std::future<void>> others;  // a future of `async` waits for its thread when it dies
+      for (std::size_t i = 1; i < threads; ++i) others.push_back(std::async(std::launch::async, take_turns));
+      take_turns();
+    }
     for (const std::exception_ptr& failure : failures)
       if (failure) std::rethrow_exception(failure);
 
     std::optional<solution<Cost>> best;
     for (auto& answer : answers)
-      best = best ? detail::merged(*std::move(best), *std::move(answer)) : *std::move(answer);
+      if (answer) best = best ? detail::merged(*std::move(best), *std::move(answer)) : *std::move(answer);
     best->statistics.seconds = limit.elapsed();
     return detail::ended(*std::move(best), limit);
   }

@@ -53,7 +53,7 @@ class trws {
     Cost best_cost = forbidden<Cost>;
     double bound = -std::numeric_limits<double>::infinity(), mark = bound;
     std::size_t idle = 0;
-    bool stopped = false;
+    bool stopped = false, settled = false;
     const std::size_t most = std::min(sweeps, control.iterations);
     while (statistics.iterations < most && !(stopped = limit.expired())) {
       ++statistics.iterations;
@@ -72,10 +72,12 @@ class trws {
         idle = 0;
       }
       if (control.progress) report(control, limit, best_cost, bound, most, statistics.iterations);
-      if (!is_forbidden(best_cost) && proves(bound, best_cost)) break;
-      if (ascent.last_change() == 0 || ++idle > patience) break;
+      settled = (!is_forbidden(best_cost) && proves(bound, best_cost)) || ascent.last_change() == 0;
+      if (settled || ++idle > patience) break;
     }
+    if (!settled && statistics.iterations == control.iterations) stopped = true;
     if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " sweeps. ";
+    if (!stopped && !settled) statistics.note = "gave up after " + std::to_string(statistics.iterations) + " sweeps. ";
     statistics.seconds = limit.elapsed();
     return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics));
   }
@@ -84,11 +86,12 @@ class trws {
   template <cost_value Cost>
   static void report(const solve_control& control, const deadline& limit, Cost best, double bound, std::size_t most,
                      std::size_t sweep) {
-    control.progress({.stage = name,
-                      .seconds = limit.elapsed(),
-                      .objective = is_forbidden(best) ? std::numeric_limits<double>::infinity() : static_cast<double>(best),
-                      .lower_bound = bound,
-                      .done = static_cast<double>(sweep) / static_cast<double>(most)});
+    control.progress(
+        {.stage = name,
+         .seconds = limit.elapsed(),
+         .objective = is_forbidden(best) ? std::numeric_limits<double>::infinity() : static_cast<double>(best),
+         .lower_bound = bound,
+         .done = static_cast<double>(sweep) / static_cast<double>(most)});
   }
 };
 

@@ -3,11 +3,10 @@
 #include <shardweave/placement/compact_problem.hpp>
 
 #include <Eigen/Core>
-
+#include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <limits>
-#include <memory>
-#include <span>
 #include <vector>
 
 /// \file
@@ -56,36 +55,50 @@ class double_tables {
 };
 
 /// out[j] = min over i of h[i] + costs[i][j]. `out` has room for a whole padded row.
-/// Complexity: O(rows * stride), four columns at a time with the minima in registers
+/// Complexity: O(rows * stride). Four rows are read side by side, each from left to right, as memory likes it;
+/// the minima stay in the first-level cache.
 inline void min_plus_columns(const double_table& t, const double* h, double* out) {
   using lanes = Eigen::Array<double, 4, 1>;
-  std::size_t j = 0;
-  for (; j + 8 <= t.stride; j += 8) {
-    lanes low = lanes::Constant(std::numeric_limits<double>::infinity()), high = low;
-    const double* row = t.costs + j;
-    for (std::size_t i = 0; i < t.rows; ++i, row += t.stride) {
-      low = low.min(Eigen::Map<const lanes>(row) + h[i]);
-      high = high.min(Eigen::Map<const lanes>(row + 4) + h[i]);
+  using view = Eigen::Map<const lanes>;
+  std::fill_n(out, t.stride, std::numeric_limits<double>::infinity());
+  std::size_t i = 0;
+  for (; i + 4 <= t.rows; i += 4) {
+    const double* a = t.costs + i * t.stride;
+    const double* b = a + t.stride;
+    const double* c = b + t.stride;
+    const double* d = c + t.stride;
+    for (std::size_t j = 0; j < t.stride; j += 4) {
+      const lanes low = (view(a + j) + h[i]).min(view(b + j) + h[i + 1]);
+      const lanes high = (view(c + j) + h[i + 2]).min(view(d + j) + h[i + 3]);
+      Eigen::Map<lanes>{out + j} = low.min(high).min(view(out + j));
     }
-    Eigen::Map<lanes>{out + j} = low;
-    Eigen::Map<lanes>{out + j + 4} = high;
   }
-  for (; j < t.stride; j += 4) {
-    lanes low = lanes::Constant(std::numeric_limits<double>::infinity());
-    const double* row = t.costs + j;
-    for (std::size_t i = 0; i < t.rows; ++i, row += t.stride) low = low.min(Eigen::Map<const lanes>(row) + h[i]);
-    Eigen::Map<lanes>{out + j} = low;
-  }
+  for (; i < t.rows; ++i)
+    for (std::size_t j = 0; j < t.stride; j += 4)
+      Eigen::Map<lanes>{out + j} = (view(t.costs + i * t.stride + j) + h[i]).min(view(out + j));
 }
 
 /// out[i] = min over j of h[j] + costs[i][j]. `h` is readable for a whole padded row and finite there.
+/// Complexity: O(rows * stride). Two rows share what is loaded of `h`.
 inline void min_plus_rows(const double_table& t, const double* h, double* out) {
   using lanes = Eigen::Array<double, 4, 1>;
-  for (std::size_t i = 0; i < t.rows; ++i) {
-    const double* row = t.costs + i * t.stride;
-    lanes least = lanes::Constant(std::numeric_limits<double>::infinity());
-    for (std::size_t j = 0; j < t.stride; j += 4)
-      least = least.min(Eigen::Map<const lanes>(row + j) + Eigen::Map<const lanes>(h + j));
+  using view = Eigen::Map<const lanes>;
+  const lanes nothing = lanes::Constant(std::numeric_limits<double>::infinity());
+  std::size_t i = 0;
+  for (; i + 2 <= t.rows; i += 2) {
+    const double* a = t.costs + i * t.stride;
+    const double* b = a + t.stride;
+    lanes of_a = nothing, of_b = nothing;
+    for (std::size_t j = 0; j < t.stride; j += 4) {
+      of_a = of_a.min(view(a + j) + view(h + j));
+      of_b = of_b.min(view(b + j) + view(h + j));
+    }
+    out[i] = of_a.minCoeff();
+    out[i + 1] = of_b.minCoeff();
+  }
+  if (i < t.rows) {
+    lanes least = nothing;
+    for (std::size_t j = 0; j < t.stride; j += 4) least = least.min(view(t.costs + i * t.stride + j) + view(h + j));
     out[i] = least.minCoeff();
   }
 }

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/constraints.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -12,33 +13,36 @@
 #include <vector>
 
 /// \file
-/// Turns a labeling that breaks rows into one that keeps them.
+/// Cheap relief of rows that a labeling breaks.
 
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Changes one label at a time: in the row that is broken most, the change that costs least per unit of what
-/// it mends. A change must not forbid a pair.
+/// Changes one label at a time: in the row that is broken most, relative to its limit, the change that costs least
+/// per unit of what it mends. A change must not forbid a pair. It never looks back, and so stays close to a
+/// labeling that prices have made nearly right; `label_repair` finds its way out of any, at whatever cost.
 /// \returns whether all rows are kept
 /// Complexity: O(changes * (rows + segments * labels * degree of the variables in the worst row))
 template <cost_value Cost>
-bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, std::size_t most_changes, const deadline& limit) {
+bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, std::size_t most_changes,
+            const deadline& limit) {
   std::vector<double> used = p.usage(labels);
-  const auto excess = [&](std::size_t r) {
-    return std::max(used[r] - p.rows()[r].high, p.rows()[r].low - used[r]);
-  };
+  const auto excess = [&](std::size_t r) { return std::max(used[r] - p.rows()[r].high, p.rows()[r].low - used[r]); };
   for (std::size_t change = 0; change <= most_changes; ++change) {
     std::size_t worst = 0;
-    double worst_excess = 1e-6;
+    double worst_share = 0;
     for (std::size_t r = 0; r < used.size(); ++r) {
-      const double scale = std::max(1.0, std::abs(p.rows()[r].high) < 1e300 ? std::abs(p.rows()[r].high) : 0);
-      if (excess(r) > 1e-6 && excess(r) / scale > worst_excess / scale) {
+      if (excess(r) <= budget_tolerance) continue;
+      const usage_row& row = p.rows()[r];
+      const double share = excess(r) / std::max(1.0, std::abs(used[r] > row.high ? row.high : row.low));
+      if (share > worst_share) {
         worst = r;
-        worst_excess = excess(r);
+        worst_share = share;
       }
     }
-    if (worst_excess <= 1e-6) return true;
+    if (worst_share == 0) return true;
+    const double worst_excess = excess(worst);
     if (change == most_changes || limit.expired()) return false;
 
     const bool too_much = used[worst] > p.rows()[worst].high;
@@ -61,7 +65,8 @@ bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, std::siz
           after = plus(after, p.link_cost(link, l, labels[link.other]));
         }
         if (is_forbidden(after)) continue;
-        const double price = (static_cast<double>(after) - static_cast<double>(before)) / std::min(mended, worst_excess);
+        const double price =
+            (static_cast<double>(after) - static_cast<double>(before)) / std::min(mended, worst_excess);
         if (price < best_price) {
           best_price = price;
           best_variable = x;

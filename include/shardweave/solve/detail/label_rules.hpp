@@ -1,0 +1,229 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/solve/detail/mutable_problem.hpp>
+#include <shardweave/solve/detail/usage_tidy.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Rules of a reduction that remove labels.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Arc consistency.
+/// Condition: a label is forbidden, or some neighbour has no label that it may be combined with.
+/// Exact because no solution has such a label.
+template <cost_value Cost>
+class drop_inconsistent {
+ public:
+  explicit drop_inconsistent(mutable_problem<Cost>& p) : p_(p) {}
+
+  std::size_t removed = 0;
+
+  /// From the listed variables on, until nothing changes.
+  /// \returns false if some variable has no label left
+  /// Complexity: O(labels * degree) per variable that changed, and the classes of every distinct table
+  bool operator()(std::vector<std::uint32_t> open) {
+    std::vector<strategy> labels;
+    for (std::size_t at = 0; at < open.size(); ++at) {
+      const std::uint32_t x = open[at];
+      auto& v = p_.variables[x];
+      if (!v.alive) continue;
+      labels.clear();
+      for (strategy l = 0; l < v.unary.size(); ++l) {
+        bool good = !is_forbidden(v.unary[l]);
+        for (auto e = v.edges.begin(); good && e != v.edges.end(); ++e)
+          good = supports(e->second)[e->second->row_class(l)];
+        if (good) labels.push_back(l);
+      }
+      if (labels.size() == v.unary.size()) continue;
+      if (labels.empty()) return false;
+      removed += v.unary.size() - labels.size();
+      p_.keep(x, labels);
+      for (const auto& [y, t] : v.edges) open.push_back(y);
+    }
+    return true;
+  }
+
+ private:
+  using table_pointer = typename mutable_problem<Cost>::table_pointer;
+
+  /// Per row class, whether some column is allowed.
+  const std::vector<bool>& supports(const table_pointer& pointer) {
+    auto& known = supports_[pointer];
+    const auto& t = *pointer;
+    if (known.empty()) {
+      known.resize(t.row_classes());
+      for (std::size_t i = 0; i < t.row_classes(); ++i)
+        for (std::size_t j = 0; j < t.column_classes() && !known[i]; ++j) known[i] = !is_forbidden(t.class_cost(i, j));
+    }
+    return known;
+  }
+
+  mutable_problem<Cost>& p_;
+  std::map<table_pointer, std::vector<bool>> supports_;  ///< only looked up
+};
+
+/// Goldstein's dead-end elimination.
+/// Condition: another label a costs no more than b whatever the neighbours do,
+/// `c(a) - c(b) + sum over edges of max over partners x of b of (C(a,x) - C(b,x)) <= 0`, and uses no more of any
+/// row. A label that was removed justifies nothing.
+/// Exact because b can be replaced by a in every solution.
+/// Source: R. F. Goldstein, Efficient rotamer elimination, Biophys. J. 66 (1994).
+template <cost_value Cost>
+class drop_dominated {
+ public:
+  /// \param most_labels  variables with more are left alone
+  /// \param most_work    table entries that the search at one variable may compare
+  drop_dominated(mutable_problem<Cost>& p, const usage_tidy<Cost>& usage, std::size_t most_labels,
+                 std::size_t most_work)
+      : p_(p), usage_(usage), most_labels_(most_labels), most_work_(most_work) {}
+
+  std::size_t removed = 0;
+
+  /// \pre arc consistency
+  /// Complexity: O(labels^2 * degree) and, for pairs of labels that a glance does not settle, a row of each table
+  void operator()(std::uint32_t x, const deadline& limit) {
+    auto& v = p_.variables[x];
+    const std::size_t k = v.unary.size();
+    if (k < 2 || k > most_labels_) return;
+    edges_.clear();
+    for (const auto& [y, t] : v.edges) edges_.push_back({t.get(), &summary_of(t), 0});
+    work_ = 0;
+    std::vector<bool> gone(k, false);
+    std::size_t left = k;
+    // cheap labels first: they are the ones that dominate
+    std::vector<strategy> order(k);
+    std::iota(order.begin(), order.end(), strategy{0});
+    std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return v.unary[a] < v.unary[b]; });
+    for (const strategy a : order) {
+      if (work_ > most_work_ || limit.expired()) break;
+      if (gone[a]) continue;
+      for (const strategy b : order) {
+        if (a == b || gone[b]) continue;
+        const Cost ahead = v.unary[a] - v.unary[b];
+        if (!may_dominate(a, b, ahead) || !usage_.uses_no_more(v.segments, a, b) || !dominates(a, b, ahead)) continue;
+        gone[b] = true;
+        --left;
+      }
+    }
+    if (left == k) return;
+    removed += k - left;
+    std::vector<strategy> labels;
+    for (strategy l = 0; l < k; ++l)
+      if (!gone[l]) labels.push_back(l);
+    p_.keep(x, labels);
+  }
+
+ private:
+  using table = typename mutable_problem<Cost>::table;
+  using table_pointer = typename mutable_problem<Cost>::table_pointer;
+
+  /// What can be told of row classes at a glance, and the excess of pairs of them where it was asked for.
+  struct summary {
+    std::vector<std::uint32_t> cheapest, dearest;  ///< column of an allowed entry that is
+    std::vector<std::size_t> allowed;              ///< how many entries are
+    std::vector<Cost> excess;                      ///< `unknown` until computed; empty for large tables
+  };
+  struct edge {
+    const table* costs;
+    summary* known;
+    std::uint32_t witness = 0;  ///< the column that told against the last pair of labels
+  };
+  static constexpr Cost unknown = std::numeric_limits<Cost>::lowest();
+  static constexpr std::size_t most_remembered = 1 << 14;  ///< pairs of classes of one table
+
+  summary& summary_of(const table_pointer& pointer) {
+    summary& known = summaries_[pointer];
+    const table& t = *pointer;
+    if (!known.allowed.empty()) return known;
+    known.cheapest.assign(t.row_classes(), 0);
+    known.dearest.assign(t.row_classes(), 0);
+    known.allowed.assign(t.row_classes(), 0);
+    for (std::size_t i = 0; i < t.row_classes(); ++i)
+      for (std::uint32_t j = 0; j < t.column_classes(); ++j) {
+        const Cost c = t.class_cost(i, j);
+        if (is_forbidden(c)) continue;
+        const bool first = known.allowed[i]++ == 0;
+        if (first || c < t.class_cost(i, known.cheapest[i])) known.cheapest[i] = j;
+        if (first || c > t.class_cost(i, known.dearest[i])) known.dearest[i] = j;
+      }
+    if (t.row_classes() * t.row_classes() <= most_remembered)
+      known.excess.assign(t.row_classes() * t.row_classes(), unknown);
+    return known;
+  }
+
+  /// A necessary condition from three columns of each table: where b is cheapest, where a is dearest, and where
+  /// the search failed last. Rounding cannot make it stricter than `dominates`: every term is one of those that
+  /// the maximum there is taken of, and the order of sums is the same.
+  [[nodiscard]] bool may_dominate(strategy a, strategy b, Cost ahead) const {
+    for (const edge& e : edges_) {
+      const std::uint32_t i = e.costs->row_class(a), j = e.costs->row_class(b);
+      if (i == j) continue;
+      if (e.known->allowed[i] < e.known->allowed[j]) return false;
+      const Cost* of_i = e.costs->class_row(i);
+      const Cost* of_j = e.costs->class_row(j);
+      Cost most = unknown;
+      for (const std::uint32_t c : {e.known->cheapest[j], e.known->dearest[i], e.witness}) {
+        if (is_forbidden(of_j[c])) continue;
+        if (is_forbidden(of_i[c])) return false;
+        most = std::max(most, of_i[c] - of_j[c]);
+      }
+      ahead += most;
+    }
+    return ahead <= 0;
+  }
+  [[nodiscard]] bool dominates(strategy a, strategy b, Cost ahead) {
+    for (edge& e : edges_) {
+      const std::uint32_t i = e.costs->row_class(a), j = e.costs->row_class(b);
+      if (i == j) continue;
+      const Cost d = excess_of(e, i, j);
+      if (is_forbidden(d)) return false;
+      ahead += d;
+    }
+    return ahead <= 0;
+  }
+
+  /// The most by which row class i costs more than row class j, over the columns that j allows.
+  Cost excess_of(edge& e, std::uint32_t i, std::uint32_t j) {
+    const table& t = *e.costs;
+    const bool remembered = !e.known->excess.empty();
+    const std::size_t at = std::size_t{i} * t.row_classes() + j;
+    if (remembered && e.known->excess[at] != unknown) return e.known->excess[at];
+    work_ += t.column_classes();
+    Cost most = unknown;
+    const Cost* of_i = t.class_row(i);
+    const Cost* of_j = t.class_row(j);
+    for (std::uint32_t c = 0; c < t.column_classes(); ++c) {
+      if (is_forbidden(of_j[c])) continue;
+      const Cost d = is_forbidden(of_i[c]) ? forbidden<Cost> : of_i[c] - of_j[c];
+      if (d <= most) continue;
+      most = d;
+      e.witness = c;
+      if (is_forbidden(d)) break;
+    }
+    if (remembered) e.known->excess[at] = most;
+    return most;
+  }
+
+  mutable_problem<Cost>& p_;
+  const usage_tidy<Cost>& usage_;
+  std::size_t most_labels_, most_work_, work_ = 0;
+  std::vector<edge> edges_;
+  std::map<table_pointer, summary> summaries_;  ///< only looked up
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,70 @@
+#pragma once
+
+#include <shardweave/placement/cost.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// \file
+/// The way back from a reduced problem.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// How the labels of removed variables follow from those that are left. Everything is said in the labels that
+/// variables had at the start, so that a record stays true when more labels go.
+class lifting {
+ public:
+  /// The label of `v` is a function of that of `u`.
+  struct follow {
+    std::uint32_t v, u;
+    std::vector<strategy> image;  ///< per label of u
+  };
+  struct decided {
+    std::uint32_t v;
+    strategy label;
+  };
+  /// The label of `v` depends on the classes of the labels of `u` and `w`.
+  struct choose_by_two {
+    std::uint32_t v, u, w;
+    std::vector<std::uint32_t> class_of_u, class_of_w;
+    std::size_t columns;  ///< classes of w
+    std::vector<strategy> best;
+  };
+  using record = std::variant<follow, decided, choose_by_two>;
+
+  /// To be called in the order in which variables are removed.
+  void add(record r) { records_.push_back(std::move(r)); }
+  /// The next variable of the reduced problem: which one it was, and its labels at the start.
+  void keep(std::uint32_t x, std::vector<strategy> origin) { kept_.emplace_back(x, std::move(origin)); }
+
+  /// The labels of all `variables` at the start behind those of the reduced problem.
+  /// Complexity: O(variables)
+  [[nodiscard]] std::vector<strategy> lift(std::size_t variables, std::span<const strategy> labels) const {
+    std::vector<strategy> result(variables);
+    for (std::size_t i = 0; i < kept_.size(); ++i) result[kept_[i].first] = kept_[i].second[labels[i]];
+    for (auto r = records_.rbegin(); r != records_.rend(); ++r) {
+      if (const auto* f = std::get_if<follow>(&*r)) {
+        result[f->v] = f->image[result[f->u]];
+      } else if (const auto* d = std::get_if<decided>(&*r)) {
+        result[d->v] = d->label;
+      } else if (const auto* c = std::get_if<choose_by_two>(&*r)) {
+        result[c->v] = c->best[c->class_of_u[result[c->u]] * c->columns + c->class_of_w[result[c->w]]];
+      }
+    }
+    return result;
+  }
+
+ private:
+  std::vector<record> records_;
+  std::vector<std::pair<std::uint32_t, std::vector<strategy>>> kept_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,206 @@
+#pragma once
+
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/solve/detail/mutable_problem.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Rows and usage segments of a shrinking problem, kept in their simplest form.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Normal form of usage, without a change of what is feasible: segments of a variable are disjoint, the least
+/// usage of each is zero (what is always used is taken off the limits of its rows), and no row is left that no
+/// labeling can break or that a neighbouring row implies.
+template <cost_value Cost>
+class usage_tidy {
+ public:
+  explicit usage_tidy(mutable_problem<Cost>& p) : p_(p), always_(p.rows.size() + 1) {
+    double largest = 0;
+    bool whole = true;  // whole numbers are summed exactly
+    for (const auto& v : p_.variables)
+      for (const usage_segment& s : v.segments)
+        for (const double u : s.usage) {
+          largest = std::max(largest, std::abs(u));
+          whole = whole && u == std::floor(u);
+        }
+    if (!whole) rounding_ = 1e-12 * largest;
+    note_lower_limits();
+  }
+
+  /// Usage of a removed variable, which is there whatever is chosen; `tidy` takes it off the limits.
+  void take_from_rows(const usage_segment& s, double amount) {
+    always_[s.begin] += amount;
+    always_[s.end] -= amount;
+  }
+
+  /// Label a uses no more than b, in any row; exactly as much where a row has a lower limit.
+  [[nodiscard]] bool uses_no_more(const std::vector<usage_segment>& segments, strategy a, strategy b) const {
+    return std::all_of(segments.begin(), segments.end(), [&](const usage_segment& s) {
+      return s.usage[a] == s.usage[b] || (s.usage[a] < s.usage[b] && !has_lower_limit(s));
+    });
+  }
+
+  /// \returns false if some row cannot be kept
+  /// Complexity: O(rows + sum over the variables of segments * log segments * labels)
+  bool tidy() {
+    if (p_.rows.empty()) return true;
+    std::vector<double> most(p_.rows.size() + 1);
+    std::vector<bool> rises(p_.rows.size() + 1), falls(p_.rows.size() + 1);
+    for (auto& v : p_.variables) {
+      if (!v.alive || v.segments.empty()) continue;
+      tidy_segments(v);
+      mark_changes(v.segments, rises, falls);
+      for (const usage_segment& s : v.segments) {
+        const double span = *std::max_element(s.usage.begin(), s.usage.end());
+        most[s.begin] += span;
+        most[s.end] -= span;
+      }
+    }
+    std::vector<bool> binds(p_.rows.size());
+    bool feasible = true;
+    const double tolerance = budget_tolerance + rounding_;
+    for (std::size_t r = 0; r < p_.rows.size(); ++r) {
+      if (r > 0) {
+        always_[r] += always_[r - 1];
+        most[r] += most[r - 1];
+      }
+      usage_row& row = p_.rows[r];
+      row.high -= always_[r];
+      row.low -= always_[r];
+      if (row.high < -tolerance || most[r] < row.low - tolerance) feasible = false;
+      binds[r] = most[r] > row.high || row.low > 0;
+    }
+    drop_implied(binds, rises, falls);
+    renumber(binds);
+    return feasible;
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  void note_lower_limits() {
+    some_lower_limit_ =
+        std::any_of(p_.rows.begin(), p_.rows.end(), [](const usage_row& r) { return r.low > -infinity; });
+  }
+  [[nodiscard]] bool has_lower_limit(const usage_segment& s) const {
+    if (!some_lower_limit_) return false;
+    return std::any_of(p_.rows.begin() + s.begin, p_.rows.begin() + s.end,
+                       [](const usage_row& r) { return r.low > -infinity; });
+  }
+
+  /// Disjoint ranges of rows, neighbours of equal usage joined.
+  void tidy_segments(typename mutable_problem<Cost>::variable& v) {
+    const std::size_t k = v.unary.size();
+    std::map<std::uint32_t, std::vector<double>> change;
+    for (const usage_segment& s : v.segments)
+      for (const auto& [at, sign] : {std::pair{s.begin, 1.0}, std::pair{s.end, -1.0}}) {
+        auto& step = change[at];
+        step.resize(k);
+        for (std::size_t l = 0; l < k; ++l) step[l] += sign * s.usage[l];
+      }
+    v.segments.clear();
+    std::vector<double> now(k);
+    for (auto at = change.begin(); at != change.end(); ++at) {
+      for (std::size_t l = 0; l < k; ++l) now[l] += at->second[l];
+      if (std::next(at) == change.end()) break;
+      usage_segment segment{at->first, std::next(at)->first, now};
+      const double base = *std::min_element(now.begin(), now.end());
+      take_from_rows(segment, base);
+      bool constant = true;
+      for (double& u : segment.usage) {
+        u -= base;
+        if (u <= rounding_) u = 0;  // sums of fractions that cancel leave dust
+        constant = constant && u == 0;
+      }
+      if (constant) continue;
+      if (!v.segments.empty() && v.segments.back().end == segment.begin && v.segments.back().usage == segment.usage) {
+        v.segments.back().end = segment.end;
+      } else {
+        v.segments.push_back(std::move(segment));
+      }
+    }
+  }
+
+  /// Marks where usage of some label becomes more, or less, than in the row before.
+  static void mark_changes(const std::vector<usage_segment>& segments, std::vector<bool>& rises,
+                           std::vector<bool>& falls) {
+    for (std::size_t i = 0; i < segments.size(); ++i) {
+      const usage_segment& s = segments[i];
+      if (i > 0 && segments[i - 1].end == s.begin) {
+        for (std::size_t l = 0; l < s.usage.size(); ++l) {
+          if (s.usage[l] > segments[i - 1].usage[l]) rises[s.begin] = true;
+          if (s.usage[l] < segments[i - 1].usage[l]) falls[s.begin] = true;
+        }
+      } else {
+        rises[s.begin] = true;
+      }
+      if (i + 1 == segments.size() || segments[i + 1].begin != s.end) falls[s.end] = true;
+    }
+  }
+
+  /// A row whose neighbour has no more room and no label that uses less is implied by it.
+  void drop_implied(std::vector<bool>& binds, const std::vector<bool>& rises, const std::vector<bool>& falls) const {
+    const auto scan = [&](auto at, const std::vector<bool>& against, std::size_t boundary_shift) {
+      std::size_t kept = p_.rows.size();  // the last row that still stands
+      bool broken = false;                // some usage is less in `kept` than in a row since
+      for (std::size_t i = 0; i < p_.rows.size(); ++i) {
+        const std::size_t r = at(i);
+        if (i > 0) broken = broken || against[r + boundary_shift];
+        if (!binds[r]) continue;
+        const bool plain = p_.rows[r].low == -infinity;
+        if (kept < p_.rows.size() && !broken && plain && p_.rows[r].high >= p_.rows[kept].high) {
+          binds[r] = false;
+        } else {
+          kept = r;
+          broken = false;
+        }
+      }
+    };
+    scan([](std::size_t i) { return i; }, rises, 0);                                  // implied by the row before
+    scan([last = p_.rows.size() - 1](std::size_t i) { return last - i; }, falls, 1);  // implied by the row after
+  }
+
+  /// Removes the rows that do not bind.
+  void renumber(const std::vector<bool>& binds) {
+    std::vector<std::uint32_t> before(p_.rows.size() + 1);  // rows left before each
+    std::vector<usage_row> left;
+    for (std::size_t r = 0; r < p_.rows.size(); ++r) {
+      before[r + 1] = before[r] + (binds[r] ? 1 : 0);
+      if (binds[r]) left.push_back(p_.rows[r]);
+    }
+    if (left.size() < p_.rows.size())
+      for (auto& v : p_.variables) {
+        const std::size_t had = v.segments.size();
+        for (usage_segment& s : v.segments) {
+          s.begin = before[s.begin];
+          s.end = before[s.end];
+        }
+        std::erase_if(v.segments, [](const usage_segment& s) { return s.begin == s.end; });
+        if (v.segments.size() < had) v.dirty = true;
+      }
+    p_.rows = std::move(left);
+    always_.assign(p_.rows.size() + 1, 0.0);
+    note_lower_limits();
+  }
+
+  mutable_problem<Cost>& p_;
+  bool some_lower_limit_ = false;
+  double rounding_ = 0;         ///< sums of usage are off by less than this
+  std::vector<double> always_;  ///< usage to be taken off the limits, as changes from row to row
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

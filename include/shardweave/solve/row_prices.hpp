@@ -1,0 +1,100 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/constraints.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <vector>
+
+/// \file
+/// Prices on usage.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// One price per row and what follows from it. A price is positive where more usage than the upper limit is
+/// to be discouraged, negative where less than the lower limit is; it is zero where there is no such limit.
+template <cost_value Cost>
+class row_prices {
+ public:
+  explicit row_prices(const compact_problem<Cost>& problem) : p_(&problem), price_(problem.rows().size()) {}
+
+  [[nodiscard]] std::vector<double>& values() { return price_; }
+  [[nodiscard]] const std::vector<double>& values() const { return price_; }
+
+  /// Unary costs with usage priced, for all labels of all variables.
+  void add_to(std::span<double> unary) const {
+    std::vector<double> prefix(price_.size() + 1);
+    for (std::size_t r = 0; r < price_.size(); ++r) prefix[r + 1] = prefix[r] + price_[r];
+    std::size_t at = 0;
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const auto costs = p_->unary(x);
+      for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] = static_cast<double>(costs[l]);
+      for (const usage_segment& s : p_->segments(x)) {
+        const double per_unit = prefix[s.end] - prefix[s.begin];
+        if (per_unit != 0)
+          for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] += per_unit * s.usage[l];
+      }
+      at += costs.size();
+    }
+  }
+
+  /// What the prices would earn if every row were used up to its limit, and a margin for rounding.
+  [[nodiscard]] double earned() const {
+    double total = 0, magnitude = 0;
+    for (std::size_t r = 0; r < price_.size(); ++r) {
+      if (price_[r] == 0) continue;
+      // usage counts as within a limit up to the tolerance of budgets
+      const usage_row& row = p_->rows()[r];
+      const double amount = price_[r] * (price_[r] > 0 ? row.high + budget_tolerance : row.low - budget_tolerance);
+      total += amount;
+      magnitude += std::abs(amount);
+    }
+    return total + 1e-12 * magnitude;
+  }
+
+  /// Moves prices along a direction, and back to where a limit exists.
+  void move(std::span<const double> direction, double step) {
+    for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += step * direction[r];
+    confine();
+  }
+  /// Takes prices back to where there is a limit that they stand for.
+  void confine() {
+    for (std::size_t r = 0; r < price_.size(); ++r) {
+      if (p_->rows()[r].high == std::numeric_limits<double>::infinity()) price_[r] = std::min(price_[r], 0.0);
+      if (p_->rows()[r].low == -std::numeric_limits<double>::infinity()) price_[r] = std::max(price_[r], 0.0);
+    }
+  }
+  /// A price of zero that may not move that way.
+  [[nodiscard]] bool is_held(std::size_t r, double direction) const {
+    return price_[r] == 0 && ((direction < 0 && p_->rows()[r].low == -std::numeric_limits<double>::infinity()) ||
+                              (direction > 0 && p_->rows()[r].high == std::numeric_limits<double>::infinity()));
+  }
+
+  /// By how much a labeling is beyond the limit that each price stands for.
+  [[nodiscard]] std::vector<double> slope(std::span<const strategy> labels) const {
+    std::vector<double> g = p_->usage(labels);
+    for (std::size_t r = 0; r < g.size(); ++r) {
+      const usage_row& row = p_->rows()[r];
+      if (g[r] > row.high || (price_[r] > 0 && row.high < std::numeric_limits<double>::infinity())) {
+        g[r] -= row.high;
+      } else if (g[r] < row.low || price_[r] < 0) {
+        g[r] -= row.low;
+      } else {
+        g[r] = 0;
+      }
+    }
+    return g;
+  }
+
+ private:
+  const compact_problem<Cost>* p_;
+  std::vector<double> price_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

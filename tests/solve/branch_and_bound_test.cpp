@@ -1,0 +1,181 @@
+#include "suite.hpp"
+#include "support/random_problem.hpp"
+#include "support/shared_data.hpp"
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/price_ascent.hpp>
+#include <shardweave/solve/trws.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <stop_token>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+using shardweave_test::draw_problem;
+using shardweave_test::problem_features;
+using shardweave_test::run_suite;
+using shardweave_test::to_text;
+
+static_assert(sw::solver<sw::branch_and_bound, double> && sw::solver<sw::branch_and_bound, std::int64_t>);
+static_assert(sw::solver<sw::auto_solver, double> && sw::solver<sw::auto_solver, std::int64_t>);
+
+namespace {
+
+constexpr double infinity = std::numeric_limits<double>::infinity();
+
+/// Every labeling of a small compact problem that is feasible, with its cost.
+template <class Cost, class See>
+void for_all_labelings(const sw::compact_problem<Cost>& p, See see) {
+  std::vector<sw::strategy> labels(p.size());
+  while (true) {
+    const Cost cost = p.cost(labels);
+    if (!sw::is_forbidden(cost) && p.keeps_rows(labels)) see(labels, static_cast<double>(cost));
+    std::size_t x = 0;
+    while (x < p.size() && ++labels[x] == p.label_count(x)) labels[x++] = 0;
+    if (x == p.size()) return;
+  }
+}
+
+template <class Cost>
+std::optional<sw::placement_problem<Cost>> small_problem(std::uint64_t seed, double most_labelings) {
+  try {
+    auto problem = sw::compile(draw_problem<Cost>(seed, problem_features::combination(seed % 128)).description);
+    double labelings = 1;
+    for (std::size_t x = 0; x < problem.compact().size(); ++x)
+      labelings *= static_cast<double>(problem.compact().label_count(x));
+    if (labelings <= most_labelings) return problem;
+  } catch (const sw::error& e) {
+    REQUIRE(e.category() == sw::error_category::constraint);
+  }
+  return std::nullopt;
+}
+
+/// The time at which two hubs of ten variables each may not both be heavy: 20 variables on one row.
+sw::placement_description<double> knapsack() {
+  sw::placement_description<double> d;
+  d.constraints.budgets.push_back({.name = "room", .high = 101});
+  for (std::uint32_t v = 0; v < 20; ++v) {
+    d.vertices.emplace_back();
+    d.vertices.back().compute = {0.0, 3.0 + v % 7 + 0.1 * v};
+    d.constraints.budgets[0].terms.push_back({v, {7.0 + (v * 5) % 11, 0.0}, std::nullopt});
+  }
+  return d;
+}
+
+}  // namespace
+
+TEST_SUITE("price_ascent") {
+  TEST_CASE_TEMPLATE("bounds hold after any number of steps, for the problem and for every label", Cost, double,
+                     std::int64_t) {
+    std::size_t checked = 0, tight = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(700); ++seed) {
+      const auto problem = small_problem<Cost>(seed, 4000);
+      if (!problem) continue;
+      const auto& p = problem->compact();
+      sw::price_ascent<Cost> ascent(p, sw::trws{});
+      for (std::uint64_t i = 0; i < seed % 7 * 15; ++i)
+        if (!ascent.step(infinity)) break;
+      const std::vector<double> bounds = ascent.label_bounds();
+      std::vector<double> least(p.total_labels(), infinity);
+      double optimum = infinity;
+      for_all_labelings(p, [&](const auto& labels, double cost) {
+        optimum = std::min(optimum, cost);
+        for (std::size_t x = 0; x < p.size(); ++x) {
+          double& of_label = least[p.label_start(x) + labels[x]];
+          of_label = std::min(of_label, cost);
+        }
+      });
+      REQUIRE(ascent.bound() <= optimum + 1e-9);
+      tight += ascent.bound() >= optimum - 1e-6 ? 1U : 0U;
+      for (std::size_t i = 0; i < least.size(); ++i) {
+        REQUIRE(bounds[i] <= least[i] + 1e-9);
+        ++checked;
+      }
+    }
+    CHECK(checked > shardweave_test::at_scale(3000));
+    CHECK(tight > shardweave_test::at_scale(200));
+  }
+
+  TEST_CASE("prices that were good start a later ascent at their bound") {
+    const auto problem = sw::compile(knapsack());
+    sw::price_ascent<double> first(problem.compact(), sw::trws{});
+    while (first.step(infinity)) {
+    }
+    sw::price_ascent<double> second(problem.compact(), sw::trws{});
+    second.start(first.prices());
+    second.step(infinity);
+    CHECK(second.bound() >= first.bound() - 1e-3);
+  }
+
+  TEST_CASE("a price never pays for a limit that is not there") {
+    auto d = knapsack();
+    d.constraints.budgets[0].low = 10;
+    const auto problem = sw::compile(d);
+    sw::row_prices<double> prices(problem.compact());
+    REQUIRE(prices.values().size() == 1);
+    prices.move(std::vector<double>{-1.0}, 2.0);
+    CHECK(prices.values()[0] == -2.0);  // there is a lower limit to pay for
+    const auto only_high = sw::compile(knapsack());
+    sw::row_prices<double> one_sided(only_high.compact());
+    one_sided.move(std::vector<double>{-1.0}, 2.0);
+    CHECK(one_sided.values()[0] == 0.0);
+    CHECK(one_sided.is_held(0, -1.0));
+    CHECK_FALSE(one_sided.is_held(0, 1.0));
+  }
+}
+
+TEST_SUITE("branch_and_bound") {
+  TEST_CASE("it proves the optimum of every small problem") {
+    MESSAGE(to_text(run_suite(sw::branch_and_bound{}, {.problems = 900, .first_seed = 400000, .exact = true})));
+    MESSAGE(to_text(
+        run_suite<std::int64_t>(sw::branch_and_bound{}, {.problems = 700, .first_seed = 410000, .exact = true})));
+  }
+  TEST_CASE("what a user gets without asking proves it too") {
+    MESSAGE(to_text(run_suite(sw::auto_solver{}, {.problems = 700, .first_seed = 420000, .exact = true})));
+    MESSAGE(
+        to_text(run_suite<std::int64_t>(sw::auto_solver{}, {.problems = 500, .first_seed = 430000, .exact = true})));
+  }
+
+  TEST_CASE("a knapsack needs branching, and gets it") {
+    const auto problem = sw::compile(knapsack());
+    const auto& p = problem.compact();
+    double optimum = infinity;
+    for_all_labelings(p, [&](const auto&, double cost) { optimum = std::min(optimum, cost); });
+    sw::price_ascent<double> relaxed(p, sw::trws{});
+    while (relaxed.step(infinity)) {
+    }
+    REQUIRE(relaxed.bound() < optimum - 1e-6);  // prices alone leave a gap
+    const auto s = sw::branch_and_bound{}.solve(problem);
+    CHECK(s.status == sw::solve_status::optimal);
+    CHECK(s.objective == doctest::Approx(optimum).epsilon(1e-12));
+    CHECK(s.statistics.iterations > 1);
+  }
+
+  TEST_CASE("a limit on nodes leaves a valid bound and the best assignment") {
+    const auto problem = sw::compile(knapsack());
+    sw::branch_and_bound one_node;
+    one_node.nodes = 1;
+    const auto cut = one_node.solve(problem);
+    const auto full = sw::branch_and_bound{}.solve(problem);
+    REQUIRE(cut.has_assignment());
+    CHECK(cut.status == sw::solve_status::stopped);
+    CHECK(cut.lower_bound <= full.objective + 1e-9);
+    CHECK(cut.lower_bound > -infinity);
+    CHECK(cut.objective >= full.objective - 1e-9);
+  }
+
+  TEST_CASE("a stop that is there from the start is obeyed") {
+    std::stop_source source;
+    source.request_stop();
+    const auto s = sw::branch_and_bound{}.solve(sw::compile(knapsack()), {.stop = source.get_token()});
+    CHECK(s.status == sw::solve_status::stopped);
+    CHECK(s.statistics.note.find("stopped after") != std::string::npos);
+  }
+}
