@@ -28,12 +28,6 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// How long a stage took, for people; nothing is decided by it.
-struct stage_time {
-  std::string stage;
-  double seconds = 0;
-};
-
 /// A task graph with its buckets, its order and what they come to.
 struct task_plan {
   bucketing_result buckets;

@@ -1,4 +1,5 @@
 #include "small_problem.hpp"
+#include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
@@ -6,6 +7,7 @@
 #include <support/random_problem.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -382,6 +384,56 @@ TEST_SUITE("compile") {
     sw::solve_control no_time;
     no_time.seconds = 0;
     small::check_refused([&] { return sw::compile(d, no_time); }, sw::error_category::stopped, text);
+  }
+
+  TEST_CASE("a stop is obeyed within 100 ms at any time of a large build") {
+    // about a second under sanitizers: each stage alone takes longer than 100 ms there
+    constexpr std::uint32_t n = 60'000;
+    constexpr std::size_t k = 5, tables = 30;
+    sw::random_source random(1);
+    sw::placement_description<double> d;
+    for (std::size_t t = 0; t < tables; ++t) {
+      std::vector<double> entries;
+      for (std::size_t i = 0; i < k * k; ++i)
+        entries.push_back(i % (k + 1) != 0 && random.chance(0.15) ? infinity : static_cast<double>(random.below(100)));
+      small::table<double>(d, k, k, entries);
+    }
+    sw::budget memory{.name = "memory", .high = 25'000};
+    for (std::uint32_t v = 0; v < n; ++v) {
+      std::vector<double> costs(k), usage(k);
+      for (double& c : costs) c = static_cast<double>(random.below(50));
+      for (double& u : usage) u = static_cast<double>(random.below(1000));
+      small::vertex<double>(d, "", costs);
+      const std::int64_t first = v;
+      memory.terms.push_back({v, usage, sw::live_interval{first, first + static_cast<std::int64_t>(random.below(60))}});
+      for (int i = 0; i < 2 && v > 0; ++i)
+        small::edge(d, static_cast<std::uint32_t>(v - 1 - random.below(std::min<std::size_t>(v, 40))), v,
+                    static_cast<std::uint32_t>(random.below(tables)), static_cast<std::uint32_t>(random.below(tables)));
+      if (v % 40 == 0 && v >= 20) d.constraints.ties.push_back({{v - 20, v}, ""});
+    }
+    d.constraints.budgets.push_back(memory);
+    const auto stated = std::make_shared<const sw::placement_description<double>>(std::move(d));
+    using clock = std::chrono::steady_clock;
+    const auto seconds_since = [](clock::time_point t) {
+      return std::chrono::duration<double>(clock::now() - t).count();
+    };
+    const auto start = clock::now();
+    CHECK(sw::compile(stated).compact().size() == n - (n / 40 - 1));
+    const double whole = seconds_since(start);
+    for (const double share : {0.02, 0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.7, 0.8, 0.9}) {
+      CAPTURE(share);
+      double late = 1e9;  // the best of a few: the machine may have other work
+      for (int i = 0; i < 5 && late >= 0.1; ++i) {
+        const auto begin = clock::now();
+        try {
+          static_cast<void>(sw::compile(stated, {.seconds = whole * share}));
+        } catch (const sw::error& e) {
+          CHECK(e.category() == sw::error_category::stopped);
+        }
+        late = std::min(late, seconds_since(begin) - whole * share);
+      }
+      CHECK(late < 0.1);
+    }
   }
 
   TEST_CASE("equal descriptions give equal problems") {

@@ -8,7 +8,14 @@
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -39,16 +46,107 @@ TEST_SUITE("schedule_tasks") {
     }
   }
 
-  TEST_CASE("a memory budget that nothing meets ends with status 1") {
+  TEST_CASE("a memory budget that nothing meets ends with status 1 and writes nothing") {
     const temporary_folder folder;
     sw::write_task_graph(folder / "tasks.json", random_tasks(3));
-    const auto run = run_program("schedule_tasks", (folder / "tasks.json").string() + " --memory 0", folder.path());
+    const std::string file = (folder / "tasks.json").string();
+    const auto run = run_program(
+        "schedule_tasks",
+        file + " --memory 0 --schedule " + (folder / "s.json").string() + " --trace " + (folder / "t.json").string(),
+        folder.path());
     CHECK(run.status == 1);
-    CHECK(run.err.find("no order within 0 bytes was found") != std::string::npos);
+    CHECK(run.err.starts_with("schedule_tasks: " + file + ": no order within 0 bytes was found; the best one needs "));
+    CHECK(run.err.find('\n') == run.err.size() - 1);
+    CHECK(!std::filesystem::exists(folder / "s.json"));
+    CHECK(!std::filesystem::exists(folder / "t.json"));
+  }
+
+  TEST_CASE("the gap is that to the bound, and refusals are those in the schedule") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(5, {.blocks = 40});
+    sw::write_task_graph(folder / "tasks.json", g);
+    const auto run = run_program(
+        "schedule_tasks", (folder / "tasks.json").string() + " --json --schedule " + (folder / "s.json").string(),
+        folder.path());
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    const auto number = [&](const char* field) { return line.at(field).to_number<double>(); };
+    CHECK(number("makespan_gap_percent") ==
+          doctest::Approx(100 * (number("end_to_end_ns") / number("makespan_bound_ns") - 1)));
+    CHECK(number("makespan_gap_percent") >= 0);
+    const sw::schedule s = sw::read_schedule(folder / "s.json", g);
+    std::size_t refused = 0;
+    for (const auto& reason : line.at("refused").as_object()) {
+      const auto times = std::count_if(s.decisions.begin(), s.decisions.end(), [&](const sw::decision& d) {
+        return sw::to_string(d.reason) == std::string_view(reason.key());
+      });
+      CHECK(reason.value().to_number<std::int64_t>() == times);
+      refused += static_cast<std::size_t>(times);
+    }
+    CHECK(refused == s.decisions.size());
+    CHECK(refused > 0);
+  }
+
+  TEST_CASE("the trace ends when the timeline does, and the summary says why collectives stayed as they are") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(5, {.blocks = 40});
+    sw::write_task_graph(folder / "tasks.json", g);
+    const std::string common = (folder / "tasks.json").string() + " --trace " + (folder / "t.json").string();
+    const auto run = run_program("schedule_tasks", common, folder.path());
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    for (const char* word : {"end to end", "exposed", "peak memory", "as given", "scheduled", "above the best",
+                             "collective", "refused", "because"})
+      CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
+    const auto line = boost::json::parse(run_program("schedule_tasks", common + " --json", folder.path()).out);
+    const auto trace = boost::json::parse(temporary_folder::read(folder / "t.json"));
+    const auto& events = trace.is_object() ? trace.at("traceEvents").as_array() : trace.as_array();
+    double last = 0;
+    for (const auto& event : events)
+      if (event.at("ph").as_string() == "X")
+        last = std::max(last, event.at("ts").to_number<double>() + event.at("dur").to_number<double>());
+    CHECK(last == doctest::Approx(line.at("end_to_end_ns").to_number<double>() / 1000).epsilon(1e-9));
+  }
+
+  TEST_CASE("two runs write the same schedule and trace") {
+    const temporary_folder folder;
+    sw::write_task_graph(folder / "tasks.json", random_tasks(8, {.blocks = 40}));
+    for (const char* name : {"one", "two"})
+      CHECK(run_program("schedule_tasks",
+                        (folder / "tasks.json").string() + " --json --schedule " + (folder / name).string() +
+                            ".json --trace " + (folder / name).string() + ".trace",
+                        folder.path())
+                .status == 0);
+    for (const char* kind : {".json", ".trace"}) {
+      const std::string one = temporary_folder::read(folder / (std::string("one") + kind));
+      CHECK(!one.empty());
+      CHECK(one == temporary_folder::read(folder / (std::string("two") + kind)));
+    }
   }
 
   TEST_CASE("wrong input ends with status 2 and one line") {
     const temporary_folder folder;
+    sw::write_task_graph(folder / "good.json", random_tasks(3));
+    const std::string good = (folder / "good.json").string();
+    const std::string text = temporary_folder::read(folder / "good.json");
+    const std::string cut = folder.write("cut.json", text.substr(0, text.size() / 2)).string();
+    for (const auto& [arguments, culprit] : std::vector<std::pair<std::string, std::string>>{
+             {"", "tasks is required"},
+             {(folder / "missing.json").string(), "missing.json: cannot be opened"},
+             {cut, cut + ": line "},
+             {good + " --bucketing magic", "magic"},
+             {good + " --scheduler magic", "magic"},
+             {good + " --memory -3", "--memory"},
+             {good + " --schedule " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"},
+             {good + " --trace " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"}}) {
+      CAPTURE(arguments);
+      const auto run = run_program("schedule_tasks", arguments + " --json", folder.path());
+      CHECK(run.status == 2);
+      CHECK(run.err.starts_with("schedule_tasks: "));
+      CHECK(run.err.find('\n') == run.err.size() - 1);
+      CHECK_MESSAGE(run.err.find(culprit) != std::string::npos, run.err);
+      CHECK(run.out.empty());
+    }
     const std::string file = folder.write("wrong.json", "{\"format\": \"shardweave.placement\"}").string();
     const auto run = run_program("schedule_tasks", file, folder.path());
     CHECK(run.status == 2);

@@ -58,6 +58,45 @@ TEST_SUITE("solve_placement") {
     }
   }
 
+  TEST_CASE("--answer gives the line that the contest asks for") {
+    const temporary_folder folder;
+    const std::string problem = folder.write("problem.json", contest).string();
+    const auto run = run_program("solve_placement", problem + " --answer -", folder.path());
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    CHECK(run.out == "[0, 0, 2, 1, 0]\n");
+
+    const auto file = folder / "answer.txt";
+    const auto summary = run_program("solve_placement", problem + " --answer " + file.string(), folder.path());
+    CHECK(summary.status == 0);
+    CHECK(summary.out.find("objective") != std::string::npos);
+    CHECK(temporary_folder::read(file) == run.out);
+
+    const auto both = run_program("solve_placement", problem + " --answer - --json", folder.path());
+    CHECK(both.status == 2);
+    CHECK(both.out.empty());
+    CHECK(both.err == "solve_placement: --answer - and --json both claim standard output, expected one of them\n");
+
+    const std::string none = folder.write("none.json", impossible).string();
+    const auto infeasible = run_program("solve_placement", none + " --answer -", folder.path());
+    CHECK(infeasible.status == 1);
+    CHECK(infeasible.out.empty());
+    CHECK(is_one_line(infeasible.err));
+  }
+
+  TEST_CASE("an answer that cannot be written leaves standard output empty") {
+    const temporary_folder folder;
+    const std::string problem = folder.write("problem.json", contest).string();
+    for (const char* option : {" --answer ", " --solution "}) {
+      const auto run =
+          run_program("solve_placement", problem + " --json" + option + (folder / "no/such").string(), folder.path());
+      CHECK(run.status == 2);
+      CHECK(run.out.empty());
+      CHECK(is_one_line(run.err));
+      CHECK(run.err.find("no/such: cannot be opened for writing") != std::string::npos);
+    }
+  }
+
   TEST_CASE("without --json people read a summary") {
     const temporary_folder folder;
     const auto run = run_program("solve_placement", folder.write("p.json", contest).string(), folder.path());

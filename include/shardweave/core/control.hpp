@@ -6,6 +6,7 @@
 #include <functional>
 #include <limits>
 #include <stop_token>
+#include <string>
 #include <string_view>
 
 /// \file
@@ -24,6 +25,12 @@ struct progress_report {
   double objective = std::numeric_limits<double>::infinity();     ///< best known; +infinity if none
   double lower_bound = -std::numeric_limits<double>::infinity();  ///< best known; -infinity if none
   double done = -1;  ///< share of the work done in [0,1]; negative if it cannot be told
+};
+
+/// How long a stage of a longer work took, for people; nothing is decided by it.
+struct stage_time {
+  std::string stage = {};
+  double seconds = 0;
 };
 
 /// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the

@@ -1,13 +1,12 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/core/interning.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/read_tasks.hpp>
-#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
+#include <shardweave/tasks/content_hash.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -24,25 +23,10 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Sixteen hexadecimal digits that differ for task graphs that differ in anything a file of theirs says. Equal on
-/// all platforms (64-bit FNV-1a of the written form).
-/// Complexity: that of writing the graph
-[[nodiscard]] inline std::string content_hash(const task_graph& g) {
-  std::uint64_t h = 0xcbf29ce484222325ULL;
-  json_writer out([&](std::string_view piece) {
-    for (const char c : piece) h = (h ^ static_cast<unsigned char>(c)) * 0x100000001b3ULL;
-  });
-  write_task_graph(out, g);
-  out.flush();
-  std::string digits(16, '0');
-  for (std::size_t i = 16; i-- > 0; h >>= 4U) digits[i] = "0123456789abcdef"[h & 15U];
-  return digits;
-}
-
 /// Writes a schedule of the graph.
 inline void write_schedule(json_writer& out, const task_graph& g, const schedule& s) {
   out.begin_object().member("format", "shardweave.schedule").member("version", 1);
-  out.line().key("graph").begin_object().member("name", g.name).member("hash", content_hash(g)).end_object();
+  out.line().key("graph").begin_object().member("name", g.name).member("hash", content_hash_text(g)).end_object();
   out.line().list("order", s.order).line().key("buckets").begin_list();
   for (const bucket& b : s.buckets) {
     out.line().begin_object().list("members", b.members).member("channel", g.groups()[b.channel].id);
@@ -103,9 +87,9 @@ class schedule_reader {
   json_shape graph() {
     return json_object({json_optional("name", json_text(name_)), json_optional("hash", json_text(hash_))},
                        [this]() -> std::string {
-                         if (hash_.empty() || hash_ == content_hash(*graph_)) return {};
+                         if (hash_.empty() || hash_ == content_hash_text(*graph_)) return {};
                          return "is '" + name_ + "' with hash " + hash_ + ", expected '" + graph_->name +
-                                "' with hash " + content_hash(*graph_);
+                                "' with hash " + content_hash_text(*graph_);
                        });
   }
 

@@ -70,6 +70,7 @@ class compiler {
       }
     variable_of_.resize(n);
     for (std::uint32_t v = 0; v < n; ++v) {
+      poll();
       if (find(v) == v) {
         variable_of_[v] = static_cast<std::uint32_t>(first_member_.size());
         first_member_.push_back(v);
@@ -99,6 +100,7 @@ class compiler {
       }
     };
     for (std::uint32_t e = 0; e < stated_->edges.size(); ++e) {
+      poll();
       const described_edge& edge = stated_->edges[e];
       if (edge.communication != no_table) add(edge.from, edge.to, edge.communication, e);
       if (edge.transition != no_table) add(edge.from, edge.to, edge.transition, e);
@@ -136,7 +138,8 @@ class compiler {
       if (fresh) known->second = sum_of(recipe, tables);
       joint_.push_back({parts[at].first, parts[at].second, known->second, parts[at].source});
       at = end;
-      stop_if_asked();
+      if (fresh) stop_if_asked();
+      poll();
     }
   }
 
@@ -156,9 +159,11 @@ class compiler {
     std::vector<std::size_t> sizes;
     for (const auto& u : unary_) sizes.push_back(u.size());
     left_ = std::make_unique<domains>(sizes, [this](std::uint32_t x) { return stated_->name_of(first_member_[x]); });
-    for (std::uint32_t x = 0; x < unary_.size(); ++x)
+    for (std::uint32_t x = 0; x < unary_.size(); ++x) {
+      poll();
       for (strategy s = 0; s < unary_[x].size(); ++s)
         if (is_forbidden(unary_[x][s])) left_->remove(x, s, [] { return std::string("its own cost, which is infinite"); });
+    }
     for (const fixed_strategies& f : stated_->constraints.fixed)
       for (strategy s = 0; s < stated_->vertices[f.vertex].compute.size(); ++s)
         if (std::find(f.allowed.begin(), f.allowed.end(), s) == f.allowed.end())
@@ -182,8 +187,8 @@ class compiler {
     };
     do {
       stop_if_asked();
-      make_arc_consistent<Cost>(*left_, joint_, name_edge);
-    } while (fit_rows(*left_, rows.rows, segments_, name_row));
+      make_arc_consistent<Cost>(*left_, joint_, name_edge, [this] { stop_if_asked(); });
+    } while (fit_rows(*left_, rows.rows, segments_, name_row, [this] { poll(); }));
   }
 
   placement_problem<Cost> assemble(const budget_rows& rows) {
@@ -192,6 +197,7 @@ class compiler {
     std::vector<std::uint32_t> domain;
     std::vector<std::vector<strategy>> kept;
     for (std::uint32_t x = 0; x < unary_.size(); ++x) {
+      poll();
       kept.push_back(left_->listed(x));
       domain.push_back(domain_numbers(kept.back()));
       std::vector<Cost> unary;
@@ -200,6 +206,7 @@ class compiler {
     }
     std::map<std::tuple<const cost_table<Cost>*, std::uint32_t, std::uint32_t>, table_pointer> selected;
     for (const auto& e : joint_) {
+      poll();
       table_pointer table = e.table;
       if (kept[e.first].size() < table->rows() || kept[e.second].size() < table->columns()) {
         auto& known = selected[{e.table.get(), domain[e.first], domain[e.second]}];
@@ -225,6 +232,7 @@ class compiler {
       if (binds) builder.add_row(rows[r]);
     }
     for (const joint_segment& s : segments_) {
+      poll();
       if (before[s.begin] == before[s.end]) continue;
       usage_segment segment{before[s.begin], before[s.end], {}};
       for (const strategy k : kept[s.variable]) segment.usage.push_back(s.usage[k]);
@@ -235,9 +243,14 @@ class compiler {
   void stop_if_asked() const {
     if (limit_.expired()) refuse(error_category::stopped, "the problem was not built before the stop");
   }
+  /// For steps of microseconds: looking at the clock would take longer than they do.
+  void poll() const {
+    if (++polls_ % 64 == 0) stop_if_asked();
+  }
 
   std::shared_ptr<const placement_description<Cost>> stated_;
   deadline limit_;
+  mutable std::uint32_t polls_ = 0;
   std::vector<std::uint32_t> variable_of_;
   std::vector<std::uint32_t> first_member_;
   std::vector<std::vector<Cost>> unary_;

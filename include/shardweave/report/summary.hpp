@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/channel_spans.hpp>
@@ -19,7 +20,6 @@
 #include <span>
 #include <string>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -41,6 +41,15 @@ template <class Cost>
   }
   return unit.empty() ? text : text + " " + std::string(unit);
 }
+/// A bound in the form of the costs that it bounds; of whole numbers it may still be a fraction.
+template <class Cost>
+[[nodiscard]] std::string bound_text(double bound, std::string_view unit) {
+  if constexpr (std::integral<Cost>) {
+    constexpr double exact = 9007199254740992.0;  // 2^53
+    if (std::abs(bound) <= exact && std::floor(bound) == bound) return cost_text(static_cast<Cost>(bound), unit);
+  }
+  return cost_text(bound, unit);
+}
 }  // namespace detail
 
 /// Objective, its parts with their shares, lower bound and gap, status, and who found it in what time.
@@ -60,7 +69,7 @@ template <cost_value Cost>
     part("  communication", priced.parts.communication);
     part("  transition", priced.parts.transition);
   }
-  if (std::isfinite(found.lower_bound)) table.row({"lower bound", detail::cost_text(found.lower_bound, unit)});
+  if (std::isfinite(found.lower_bound)) table.row({"lower bound", detail::bound_text<Cost>(found.lower_bound, unit)});
   if (std::isfinite(found.gap())) table.row({"gap", percent_text(found.gap(), 4)});
   std::string text = table.text();
   text += "status: " + std::string(name_of(found.status));
@@ -212,19 +221,13 @@ struct named_timeline {
   return table.text();
 }
 
-/// What a stage of the work took, for example "solve".
-struct stage_time {
-  std::string name = {};
-  double seconds = 0;
-};
-
 /// The time of each stage with its share, and the sum.
 [[nodiscard]] inline std::string stage_summary(std::span<const stage_time> stages) {
   text_table table({{"stage"}, {"time", text_side::right}, {"share", text_side::right}});
   double all = 0;
   for (const stage_time& s : stages) all += s.seconds;
   for (const stage_time& s : stages)
-    table.row({s.name, seconds_text(s.seconds), all > 0 ? percent_text(s.seconds / all) : ""});
+    table.row({s.stage, seconds_text(s.seconds), all > 0 ? percent_text(s.seconds / all) : ""});
   return table.empty() ? std::string() : table.rule().row({"total", seconds_text(all)}).text();
 }
 

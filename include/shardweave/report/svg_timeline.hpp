@@ -57,7 +57,7 @@ inline constexpr std::array<std::string_view, 5> svg_legend = {"computation", "s
   }
 }
 
-/// Draws one timeline; all arithmetic is in whole numbers but the memory curve's.
+/// Draws one timeline. Cells are cut in whole numbers, so that none is lost or counted twice.
 class svg_timeline_writer {
  public:
   svg_timeline_writer(const task_graph& g, const schedule& s, const timeline& line, const svg_timeline_options& options)
@@ -78,7 +78,7 @@ class svg_timeline_writer {
     out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     label(8, 18,
           (options_.title.empty() ? g_.name : options_.title) + ": " + time_text(line_.end_to_end) + ", " +
-              time_text(line_.exposed) + " exposed");
+              time_text(line_.exposed) + " exposed, peak " + size_text(line_.peak));
     axis(bottom);
     for (std::uint32_t c = 0; c < rows; ++c) row(c);
     hints();
@@ -123,7 +123,9 @@ class svg_timeline_writer {
       out_ += "<path d=\"M" + x_of(t) + " " + std::to_string(top) + "V" + std::to_string(bottom) +
               "\" stroke=\"#dddddd\"/>\n";
       out_ += "<text x=\"" + x_of(t) + "\" y=\"" + std::to_string(bottom + 14) + "\" text-anchor=\"middle\">";
-      append_xml(out_, time_text(nanoseconds(t)));
+      std::string stamp = time_text(nanoseconds(t));  // round numbers: without ".00"
+      if (const std::size_t point = stamp.find(".00"); point != std::string::npos) stamp.erase(point, 3);
+      append_xml(out_, stamp);
       out_ += "</text>\n";
       if (until_ == 0) break;
     }
@@ -148,11 +150,11 @@ class svg_timeline_writer {
       std::int64_t all = 0;
       for (const std::int64_t t : time[i]) all += t;
       if (all == 0) continue;
-      const std::int64_t whole = (i + 1 < cells_ ? begin_of(i + 1) : until_) - begin_of(i);
+      const std::int64_t length = (i + 1 < cells_ ? begin_of(i + 1) : until_) - begin_of(i);
       cells[i].colour = static_cast<std::size_t>(std::max_element(time[i].begin(), time[i].end()) - time[i].begin());
       // rounded up: what is there is seen
       cells[i].quarters = static_cast<std::size_t>(
-          std::clamp<std::int64_t>((4 * all + whole - 1) / std::max<std::int64_t>(whole, 1), 1, 4));
+          std::clamp<std::int64_t>((4 * all + length - 1) / std::max<std::int64_t>(length, 1), 1, 4));
     }
     return cells;
   }
@@ -207,7 +209,8 @@ class svg_timeline_writer {
     }
     for (std::size_t i = 1; i < cells_; ++i)
       if (most[i] == 0) most[i] = most[i - 1];  // no sample: nothing changed
-    label(8, y + memory_height / 2 + 4, "memory, up to " + size_text(bytes(peak)));
+    label(8, y + memory_height / 2 - 4, "memory");
+    label(8, y + memory_height / 2 + 12, "up to " + size_text(bytes(peak)));
     const auto floor = static_cast<double>(y + memory_height);
     out_ += "<path fill=\"#76b7b2\" d=\"M" + x_of(0) + " " + std::to_string(y + memory_height);
     for (std::size_t i = 0; i < cells_; ++i) {
@@ -246,7 +249,7 @@ class svg_timeline_writer {
 ///
 /// \pre the schedule is valid, and the timeline is of this graph and schedule
 /// \throws error (input) for a timeline of another size
-/// Complexity: O(V log V) time, O(V) memory
+/// Complexity: O(V (channels + log V)) time, O(V) memory
 [[nodiscard]] inline std::string svg_timeline(const task_graph& g, const schedule& s, const timeline& line,
                                               const svg_timeline_options& options = {}) {
   return detail::svg_timeline_writer(g, s, line, options).text();

@@ -4,7 +4,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 /// \file
 /// Where reports go: the library makes text, the caller decides what becomes of it.

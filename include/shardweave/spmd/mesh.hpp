@@ -78,7 +78,10 @@ class device_mesh {
   /// "8x8"
   [[nodiscard]] std::string to_string() const {
     std::string text;
-    for (const std::int64_t extent : shape_) text += (text.empty() ? "" : "x") + std::to_string(extent);
+    for (const std::int64_t extent : shape_) {
+      if (!text.empty()) text += 'x';
+      text += std::to_string(extent);
+    }
     return text;
   }
 

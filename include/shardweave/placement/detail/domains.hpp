@@ -73,13 +73,15 @@ class domains {
 };
 
 /// Removes strategies without a partner over some edge, until every one has one (AC-3 on class tables).
+/// \param poll  called now and then, never longer than an edge apart; throws to end the work
 /// Complexity: O(removals * degree * row classes * column classes)
 /// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
-template <cost_value Cost, class Why>
-void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why) {
+template <cost_value Cost, class Why, class Poll>
+void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why, Poll poll) {
   std::vector<std::vector<std::uint32_t>> edges_of(d.size());
   std::vector<std::uint32_t> open;
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
+    poll();
     const auto costs = edges[e].table->class_costs();
     if (!(costs == forbidden<Cost>).any()) continue;  // a table without forbidden pairs removes nothing
     edges_of[edges[e].first].push_back(e);
@@ -114,6 +116,7 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Wh
         }
   };
   for (std::size_t at = 0; at < open.size(); ++at) {
+    poll();
     queued[open[at]] = false;
     revise(open[at], true);
     revise(open[at], false);
@@ -146,10 +149,12 @@ inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std
 
 /// Removes strategies that break a row even if every other variable uses the least (or the most, for lower
 /// limits) that it can. Segments are looked at one by one, which is safe and usually enough.
+/// \param poll  called now and then, throws to end the work
 /// \returns whether anything was removed
 /// \throws error (constraint) naming the row that even the least usage breaks
-template <class Why>
-bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments, Why why) {
+template <class Why, class Poll>
+bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments, Why why,
+              Poll poll) {
   bool changed = false;
   for (const double sign : {1.0, -1.0}) {  // upper limits, then lower limits mirrored
     const std::vector<double> least = extreme_usage(d, rows.size(), segments, sign);
@@ -164,6 +169,7 @@ bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint
     if (rows.empty()) return false;
     const range_minimum least_slack(slack);
     for (const joint_segment& s : segments) {
+      poll();
       double best = std::numeric_limits<double>::infinity();
       for (std::size_t k = 0; k < s.usage.size(); ++k)
         if (d.of(s.variable)[k]) best = std::min(best, sign * s.usage[k]);

@@ -51,7 +51,7 @@ struct pointwise_rule {
   }
 };
 
-namespace detail {
+namespace detail::placements {
 
 inline constexpr dim_placement whole = dim_placement::replicate();
 inline constexpr dim_placement partial_sums = dim_placement::partial(partial_kind::sum);
@@ -59,26 +59,26 @@ inline constexpr dim_placement averages = dim_placement::partial(partial_kind::a
 inline constexpr dim_placement maxima = dim_placement::partial(partial_kind::max);
 inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min);
 
-}  // namespace detail
+}  // namespace detail::placements
 
 /// f(x + y) = f(x) + f(y): scaling by a constant, views of complex numbers.
 [[nodiscard]] inline pointwise_rule linear_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{partial_sums}, {partial_sums}}, {{averages}, {averages}}}};
 }
 /// -x
 [[nodiscard]] inline pointwise_rule negation_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{partial_sums}, {partial_sums}}, {{averages}, {averages}}, {{minima}, {maxima}}, {{maxima}, {minima}}}};
 }
 /// x <= y gives f(x) <= f(y): exp, relu, sigmoid, tanh.
 [[nodiscard]] inline pointwise_rule increasing_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{maxima}, {maxima}}, {{minima}, {minima}}}};
 }
 /// x + y: a sum goes with a sum; a value that is whole may be added to averages and extremes.
 [[nodiscard]] inline pointwise_rule addition_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{partial_sums}, {partial_sums, partial_sums}},
            {{averages}, {averages, averages}},
            {{averages}, {averages, whole}},
@@ -90,7 +90,7 @@ inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min
 [[nodiscard]] inline pointwise_rule subtraction_rule() { return addition_rule(); }
 /// x * y: linear in each.
 [[nodiscard]] inline pointwise_rule product_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{partial_sums}, {partial_sums, whole}},
            {{partial_sums}, {whole, partial_sums}},
            {{averages}, {averages, whole}},
@@ -98,18 +98,18 @@ inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min
 }
 /// x / y: linear in x.
 [[nodiscard]] inline pointwise_rule quotient_rule() {
-  using namespace detail;
+  using namespace detail::placements;
   return {{{{partial_sums}, {partial_sums, whole}}, {{averages}, {averages, whole}}}};
 }
 
 /// Pairs of reals as complex numbers and back: any dimension but that of the pair, and partial sums.
 struct complex_view_rule {
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
-    std::vector<dim_strategy> ways{{{detail::whole}, {detail::whole}}};
+    std::vector<dim_strategy> ways{{{detail::placements::whole}, {detail::placements::whole}}};
     const std::size_t shared = std::min(view.inputs.front().rank(), view.outputs.front().rank());
     for (std::size_t d = 0; d < shared; ++d) ways.push_back({{dim_placement::shard(d)}, {dim_placement::shard(d)}});
-    ways.push_back({{detail::partial_sums}, {detail::partial_sums}});
-    ways.push_back({{detail::averages}, {detail::averages}});
+    ways.push_back({{detail::placements::partial_sums}, {detail::placements::partial_sums}});
+    ways.push_back({{detail::placements::averages}, {detail::placements::averages}});
     return ways;
   }
 };

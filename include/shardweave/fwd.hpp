@@ -1,0 +1,270 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/placement/cost.hpp>
+
+#include <cstdint>
+
+/// \file
+/// Forward declarations of the public types, for headers that only name them. Default template arguments stand with
+/// the definitions, so a name that is used with a default needs its own header. Constraints are part of a declaration:
+/// the small headers above define `cost_value` and `collective_cost_model`. Templates that are constrained by what
+/// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `ilp`, `lp_relaxation`, `pipeline`) are not here.
+
+namespace shardweave {
+inline namespace v0 {
+
+// core
+class deadline;
+class error;
+enum class error_category;
+struct progress_report;
+class random_source;
+struct sequence_hash;
+struct solve_control;
+struct stage_time;
+template <class Value, class Hash>
+class interner;
+template <class Unit>
+class quantity;
+
+// graph
+class compressed_graph;
+
+// overlap
+struct window;
+
+// placement
+struct budget;
+struct budget_term;
+struct budget_use;
+struct compact_edge;
+struct compact_link;
+struct constraint_set;
+struct described_edge;
+struct fixed_strategies;
+struct hideable_edge;
+enum class hiding : std::uint8_t;
+struct live_interval;
+struct pairing;
+struct reference_solution;
+struct relabel;
+struct tie;
+struct unnamed_vertices;
+struct usage_row;
+struct usage_segment;
+template <cost_value Cost>
+class compact_builder;
+template <cost_value Cost>
+class compact_problem;
+template <cost_value Cost>
+struct cost_parts;
+template <cost_value Cost>
+class cost_table;
+template <cost_value Cost>
+struct described_vertex;
+template <cost_value Cost>
+struct edge_parts;
+template <cost_value Cost>
+struct evaluation;
+template <cost_value Cost>
+class labeling_state;
+template <cost_value Cost>
+struct move_price;
+template <cost_value Cost>
+struct placement_description;
+template <cost_value Cost>
+class placement_problem;
+template <cost_value Cost>
+struct restricted_problem;
+template <cost_value Cost>
+class restriction;
+
+// solve
+struct auto_solver;
+struct backend_limits;
+struct backend_outcome;
+enum class backend_status : std::uint8_t;
+class branch_and_bound;
+struct dual_values;
+class elimination;
+struct exhaustive;
+struct linear_column;
+struct linear_entry;
+struct linear_model;
+struct linear_row;
+class local_search;
+class presence;
+struct price_ascent_options;
+struct reduction_counts;
+struct reduction_limits;
+struct small_size;
+struct solve_statistics;
+enum class solve_status : std::uint8_t;
+struct solver_abilities;
+class trws;
+template <class S>
+class budgeted;
+template <class Finder, class Bounder>
+class certified;
+template <cost_value Cost>
+class dual_ascent;
+template <class... Solvers>
+class first_proven;
+template <class S>
+class for_small;
+template <cost_value Cost>
+class local_polytope;
+template <class First, class Second>
+class polished;
+template <cost_value Cost>
+class price_ascent;
+template <class... Solvers>
+class race;
+template <class S>
+class reduced;
+template <cost_value Cost>
+class reduction;
+template <cost_value Cost>
+class row_prices;
+template <cost_value Cost>
+struct solution;
+
+// cost
+struct alpha_beta;
+enum class architecture : std::uint8_t;
+enum class arithmetic : std::uint8_t;
+enum class collective : std::uint8_t;
+struct collective_estimate;
+struct device_profile;
+struct device_work;
+enum class estimate_quality : std::uint8_t;
+struct group_shape;
+struct roofline;
+template <collective_cost_model Across>
+class node_table;
+
+// spmd
+struct any_placement_rule;
+struct attention_flops;
+struct attention_rule;
+struct attributes;
+struct complex_view_rule;
+struct computation;
+class device_mesh;
+class dim_placement;
+struct dim_strategy;
+enum class dtype : std::uint8_t;
+struct einsum_flops;
+struct einsum_rule;
+struct einsum_terms;
+struct embedding_backward_rule;
+struct embedding_rule;
+struct expand_rule;
+struct mesh_strategy;
+struct operation;
+struct operation_view;
+struct operator_cost;
+enum class parameter_unit : std::uint8_t;
+enum class partial_kind : std::uint8_t;
+struct permute_rule;
+enum class phase : std::uint8_t;
+struct pointwise_rule;
+struct redistribution;
+struct redistribution_options;
+struct redistribution_step;
+struct reduction_rule;
+enum class role : std::uint8_t;
+class rule_table;
+struct same_placement_rule;
+class sharding;
+struct sharding_classes;
+struct spmd_options;
+struct strategy_list;
+struct strategy_space;
+struct tensor;
+struct training_options;
+struct view_rule;
+template <collective_cost_model Collectives>
+class redistributor;
+template <collective_cost_model Collectives>
+class spmd_cost_model;
+
+// models
+class graph_builder;
+class graph_writer;
+struct llama_config;
+struct training_shape;
+
+// tasks
+struct bucket;
+struct bucket_costs;
+struct bucket_key;
+struct bucketing_result;
+struct collective_info;
+struct collective_record;
+struct decision;
+enum class decision_reason : std::uint8_t;
+struct device_figures;
+class duration_table;
+struct hiding_record;
+class memory_tracker;
+struct output_info;
+struct output_record;
+struct process_group;
+struct schedule;
+struct statistic;
+struct storage;
+enum class storage_device : std::uint8_t;
+class storage_uses;
+struct stored_piece;
+class task_graph;
+class task_graph_builder;
+enum class task_kind : std::uint8_t;
+struct task_record;
+struct transfer_size;
+template <class Kind, class Duration, class Channel, class Key, class Size, class Storages>
+struct task_maps;
+
+// lowering
+struct lowered_graph;
+struct lowering_options;
+struct task_origin;
+
+// simulate
+struct bucket_times;
+struct memory_sample;
+struct simulate_options;
+struct timeline;
+
+// bucketing
+struct greedy;
+class merge_order;
+struct no_bucketing;
+
+// schedule
+struct in_order;
+class launch_units;
+struct makespan_bounds;
+struct prefetch;
+
+// report
+struct channel_span;
+struct chrome_trace_options;
+struct graphviz_options;
+struct named_timeline;
+enum class span_kind : std::uint8_t;
+struct strategy_row;
+struct svg_timeline_options;
+enum class text_side;
+class text_table;
+
+// planner.hpp, pipeline.hpp
+struct task_plan;
+struct training_plan;
+template <class Graph, class CostModel, class Solver>
+class planner;
+
+}  // namespace v0
+}  // namespace shardweave

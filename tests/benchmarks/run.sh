@@ -1,0 +1,37 @@
+#!/usr/bin/env bash
+# tests/benchmarks/run.sh                   every table of docs/performance.md, as Markdown
+# tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, training
+# tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark
+#
+# ARGS of a table: --seconds S (time limit of one solve), --data FOLDER, and parts of the names of the rows wanted.
+# CSV with FORMAT=csv. Where the data are not there, a table stays empty and says so.
+set -euo pipefail
+root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
+build=$root/build/benchmarks
+. "$root/examples/packages.sh"
+need_build_tools "$root/build/packages"
+if [ "${1:-}" = loops ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
+install_missing
+configure "$root" "$build" -DCMAKE_BUILD_TYPE=Release -DSHARDWEAVE_BUILD_EXAMPLES=OFF -DSHARDWEAVE_CHECK_HEADERS=OFF
+
+make() { quietly "$build/build.log" cmake --build "$build" --target "$1" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"; }
+form=()
+if [ "${FORMAT:-markdown}" = markdown ]; then form=(--markdown); fi
+
+case ${1:-all} in
+  all)
+    make tables
+    for table in reading placement contest schedule training; do
+      printf '\n%s\n\n' "$table"
+      "$build/benchmarks/table_$table" "${form[@]}"
+    done
+    ;;
+  loops)
+    make benchmarks
+    exec "$build/benchmarks/benchmark_hot_paths" "${@:2}"
+    ;;
+  *)
+    make "table_$1"
+    exec "$build/benchmarks/table_$1" "${form[@]}" "${@:2}"
+    ;;
+esac

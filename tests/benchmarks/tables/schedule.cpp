@@ -1,0 +1,84 @@
+// Captured task graphs: bucketing and scheduling against the bound, and against what PyTorch's and AutoParallel's
+// passes gave on the same durations, which each file tells.
+#include "benchmarks/tables/table.hpp"
+#include "examples/support/schedulers.hpp"
+#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/text_input.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <boost/json.hpp>
+
+#include <optional>
+
+namespace sw = shardweave;
+
+namespace {
+
+/// The upstream pass that ends first on a graph.
+struct upstream {
+  std::string name;
+  double end_to_end = 0;
+  double seconds = 0;
+};
+
+upstream best_upstream(const std::filesystem::path& file) {
+  boost::json::stream_parser parser;
+  sw::text_input input(file);
+  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next())
+    parser.write(piece.data(), piece.size());
+  parser.finish();
+  const auto whole = parser.release();
+  upstream best;
+  for (const auto& [name, result] : whole.at("reference").as_object()) {
+    if (!result.is_object() || name == "in_order" || !result.as_object().contains("end_to_end")) continue;
+    const double end = result.at("end_to_end").to_number<double>();
+    if (best.end_to_end > 0 && end >= best.end_to_end) continue;
+    const auto& r = result.as_object();
+    const auto* time = r.if_contains("pass_cpu_s");
+    if (time == nullptr) time = r.if_contains("pass_cpu_seconds");
+    best = {name, end, time != nullptr && time->is_number() ? time->to_number<double>() : 0};
+  }
+  return best;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const tables::request asked(argc, argv);
+  tables::table out(asked, {"graph", "tasks", "collectives", "pass", "launched", "end to end ms", "bound ms", "gap %",
+                            "exposed ms", "peak GiB", "pass s", "best upstream", "its end to end ms", "ours / upstream",
+                            "its pass s (other machine)"});
+  const std::pair<const char*, const char*> ways[] = {
+      {"none", "in_order"}, {"none", "prefetch"}, {"greedy", "prefetch"}};
+  for (const auto& file : asked.files("tasks")) {
+    const upstream other = best_upstream(file);
+    for (const auto& [bucketing, scheduler] : ways)
+      out.row(tables::short_name(file), [&] {
+        const sw::task_graph g = sw::read_task_graph(file);
+        sw::schedule s;
+        const double seconds = tables::median_seconds(3, [&] {
+          const auto buckets = programs::by_name(programs::bucketings(), bucketing).run(g, {});
+          s = programs::by_name(programs::schedulers(), scheduler).run(g, buckets, {}, std::nullopt);
+        });
+        const sw::timeline line = sw::simulate(g, s);
+        const sw::timeline given = sw::simulate(g);
+        const double end = static_cast<double>(line.end_to_end.count());
+        const double bound = static_cast<double>(sw::makespan_bound(g, s.buckets).value().count());
+        return std::vector<std::string>{std::to_string(g.size()),
+                                        std::to_string(given.collectives),
+                                        std::string(bucketing) + " + " + scheduler,
+                                        std::to_string(line.collectives),
+                                        tables::number(end / 1e6),
+                                        tables::number(bound / 1e6),
+                                        tables::number(100 * (end / bound - 1)),
+                                        tables::number(static_cast<double>(line.exposed.count()) / 1e6),
+                                        tables::number(static_cast<double>(line.peak.count()) / (1 << 30)),
+                                        tables::number(seconds, 4),
+                                        other.name,
+                                        tables::number(other.end_to_end / 1e6),
+                                        tables::number(end / other.end_to_end, 4),
+                                        tables::number(other.seconds)};
+      });
+  }
+}

@@ -1,0 +1,411 @@
+#include "small_problem.hpp"
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/evaluate.hpp>
+
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/compressed_sparse_row_graph.hpp>
+#include <boost/property_map/function_property_map.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <stop_token>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+using graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+using vertex = sw::vertex_t<graph>;
+using edge = sw::edge_t<graph>;
+
+/// What was asked, by whom it was asked for.
+struct calls {
+  std::size_t vertex_cost = 0, edge_cost = 0, edge_parts = 0, class_parts = 0, producer_classes = 0, edge_key = 0;
+};
+
+/// Random costs of a random graph, in dense form.
+struct drawn {
+  graph g{0};
+  std::vector<std::vector<double>> unary;
+
+  drawn(std::uint64_t seed, std::size_t n, std::size_t edges, std::size_t strategies) : g(n) {
+    sw::random_source random(seed);
+    for (std::size_t v = 0; v < n; ++v) {
+      unary.emplace_back();
+      for (std::size_t s = 0; s < strategies; ++s) unary.back().push_back(static_cast<double>(random.below(100)));
+    }
+    for (std::size_t e = 0; e < edges; ++e) {
+      const std::size_t to = 1 + random.below(n - 1);
+      add_edge(random.below(to), to, g);
+    }
+  }
+};
+
+/// Every edge costs what its producer's and its consumer's class say; a table for every third edge number alike.
+struct by_entries {
+  using cost_type = double;
+  const drawn* d;
+  calls* asked;
+  std::size_t classes = 3;
+
+  [[nodiscard]] std::uint32_t class_of(sw::strategy s) const { return static_cast<std::uint32_t>(s % classes); }
+  [[nodiscard]] static std::uint64_t kind(edge e) { return (e.m_source + 2 * e.m_target) % 4; }
+  [[nodiscard]] static sw::edge_parts<double> parts(std::uint64_t kind, std::uint32_t a, std::uint32_t b) {
+    if (kind == 0) return {};  // free
+    const double x = static_cast<double>(kind * 100 + a * 10 + b);
+    return {a == b ? 0.0 : x, kind == 2 ? 1000.0 : 0.0};
+  }
+
+  std::size_t strategy_count(vertex v) const { return d->unary[v].size(); }
+  double vertex_cost(vertex v, sw::strategy s) const {
+    ++asked->vertex_cost;
+    return d->unary[v][s];
+  }
+  double edge_cost(edge e, sw::strategy a, sw::strategy b) const {
+    ++asked->edge_cost;
+    const auto p = parts(kind(e), class_of(a), class_of(b));
+    return p.communication + p.transition;
+  }
+};
+
+struct by_parts : by_entries {
+  sw::edge_parts<double> edge_parts(edge e, sw::strategy a, sw::strategy b) const {
+    ++asked->edge_parts;
+    return parts(kind(e), class_of(a), class_of(b));
+  }
+};
+
+struct by_classes : by_entries {
+  // computed on the fly: what is returned dies at the end of the expression
+  std::vector<std::uint32_t> producer_classes(edge e) const {
+    ++asked->producer_classes;
+    return listed(e.m_source);
+  }
+  std::vector<std::uint32_t> consumer_classes(edge e) const { return listed(e.m_target); }
+  sw::edge_parts<double> class_parts(edge e, std::uint32_t a, std::uint32_t b) const {
+    ++asked->class_parts;
+    return parts(kind(e), a, b);
+  }
+  std::uint64_t edge_key(edge e) const {
+    ++asked->edge_key;
+    return kind(e);
+  }
+  [[nodiscard]] std::vector<std::uint32_t> listed(vertex v) const {
+    std::vector<std::uint32_t> all;
+    for (sw::strategy s = 0; s < d->unary[v].size(); ++s) all.push_back(class_of(s));
+    return all;
+  }
+};
+static_assert(sw::classified_cost_model<by_classes, graph> && !sw::decomposed_cost_model<by_classes, graph>);
+
+template <class Model>
+double price(const drawn& d, const Model& model, const sw::assignment& choice) {
+  double sum = 0;
+  for (std::size_t v = 0; v < choice.size(); ++v) sum += d.unary[v][choice[v]];
+  for (auto [e, last] = edges(d.g); e != last; ++e) {
+    const auto p =
+        Model::parts(Model::kind(*e), model.class_of(choice[source(*e, d.g)]), model.class_of(choice[target(*e, d.g)]));
+    sum += p.communication + p.transition;
+  }
+  return sum;
+}
+
+}  // namespace
+
+TEST_SUITE("describe") {
+  TEST_CASE_TEMPLATE("whatever a model can do, its assignments cost what it says", Model, by_entries, by_parts,
+                     by_classes) {
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      CAPTURE(seed);
+      const drawn d(seed, 2 + seed % 9, seed % 23, 1 + seed % 7);
+      calls asked;
+      Model model;
+      model.d = &d;
+      model.asked = &asked;
+      model.classes = 1 + seed % 4;
+      if (model.classes > d.unary[0].size()) model.classes = d.unary[0].size();
+      const auto stated = sw::describe(d.g, model);
+      const auto problem = sw::compile(stated);
+      sw::random_source random(seed);
+      for (int i = 0; i < 10; ++i) {
+        sw::assignment choice;
+        for (const auto& u : d.unary) choice.push_back(static_cast<sw::strategy>(random.below(u.size())));
+        CHECK(sw::evaluate(stated, choice).objective == price(d, model, choice));
+        CHECK(problem.compact().cost(*problem.labels_of(choice)) == doctest::Approx(price(d, model, choice)));
+      }
+    }
+  }
+
+  TEST_CASE("each vertex cost is asked for once, and each pair of strategies once per edge") {
+    const drawn d(1, 20, 50, 6);
+    calls asked;
+    static_cast<void>(sw::describe(d.g, by_entries{&d, &asked}));
+    CHECK(asked.vertex_cost == 20 * 6);
+    CHECK(asked.edge_cost == 50 * 36);
+  }
+
+  TEST_CASE("a model with parts is asked for parts and for nothing else") {
+    const drawn d(1, 20, 50, 6);
+    calls asked;
+    static_cast<void>(sw::describe(d.g, by_parts{{&d, &asked}}));
+    CHECK(asked.edge_parts == 50 * 36);
+    CHECK(asked.edge_cost == 0);
+  }
+
+  TEST_CASE("a model with classes is asked per pair of classes, once per key, and never per strategy") {
+    const drawn d(1, 20, 200, 60);
+    calls asked;
+    const auto stated = sw::describe(d.g, by_classes{{&d, &asked}});
+    CHECK(asked.edge_cost == 0);
+    CHECK(asked.edge_key == 200);
+    CHECK(asked.producer_classes == 4);
+    CHECK(asked.class_parts == 4 * 3 * 3);
+    // and the tables stay small: three classes each way, whatever the strategies
+    REQUIRE_FALSE(stated.tables.empty());
+    for (const auto& t : stated.tables) {
+      CHECK(t->rows() == 60);
+      CHECK(t->row_classes() <= 3);
+      CHECK(t->column_classes() <= 3);
+    }
+    const auto problem = sw::compile(stated);
+    CHECK(asked.edge_cost == 0);
+    CHECK(asked.class_parts == 36);
+    for (const auto& t : problem.compact().tables()) {
+      CHECK(t->row_classes() <= 3);
+      CHECK(t->column_classes() <= 3);
+    }
+  }
+
+  TEST_CASE("all ways find the same tables, each once, and none for what is free") {
+    const drawn d(7, 15, 80, 9);
+    calls asked;
+    const auto entries = sw::describe(d.g, by_parts{{&d, &asked}});
+    const auto classes = sw::describe(d.g, by_classes{{&d, &asked}});
+    // three kinds cost something; one of them has a transition, which is constant
+    CHECK(entries.tables.size() == 4);
+    CHECK(classes.tables.size() == 4);
+    REQUIRE(entries.edges.size() == classes.edges.size());
+    const auto same = [&](std::uint32_t a, std::uint32_t b) {
+      return a == sw::no_table ? b == sw::no_table : b != sw::no_table && *entries.tables[a] == *classes.tables[b];
+    };
+    std::size_t free = 0;
+    for (std::size_t e = 0; e < entries.edges.size(); ++e) {
+      CHECK(same(entries.edges[e].communication, classes.edges[e].communication));
+      CHECK(same(entries.edges[e].transition, classes.edges[e].transition));
+      free += entries.edges[e].communication == sw::no_table;
+    }
+    CHECK(free > 0);
+  }
+
+  TEST_CASE("slots number the inputs of a consumer in the order of the edges") {
+    graph g(3);
+    add_edge(0, 2, g);
+    add_edge(1, 2, g);
+    add_edge(0, 1, g);
+    add_edge(0, 2, g);
+    const drawn d(1, 3, 0, 2);
+    calls asked;
+    const auto stated = sw::describe(g, by_entries{&d, &asked});
+    std::map<std::uint32_t, std::vector<std::uint32_t>> slots;
+    for (const auto& e : stated.edges) slots[e.to].push_back(e.slot);
+    CHECK(slots[1] == std::vector<std::uint32_t>{0});
+    CHECK(slots[2] == std::vector<std::uint32_t>{0, 1, 2});
+  }
+
+  TEST_CASE("a stop asked for by the model itself ends the pricing before the next row") {
+    struct stopping : by_entries {
+      std::stop_source* source = nullptr;
+      std::size_t stop_at = 0;
+      double edge_cost(edge e, sw::strategy a, sw::strategy b) const {
+        if (asked->edge_cost + 1 == stop_at) source->request_stop();
+        return by_entries::edge_cost(e, a, b);
+      }
+    };
+    const drawn d(3, 10, 40, 30);
+    for (const std::size_t at : {1U, 17U, 31U, 900U, 901U, 20'000U}) {
+      CAPTURE(at);
+      calls asked;
+      std::stop_source source;
+      stopping model{{&d, &asked}, &source, at};
+      small::check_refused([&] { return sw::describe(d.g, model, {}, {.stop = source.get_token()}); },
+                           sw::error_category::stopped, "the problem was not priced before the stop");
+      CHECK(asked.edge_cost >= at);
+      CHECK(asked.edge_cost < at + 30);  // at most the rest of the row
+    }
+    calls asked;
+    small::check_refused(
+        [&] {
+          return sw::describe(d.g, by_entries{&d, &asked}, {}, {.seconds = 0});
+        },
+        sw::error_category::stopped, "the problem was not priced before the stop");
+    CHECK(asked.vertex_cost == 0);
+  }
+
+  TEST_CASE("progress rises to 1, under its stage's name") {
+    const drawn d(3, 100, 250, 2);
+    calls asked;
+    std::vector<double> done;
+    sw::solve_control control;
+    control.progress = [&](const sw::progress_report& r) {
+      CHECK(r.stage == "describe");
+      done.push_back(r.done);
+    };
+    static_cast<void>(sw::describe(d.g, by_entries{&d, &asked}, {}, control));
+    REQUIRE(done.size() >= 50);
+    CHECK(done.size() <= 101);
+    CHECK(std::is_sorted(done.begin(), done.end()));
+    CHECK(done.back() == 1);
+  }
+
+  TEST_CASE("names come from a callable or a property map, and reach the messages") {
+    const drawn d(1, 2, 0, 2);
+    calls asked;
+    const auto called =
+        sw::describe(d.g, by_entries{&d, &asked}, {}, {}, [](vertex v) { return "layer_" + std::to_string(v); });
+    CHECK(called.name_of(1) == "vertex 1 (layer_1)");
+    const auto map = boost::make_function_property_map<vertex>([](vertex v) { return std::string(v + 1, 'x'); });
+    CHECK(sw::describe(d.g, by_entries{&d, &asked}, {}, {}, map).name_of(1) == "vertex 1 (xx)");
+    CHECK(sw::describe(d.g, by_entries{&d, &asked}).name_of(1) == "vertex 1");
+  }
+
+  TEST_CASE("words for strategies are kept and used") {
+    struct with_words : by_entries {
+      std::string strategy_name(vertex, sw::strategy s) const {
+        return s == 0 ? "R" : "S(" + std::to_string(s - 1) + ")";
+      }
+    };
+    const drawn d(1, 1, 0, 3);
+    calls asked;
+    const auto stated = sw::describe(d.g, with_words{{&d, &asked}}, {.fixed = {{0, {0}, "whole"}}});
+    CHECK(stated.vertices[0].labels == std::vector<std::string>{"R", "S(0)", "S(1)"});
+    CHECK(sw::evaluate(stated, sw::assignment{2}).violations ==
+          std::vector<std::string>{"constraint 'whole': vertex 0 takes strategy S(1)"});
+  }
+
+  TEST_CASE("memory becomes a budget over live intervals, beside those that were stated") {
+    struct with_memory : by_entries {
+      double memory_usage(vertex v, sw::strategy s) const { return v == 1 ? 0 : static_cast<double>(10 * v + s); }
+      sw::live_interval live(vertex v) const {
+        return {static_cast<std::int64_t>(v), static_cast<std::int64_t>(v) + 2};
+      }
+      double memory_limit() const { return 33; }
+    };
+    const drawn d(1, 4, 0, 2);
+    calls asked;
+    sw::constraint_set constraints;
+    constraints.budgets.push_back({"mine", 0, 7, {{0, {1, 2}, {}}}});
+    const auto stated = sw::describe(d.g, with_memory{{&d, &asked}}, constraints);
+    REQUIRE(stated.constraints.budgets.size() == 2);
+    CHECK(stated.constraints.budgets[0].name == "mine");
+    const sw::budget& memory = stated.constraints.budgets[1];
+    CHECK(memory.name == "memory");
+    CHECK(memory.high == 33);
+    CHECK(memory.low == -std::numeric_limits<double>::infinity());
+    REQUIRE(memory.terms.size() == 3);  // vertex 1 uses nothing
+    CHECK(memory.terms[1].vertex == 2);
+    CHECK(memory.terms[1].usage == std::vector<double>{20, 21});
+    CHECK(memory.terms[1].live->first == 2);
+    CHECK(memory.terms[1].live->end == 4);
+    CHECK(stated.vertices[3].memory == std::vector<double>{30, 31});
+    // 2 and 3 live together at time 3
+    CHECK(sw::evaluate(stated, sw::assignment{0, 0, 0, 0}).violations ==
+          std::vector<std::string>{"budget 'memory' uses 50.000000 at time 3, more than its limit 33.000000"});
+  }
+
+  TEST_CASE("communication that may hide is listed with its direction") {
+    struct hides_some : by_parts {
+      sw::hiding hides(edge e) const {
+        return e.m_target == 1 ? sw::hiding::none : e.m_target == 2 ? sw::hiding::later : sw::hiding::earlier;
+      }
+    };
+    graph g(4);
+    for (const vertex v : {1U, 2U, 3U}) add_edge(0, v, g);
+    const drawn d(1, 4, 0, 2);
+    calls asked;
+    const auto stated = sw::describe(g, hides_some{{{&d, &asked}}});
+    REQUIRE(stated.overlap.size() == 2);
+    CHECK(stated.overlap[0].edge == 1);
+    CHECK(stated.overlap[0].direction == sw::hiding::later);
+    CHECK(stated.overlap[1].edge == 2);
+    CHECK(stated.overlap[1].direction == sw::hiding::earlier);
+  }
+
+  TEST_CASE("classes and keys that contradict the strategies are refused, and the message names the edge") {
+    struct wrong : by_classes {
+      std::vector<std::uint32_t> first, second;
+      std::uint64_t key = 0;
+      std::vector<std::uint32_t> producer_classes(edge) const { return first; }
+      std::vector<std::uint32_t> consumer_classes(edge) const { return second; }
+      std::uint64_t edge_key(edge) const { return key; }
+    };
+    graph g(2);
+    add_edge(0, 1, g);
+    drawn d(1, 2, 0, 3);
+    calls asked;
+    const auto refused = [&](std::vector<std::uint32_t> a, std::vector<std::uint32_t> b, const std::string& text) {
+      small::check_refused(
+          [&] {
+            return sw::describe(g, wrong{{{&d, &asked}}, std::move(a), std::move(b)}, {}, {},
+                                [](vertex v) { return v == 0 ? "mm" : "add"; });
+          },
+          sw::error_category::input, text);
+    };
+    refused({0, 1}, {0, 0, 0},
+            "edge 0 (vertex 0 (mm) -> vertex 1 (add)) lists 2 classes for the 3 strategies of its producer");
+    refused({0, 1, 1}, {0, 0, 0, 0},
+            "edge 0 (vertex 0 (mm) -> vertex 1 (add)) lists 4 classes for the 3 strategies of its consumer");
+    refused({0, 1, 3}, {0, 0, 0},
+            "edge 0 (vertex 0 (mm) -> vertex 1 (add)) numbers a class 3, but classes are numbered 0, 1, ... without "
+            "more classes than strategies");
+    refused({0, 1, 2}, {0, 4294967295U, 0},
+            "edge 0 (vertex 0 (mm) -> vertex 1 (add)) numbers a class 4294967295, but classes are numbered 0, 1, ... "
+            "without more classes than strategies");
+
+    // two edges of one key whose ends have other numbers of strategies
+    graph three(3);
+    add_edge(0, 1, three);
+    add_edge(1, 2, three);
+    drawn other(1, 3, 0, 3);
+    other.unary[2].push_back(0);
+    small::check_refused(
+        [&] {
+          return sw::describe(three, wrong{{{&other, &asked}}, {0, 1, 2}, {0, 0, 0}});
+        },
+        sw::error_category::input,
+        "edge 1 (vertex 1 -> vertex 2) has the edge_key of an edge with 3 and 3 strategies at its ends, but has 3 and "
+        "4");
+  }
+
+  TEST_CASE("a vertex without strategies is described, and refused by name when the problem is built") {
+    drawn d(1, 3, 6, 2);
+    d.unary[1].clear();
+    calls asked;
+    const auto stated = sw::describe(d.g, by_entries{&d, &asked});
+    small::check_refused([&] { return sw::compile(stated); }, sw::error_category::input, "vertex 1 has no strategies");
+  }
+
+  TEST_CASE("a compressed graph of Boost is described like a list of edges") {
+    using csr = boost::compressed_sparse_row_graph<boost::directedS>;
+    struct model {
+      using cost_type = double;
+      std::size_t strategy_count(std::size_t) const { return 2; }
+      double vertex_cost(std::size_t v, sw::strategy s) const { return static_cast<double>(v * 10 + s); }
+      double edge_cost(sw::edge_t<csr>, sw::strategy a, sw::strategy b) const { return a == b ? 0 : 5; }
+    };
+    const std::vector<std::pair<std::size_t, std::size_t>> pairs{{0, 1}, {0, 2}, {1, 2}};
+    const csr g(boost::edges_are_sorted, pairs.begin(), pairs.end(), 3);
+    const auto stated = sw::describe(g, model{});
+    CHECK(stated.edges.size() == 3);
+    CHECK(stated.tables.size() == 1);
+    CHECK(sw::evaluate(stated, sw::assignment{0, 1, 0}).objective == 0 + 11 + 20 + 10);
+  }
+}

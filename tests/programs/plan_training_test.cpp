@@ -1,0 +1,404 @@
+#include "support/run_program.hpp"
+#include "support/shared_data.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/io/model_config.hpp>
+#include <shardweave/io/schedule.hpp>
+#include <shardweave/io/solution.hpp>
+#include <shardweave/io/tasks.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <set>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+namespace fs = std::filesystem;
+
+namespace {
+
+/// Two layers, so small that planning takes a blink.
+const std::string tiny = R"({"model_type": "llama", "hidden_size": 512, "intermediate_size": 1024,
+ "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4, "rms_norm_eps": 1e-5,
+ "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 2048})";
+
+const std::string shape = " --mesh 4x2 --sequence 256 --batch 8 --threads 1";
+
+bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
+
+std::string with(std::string text, const std::string& from, const std::string& to) {
+  const auto at = text.find(from);
+  REQUIRE(at != std::string::npos);
+  return text.replace(at, from.size(), to);
+}
+
+program_run plan(const temporary_folder& folder, const std::string& arguments) {
+  return run_program("plan_training", arguments, folder.path());
+}
+
+boost::json::object object_of(const std::string& line) { return boost::json::parse(line).as_object(); }
+std::int64_t whole(const boost::json::object& o, const char* field) { return o.at(field).to_number<std::int64_t>(); }
+double real(const boost::json::object& o, const char* field) { return o.at(field).to_number<double>(); }
+
+std::set<std::string> names_in(const fs::path& folder) {
+  std::set<std::string> names;
+  for (const auto& entry : fs::directory_iterator(folder)) names.insert(entry.path().filename().string());
+  return names;
+}
+
+const std::set<std::string> all_files{"plan.json", "schedule.json", "tasks.json", "trace.json"};
+
+/// The text without the seconds that work took.
+std::string without_seconds(std::string text) {
+  for (const std::string field : {"seconds\":", "seconds_to_best\":"})
+    for (std::size_t at = 0; (at = text.find(field, at)) != std::string::npos;) {
+      at += field.size();
+      text.erase(at, text.find_first_of(",}", at) - at);
+    }
+  return text;
+}
+
+}  // namespace
+
+TEST_SUITE("plan_training") {
+  TEST_CASE("--json prints one line whose figures are there and agree with each other") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    for (const std::string way :
+         {"", " --bucketing none", " --scheduler in_order", " --solver budgeted", " --regather"}) {
+      CAPTURE(way);
+      const auto run = plan(folder, config + shape + " --json" + way);
+      CHECK(run.status == 0);
+      CHECK(run.err.empty());
+      REQUIRE(is_one_line(run.out));
+      const auto line = object_of(run.out);
+      const auto& parts = line.at("parts").as_object();
+      const double objective = real(line, "objective_us"), bound = real(line, "lower_bound_us");
+      CHECK(whole(line, "vertices") == 60 + 255 * 2);  // the formula of the model generator
+      CHECK(objective > 0);
+      CHECK(real(parts, "compute") > 0);
+      CHECK(real(parts, "communication") > 0);
+      CHECK(std::abs(real(parts, "compute") + real(parts, "communication") + real(parts, "transition") - objective) <=
+            1e-9 * objective);
+      CHECK(bound <= objective * (1 + 1e-9));
+      CHECK((line.at("status").as_string() == "optimal") == (bound >= objective * (1 - 1e-6)));
+      CHECK(whole(line, "makespan_bound_ns") <= whole(line, "end_to_end_ns"));
+      CHECK(whole(line, "exposed_ns") <= whole(line, "end_to_end_ns"));
+      CHECK(whole(line, "exposed_ns") >= 0);
+      CHECK(whole(line, "collectives_after") <= whole(line, "collectives_before"));
+      CHECK(whole(line, "collectives_after") > 0);
+      CHECK(whole(line, "peak_bytes") > 0);
+      CHECK(whole(line, "peak_rss_bytes") > 1 << 20);
+      const auto& seconds = line.at("seconds").as_object();
+      double sum = 0;
+      for (const auto& stage : seconds)
+        if (stage.key() != "total") sum += stage.value().to_number<double>();
+      for (const char* stage : {"build", "solve", "lower", "bucket", "schedule", "simulate", "total"})
+        CHECK(real(seconds, stage) >= 0);
+      CHECK(sum <= real(seconds, "total"));
+    }
+  }
+
+  TEST_CASE("nothing merged leaves the collectives, and nothing moved their exposed time") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto line = object_of(plan(folder, config + shape + " --json --bucketing none --scheduler in_order").out);
+    CHECK(whole(line, "collectives_before") == whole(line, "collectives_after"));
+    const auto better = object_of(plan(folder, config + shape + " --json --bucketing none").out);
+    CHECK(whole(better, "end_to_end_ns") <= whole(line, "end_to_end_ns"));
+    CHECK(whole(better, "exposed_ns") < whole(line, "exposed_ns"));
+  }
+
+  TEST_CASE("the files replay to the same objective, timeline and peak, bit for bit") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const fs::path out = folder / "deep/plan";
+    const auto run = plan(folder, config + shape + " --json --out " + out.string());
+    REQUIRE(run.status == 0);
+    CHECK(names_in(out) == all_files);
+    const auto line = object_of(run.out);
+
+    // the problem, built here a second time, prices the written assignment as the program did
+    const sw::llama_config model_config = sw::read_llama_config(folder / "tiny.json");
+    const sw::device_profile device = sw::find_device("h100");
+    const sw::spmd_cost_model model(sw::llama_training_graph(model_config, {.batch = 8, .sequence = 256}),
+                                    sw::device_mesh::parse("4x2"), sw::roofline(device), sw::node_table<>(device));
+    const auto constraints = sw::training_constraints(
+        model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});
+    const auto problem = sw::describe(model.graph(), model, constraints);
+    const auto stored = sw::read_solution<double>(out / "plan.json", {.strict = true});
+    const auto priced = sw::evaluate(problem, stored.answer.choice);
+    CHECK(priced.is_feasible());
+    CHECK(priced.objective == stored.answer.objective);
+    CHECK(priced.objective == real(line, "objective_us"));
+    CHECK(stored.answer.lower_bound == real(line, "lower_bound_us"));
+    CHECK(priced.parts.compute == real(line.at("parts").as_object(), "compute"));
+    CHECK(priced.parts.communication == real(line.at("parts").as_object(), "communication"));
+    CHECK(priced.parts.transition == real(line.at("parts").as_object(), "transition"));
+
+    const sw::task_graph g = sw::read_task_graph(out / "tasks.json", {.strict = true});
+    const sw::schedule s = sw::read_schedule(out / "schedule.json", g, {.strict = true});
+    const sw::timeline replayed = sw::simulate(g, s);
+    CHECK(replayed.end_to_end.count() == whole(line, "end_to_end_ns"));
+    CHECK(replayed.exposed.count() == whole(line, "exposed_ns"));
+    CHECK(replayed.peak.count() == whole(line, "peak_bytes"));
+    CHECK(static_cast<std::int64_t>(replayed.collectives) == whole(line, "collectives_after"));
+    CHECK(static_cast<std::int64_t>(sw::simulate(g).collectives) == whole(line, "collectives_before"));
+    CHECK(sw::makespan_bound(g, s.buckets).value().count() == whole(line, "makespan_bound_ns"));
+    CHECK(static_cast<std::int64_t>(g.size()) == whole(line, "tasks"));
+  }
+
+  TEST_CASE("the trace tells the timeline: one slice at most at a time on each track, and the same end") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto run = plan(folder, config + shape + " --json --out " + (folder / "plan").string());
+    REQUIRE(run.status == 0);
+    const auto trace = boost::json::parse(temporary_folder::read(folder / "plan/trace.json"));
+    const auto& events = trace.is_object() ? trace.at("traceEvents").as_array() : trace.as_array();
+    std::map<std::int64_t, std::vector<std::pair<double, double>>> tracks;
+    std::size_t counters = 0, starts = 0, finishes = 0;
+    double last = 0;
+    for (const auto& event : events) {
+      const auto& e = event.as_object();
+      const auto& kind = e.at("ph").as_string();
+      counters += kind == "C" ? 1U : 0U;
+      starts += kind == "s" ? 1U : 0U;
+      finishes += kind == "f" ? 1U : 0U;
+      if (kind != "X") continue;
+      const double from = real(e, "ts"), length = real(e, "dur");
+      tracks[whole(e, "tid")].emplace_back(from, from + length);
+      last = std::max(last, from + length);
+    }
+    CHECK(tracks.size() == 3);  // computation and one group for each mesh dimension
+    CHECK(counters > 10);
+    CHECK(starts > 0);
+    CHECK(finishes >= starts);
+    CHECK(last == doctest::Approx(real(object_of(run.out), "end_to_end_ns") / 1000).epsilon(1e-9));
+    for (auto& [track, slices] : tracks) {
+      CAPTURE(track);
+      std::sort(slices.begin(), slices.end());
+      for (std::size_t i = 1; i < slices.size(); ++i) CHECK(slices[i - 1].second <= slices[i].first + 1e-6);
+    }
+  }
+
+  TEST_CASE("two runs write the same files, but for the seconds") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string common = config + " --mesh 4x2 --sequence 256 --batch 8";
+    REQUIRE(plan(folder, common + " --out " + (folder / "one").string()).status == 0);
+    REQUIRE(plan(folder, common + " --threads 1 --out " + (folder / "two").string()).status == 0);
+    for (const std::string& name : all_files) {
+      CAPTURE(name);
+      const std::string one = temporary_folder::read(folder / "one" / name);
+      CHECK(!one.empty());
+      const bool same = without_seconds(one) == without_seconds(temporary_folder::read(folder / "two" / name));
+      CHECK(same);
+    }
+  }
+
+  TEST_CASE("without --json people read a summary, which says where files went") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto run = plan(folder, config + shape + " --out " + (folder / "plan").string());
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    for (const char* word : {"tiny",        "4x2",         "h100",         "objective",
+                             "lower bound", "gap",         "computation",  "communication",
+                             "transition",  "status",      "Parameters",   "embedding",
+                             "wq",          "w2",          "S(",           "all_gather",
+                             "before",      "after",       "buckets",      "end to end",
+                             "exposed",     "peak memory", "fully hidden", "Planned in",
+                             "solve",       "schedule",    "trace.json",   "perfetto"})
+      CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
+    const auto where = run.out.find("Written to " + (folder / "plan").string());
+    CHECK(where != std::string::npos);
+    CHECK(plan(folder, config + shape).out.find("Written to") == std::string::npos);
+    for (std::size_t at = 0; at < run.out.size();) {  // it fits a terminal, and no line ends in blanks
+      const std::size_t end = run.out.find('\n', at);
+      REQUIRE(end != std::string::npos);
+      if (at < where) CHECK(end - at <= 120);
+      if (end > at) CHECK(run.out[end - 1] != ' ');
+      at = end + 1;
+    }
+  }
+
+  TEST_CASE("one mesh dimension, three, and one device") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    for (const auto& [mesh, groups] : std::map<std::string, bool>{{"4", true}, {"2x2x2", true}, {"1", false}}) {
+      CAPTURE(mesh);
+      const auto run = plan(folder, config + " --json --sequence 256 --batch 8 --mesh " + mesh);
+      CHECK(run.status == 0);
+      CHECK(run.err.empty());
+      REQUIRE(is_one_line(run.out));
+      const auto line = object_of(run.out);
+      CHECK((whole(line, "collectives_before") > 0) == groups);
+      if (groups) continue;
+      CHECK(real(line.at("parts").as_object(), "communication") == 0);
+      CHECK(whole(line, "exposed_ns") == 0);
+      CHECK(whole(line, "end_to_end_ns") == whole(line, "makespan_bound_ns"));
+    }
+  }
+
+  TEST_CASE("the shipped configs plan") {
+    const temporary_folder folder;
+    for (const char* name : {"llama3-1b", "llama3-8b"}) {
+      CAPTURE(name);
+      const auto file = fs::path(SHARDWEAVE_SOURCE_DIR) / "examples/configs" / (std::string(name) + ".json");
+      const auto run = plan(folder, file.string() + " --mesh 8x8 --json");
+      CHECK(run.status == 0);
+      const auto line = object_of(run.out);
+      CHECK(line.at("status").as_string() == "optimal");
+      CHECK(line.at("model").as_string() == name);
+      CHECK(whole(line, "vertices") == 60 + 255 * (std::string(name) == "llama3-1b" ? 16 : 32));
+    }
+  }
+
+  TEST_CASE("a memory budget is met, or the status is 1 and nothing is written") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto free = object_of(plan(folder, config + shape + " --json").out);
+    const auto peak = whole(free, "peak_bytes");
+    const auto enough = plan(folder, config + shape + " --json --memory " + std::to_string(peak));
+    CHECK(enough.status == 0);
+    CHECK(whole(object_of(enough.out), "peak_bytes") <= peak);
+
+    const auto none = plan(folder, config + shape + " --json --memory 1000 --out " + (folder / "plan").string());
+    CHECK(none.status == 1);
+    REQUIRE(is_one_line(none.err));
+    CHECK(none.err == "plan_training: " + config + ": no order within 1000 bytes was found; the best one needs " +
+                          std::to_string(whole(object_of(none.out), "peak_bytes")) + "\n");
+    CHECK(!fs::exists(folder / "plan"));
+  }
+
+  TEST_CASE("a batch that does not fit the mesh ends with status 1 and names what cannot be placed") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto run = plan(folder, config + " --mesh 4x2 --sequence 256 --batch 3 --out " + (folder / "plan").string());
+    CHECK(run.status == 1);
+    REQUIRE(is_one_line(run.err));
+    CHECK(run.err.starts_with("plan_training: " + config + ": "));
+    CHECK(run.err.find("'tokens' cannot be placed S(0)R") != std::string::npos);
+    CHECK(run.out.empty());
+    CHECK(!fs::exists(folder / "plan"));
+  }
+
+  TEST_CASE("no time at all ends with status 1") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto run = plan(folder, config + shape + " --seconds 0 --out " + (folder / "plan").string());
+    CHECK(run.status == 1);
+    CHECK(is_one_line(run.err));
+    CHECK(run.err.starts_with("plan_training: " + config + ": "));
+    CHECK(!fs::exists(folder / "plan"));
+  }
+
+  TEST_CASE("wrong input and usage: status 2, one line that names the culprit, nothing written") {
+    const temporary_folder folder;
+    const std::string good = folder.write("tiny.json", tiny).string();
+    const std::string cut = folder.write("cut.json", tiny.substr(0, 90)).string();
+    const auto variant = [&](const char* name, const char* from, const char* to) {
+      return folder.write(name, with(tiny, from, to)).string();
+    };
+    const std::string negative = variant("negative.json", "\"hidden_size\": 512", "\"hidden_size\": -512");
+    const std::string text = variant("text.json", "\"vocab_size\": 2048", "\"vocab_size\": \"many\"");
+    const std::string odd = variant("odd.json", "\"num_key_value_heads\": 4", "\"num_key_value_heads\": 3");
+    const std::string absent = variant("absent.json", "\"vocab_size\"", "\"size_of_vocabulary\"");
+    const std::string file = folder.write("file", "").string();
+    const std::vector<std::pair<std::string, std::string>> cases = {
+        {"", "config"},
+        {(folder / "missing.json").string(), (folder / "missing.json").string() + ": cannot be opened"},
+        {folder.path().string(), folder.path().string()},
+        {cut, cut + ": line 2, byte 91: the text ends too early"},
+        {negative, negative + ": line 1, byte "},
+        {negative, "hidden_size is -512, expected a positive whole number"},
+        {text, "vocab_size"},
+        {odd, "num_attention_heads is 8, expected a multiple of num_key_value_heads (3)"},
+        {absent, "vocab_size"},
+        {good + " --device abacus", "abacus"},
+        {good + " --mesh 8xfoo", "'8xfoo' is no mesh"},
+        {good + " --mesh 8x0", "'8x0' is no mesh"},
+        {good + " --mesh 0", "'0' is no mesh"},
+        {good + " --mesh -2x2", "'-2x2' is no mesh"},
+        {good + " --mesh ''", "'' is no mesh"},
+        {good + " --solver magic", "magic"},
+        {good + " --bucketing magic", "magic"},
+        {good + " --scheduler magic", "magic"},
+        {good + " --sequence 0", "--sequence"},
+        {good + " --sequence 99999999999999", "--sequence"},
+        {good + " --batch 0", "--batch"},
+        {good + " --memory -1", "--memory"},
+        {good + " --seconds -1", "--seconds"},
+        {good + " --threads 0", "--threads"},
+        {good + " --overlap windows", "--overlap windows is not implemented"},
+        {good + " --overlap strict", "--overlap strict is not implemented"},
+        {good + " --overlap always", "always"},
+        {good + " --colour red", "--colour"},
+        {good + " " + good, good}};
+    const auto before = names_in(folder.path());
+    for (const auto& [arguments, culprit] : cases) {
+      CAPTURE(arguments);
+      const auto run = plan(folder, arguments + " --json --out " + (folder / "plan").string());
+      CHECK(run.status == 2);
+      CHECK_MESSAGE(is_one_line(run.err), run.err);
+      CHECK(run.err.starts_with("plan_training: "));
+      CHECK_MESSAGE(run.err.find(culprit) != std::string::npos, run.err);
+      CHECK(run.out.empty());
+      CHECK(!fs::exists(folder / "plan"));
+    }
+    // a folder that cannot be: it is a file, and it lies below one
+    for (const std::string& where : {file, file + "/below"}) {
+      CAPTURE(where);
+      const auto run = plan(folder, good + shape + " --out " + where);
+      CHECK(run.status == 2);
+      CHECK_MESSAGE(is_one_line(run.err), run.err);
+      CHECK(run.err.starts_with("plan_training: "));
+      CHECK(run.err.find(file) != std::string::npos);
+      CHECK(run.out.empty());
+    }
+    auto after = names_in(folder.path());
+    after.erase("standard-error");
+    CHECK(after == before);
+  }
+
+  TEST_CASE("where one of the files cannot be written none is") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    fs::create_directories(folder / "plan/trace.json");  // a folder in the way of the last file
+    const auto run = plan(folder, config + shape + " --out " + (folder / "plan").string());
+    CHECK(run.status == 2);
+    CHECK(is_one_line(run.err));
+    CHECK(run.err.find("trace.json: cannot be opened for writing") != std::string::npos);
+    CHECK(names_in(folder / "plan") == std::set<std::string>{"trace.json"});
+  }
+
+  TEST_CASE("--help names what can be chosen and ends well") {
+    const temporary_folder folder;
+    const auto run = plan(folder, "--help");
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    for (const char* word :
+         {"--mesh", "--device", "h100", "--sequence", "--batch", "--solver", "auto", "--bucketing", "greedy",
+          "--scheduler", "prefetch", "--overlap", "--memory", "--seconds", "--out", "--json", "--seed", "--threads"})
+      CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
+  }
+}

@@ -1,0 +1,119 @@
+#include "support/random_tasks.hpp"
+#include "support/run_program.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/io/schedule.hpp>
+#include <shardweave/io/tasks.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+
+#include <string>
+
+namespace sw = shardweave;
+
+namespace {
+/// A task graph and a schedule of it in files.
+struct files {
+  temporary_folder folder = {};
+  sw::task_graph graph = random_tasks(5, {.blocks = 40, .groups = 3});
+  sw::schedule schedule = sw::prefetch{}(graph, sw::greedy{}(graph));
+  std::string arguments = {};
+
+  files() {
+    sw::write_task_graph(folder / "tasks.json.gz", graph);
+    sw::write_schedule(folder / "schedule.json", graph, schedule);
+    arguments = (folder / "tasks.json.gz").string() + " " + (folder / "schedule.json").string();
+  }
+  program_run run(const std::string& options) const {
+    return run_program("replay_schedule", arguments + " " + options, folder.path());
+  }
+};
+}  // namespace
+
+TEST_SUITE("replay_schedule") {
+  TEST_CASE("on the engine simulate it measures what is predicted, channel by channel") {
+    const files f;
+    const auto run = f.run("--json");
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    const auto line = boost::json::parse(run.out).as_object();
+    const sw::timeline predicted = sw::simulate(f.graph, f.schedule);
+    const auto number = [&](const char* field) { return line.at(field).to_number<std::int64_t>(); };
+    CHECK(line.at("engine") == "simulate");
+    CHECK(number("tasks") == static_cast<std::int64_t>(f.graph.size()));
+    CHECK(number("end_to_end_ns") == predicted.end_to_end.count());
+    CHECK(number("predicted_ns") == predicted.end_to_end.count());
+    CHECK(number("exposed_ns") == predicted.exposed.count());
+    CHECK(number("hidden_ns") == predicted.hidden.count());
+    CHECK(number("hidden_count") == static_cast<std::int64_t>(predicted.hidden_count));
+    CHECK(number("peak_bytes") == predicted.peak.count());
+    CHECK(line.at("relative_error").to_number<double>() == 0);
+    const auto& channels = line.at("channels").as_array();
+    REQUIRE(channels.size() == 3);
+    for (std::size_t i = 0; i < 3; ++i) {
+      CHECK(channels[i].at("group").to_number<std::int64_t>() == f.graph.groups()[i].id);
+      CHECK(channels[i].at("name").as_string() == f.graph.groups()[i].name.c_str());
+      CHECK(channels[i].at("busy_ns").to_number<std::int64_t>() == predicted.channel_busy[i].count());
+      CHECK(channels[i].at("predicted_busy_ns").to_number<std::int64_t>() == predicted.channel_busy[i].count());
+    }
+  }
+
+  TEST_CASE("on threads nothing is faster than predicted, and the scale does not change the prediction") {
+    const files f;
+    const sw::timeline predicted = sw::simulate(f.graph, f.schedule);
+    for (const std::int64_t scale : {1, 100}) {
+      const auto run = f.run("--json --engine threads --scale " + std::to_string(scale));
+      CHECK(run.status == 0);
+      const auto line = boost::json::parse(run.out).as_object();
+      const auto number = [&](const char* field) { return line.at(field).to_number<std::int64_t>(); };
+      CHECK(number("predicted_ns") == predicted.end_to_end.count());
+      CHECK(number("end_to_end_ns") >= predicted.end_to_end.count() - 1);  // rounded down
+      CHECK(number("predicted_exposed_ns") == predicted.exposed.count());
+    }
+  }
+
+  TEST_CASE("without --json a person reads a table") {
+    const files f;
+    const auto run = f.run("");
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    for (const char* row : {"on engine simulate", "end to end", "exposed", "channel of group 2", "farthest off"})
+      CHECK_MESSAGE(run.out.find(row) != std::string::npos, row);
+  }
+
+  TEST_CASE("engines that are not there, and unknown ones, are refused in one line") {
+    const files f;
+    for (const std::string name : {"mpi", "nccl"}) {
+      const auto run = f.run("--engine " + name);
+      CHECK(run.status == 2);
+      CHECK(run.out.empty());
+      CHECK(run.err ==
+            "replay_schedule: engine " + name + " is not part of this version, which has simulate, threads\n");
+    }
+    const auto unknown = f.run("--engine carrier_pigeon");
+    CHECK(unknown.status == 2);
+    CHECK(unknown.err.starts_with("replay_schedule: --engine: carrier_pigeon not in {simulate,threads,mpi,nccl}"));
+    CHECK(f.run("--engine threads --scale 0").status == 2);
+  }
+
+  TEST_CASE("a schedule of another graph, and one that is invalid, are refused by name") {
+    const files f;
+    sw::write_task_graph(f.folder / "other.json", random_tasks(6));
+    const auto other =
+        run_program("replay_schedule", (f.folder / "other.json").string() + " " + (f.folder / "schedule.json").string(),
+                    f.folder.path());
+    CHECK(other.status == 2);
+    CHECK(other.err.starts_with("replay_schedule: " + (f.folder / "schedule.json").string() + ": "));
+    CHECK(other.err.find("expected 'random 6' with hash") != std::string::npos);
+
+    const auto wrong = f.folder.write("wrong.json", R"({"format": "shardweave.schedule", "version": 1, "order": [0]})");
+    const auto invalid =
+        run_program("replay_schedule", (f.folder / "tasks.json.gz").string() + " " + wrong.string(), f.folder.path());
+    CHECK(invalid.status == 2);
+    CHECK(invalid.err == "replay_schedule: " + wrong.string() + ": the order lists 1 tasks, expected each of " +
+                             std::to_string(f.graph.size()) + " once\n");
+  }
+}
