@@ -92,15 +92,25 @@ sw::sharding batch_sharded(const sw::device_mesh& mesh, bool of_results) {
   return sw::sharding::parse(text);
 }
 
+/// Four files, which take their names when all of them are whole.
 void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
-  std::filesystem::create_directories(folder);
-  sw::write_solution(folder / "plan.json", *plan.problem, plan.placement);
-  sw::write_task_graph(folder / "tasks.json", plan.lowered->tasks);
-  sw::write_schedule(folder / "schedule.json", plan.lowered->tasks, plan.tasks->order);
-  sw::atomic_file trace(folder / "trace.json");
-  sw::write_chrome_trace([&](std::string_view text) { trace.write(text); }, plan.lowered->tasks, plan.tasks->order,
-                         plan.tasks->after);
-  trace.commit();
+  std::error_code failure;
+  std::filesystem::create_directories(folder, failure);
+  if (failure)
+    sw::refuse(sw::error_category::system, "--out " + folder.string() + ": cannot be created: " + failure.message());
+  sw::atomic_file placement(folder / "plan.json"), tasks(folder / "tasks.json"), schedule(folder / "schedule.json"),
+      trace(folder / "trace.json");
+  const auto json = [](sw::atomic_file& file, auto write) {
+    sw::json_writer out([&](std::string_view piece) { file.write(piece); });
+    write(out);
+    out.flush();
+  };
+  const sw::task_graph& g = plan.lowered->tasks;
+  json(placement, [&](sw::json_writer& out) { sw::write_solution(out, *plan.problem, plan.placement); });
+  json(tasks, [&](sw::json_writer& out) { sw::write_task_graph(out, g); });
+  json(schedule, [&](sw::json_writer& out) { sw::write_schedule(out, g, plan.tasks->order); });
+  sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, plan.tasks->order, plan.tasks->after);
+  for (sw::atomic_file* file : {&placement, &tasks, &schedule, &trace}) file->commit();
 }
 
 double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view stage) {
@@ -110,19 +120,28 @@ double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view st
   return sum;
 }
 
+/// Figures of the timeline are null where no assignment was found.
 std::string json_line(const sw::training_plan& plan, double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
+    const bool found = plan.tasks.has_value();
+    const auto figure = [&](const char* name, auto value) {
+      out.key(name);
+      found ? out.value(value()) : out.null();
+    };
     out.begin_object().member("model", plan.problem->name).member("vertices", plan.problem->vertices.size());
-    out.member("objective_us", plan.placement.objective).member("lower_bound_us", plan.placement.lower_bound);
-    out.key("parts").begin_object().member("compute", plan.priced.parts.compute);
-    out.member("communication", plan.priced.parts.communication);
-    out.member("transition", plan.priced.parts.transition).end_object();
-    out.member("status", sw::name_of(plan.placement.status));
-    const sw::task_plan& tasks = *plan.tasks;
-    out.member("tasks", plan.lowered->tasks.size());
-    out.member("collectives_before", tasks.before.collectives).member("collectives_after", tasks.after.collectives);
-    out.member("end_to_end_ns", tasks.after.end_to_end.count()).member("exposed_ns", tasks.after.exposed.count());
-    out.member("makespan_bound_ns", tasks.makespan_bound.count()).member("peak_bytes", tasks.after.peak.count());
+    figure("objective_us", [&] { return plan.placement.objective; });
+    out.member("lower_bound_us", plan.placement.lower_bound).key("parts").begin_object();
+    figure("compute", [&] { return plan.priced.parts.compute; });
+    figure("communication", [&] { return plan.priced.parts.communication; });
+    figure("transition", [&] { return plan.priced.parts.transition; });
+    out.end_object().member("status", sw::name_of(plan.placement.status));
+    figure("tasks", [&] { return plan.lowered->tasks.size(); });
+    figure("collectives_before", [&] { return plan.tasks->before.collectives; });
+    figure("collectives_after", [&] { return plan.tasks->after.collectives; });
+    figure("end_to_end_ns", [&] { return plan.tasks->after.end_to_end.count(); });
+    figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
+    figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
+    figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
     out.key("seconds").begin_object();
     for (const char* stage : {"model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate", "write"})
       out.member(stage, seconds_of(plan.stages, stage));
@@ -139,7 +158,7 @@ int plan(const options& chosen) {
     sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
 
   const sw::llama_config config = sw::read_llama_config(chosen.config);
-  const sw::device_mesh mesh = sw::device_mesh::parse(chosen.mesh);
+  const sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
   const sw::device_profile device = sw::find_device(chosen.device);
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
@@ -164,25 +183,28 @@ int plan(const options& chosen) {
   progress.clear();
   plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
 
+  std::string refusal;
   if (!plan.placement.has_assignment()) {
-    std::fprintf(stderr, "plan_training: %s: no feasible placement was found (%s). %s\n", chosen.config.c_str(),
-                 std::string(sw::name_of(plan.placement.status)).c_str(), plan.placement.statistics.note.c_str());
-    return programs::no_answer;
+    refusal = "no feasible placement was found (" + std::string(sw::name_of(plan.placement.status)) + ")" +
+              (plan.placement.statistics.note.empty() ? "" : ": " + plan.placement.statistics.note);
+  } else if (memory && plan.tasks->after.peak > *memory) {
+    refusal = "no order within " + std::to_string(memory->count()) + " bytes was found; the best one needs " +
+              std::to_string(plan.tasks->after.peak.count());
   }
-  if (!chosen.out.empty()) {
+  if (refusal.empty() && !chosen.out.empty()) {
     const double before = seconds();
     write_files(chosen.out, plan);
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
     std::fputs(json_line(plan, seconds()).c_str(), stdout);
-  } else {
-    std::fputs(programs::plan_summary(config, shape, mesh, device, model, plan, chosen.out).c_str(), stdout);
+  } else if (plan.tasks) {
+    std::fputs(
+        programs::plan_summary({config, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "").c_str(),
+        stdout);
   }
-  if (!memory || plan.tasks->after.peak <= *memory) return programs::done;
-  std::fprintf(stderr, "plan_training: %s: no order within %lld bytes was found; the best one needs %lld\n",
-               chosen.config.c_str(), static_cast<long long>(memory->count()),
-               static_cast<long long>(plan.tasks->after.peak.count()));
+  if (refusal.empty()) return programs::done;
+  std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());
   return programs::no_answer;
 }
 
@@ -200,10 +222,10 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(devices))
       ->capture_default_str();
   app.add_option("--sequence", chosen.sequence, "tokens per sequence")
-      ->check(CLI::PositiveNumber)
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->capture_default_str();
   app.add_option("--batch", chosen.batch, "sequences in the global batch (default: twice the first mesh dimension)")
-      ->check(CLI::PositiveNumber);
+      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
   app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
       ->check(CLI::IsMember(programs::solver_names()))
       ->capture_default_str();

@@ -4,18 +4,27 @@
 #include "support/program.hpp"
 #include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
+#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/report/summary.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
+#include <array>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <map>
 #include <optional>
 #include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -27,42 +36,118 @@ struct options {
   std::string scheduler = programs::schedulers().front().name;
   std::optional<std::int64_t> memory;
   std::string schedule;
+  std::string trace;
   programs::common_options common;
 };
 
-double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
-double gib(sw::bytes size) { return static_cast<double>(size.count()) / (1 << 30); }
-
 std::size_t collectives_in(const sw::task_graph& g) {
   std::size_t count = 0;
-  for (sw::task_index t = 0; t < g.size(); ++t) if (g.is_collective(t)) ++count;
+  for (sw::task_index t = 0; t < g.size(); ++t) count += g.is_collective(t) ? 1U : 0U;
   return count;
 }
 
-void print_row(const char* what, const sw::timeline& line) {
-  std::printf("%-10s %12zu %13zu %10.2f ms %10.2f ms %8.2f GiB\n", what, line.collectives, line.hidden_count,
-              ms(line.end_to_end), ms(line.exposed), gib(line.peak));
+/// By how much the schedule exceeds what no order with its buckets undercuts, in per cent; 0 of nothing.
+double makespan_gap(const sw::timeline& line, sw::nanoseconds bound) {
+  if (bound.count() <= 0) return 0;
+  return 100 * (static_cast<double>(line.end_to_end.count()) / static_cast<double>(bound.count()) - 1);
+}
+
+/// For people; the words of the file are shorter.
+std::string_view meaning(sw::decision_reason reason) {
+  using enum sw::decision_reason;
+  switch (reason) {
+    case dependency:
+      return "needs the result of a member";
+    case cycle:
+      return "would close a cycle through other buckets";
+    case byte_cap:
+      return "the bucket would grow beyond its cap";
+    case foreign_user:
+      return "something besides its wait uses it";
+    case no_wait:
+      return "nothing waits for it";
+    case unpriced:
+      return "no table prices the merged collective";
+    case no_gain:
+      return "copies would cost more than merging saves";
+    case alone:
+      return "no partner was left";
+    case memory_limit:
+      return "memory would not suffice";
+    case in_flight_limit:
+      return "too many bytes would be in flight";
+    case distance_limit:
+      return "too far ahead of its first use";
+  }
+  return "";
+}
+
+/// How often something was refused, and for how many collectives, by reason.
+std::string decision_summary(const std::vector<sw::decision>& decisions) {
+  std::map<sw::decision_reason, std::pair<std::size_t, std::vector<sw::task_index>>> reasons;
+  for (const sw::decision& d : decisions) {
+    ++reasons[d.reason].first;
+    reasons[d.reason].second.push_back(d.subject);
+  }
+  sw::text_table table(
+      {{"refused"}, {"times", sw::text_side::right}, {"collectives", sw::text_side::right}, {"because"}});
+  for (auto& [reason, found] : reasons) {
+    auto& [times, subjects] = found;
+    std::sort(subjects.begin(), subjects.end());
+    const auto distinct = std::unique(subjects.begin(), subjects.end()) - subjects.begin();
+    table.row({std::string(sw::to_string(reason)), sw::count_text(times),
+               sw::count_text(static_cast<std::int64_t>(distinct)), std::string(meaning(reason))});
+  }
+  return table.empty() ? "" : "\n" + table.text();
+}
+
+/// Collectives whose waits stall, the worst first.
+std::string exposed_summary(const sw::task_graph& g, const sw::schedule& s) {
+  std::vector<const sw::hiding_record*> stalled;
+  for (const sw::hiding_record& h : s.hides)
+    if (h.exposed > sw::nanoseconds(0)) stalled.push_back(&h);
+  if (stalled.empty()) return {};
+  std::stable_sort(stalled.begin(), stalled.end(), [](auto* a, auto* b) { return a->exposed > b->exposed; });
+  constexpr std::size_t shown = 5;
+  sw::text_table table(
+      {{"most exposed"}, {"group"}, {"hidden", sw::text_side::right}, {"exposed", sw::text_side::right}});
+  for (std::size_t i = 0; i < std::min(shown, stalled.size()); ++i) {
+    const sw::hiding_record& h = *stalled[i];
+    table.row({std::string(g.name_of(h.collective)), sw::channel_name(g, g.collective(h.collective).group + 1),
+               sw::time_text(h.hidden), sw::time_text(h.exposed)});
+  }
+  std::string text = "\n" + table.text();
+  if (stalled.size() > shown) text += "and " + sw::count_text(stalled.size() - shown) + " more\n";
+  return text;
 }
 
 void print_summary(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& before,
                    const sw::timeline& after, sw::nanoseconds bound, double seconds) {
-  std::printf("%s: %zu tasks, %zu process groups, %zu buckets\n\n", g.name.c_str(), g.size(), g.groups().size(),
-              s.buckets.size());
-  std::printf("%-10s %12s %13s %13s %13s %12s\n", "", "collectives", "fully hidden", "end to end", "exposed", "peak");
-  print_row("as given", before);
-  print_row("scheduled", after);
-  std::printf("\nno order with these buckets ends before %.2f ms (gap %.2f %%); scheduled in %.3f s\n", ms(bound),
-              bound.count() > 0 ? 100 * (ms(after.end_to_end) / ms(bound) - 1) : 0.0, seconds);
+  const std::array<sw::named_timeline, 2> lines{{{"as given", &before}, {"scheduled", &after}}};
+  const std::string text = g.name + ": " + sw::count_text(g.size()) + " tasks, " + sw::count_text(g.groups().size()) +
+                           " process groups\n\n" + sw::timeline_summary(lines) +
+                           "\nNo order with these buckets ends before " + sw::time_text(bound) +
+                           ": this one is at most " + sw::fixed_text(makespan_gap(after, bound)) +
+                           " % above the best. Scheduled in " + sw::seconds_text(seconds) + ".\n\n" +
+                           sw::collective_summary(g, s.buckets) + exposed_summary(g, s) + decision_summary(s.decisions);
+  std::fputs(text.c_str(), stdout);
 }
 
-std::string json_line(const sw::task_graph& g, const sw::timeline& after, sw::nanoseconds bound, double seconds) {
+std::string json_line(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& after, sw::nanoseconds bound,
+                      double seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("graph", g.name).member("tasks", g.size());
     out.member("collectives_before", collectives_in(g)).member("collectives_after", after.collectives);
     out.member("hidden_ns", after.hidden.count()).member("hidden_count", after.hidden_count);
     out.member("tail_ns", after.tail.count()).member("exposed_ns", after.exposed.count());
     out.member("end_to_end_ns", after.end_to_end.count()).member("makespan_bound_ns", bound.count());
+    out.member("makespan_gap_percent", makespan_gap(after, bound));
     out.member("peak_bytes", after.peak.count()).member("seconds", seconds);
+    out.key("refused").begin_object();
+    std::map<std::string_view, std::size_t> refused;
+    for (const sw::decision& d : s.decisions) ++refused[sw::to_string(d.reason)];
+    for (const auto& [reason, times] : refused) out.member(reason, times);
+    out.end_object();
     out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
 }
@@ -82,15 +167,21 @@ int schedule(const options& chosen) {
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
 
-  const sw::timeline after = sw::simulate(g, s);
+  const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
+  const bool fits = !memory || after.peak <= *memory;
   const sw::nanoseconds bound = sw::makespan_bound(g, s.buckets).value();
-  if (!chosen.schedule.empty()) sw::write_schedule(chosen.schedule, g, s);
+  if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, g, s);
+  if (fits && !chosen.trace.empty()) {
+    sw::atomic_file trace(chosen.trace);
+    sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, s, after);
+    trace.commit();
+  }
   if (chosen.common.json) {
-    std::fputs(json_line(g, after, bound, seconds).c_str(), stdout);
+    std::fputs(json_line(g, s, after, bound, seconds).c_str(), stdout);
   } else {
     print_summary(g, s, sw::simulate(g), after, bound, seconds);
   }
-  if (!memory || after.peak <= *memory) return programs::done;
+  if (fits) return programs::done;
   std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
                chosen.tasks.c_str(), static_cast<long long>(memory->count()),
                static_cast<long long>(after.peak.count()));
@@ -113,6 +204,7 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--memory", chosen.memory, "BYTES that must suffice, inputs included")->check(CLI::NonNegativeNumber);
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
+  app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
   chosen.common.add_to(app, "scheduling");
   return programs::run(app, argc, argv, [&] { return schedule(chosen); });
 }

@@ -1,9 +1,11 @@
 // Solves a placement problem from a file: IOPDDL, or the library's own format with costs as numbers.
 //
-//   solve_placement problem.json.gz --solver trws --seconds 10 --solution answer.json
+//   solve_placement problem.json.gz --solver trws --seconds 10 --solution solution.json
+//   solve_placement contest.json --seconds 60 --answer -    prints the contest's answer and nothing else
 #include "support/program.hpp"
 #include "support/progress_line.hpp"
 #include "support/solvers.hpp"
+#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -28,6 +30,7 @@ struct options {
   std::string solver = programs::solver_names().front();
   std::string overlap = "off";
   std::string solution;
+  std::string answer;
   programs::common_options common;
 };
 
@@ -127,6 +130,13 @@ std::string json_line(const sw::placement_description<Cost>& d, const sw::soluti
   });
 }
 
+/// What IOPDDL asks for: strategy indices in one line, "[0, 2, 1]".
+std::string answer_line(const sw::assignment& choice) {
+  std::string text = "[";
+  for (const sw::strategy s : choice) text += (text.size() > 1 ? ", " : "") + std::to_string(s);
+  return text + "]\n";
+}
+
 template <class Cost>
 int solve(sw::placement_description<Cost> described, const stopwatch& watch, const options& chosen) {
   const auto d = std::make_shared<const sw::placement_description<Cost>>(std::move(described));
@@ -154,12 +164,20 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
   }
   progress.clear();
 
-  if (chosen.common.json) {
+  if (!chosen.solution.empty()) sw::write_solution(chosen.solution, *d, answer);
+  const bool to_output = chosen.answer == "-";
+  if (answer.has_assignment() && !chosen.answer.empty() && !to_output) {
+    sw::atomic_file file(chosen.answer);
+    file.write(answer_line(answer.choice));
+    file.commit();
+  }
+  if (to_output) {
+    if (answer.has_assignment()) std::fputs(answer_line(answer.choice).c_str(), stdout);
+  } else if (chosen.common.json) {
     std::fputs(json_line(*d, answer, build_seconds, chosen.solver).c_str(), stdout);
   } else {
     print_summary(*d, answer, build_seconds);
   }
-  if (!chosen.solution.empty()) sw::write_solution(chosen.solution, *d, answer);
   if (answer.has_assignment()) return programs::done;
   std::string why = answer.statistics.note;
   if (answer.status != sw::solve_status::infeasible) why = "no feasible assignment was found. " + why;
@@ -181,11 +199,15 @@ int main(int argc, char** argv) {
   app.add_option("--overlap", chosen.overlap, "what may hide: off (windows, strict and inclusive are not there yet)")
       ->check(CLI::IsMember({"off", "windows", "strict", "inclusive"}))
       ->capture_default_str();
-  app.add_option("--solution", chosen.solution, "file for the assignment");
+  app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
+  app.add_option("--answer", chosen.answer,
+                 "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {
     if (chosen.overlap != "off")
       sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
+    if (chosen.answer == "-" && chosen.common.json)
+      sw::refuse(sw::error_category::input, "--answer - and --json both claim standard output, expected one of them");
     const stopwatch watch;
     sw::any_placement problem = sw::read_any_placement(chosen.problem);
     return std::visit([&](auto&& d) { return solve(std::move(d), watch, chosen); }, std::move(problem));

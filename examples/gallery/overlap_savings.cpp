@@ -29,6 +29,7 @@ int main() {
   add_edge(layer1, layer2, {sw::nanoseconds(0)}, g);
   add_edge(weight2, layer2, {sw::nanoseconds(600)}, g);
 
+  // [hide]
   // a gather may hide behind whatever runs before its consumer
   const auto order = sw::stable_topological_order(g);
   const auto before_consumer = [&](auto e) {
@@ -36,6 +37,7 @@ int main() {
   };
   const auto saved =
       sw::hide(g, order, get(&operation::computation, g), get(&transfer::communication, g), before_consumer);
+  // [hide]
 
   std::printf("%lld of 1100 ns are hidden\n", static_cast<long long>(saved.total.count()));
   return saved.total == sw::nanoseconds(600) ? 0 : 1;  // the second gather hides behind the first layer

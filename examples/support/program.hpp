@@ -73,7 +73,7 @@ auto about(const std::string& file, Work work) {
 }
 
 /// Reads the command line and runs `body`, which returns the exit status. Whatever goes wrong becomes one line on
-/// standard error, "PROGRAM: what", and status 2, or 1 if constraints contradict each other.
+/// standard error, "PROGRAM: what", and status 2, or 1 if constraints contradict each other or a limit came too early.
 template <class Body>
 int run(CLI::App& app, int argc, char** argv, Body body) {
   const auto complain = [&](std::string_view what, int status) {
@@ -91,7 +91,9 @@ int run(CLI::App& app, int argc, char** argv, Body body) {
   } catch (const CLI::ParseError& e) {
     return complain(std::string(e.what()) + " (see --help)", wrong_input);
   } catch (const shardweave::error& e) {
-    return complain(e.what(), e.category() == shardweave::error_category::constraint ? no_answer : wrong_input);
+    const bool unanswered =
+        e.category() == shardweave::error_category::constraint || e.category() == shardweave::error_category::stopped;
+    return complain(e.what(), unanswered ? no_answer : wrong_input);
   } catch (const std::bad_alloc&) {
     return complain("the memory does not suffice", wrong_input);
   } catch (const std::exception& e) {

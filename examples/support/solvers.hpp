@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
@@ -13,8 +14,6 @@
 #include <shardweave/solve/trws.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
 #include <shardweave/solve/backend/glpk.hpp>
-#include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/lp_relaxation.hpp>
 #endif
@@ -48,21 +47,14 @@ template <class Cost>
                               }};
   };
   namespace sw = shardweave;
-#ifdef SHARDWEAVE_HAS_GLPK
-  auto automatic =
-      named("auto",
-            "reduction, message passing with prices on budgets; where that does not prove the optimum, "
-            "branch and bound if few rows are left, then local search",
-            sw::reduced(sw::polished(sw::first_proven(sw::budgeted(sw::trws{}), sw::for_small(sw::ilp(sw::glpk{}))),
-                                     sw::local_search{})));
-#else
-  auto automatic =
-      named("auto", "reduction, message passing with prices on budgets, then local search", sw::auto_solver{});
-#endif
   std::vector<named_solver<Cost>> all = {
-      std::move(automatic),
+      named("auto",
+            "reduction, message passing with prices on budgets, branch and bound where little is left, local search",
+            sw::auto_solver{}),
       named("elimination", "exact where factors stay small, on the reduced problem", sw::reduced(sw::elimination{})),
       named("trws", "message passing with a lower bound", sw::trws{}),
+      named("branch_and_bound", "proves optima with budgets, on bounds of its own",
+            sw::reduced(sw::branch_and_bound{})),
       named("budgeted", "message passing with prices on budgets", sw::budgeted(sw::trws{})),
       named("local_search", "good assignments without a bound", sw::local_search{}),
       named("exhaustive", "tries all assignments; for small problems", sw::exhaustive{})};
