@@ -48,8 +48,7 @@ template <class Cost>
   };
   namespace sw = shardweave;
   std::vector<named_solver<Cost>> all = {
-      named("auto",
-            "reduction, message passing with prices on budgets, branch and bound where little is left, local search",
+      named("auto", "reduction, branch and bound where little is left, else message passing with prices, local search",
             sw::auto_solver{}),
       named("elimination", "exact where factors stay small, on the reduced problem", sw::reduced(sw::elimination{})),
       named("trws", "message passing with a lower bound", sw::trws{}),

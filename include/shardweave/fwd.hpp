@@ -112,6 +112,8 @@ template <cost_value Cost>
 class dual_ascent;
 template <class... Solvers>
 class first_proven;
+template <class Small, class Large>
+class by_size;
 template <class S>
 class for_small;
 template <cost_value Cost>

@@ -68,6 +68,7 @@
 #include <shardweave/solve/backend/backend.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
 #include <shardweave/solve/dual_bound.hpp>

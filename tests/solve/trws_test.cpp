@@ -3,9 +3,11 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/for_small.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
@@ -201,6 +203,19 @@ TEST_SUITE("for_small") {
                                           "more than " +
                                           std::to_string(labels - 1) + " and 3. ");
     CHECK_FALSE(sw::for_small(sw::exhaustive{}, {.labels = labels, .rows = 2}).solve(problem).has_assignment());
+  }
+}
+
+TEST_SUITE("by_size") {
+  TEST_CASE("each size goes to its solver") {
+    const auto problem = sw::placement_problem<double>(draw_small<double>(2, {.variables = 6, .rows = 3}));
+    const std::size_t labels = problem.compact().total_labels();
+    const auto asked = [&](sw::small_size most) {
+      return sw::by_size(sw::exhaustive{}, sw::local_search{}, most).solve(problem).statistics.solver;
+    };
+    CHECK(asked({.labels = labels, .rows = 3}) == "exhaustive");
+    CHECK(asked({.labels = labels - 1, .rows = 3}) == "local_search");
+    CHECK(asked({.labels = labels, .rows = 2}) == "local_search");
   }
 }
 

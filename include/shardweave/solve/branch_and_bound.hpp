@@ -49,6 +49,7 @@ class branch_and_bound {
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after labels were dropped
   std::size_t decode_every = 20;  ///< steps between two attempts at an assignment
   double worthwhile = 0.02;       ///< share of labels that must go for another round of dropping
+  std::size_t polish_moves = 40;  ///< of local search, per variable of the root
   local_search improve = {};      ///< on the first assignment of the root
 
   template <cost_value Cost>
@@ -101,7 +102,7 @@ class branch_and_bound {
         price_ascent<Cost> ascent(kernel, trws{});
         ascent.start(look_up(kernel, prices));
         climb(ascent, kernel, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
-        if (is_root && round == 0) polish(kernel, to_root);
+        if (is_root && round == 0 && !is_closed(ascent.bound())) polish(kernel, to_root);
         bound = std::max(bound, ascent.bound());
         if (is_closed(bound)) return settled();
         remember(kernel, ascent.prices(), prices);
@@ -134,18 +135,25 @@ class branch_and_bound {
         ++steps;
         if (i % options.decode_every == 0 || !more || i + 1 == most) {
           ascent.decode(labels);
-          if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit))
-            offer(p.cost(labels), lift(labels));
+          if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)) {
+            if (offer(p.cost(labels), lift(labels))) best_of_climb = labels;
+          }
           report(ascent.bound());
         }
         if (!more || is_closed(ascent.bound()) || limit.expired()) return;
       }
     }
 
+    /// Local search from the best assignment of the ascent, or from its own start.
     void polish(const compact_problem<Cost>& p, const lift_to_root& lift) {
       const placement_problem<Cost> problem(p);
-      solution<Cost> start = options.improve.solve(problem, limit.rest());
-      if (start.has_assignment()) offer(start.objective, lift(start.choice));
+      solve_control effort = limit.rest();
+      effort.iterations = options.polish_moves * p.size();
+      effort.progress = {};
+      const bool known = best_of_climb.size() == p.size();
+      const solution<Cost> found =
+          known ? options.improve.improve(problem, best_of_climb, effort) : options.improve.solve(problem, effort);
+      if (found.has_assignment()) offer(found.objective, lift(found.choice));
     }
 
     /// Notes the labels that no better assignment has. \returns whether there are any
@@ -246,12 +254,13 @@ class branch_and_bound {
       for (std::size_t r = 0; r < prices.size(); ++r) known[{p.rows()[r].budget, p.rows()[r].time}] = prices[r];
     }
 
-    void offer(Cost cost, std::vector<strategy> labels) {
-      if (is_forbidden(cost) || (has_best && !(cost < best_cost))) return;
+    bool offer(Cost cost, std::vector<strategy> labels) {
+      if (is_forbidden(cost) || (has_best && !(cost < best_cost))) return false;
       best = std::move(labels);
       best_cost = cost;
       has_best = true;
       found_at = limit.elapsed();
+      return true;
     }
     /// Nothing above such a bound is better than what we have: whole numbers differ by one, others by more than half
     /// of what counts as equal.
@@ -287,6 +296,7 @@ class branch_and_bound {
     const solve_control& control;
     deadline limit;
     std::vector<strategy> best = {};
+    std::vector<strategy> best_of_climb = {};  ///< labels of the problem in which the last better assignment was found
     Cost best_cost{};
     bool has_best = false, cut_short = false;
     std::optional<restriction<Cost>> narrowed = {};

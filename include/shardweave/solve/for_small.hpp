@@ -17,7 +17,7 @@ inline namespace v0 {
 /// What counts as small.
 struct small_size {
   std::size_t labels = 20'000;  ///< of all variables together
-  std::size_t rows = 8;         ///< limits on usage
+  std::size_t rows = 100'000;   ///< limits on usage
 };
 
 /// Passes problems up to a size on to `S` and declines larger ones at once: without an assignment or a bound, and
