@@ -133,14 +133,14 @@ TEST_SUITE("price_ascent") {
 
 TEST_SUITE("branch_and_bound") {
   TEST_CASE("it proves the optimum of every small problem") {
-    MESSAGE(to_text(run_suite(sw::branch_and_bound{}, {.problems = 900, .first_seed = 400000, .exact = true})));
+    MESSAGE(to_text(run_suite(sw::branch_and_bound{}, {.problems = 500, .first_seed = 400000, .exact = true})));
     MESSAGE(to_text(
-        run_suite<std::int64_t>(sw::branch_and_bound{}, {.problems = 700, .first_seed = 410000, .exact = true})));
+        run_suite<std::int64_t>(sw::branch_and_bound{}, {.problems = 400, .first_seed = 410000, .exact = true})));
   }
   TEST_CASE("what a user gets without asking proves it too") {
-    MESSAGE(to_text(run_suite(sw::auto_solver{}, {.problems = 700, .first_seed = 420000, .exact = true})));
+    MESSAGE(to_text(run_suite(sw::auto_solver{}, {.problems = 300, .first_seed = 420000, .exact = true})));
     MESSAGE(
-        to_text(run_suite<std::int64_t>(sw::auto_solver{}, {.problems = 500, .first_seed = 430000, .exact = true})));
+        to_text(run_suite<std::int64_t>(sw::auto_solver{}, {.problems = 200, .first_seed = 430000, .exact = true})));
   }
 
   TEST_CASE("a knapsack needs branching, and gets it") {

@@ -1,4 +1,5 @@
 #include "support/random_problem.hpp"
+#include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/exhaustive.hpp>
@@ -91,9 +92,9 @@ sw::placement_problem<double> small() {
 
 template <class Solver>
 void check_against_brute_force(const Solver& solver, bool exact) {
-  for (unsigned seed = 0; seed < 256; ++seed) {
+  for (unsigned seed = 0; seed < shardweave_test::at_scale(256); ++seed) {
     const auto problem =
-        shardweave_test::draw_problem<double>(seed, shardweave_test::problem_features::combination(seed % 128));
+        shardweave_test::draw_problem<double>(seed, shardweave_test::problem_features::combination(seed * 5 % 128));
     std::optional<sw::placement_problem<double>> compact;
     try {
       compact = sw::compile(problem.description);
