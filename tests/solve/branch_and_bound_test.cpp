@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -101,6 +102,19 @@ TEST_SUITE("price_ascent") {
     }
     CHECK(checked > shardweave_test::at_scale(3000));
     CHECK(tight > shardweave_test::at_scale(200));
+  }
+
+  TEST_CASE("without rows it is message passing, and climbs to the same bound") {
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      const auto problem = sw::compile(draw_problem<double>(seed, problem_features::combination(2)).description);
+      REQUIRE(problem.compact().rows().empty());
+      sw::price_ascent<double> ascent(problem.compact(), sw::trws{});
+      for (int i = 0; i < 400 && ascent.step(infinity); ++i) {
+      }
+      const auto passed = sw::trws{}.solve(problem);
+      CHECK(ascent.bound() >= passed.lower_bound - 1e-6 * std::abs(passed.lower_bound) - 1e-6);
+      CHECK(ascent.prices().empty());
+    }
   }
 
   TEST_CASE("prices that were good start a later ascent at their bound") {
