@@ -6,8 +6,6 @@
 #   need_boost DIRECTORY     Boost 1.81 or later; beside another Boost it is unpacked into DIRECTORY
 #   install_missing          sets cmake_options (an array) to what the build must be told
 
-export CCACHE_SLOPPINESS=${CCACHE_SLOPPINESS:-pch_defines,time_macros}  # or it does not see through a precompiled header
-
 missing=()
 wanted=()
 cmake_options=()

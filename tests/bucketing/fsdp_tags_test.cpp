@@ -8,6 +8,7 @@
 
 namespace sw = shardweave;
 
+namespace fsdp_tags_tests {
 namespace {
 /// The definitions once more, by walking every path.
 bool one_input_above(const sw::task_graph& g, sw::task_index t) {
@@ -67,3 +68,5 @@ TEST_SUITE("fsdp_tags") {
     }
   }
 }
+
+}  // namespace fsdp_tags_tests

@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace greedy_tests {
 namespace {
 /// Parameters, each gathered and multiplied into a running value.
 struct layers {
@@ -213,3 +214,5 @@ TEST_SUITE("greedy") {
     CHECK(buckets > 300);
   }
 }
+
+}  // namespace greedy_tests

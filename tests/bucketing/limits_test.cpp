@@ -13,6 +13,7 @@ using small_tasks::scatter;
 using small_tasks::wait_for;
 using small_tasks::work;
 
+namespace limits_tests {
 namespace {
 
 /// A group whose merged collectives take `merged` ns whatever their size; copies are free.
@@ -120,3 +121,5 @@ TEST_SUITE("greedy") {
                        [](const auto& d) { return d.reason == sw::decision_reason::dependency; }));
   }
 }
+
+}  // namespace limits_tests

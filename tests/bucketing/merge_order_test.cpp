@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace merge_order_tests {
 namespace {
 using edges = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
 
@@ -92,3 +93,5 @@ TEST_SUITE("merge_order") {
     CHECK_THROWS_WITH_AS(sw::merge_order{g}, "the graph has a cycle through vertex 0", sw::error);
   }
 }
+
+}  // namespace merge_order_tests

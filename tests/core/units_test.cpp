@@ -10,6 +10,7 @@
 
 namespace sw = shardweave;
 
+namespace units_tests {
 namespace {
 
 template <class A, class B>
@@ -85,3 +86,5 @@ TEST_SUITE("quantity") {
     }
   }
 }
+
+}  // namespace units_tests

@@ -13,6 +13,7 @@
 
 using namespace shardweave;
 
+namespace collective_cost_tests {
 namespace {
 
 constexpr std::array kinds{collective::all_gather, collective::reduce_scatter, collective::all_reduce,
@@ -178,3 +179,5 @@ TEST_SUITE("node_table") {
     CHECK_THROWS_AS(node_table<>(h100).estimate(collective::all_gather, bytes(1), {0, 1}), error);
   }
 }
+
+}  // namespace collective_cost_tests

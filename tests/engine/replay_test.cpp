@@ -17,6 +17,7 @@
 
 namespace sw = shardweave;
 
+namespace replay_tests {
 namespace {
 /// Writes down what it is told; all its times are those of the virtual engine.
 class recorder {
@@ -257,3 +258,5 @@ static_assert(sw::collective_engine<recorder>);
 static_assert(!sw::collective_engine<without_clock>);
 static_assert(!sw::collective_engine<int>);
 }  // namespace
+
+}  // namespace replay_tests

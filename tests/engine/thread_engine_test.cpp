@@ -15,6 +15,7 @@
 namespace sw = shardweave;
 using ns = sw::nanoseconds;
 
+namespace thread_engine_tests {
 namespace {
 /// What every engine promises of a schedule's timeline, whatever its clock says.
 void check_constraints(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& line) {
@@ -178,3 +179,5 @@ TEST_SUITE("thread_engine") {
                          sw::error);
   }
 }
+
+}  // namespace thread_engine_tests

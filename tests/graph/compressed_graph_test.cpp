@@ -21,6 +21,7 @@ BOOST_CONCEPT_ASSERT((boost::VertexListGraphConcept<sw::compressed_graph>));
 BOOST_CONCEPT_ASSERT((boost::EdgeListGraphConcept<sw::compressed_graph>));
 BOOST_CONCEPT_ASSERT((boost::BidirectionalGraphConcept<sw::compressed_graph>));
 
+namespace compressed_graph_tests {
 namespace {
 
 using ends = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -152,3 +153,5 @@ TEST_SUITE("compress") {
     }
   }
 }
+
+}  // namespace compressed_graph_tests

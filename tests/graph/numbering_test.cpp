@@ -14,6 +14,7 @@
 
 namespace sw = shardweave;
 
+namespace numbering_tests {
 namespace {
 
 /// The definition: the i-th vertex listed has number i, and i leads back to it.
@@ -60,3 +61,5 @@ TEST_SUITE("vertex_numbering") {
     SUBCASE("names of a host's own") { check_numbering(test_support::user_graph(4)); }
   }
 }
+
+}  // namespace numbering_tests

@@ -16,6 +16,7 @@
 
 namespace sw = shardweave;
 
+namespace stable_order_tests {
 namespace {
 
 using ends = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
@@ -140,3 +141,5 @@ TEST_SUITE("stable_topological_order") {
     }
   }
 }
+
+}  // namespace stable_order_tests

@@ -14,6 +14,7 @@
 namespace sw = shardweave;
 namespace json = boost::json;
 
+namespace iopddl_tests {
 namespace {
 
 /// The contest's own small example: five vertices, limit 50.
@@ -213,3 +214,5 @@ TEST_SUITE("read_iopddl") {
     check_against_document(sw::read_iopddl(*path), whole_text(*path));
   }
 }
+
+}  // namespace iopddl_tests

@@ -14,6 +14,7 @@
 
 namespace sw = shardweave;
 
+namespace json_stream_tests {
 namespace {
 
 /// Reads a text through a shape, in pieces of the given size.
@@ -208,3 +209,5 @@ TEST_SUITE("read_json") {
     CHECK(message("{\"format\":\"shardweave.x\"}") == "T: line 1, byte 25: the text has no field 'version'");
   }
 }
+
+}  // namespace json_stream_tests

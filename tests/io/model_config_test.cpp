@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace model_config_tests {
 namespace {
 
 const std::string good = R"({"model_type": "llama", "hidden_size": 64, "intermediate_size": 96,
@@ -122,3 +123,5 @@ TEST_SUITE("read_llama_config") {
     }
   }
 }
+
+}  // namespace model_config_tests

@@ -16,6 +16,7 @@ namespace sw = shardweave;
 using shardweave_test::draw_problem;
 using shardweave_test::problem_features;
 
+namespace placement_tests {
 namespace {
 
 const std::string small = R"json({"format": "shardweave.placement", "version": 1, "name": "small", "unit": "us",
@@ -239,3 +240,5 @@ TEST_SUITE("read_any_placement") {
     CHECK(is_one_line(refused([&] { return sw::read_any_placement(folder.write("empty", "")); })));
   }
 }
+
+}  // namespace placement_tests

@@ -19,6 +19,7 @@
 namespace sw = shardweave;
 
 // Which fields are required is the table of the file formats, not what the readers say.
+namespace places_tests {
 namespace {
 
 const std::string placement = R"({"format": "shardweave.placement", "version": 1, "name": "p", "description": "d",
@@ -287,3 +288,5 @@ TEST_SUITE("writers, with and without each optional field") {
     }
   }
 }
+
+}  // namespace places_tests

@@ -15,6 +15,7 @@ namespace sw = shardweave;
 using shardweave_test::draw_problem;
 using shardweave_test::problem_features;
 
+namespace solution_tests {
 namespace {
 
 template <class Cost>
@@ -90,3 +91,5 @@ TEST_SUITE("shardweave.solution") {
     for (std::size_t size = 0; size < good.size(); ++size) CHECK(is_one_line(message(good.substr(0, size))));
   }
 }
+
+}  // namespace solution_tests

@@ -16,6 +16,7 @@
 namespace sw = shardweave;
 namespace json = boost::json;
 
+namespace tasks_tests {
 namespace {
 
 const std::string small =
@@ -226,3 +227,5 @@ TEST_SUITE("shardweave.schedule") {
     for (std::size_t size = 0; size + 1 < good.size(); size += 3) CHECK(is_one_line(wrong(good.substr(0, size))));
   }
 }
+
+}  // namespace tasks_tests

@@ -9,6 +9,7 @@
 
 namespace sw = shardweave;
 
+namespace text_input_tests {
 namespace {
 
 std::string all_of(sw::text_input input) {
@@ -91,3 +92,5 @@ TEST_SUITE("text_input") {
     CHECK(is_one_line(message));
   }
 }
+
+}  // namespace text_input_tests

@@ -10,6 +10,7 @@
 
 namespace sw = shardweave;
 
+namespace collective_tables_tests {
 namespace {
 
 sw::task_record launch(const std::string& op, std::uint32_t group, std::int64_t size) {
@@ -72,3 +73,5 @@ TEST_SUITE("collective_tables") {
     CHECK(sw::collective_tables(std::vector<sw::task_record>(3), model, shapes).empty());
   }
 }
+
+}  // namespace collective_tables_tests

@@ -10,6 +10,7 @@
 namespace sw = shardweave;
 using sw::task_kind;
 
+namespace fsdp_tags_tests {
 namespace {
 
 sw::task_record task(task_kind kind, std::vector<sw::task_index> inputs) {
@@ -83,3 +84,5 @@ TEST_SUITE("tag_fsdp") {
     }
   }
 }
+
+}  // namespace fsdp_tags_tests

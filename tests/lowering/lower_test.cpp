@@ -28,6 +28,7 @@ using sw::sharding;
 using sw::task_index;
 using sw::task_kind;
 
+namespace lower_tests {
 namespace {
 
 /// A computation with its strategies on a mesh of H100s.
@@ -462,3 +463,5 @@ TEST_SUITE("lower") {
                          sw::error);
   }
 }
+
+}  // namespace lower_tests

@@ -17,6 +17,7 @@
 
 namespace sw = shardweave;
 
+namespace llama_tests {
 namespace {
 
 sw::llama_config published(const char* name, std::int64_t d, std::int64_t layers, std::int64_t heads, std::int64_t f,
@@ -369,3 +370,5 @@ TEST_SUITE("llama_training_graph") {
                          "model 'tiny': batch is 2 and sequence 0, expected positive numbers", sw::error);
   }
 }
+
+}  // namespace llama_tests

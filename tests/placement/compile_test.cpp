@@ -29,6 +29,7 @@ using shardweave_test::draw_problem;
 using shardweave_test::problem_features;
 using small::pair_of_vertices;
 
+namespace compile_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -494,3 +495,5 @@ TEST_SUITE("placement_problem") {
     CHECK(p.keeps_rows(sw::assignment{0, 1}, 11));
   }
 }
+
+}  // namespace compile_tests

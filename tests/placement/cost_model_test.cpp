@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace cost_model_tests {
 namespace {
 
 using list_graph = boost::adjacency_list<boost::listS, boost::listS, boost::bidirectionalS>;
@@ -135,3 +136,5 @@ TEST_SUITE("cost_model") {
     CHECK(ability(graph, hiding_without_parts<g>{}) == 0);
   }
 }
+
+}  // namespace cost_model_tests

@@ -13,6 +13,7 @@
 
 namespace sw = shardweave;
 
+namespace cost_table_tests {
 namespace {
 
 /// Entries of a random table, with repeated rows and columns.
@@ -260,3 +261,5 @@ TEST_SUITE("costs") {
   static_assert(sw::cost_value<double> && sw::cost_value<float> && sw::cost_value<std::int64_t>);
   static_assert(!sw::cost_value<int> && !sw::cost_value<std::uint64_t> && !sw::cost_value<bool>);
 }
+
+}  // namespace cost_table_tests

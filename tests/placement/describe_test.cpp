@@ -21,6 +21,7 @@
 
 namespace sw = shardweave;
 
+namespace describe_tests {
 namespace {
 
 using graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
@@ -409,3 +410,5 @@ TEST_SUITE("describe") {
     CHECK(sw::evaluate(stated, sw::assignment{0, 1, 0}).objective == 0 + 11 + 20 + 10);
   }
 }
+
+}  // namespace describe_tests

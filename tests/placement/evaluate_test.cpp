@@ -16,6 +16,7 @@ namespace sw = shardweave;
 using small::pair_of_vertices;
 using strings = std::vector<std::string>;
 
+namespace evaluate_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -182,3 +183,5 @@ TEST_SUITE("evaluate") {
         sw::error_category::input, "the assignment does not give one of its labels to each of 2 variables");
   }
 }
+
+}  // namespace evaluate_tests

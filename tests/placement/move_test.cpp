@@ -10,6 +10,7 @@
 #include <optional>
 #include <vector>
 
+namespace move_tests {
 namespace {
 
 namespace sw = shardweave;
@@ -148,3 +149,5 @@ TEST_SUITE("restriction") {
     });
   }
 }
+
+}  // namespace move_tests

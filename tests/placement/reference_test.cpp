@@ -20,6 +20,7 @@
 
 namespace sw = shardweave;
 
+namespace reference_tests {
 namespace {
 
 constexpr const char* absent = "skipped: the shared data are absent";
@@ -122,3 +123,5 @@ TEST_SUITE("reference problems") {
     CHECK(shardweave_test::brute_force(d).feasible == 12);
   }
 }
+
+}  // namespace reference_tests

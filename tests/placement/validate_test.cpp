@@ -12,6 +12,7 @@
 namespace sw = shardweave;
 using small::pair_of_vertices;
 
+namespace validate_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -156,3 +157,5 @@ TEST_SUITE("validate") {
                         "integers hold");
   }
 }
+
+}  // namespace validate_tests

@@ -19,6 +19,7 @@
 #include <utility>
 #include <vector>
 
+namespace planner_tests {
 namespace {
 
 namespace sw = shardweave;
@@ -210,3 +211,5 @@ TEST_SUITE("describe") {
                          sw::error);
   }
 }
+
+}  // namespace planner_tests

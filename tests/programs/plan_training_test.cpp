@@ -34,6 +34,7 @@
 namespace sw = shardweave;
 namespace fs = std::filesystem;
 
+namespace plan_training_tests {
 namespace {
 
 /// Two layers, so small that planning takes a blink.
@@ -402,3 +403,5 @@ TEST_SUITE("plan_training") {
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
   }
 }
+
+}  // namespace plan_training_tests

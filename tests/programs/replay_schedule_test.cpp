@@ -14,6 +14,7 @@
 
 namespace sw = shardweave;
 
+namespace replay_schedule_tests {
 namespace {
 /// A task graph and a schedule of it in files.
 struct files {
@@ -117,3 +118,5 @@ TEST_SUITE("replay_schedule") {
                              std::to_string(f.graph.size()) + " once\n");
   }
 }
+
+}  // namespace replay_schedule_tests

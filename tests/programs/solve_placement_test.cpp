@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace solve_placement_tests {
 namespace {
 
 /// The contest's small example: its optimum is 445.
@@ -141,3 +142,5 @@ TEST_SUITE("solve_placement") {
     CHECK(run.out.find("trws") != std::string::npos);
   }
 }
+
+}  // namespace solve_placement_tests

@@ -23,6 +23,7 @@
 
 namespace sw = shardweave;
 
+namespace chrome_trace_tests {
 namespace {
 /// A trace as a viewer takes it: events sorted by time (equal ones as in the file), slices on tracks, the ends
 /// of arrows tied to the slice that began last on their track.
@@ -395,3 +396,5 @@ TEST_SUITE("chrome_trace") {
     CHECK(text(std::numeric_limits<std::int64_t>::min()) == "-9223372036854775.808");
   }
 }
+
+}  // namespace chrome_trace_tests

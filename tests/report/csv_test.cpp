@@ -9,6 +9,7 @@
 
 namespace sw = shardweave;
 
+namespace csv_tests {
 namespace {
 /// Rows of fields, by RFC 4180.
 std::vector<std::vector<std::string>> parse(const std::string& text) {
@@ -120,3 +121,5 @@ TEST_SUITE("csv") {
     CHECK_THROWS_AS(sw::collectives_csv(two_products().graph, none.schedule, none.line), sw::error);
   }
 }
+
+}  // namespace csv_tests

@@ -9,6 +9,7 @@
 
 namespace sw = shardweave;
 
+namespace escape_tests {
 namespace {
 template <class Append>
 std::string with(Append append, std::string_view text) {
@@ -82,3 +83,5 @@ TEST_SUITE("text_sink") {
     static_assert(!sw::text_sink<std::string>);
   }
 }
+
+}  // namespace escape_tests

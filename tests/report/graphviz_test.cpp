@@ -10,6 +10,7 @@
 
 namespace sw = shardweave;
 
+namespace graphviz_tests {
 namespace {
 std::size_t count(const std::string& text, const std::string& what) {
   std::size_t n = 0;
@@ -113,3 +114,5 @@ TEST_SUITE("neighbourhood") {
     }
   }
 }
+
+}  // namespace graphviz_tests

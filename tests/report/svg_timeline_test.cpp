@@ -15,6 +15,7 @@
 
 namespace sw = shardweave;
 
+namespace svg_timeline_tests {
 namespace {
 /// Checks that tags are balanced, attributes quoted and references known; returns how many elements there are.
 std::size_t elements_of(const std::string& svg) {
@@ -204,3 +205,5 @@ TEST_SUITE("svg_timeline") {
                          "the timeline has 0 start times, expected one for each of 10 tasks", sw::error);
   }
 }
+
+}  // namespace svg_timeline_tests

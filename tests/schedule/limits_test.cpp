@@ -18,6 +18,7 @@ using small_tasks::wait_for;
 using small_tasks::work;
 using ns = sw::nanoseconds;
 
+namespace limits_tests {
 namespace {
 
 /// `layers` gathers of 10 bytes to 40, each with a wait and a product that needs the product before.
@@ -177,3 +178,5 @@ TEST_SUITE("makespan_bound") {
     CHECK(sw::simulate(g).end_to_end == ns(45));
   }
 }
+
+}  // namespace limits_tests

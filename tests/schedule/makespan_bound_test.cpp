@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace makespan_bound_tests {
 namespace {
 sw::detail::machine_job job(std::int64_t release, std::int64_t duration, std::int64_t rest) {
   return {sw::nanoseconds(release), sw::nanoseconds(duration), sw::nanoseconds(rest)};
@@ -154,3 +155,5 @@ TEST_SUITE("makespan_bound") {
     CHECK(sw::makespan_bound(sw::task_graph_builder().build()).value().count() == 0);
   }
 }
+
+}  // namespace makespan_bound_tests

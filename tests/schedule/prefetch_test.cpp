@@ -13,6 +13,7 @@
 
 namespace sw = shardweave;
 
+namespace prefetch_tests {
 namespace {
 /// A chain of layers, each with a gathered parameter behind a cast: x = mm(x, wait(gather(cast(p)))).
 struct chain {
@@ -196,3 +197,5 @@ TEST_SUITE("prefetch") {
     CHECK(sw::schedule_tasks(sw::task_graph_builder().build(), {}, reverse{}).order.empty());
   }
 }
+
+}  // namespace prefetch_tests

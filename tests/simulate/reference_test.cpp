@@ -20,6 +20,7 @@
 namespace sw = shardweave;
 namespace json = boost::json;
 
+namespace reference_tests {
 namespace {
 /// The captured training graphs, with figures of the original order and results of other schedulers.
 const std::vector<std::string> names = {
@@ -129,3 +130,5 @@ TEST_SUITE("reference timing and memory") {
       MESSAGE("skipped: " << largest << " is not there");
   }
 }
+
+}  // namespace reference_tests

@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace simulate_tests {
 namespace {
 /// The same rule once more, told as processes and events: the compute stream is a process that blocks at
 /// waits, each channel a server with a queue.
@@ -360,3 +361,5 @@ TEST_SUITE("simulate") {
     CHECK(line.peak == sw::bytes(0));
   }
 }
+
+}  // namespace simulate_tests

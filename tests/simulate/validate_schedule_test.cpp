@@ -9,6 +9,7 @@
 
 namespace sw = shardweave;
 
+namespace validate_schedule_tests {
 namespace {
 /// 0 x, 1 c1, 2 c2, 3 w1, 4 w2, 5 mm(w1, w2), 6 other op, 7 other group, 8 other dtype, 9 other reduction,
 /// 10 and 11 all_to_all, 12 c without a wait, 13 c with a foreign user 14, 15 wait for 13, 16 w of c 6..9
@@ -159,3 +160,5 @@ TEST_SUITE("validate_schedule") {
     CHECK_THROWS_WITH_AS(sw::validate_schedule(f.g, f.s), expected.c_str(), sw::error);
   }
 }
+
+}  // namespace validate_schedule_tests

@@ -16,6 +16,7 @@
 
 namespace sw = shardweave;
 
+namespace backend_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -286,3 +287,5 @@ TEST_SUITE("glpk") {
     CHECK_THROWS_AS(static_cast<void>(sw::glpk{}.solve(textbook(), {.seconds = std::nan("")})), sw::error);
   }
 }
+
+}  // namespace backend_tests

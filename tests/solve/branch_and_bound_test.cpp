@@ -27,6 +27,7 @@ using shardweave_test::to_text;
 static_assert(sw::solver<sw::branch_and_bound, double> && sw::solver<sw::branch_and_bound, std::int64_t>);
 static_assert(sw::solver<sw::auto_solver, double> && sw::solver<sw::auto_solver, std::int64_t>);
 
+namespace branch_and_bound_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -193,3 +194,5 @@ TEST_SUITE("branch_and_bound") {
     CHECK(s.statistics.note.find("stopped after") != std::string::npos);
   }
 }
+
+}  // namespace branch_and_bound_tests

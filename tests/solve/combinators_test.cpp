@@ -22,6 +22,7 @@
 #include <type_traits>
 #include <vector>
 
+namespace combinators_tests {
 namespace {
 
 namespace sw = shardweave;
@@ -278,3 +279,5 @@ TEST_SUITE("race") {
     CHECK_THROWS_WITH_AS(sw::race(throws{}, waits{}).solve(small(), {.threads = 2}), "the backend broke", sw::error);
   }
 }
+
+}  // namespace combinators_tests

@@ -18,6 +18,7 @@ using shardweave_test::brute_optimum_of;
 using shardweave_test::draw_small;
 using shardweave_test::label_list;
 
+namespace dual_ascent_tests {
 namespace {
 
 /// The least of costs with other unary costs, rows ignored, by trying everything.
@@ -150,3 +151,5 @@ TEST_SUITE("dual_ascent") {
     for (std::size_t x = 0; x < p.size(); ++x) CHECK(alone[x] < p.label_count(x));
   }
 }
+
+}  // namespace dual_ascent_tests

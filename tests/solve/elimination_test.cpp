@@ -21,6 +21,7 @@ using shardweave_test::brute_optimum_of;
 using shardweave_test::draw_small;
 using shardweave_test::table_of;
 
+namespace elimination_tests {
 namespace {
 
 template <class Cost>
@@ -152,3 +153,5 @@ TEST_SUITE("elimination") {
     CHECK(answer.statistics.note == "every labeling uses a forbidden pair. ");
   }
 }
+
+}  // namespace elimination_tests

@@ -24,6 +24,7 @@ namespace sw = shardweave;
 using shardweave_test::run_suite;
 using shardweave_test::to_text;
 
+namespace ilp_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -336,3 +337,5 @@ TEST_SUITE("lp_relaxation") {
       CHECK(counter(few.statistics, "columns") < counter(all.statistics, "columns"));
   }
 }
+
+}  // namespace ilp_tests

@@ -18,6 +18,7 @@
 
 namespace sw = shardweave;
 
+namespace local_polytope_tests {
 namespace {
 
 std::optional<sw::placement_problem<double>> compiled(std::uint64_t seed) {
@@ -242,3 +243,5 @@ TEST_SUITE("dual_bound") {
     CHECK(dropped > 500);
   }
 }
+
+}  // namespace local_polytope_tests

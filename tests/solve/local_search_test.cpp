@@ -14,6 +14,7 @@
 #include <stop_token>
 #include <vector>
 
+namespace local_search_tests {
 namespace {
 
 namespace sw = shardweave;
@@ -223,3 +224,5 @@ TEST_SUITE("local_search") {
     CHECK(answer.statistics.note.find("stopped after ") == 0);
   }
 }
+
+}  // namespace local_search_tests

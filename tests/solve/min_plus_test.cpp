@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace min_plus_tests {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -90,3 +91,5 @@ TEST_SUITE("min_plus") {
         CHECK(converted[0].costs[i * converted[0].stride + j] == infinite);
   }
 }
+
+}  // namespace min_plus_tests

@@ -23,6 +23,7 @@ using shardweave_test::label_list;
 using shardweave_test::naive_cost;
 using shardweave_test::naive_rows;
 
+namespace reduction_tests {
 namespace {
 
 using working = sw::detail::mutable_problem<double>;
@@ -322,3 +323,5 @@ TEST_SUITE("reduction") {
       CHECK(std::count(names.begin(), names.end(), name) == 1);
   }
 }
+
+}  // namespace reduction_tests

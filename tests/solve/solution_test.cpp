@@ -16,6 +16,7 @@
 
 namespace sw = shardweave;
 
+namespace solution_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -152,3 +153,5 @@ TEST_SUITE("exhaustive") {
     CHECK(s.statistics.note == "every labeling breaks a constraint. ");
   }
 }
+
+}  // namespace solution_tests

@@ -23,6 +23,7 @@ namespace sw = shardweave;
 using shardweave_test::run_suite;
 using shardweave_test::to_text;
 
+namespace suite_combinators_tests {
 namespace {
 
 /// A user's own solver, as docs/concepts.md shows it.
@@ -85,3 +86,5 @@ TEST_SUITE("solver suite") {
                               {.problems = 200, .first_seed = 380000, .exact = true, .deterministic = false})));
   }
 }
+
+}  // namespace suite_combinators_tests

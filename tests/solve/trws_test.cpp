@@ -27,6 +27,7 @@ using shardweave_test::draw_small;
 using shardweave_test::label_list;
 using shardweave_test::table_of;
 
+namespace trws_tests {
 namespace {
 
 constexpr double infinite = std::numeric_limits<double>::infinity();
@@ -248,3 +249,5 @@ TEST_SUITE("exhaustive") {
     CHECK(answer.objective == 300'000);
   }
 }
+
+}  // namespace trws_tests

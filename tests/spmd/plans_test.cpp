@@ -17,6 +17,7 @@
 // Optimal placements of a feed-forward block must be the ones that people use: sharded and plain data parallelism
 // on one mesh dimension, tensor parallelism beside it when that is cheaper.
 
+namespace plans_tests {
 namespace {
 
 using namespace shardweave;
@@ -111,3 +112,5 @@ TEST_SUITE("training_constraints") {
     }
   }
 }
+
+}  // namespace plans_tests

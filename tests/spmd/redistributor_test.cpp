@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+namespace redistributor_tests {
 namespace {
 
 using namespace shardweave;
@@ -286,3 +287,5 @@ TEST_SUITE("redistributor") {
       }
   }
 }
+
+}  // namespace redistributor_tests

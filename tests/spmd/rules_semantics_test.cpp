@@ -13,6 +13,7 @@
 // Every strategy that the rules offer is carried out on tiny tensors: the arguments are laid out as it says, the
 // operator runs on each device's pieces, and the results put together must be the operator's result.
 
+namespace rules_semantics_tests {
 namespace {
 
 using namespace shardweave;
@@ -297,3 +298,5 @@ TEST_SUITE("standard_rules") {
       }
   }
 }
+
+}  // namespace rules_semantics_tests

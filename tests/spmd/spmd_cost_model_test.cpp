@@ -16,6 +16,7 @@
 
 using namespace shardweave;
 
+namespace spmd_cost_model_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -299,3 +300,5 @@ TEST_SUITE("training_constraints") {
     CHECK(tied > 3 * 200);
   }
 }
+
+}  // namespace spmd_cost_model_tests

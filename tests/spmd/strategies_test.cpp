@@ -12,6 +12,7 @@
 
 using namespace shardweave;
 
+namespace strategies_tests {
 namespace {
 
 const roofline h100{find_device("h100")};
@@ -346,3 +347,5 @@ TEST_SUITE("rule_table") {
     CHECK(enumerate_strategies(one("neg"), device_mesh::parse("2"), h100, standard_rules()).of(1).size() == 8);
   }
 }
+
+}  // namespace strategies_tests

@@ -13,6 +13,7 @@
 
 namespace sw = shardweave;
 
+namespace content_hash_tests {
 namespace {
 
 /// All that a builder takes, to be changed in one place.
@@ -134,3 +135,5 @@ TEST_SUITE("content_hash") {
     }
   }
 }
+
+}  // namespace content_hash_tests

@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace duration_table_tests {
 namespace {
 sw::duration_table table(std::vector<std::int64_t> x, std::vector<std::int64_t> y) {
   std::vector<sw::bytes> sizes;
@@ -123,3 +124,5 @@ TEST_SUITE("costs_of") {
                          "no duration table prices a bucket of all_reduce on group 0 with task 0 (x)", sw::error);
   }
 }
+
+}  // namespace duration_table_tests

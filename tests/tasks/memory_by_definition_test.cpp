@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 
+namespace memory_by_definition_tests {
 namespace {
 
 /// Memory after a prefix of an order, from the words of the rule alone: no counters, everything looked up anew.
@@ -141,3 +142,5 @@ TEST_SUITE("memory_tracker") {
     }
   }
 }
+
+}  // namespace memory_by_definition_tests

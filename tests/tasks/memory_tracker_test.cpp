@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace memory_tracker_tests {
 namespace {
 struct made {
   sw::task_graph_builder b;
@@ -135,3 +136,5 @@ TEST_SUITE("content_hash") {
     CHECK(sw::content_hash_text(sw::task_graph_builder().build()).size() == 16);
   }
 }
+
+}  // namespace memory_tracker_tests

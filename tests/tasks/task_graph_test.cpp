@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace task_graph_tests {
 namespace {
 /// input -> all_gather -> wait -> mm(wait, wait) -> output
 sw::task_graph_builder small() {
@@ -248,3 +249,5 @@ TEST_SUITE("task_graph_builder") {
     CHECK_MESSAGE(named, what);
   }
 }
+
+}  // namespace task_graph_tests

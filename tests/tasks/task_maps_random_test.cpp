@@ -18,6 +18,7 @@
 
 namespace sw = shardweave;
 
+namespace task_maps_random_tests {
 namespace {
 
 /// A random task graph as plain lists: what the maps will say, and nothing of a graph type.
@@ -176,3 +177,5 @@ TEST_SUITE("make_task_graph") {
     }
   }
 }
+
+}  // namespace task_maps_random_tests

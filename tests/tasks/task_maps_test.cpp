@@ -13,6 +13,7 @@
 
 namespace sw = shardweave;
 
+namespace task_maps_tests {
 namespace {
 struct node {
   sw::task_kind kind = sw::task_kind::other;
@@ -89,3 +90,5 @@ TEST_SUITE("make_task_graph") {
     CHECK(priced_not.decisions[0].reason == sw::decision_reason::unpriced);
   }
 }
+
+}  // namespace task_maps_tests
