@@ -20,6 +20,8 @@ if [ "$mode" = all ]; then
   # the sanitizers' run-time library is a package of its own
   want libclang-rt-16-dev test -e /usr/lib/llvm-16/lib/clang/16/lib/linux
 fi
+want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
+want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
 install_missing
 
 # check NAME OPTIONS...: configure, build and test in build/NAME

@@ -3,19 +3,29 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/trws.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
 #include <shardweave/solve/backend/glpk.hpp>
-#include <shardweave/solve/ilp.hpp>
-#include <shardweave/solve/lp_relaxation.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_CLP
+#include <shardweave/solve/backend/clp.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_CBC
+#include <shardweave/solve/backend/cbc.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_HIGHS
+#include <shardweave/solve/backend/highs.hpp>
 #endif
 
 #include <functional>
@@ -57,11 +67,27 @@ template <class Cost>
       named("budgeted", "message passing with prices on budgets", sw::budgeted(sw::trws{})),
       named("local_search", "good assignments without a bound", sw::local_search{}),
       named("exhaustive", "tries all assignments; for small problems", sw::exhaustive{})};
+  // one type of backend, so that what stands on it is compiled once
+  const auto offer = [&](const sw::any_backend& engine, const std::string& called, const std::string& ending,
+                         bool whole_numbers = true) {
+    all.push_back(named("lp" + ending, "linear relaxation (" + called + ")", sw::lp_relaxation(engine)));
+    if (!whole_numbers) return;
+    all.push_back(named("ilp" + ending, "linear relaxation, then branch and bound (" + called + ")", sw::ilp(engine)));
+    all.push_back(named("reduced_ilp" + ending, "the same on the reduced problem", sw::reduced(sw::ilp(engine))));
+  };
 #ifdef SHARDWEAVE_HAS_GLPK
-  all.push_back(named("lp", "linear relaxation (GLPK)", sw::lp_relaxation(sw::glpk{})));
-  all.push_back(named("ilp", "linear relaxation, then branch and bound (GLPK)", sw::ilp(sw::glpk{})));
-  all.push_back(named("reduced_ilp", "the same on the reduced problem", sw::reduced(sw::ilp(sw::glpk{}))));
+  offer(sw::any_backend(sw::glpk{}), "GLPK", "");
 #endif
+#ifdef SHARDWEAVE_HAS_CLP
+  offer(sw::any_backend(sw::clp{}), "CLP", "_clp", false);
+#endif
+#ifdef SHARDWEAVE_HAS_CBC
+  offer(sw::any_backend(sw::cbc{}), "CBC", "_cbc");
+#endif
+#ifdef SHARDWEAVE_HAS_HIGHS
+  offer(sw::any_backend(sw::highs{}), "HiGHS", "_highs");
+#endif
+  static_cast<void>(offer);  // there may be none
   return all;
 }
 

@@ -10,7 +10,8 @@
 /// Forward declarations of the public types, for headers that only name them. Default template arguments stand with
 /// the definitions, so a name that is used with a default needs its own header. Constraints are part of a declaration:
 /// the small headers above define `cost_value` and `collective_cost_model`. Templates that are constrained by what
-/// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `ilp`, `lp_relaxation`, `pipeline`) are not here.
+/// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `savings_tracker`, `ilp`,
+/// `lp_relaxation`, `pipeline`) are not here.
 
 namespace shardweave {
 inline namespace v0 {
@@ -33,7 +34,20 @@ class quantity;
 class compressed_graph;
 
 // overlap
+struct always;
+struct budget_chain;
+struct budget_chains;
+struct budget_claim;
+struct edge_site;
+enum class hiding : std::uint8_t;
+struct hiding_place;
+class hiding_prices;
+struct inclusive_form;
+struct one_channel;
+struct order_segments;
+struct strict_form;
 struct window;
+struct windows_form;
 
 // placement
 struct budget;
@@ -45,10 +59,12 @@ struct constraint_set;
 struct described_edge;
 struct fixed_strategies;
 struct hideable_edge;
-enum class hiding : std::uint8_t;
 struct live_interval;
 struct pairing;
 struct reference_solution;
+struct savings_demand;
+enum class savings_form : std::uint8_t;
+struct savings_layout;
 struct relabel;
 struct tie;
 struct unnamed_vertices;
@@ -71,7 +87,11 @@ struct evaluation;
 template <cost_value Cost>
 class labeling_state;
 template <cost_value Cost>
+struct label_amount;
+template <cost_value Cost>
 struct move_price;
+template <cost_value Cost>
+struct pair_amount;
 template <cost_value Cost>
 struct placement_description;
 template <cost_value Cost>
@@ -80,25 +100,37 @@ template <cost_value Cost>
 struct restricted_problem;
 template <cost_value Cost>
 class restriction;
+template <cost_value Cost>
+class savings_sweep;
+template <cost_value Cost>
+struct savings_terms;
 
 // solve
 struct auto_solver;
+class any_backend;
 struct backend_limits;
 struct backend_outcome;
 enum class backend_status : std::uint8_t;
+enum class bound_on : std::uint8_t;
 class branch_and_bound;
+class dive;
+struct dual_guide;
 struct dual_values;
 class elimination;
 struct exhaustive;
+class guided_search;
 struct linear_column;
 struct linear_entry;
 struct linear_model;
+struct linear_names;
 struct linear_row;
 class local_search;
 class presence;
 struct price_ascent_options;
 struct reduction_counts;
 struct reduction_limits;
+struct savings_ascent_options;
+struct savings_cut;
 struct small_size;
 struct solve_statistics;
 enum class solve_status : std::uint8_t;
@@ -106,8 +138,12 @@ struct solver_abilities;
 class trws;
 template <class S>
 class budgeted;
+template <class S>
+class large_neighbourhood;
 template <class Finder, class Bounder>
 class certified;
+template <cost_value Cost>
+class chain_prices;
 template <cost_value Cost>
 class dual_ascent;
 template <class... Solvers>
@@ -118,10 +154,14 @@ template <class S>
 class for_small;
 template <cost_value Cost>
 class local_polytope;
+template <class S>
+class overlapped;
 template <class First, class Second>
 class polished;
 template <cost_value Cost>
 class price_ascent;
+template <cost_value Cost>
+class priced_problem;
 template <class... Solvers>
 class race;
 template <class S>
@@ -131,21 +171,86 @@ class reduction;
 template <cost_value Cost>
 class row_prices;
 template <cost_value Cost>
+class savings_ascent;
+template <cost_value Cost>
 struct solution;
 
 // cost
+struct affine_correction;
 struct alpha_beta;
 enum class architecture : std::uint8_t;
 enum class arithmetic : std::uint8_t;
+struct autoparallel_formula;
+struct bucket_trade;
 enum class collective : std::uint8_t;
 struct collective_estimate;
+struct collective_measurement;
+struct compute_profile;
+struct contention;
+struct device_calibration;
+struct device_preset;
 struct device_profile;
 struct device_work;
+struct error_figures;
 enum class estimate_quality : std::uint8_t;
+struct fitted_line;
+class fusion_group;
 struct group_shape;
+struct held_out;
+enum class kernel_kind : std::uint8_t;
+struct kernel_measurement;
+class kernel_table;
+enum class nccl_algorithm : std::uint8_t;
+struct nccl_candidate;
+struct nccl_constants;
+struct nccl_explanation;
+class nccl_filter;
+enum class nccl_generation : std::uint8_t;
+struct nccl_known_layout;
+struct nccl_layout;
+enum class nccl_link : std::uint8_t;
+struct nccl_node;
+enum class nccl_operation : std::uint8_t;
+struct nccl_paths;
+enum class nccl_processor : std::uint8_t;
+enum class nccl_protocol : std::uint8_t;
+struct nccl_ramp_point;
+struct nccl_rule;
+class nccl_smooth;
+struct nccl_smooth_options;
+struct nccl_topology;
+struct nccl_transfers;
+class nccl_tuner;
+struct nccl_tuner_options;
+enum class nccl_version : std::uint8_t;
+struct overlapped_ends;
+struct product_shape;
+struct reached_share;
 struct roofline;
+struct running_collective;
+struct running_kernel;
+struct saturated_line;
+struct saturation;
+struct size_band;
+class size_curve;
+struct time_pair;
+struct timed_size;
+enum class torch_edition : std::uint8_t;
+struct torch_formula;
+template <class Base>
+struct calibration;
+template <collective_cost_model Otherwise>
+class collective_table;
+template <collective_cost_model Otherwise>
+class fitted_lines;
+template <collective_cost_model Otherwise>
+class nccl_symmetric;
 template <collective_cost_model Across>
 class node_table;
+template <collective_cost_model Base>
+class residual;
+template <collective_cost_model Base>
+struct saturating;
 
 // spmd
 struct any_placement_rule;

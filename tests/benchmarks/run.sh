@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
-# tests/benchmarks/run.sh                   every table of docs/performance.md, as Markdown
-# tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, training
+# tests/benchmarks/run.sh                   every table of docs/performance.md and docs/cost_models.md, as Markdown
+# tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, training, collectives
+# tests/benchmarks/run.sh plots             the charts of docs/plots
 # tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark
 #
 # ARGS of a table: --seconds S (time limit of one solve), --data FOLDER, and parts of the names of the rows wanted.
@@ -10,6 +11,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build/benchmarks
 . "$root/examples/packages.sh"
 need_build_tools "$root/build/packages"
+want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'
 if [ "${1:-}" = loops ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
 install_missing
 configure "$root" "$build" -DCMAKE_BUILD_TYPE=Release -DSHARDWEAVE_BUILD_EXAMPLES=OFF -DSHARDWEAVE_CHECK_HEADERS=OFF
@@ -21,10 +23,15 @@ if [ "${FORMAT:-markdown}" = markdown ]; then form=(--markdown); fi
 case ${1:-all} in
   all)
     make tables
-    for table in reading placement contest schedule training; do
+    for table in reading placement contest schedule training collectives; do
       printf '\n%s\n\n' "$table"
       "$build/benchmarks/table_$table" "${form[@]}"
     done
+    ;;
+  plots)
+    make table_collectives
+    mkdir -p "$root/docs/plots"
+    "$build/benchmarks/table_collectives" --plots "$root/docs/plots" "${@:2}" > /dev/null
     ;;
   loops)
     make benchmarks

@@ -4,7 +4,7 @@
 cmake_minimum_required(VERSION 3.25)
 
 file(GLOB_RECURSE headers RELATIVE ${include_dir} ${include_dir}/shardweave/*.hpp)
-list(FILTER headers EXCLUDE REGEX "/(detail|io|engine)/|/solve/backend/(glpk|clp|highs)|/(shardweave|fwd)\\.hpp$")
+list(FILTER headers EXCLUDE REGEX "/(detail|io|engine)/|/solve/backend/(glpk|clp|cbc|highs)|/(shardweave|fwd)\\.hpp$")
 list(SORT headers)
 file(STRINGS ${include_dir}/shardweave/shardweave.hpp included REGEX "^#include <shardweave/")
 list(TRANSFORM included REPLACE "^#include <(.*)>.*" "\\1")

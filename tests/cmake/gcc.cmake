@@ -1,7 +1,6 @@
 # cmake -C: the first build of tests/run.sh. Assertions stay on; optimized as much as shortens the whole, build and run.
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS "-O1" CACHE STRING "")
-set(SHARDWEAVE_GALLERY_OPTIONS "-O0" CACHE STRING "")  # each of its programs runs once, for a moment
-# A room's tests are one unit: they share most of what they read and instantiate.
+# A room's tests are one unit, and so is the gallery: they share most of what they read and instantiate.
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 12 CACHE STRING "")

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
+#include <support/scale.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -18,6 +19,8 @@ using strings = std::vector<std::string>;
 
 namespace evaluate_tests {
 namespace {
+
+using shardweave_test::at_scale;
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
 
@@ -58,8 +61,8 @@ void agree_on_random_assignments(std::uint64_t problems) {
 
 TEST_SUITE("evaluate") {
   TEST_CASE("an assignment is feasible and costs what a reader of the tables would say") {
-    agree_on_random_assignments<double>(600);
-    agree_on_random_assignments<std::int64_t>(300);
+    agree_on_random_assignments<double>(at_scale(600));
+    agree_on_random_assignments<std::int64_t>(at_scale(300));
   }
 
   TEST_CASE("costs are told apart by where they come from") {

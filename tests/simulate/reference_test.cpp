@@ -9,6 +9,7 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 #include <support/shared_data.hpp>
 #include <zlib.h>
 
@@ -22,6 +23,8 @@ namespace json = boost::json;
 
 namespace reference_tests {
 namespace {
+using shardweave_test::is_sanitized;
+
 /// The captured training graphs, with figures of the original order and results of other schedulers.
 const std::vector<std::string> names = {
     "llama3-8b-fw-64-1d", "llama3-8b-fw-64-2d",  "llama3-8b-bw-64-1d",
@@ -115,6 +118,7 @@ void check(const std::string& name, const std::filesystem::path& path) {
 TEST_SUITE("reference timing and memory") {
   TEST_CASE("captured graphs give the stated figures, and our schedules are valid and not slower than others") {
     for (const std::string& name : names) {
+      if (is_sanitized && name != names.front()) continue;
       const auto path = shared_data("tasks/" + name + ".json.gz");
       if (path)
         check(name, *path);
@@ -123,6 +127,7 @@ TEST_SUITE("reference timing and memory") {
     }
   }
   TEST_CASE("the largest graph, of 36 thousand tasks, as well") {
+    if (is_sanitized) return;
     const auto path = shared_data("tasks/" + largest + ".json.gz");
     if (path)
       check(largest, *path);

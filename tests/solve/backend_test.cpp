@@ -1,7 +1,7 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/solve/backend/glpk.hpp>
 
 #include <doctest/doctest.h>
+#include <support/backends.hpp>
 
 #include <atomic>
 #include <chrono>
@@ -15,6 +15,7 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::backends;
 
 namespace backend_tests {
 namespace {
@@ -81,7 +82,7 @@ sw::linear_model slow_model(bool whole) {
 void check_refused(const sw::linear_model& model, const std::string& text) {
   INFO(text);
   try {
-    static_cast<void>(sw::glpk{}.solve(model));
+    sw::validate(model);
     FAIL_CHECK("nothing was refused");
   } catch (const sw::error& e) {
     CHECK(std::string(e.what()) == text);
@@ -95,9 +96,15 @@ struct no_backend {
 
 }  // namespace
 
-static_assert(sw::linear_backend<sw::glpk>);
 static_assert(!sw::linear_backend<no_backend>);
 static_assert(!sw::linear_backend<int>);
+static_assert(sw::integer_backend<sw::any_backend>);
+#ifdef SHARDWEAVE_HAS_GLPK
+static_assert(sw::integer_backend<sw::glpk>);
+#endif
+#ifdef SHARDWEAVE_HAS_CLP
+static_assert(sw::linear_backend<sw::clp> && !sw::integer_backend<sw::clp>);
+#endif
 
 TEST_SUITE("linear_model") {
   TEST_CASE("the objective counts the offset, and zero weights are left out") {
@@ -142,122 +149,219 @@ TEST_SUITE("linear_model") {
   }
 }
 
-TEST_SUITE("glpk") {
+TEST_SUITE("backends") {
+  TEST_CASE("which there are") {
+    std::string names;
+    for (const sw::any_backend& backend : backends()) names += " " + std::string(backend.name);
+    MESSAGE("tested:" << names);
+  }
   TEST_CASE("a small program has its optimum, and the multipliers prove it") {
-    auto model = textbook();
-    model.offset = 100;
-    const auto out = sw::glpk{}.solve(model);
-    CHECK(out.status == sw::backend_status::optimal);
-    REQUIRE(out.primal.size() == 2);
-    CHECK(out.primal[0] == doctest::Approx(2));
-    CHECK(out.primal[1] == doctest::Approx(6));
-    CHECK(out.objective == doctest::Approx(64));
-    CHECK(out.bound == doctest::Approx(64));
-    REQUIRE(out.duals.size() == 3);
-    CHECK(out.duals[0] == doctest::Approx(0));
-    CHECK(out.duals[1] == doctest::Approx(-1.5));
-    CHECK(out.duals[2] == doctest::Approx(-1));
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      auto model = textbook();
+      model.offset = 100;
+      const auto out = backend.solve(model);
+      CHECK(out.status == sw::backend_status::optimal);
+      REQUIRE(out.primal.size() == 2);
+      CHECK(out.primal[0] == doctest::Approx(2));
+      CHECK(out.primal[1] == doctest::Approx(6));
+      CHECK(out.objective == doctest::Approx(64));
+      CHECK(out.bound == doctest::Approx(64));
+      REQUIRE(out.duals.size() == 3);
+      CHECK(out.duals[0] == doctest::Approx(0));
+      CHECK(out.duals[1] == doctest::Approx(-1.5));
+      CHECK(out.duals[2] == doctest::Approx(-1));
+    }
   }
   TEST_CASE("fixed, free and doubly limited columns and rows are all understood") {
     // x fixed at 3, y free, z in [-2, 2]; y = x + z by a row of equality, y >= 2: least y is 2
     const auto model =
         model_of({{3, 3, 0}, {-infinity, infinity, 1}, {-2, 2, 0}}, {{0, 0}, {2, 9}}, {{1, -1, 1}, {0, 1, 0}});
-    const auto out = sw::glpk{}.solve(model);
-    CHECK(out.status == sw::backend_status::optimal);
-    CHECK(out.objective == doctest::Approx(2));
-    REQUIRE(out.primal.size() == 3);
-    CHECK(out.primal[2] == doctest::Approx(-1));
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      const auto out = backend.solve(model);
+      CHECK(out.status == sw::backend_status::optimal);
+      CHECK(out.objective == doctest::Approx(2));
+      REQUIRE(out.primal.size() == 3);
+      CHECK(out.primal[2] == doctest::Approx(-1));
+      REQUIRE(out.duals.size() == 2);
+    }
   }
   TEST_CASE("what is infeasible or unbounded is a status, with whole numbers and without") {
-    for (const bool whole : {false, true}) {
-      CAPTURE(whole);
-      const auto impossible = model_of({{0, 1, 1, whole}, {0, 1, 1, whole}}, {{3, infinity}}, {{1, 1}});
-      const auto out = sw::glpk{}.solve(impossible);
-      CHECK(out.status == sw::backend_status::infeasible);
-      CHECK(out.primal.empty());
-      CHECK(out.bound == infinity);
-      const auto endless = model_of({{0, infinity, -1, whole}}, {{0, infinity}}, {{1}});
-      CHECK(sw::glpk{}.solve(endless).status == sw::backend_status::unbounded);
-    }
+    for (const bool whole : {false, true})
+      for (const sw::any_backend& backend : backends(whole)) {
+        CAPTURE(backend.name);
+        CAPTURE(whole);
+        const auto impossible = model_of({{0, 1, 1, whole}, {0, 1, 1, whole}}, {{3, infinity}}, {{1, 1}});
+        const auto out = backend.solve(impossible);
+        CHECK(out.status == sw::backend_status::infeasible);
+        CHECK(out.primal.empty());
+        CHECK(out.bound == infinity);
+        const auto endless = model_of({{0, infinity, -1, whole}}, {{0, infinity}}, {{1}});
+        CHECK(backend.solve(endless).status == sw::backend_status::unbounded);
+      }
     // a relaxation with points, but no whole ones
     const auto halves = model_of({{0, 5, 1, true}, {0, 5, 1, true}}, {{3, 3}}, {{2, 2}});
-    CHECK(sw::glpk{}.solve(halves).status == sw::backend_status::infeasible);
+    for (const sw::any_backend& backend : backends(true))
+      CHECK_MESSAGE(backend.solve(halves).status == sw::backend_status::infeasible, backend.name);
   }
   TEST_CASE("models without rows, without columns and without either are answered") {
-    CHECK(sw::glpk{}.solve(sw::linear_model{7}).objective == 7);
-    const auto no_rows = model_of({{1, 4, 2}, {-3, 4, -1}}, {}, {});
-    CHECK(sw::glpk{}.solve(no_rows).objective == doctest::Approx(-2));
-    CHECK(sw::glpk{}.solve(model_of({}, {{0, 1}}, {})).status == sw::backend_status::optimal);
-    CHECK(sw::glpk{}.solve(model_of({}, {{1, 2}}, {})).status == sw::backend_status::infeasible);
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      CHECK(backend.solve(sw::linear_model{7}).objective == 7);
+      const auto no_rows = model_of({{1, 4, 2}, {-3, 4, -1}}, {}, {});
+      CHECK(backend.solve(no_rows).objective == doctest::Approx(-2));
+      CHECK(backend.solve(model_of({}, {{0, 1}}, {})).status == sw::backend_status::optimal);
+      CHECK(backend.solve(model_of({}, {{1, 2}}, {})).status == sw::backend_status::infeasible);
+    }
   }
   TEST_CASE("knapsacks have the optimum of dynamic programming") {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-      const knapsack k = random_knapsack(seed, 12 + seed % 9);
-      const auto out = sw::glpk{}.solve(k.model);
-      CAPTURE(seed);
-      CHECK(out.status == sw::backend_status::optimal);
-      CHECK(out.objective == doctest::Approx(k.optimum).epsilon(1e-9));
-      CHECK(out.bound <= out.objective + 1e-9);
-    }
+    for (const sw::any_backend& backend : backends(true))
+      for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+        const knapsack k = random_knapsack(seed, 12 + seed % 9);
+        const auto out = backend.solve(k.model);
+        CAPTURE(backend.name);
+        CAPTURE(seed);
+        CHECK(out.status == sw::backend_status::optimal);
+        CHECK(out.objective == doctest::Approx(k.optimum).epsilon(1e-9));
+        CHECK(out.bound <= out.objective + 1e-9);
+      }
+  }
+  TEST_CASE("a known solution is taken, and does not keep a better one from being found") {
+    for (const sw::any_backend& backend : backends(true))
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        const knapsack k = random_knapsack(seed, 20);
+        const auto best = backend.solve(k.model);
+        for (const bool at_optimum : {false, true}) {
+          sw::backend_limits limits;
+          limits.start = at_optimum ? best.primal : std::vector<double>(k.model.columns.size(), 0);
+          const auto out = backend.solve(k.model, limits);
+          CAPTURE(backend.name);
+          CAPTURE(seed);
+          CHECK(out.status == sw::backend_status::optimal);
+          CHECK(out.objective == doctest::Approx(k.optimum).epsilon(1e-9));
+        }
+      }
   }
   TEST_CASE("a gap ends branch and bound early, and the bound tells the truth") {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
-      knapsack k = random_knapsack(seed, 30);
-      const auto out = sw::glpk{}.solve(k.model, {.gap = 0.05});
-      CAPTURE(seed);
-      REQUIRE_FALSE(out.primal.empty());
-      CHECK(out.bound <= k.optimum + 1e-6);
-      CHECK(out.objective >= k.optimum - 1e-6);
-      CHECK(out.objective - out.bound <= 0.05 * std::abs(out.objective) + 1e-6);
-    }
+    for (const sw::any_backend& backend : backends(true))
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        knapsack k = random_knapsack(seed, 30);
+        const auto out = backend.solve(k.model, {.gap = 0.05});
+        CAPTURE(backend.name);
+        CAPTURE(seed);
+        REQUIRE_FALSE(out.primal.empty());
+        CHECK(out.bound <= k.optimum + 1e-6);
+        CHECK(out.objective >= k.optimum - 1e-6);
+        CHECK(out.objective - out.bound <= 0.05 * std::abs(out.objective) + 1e-6);
+      }
   }
   TEST_CASE("no time gives no answer, and no error") {
     for (const bool whole : {false, true}) {
-      const auto out = sw::glpk{}.solve(slow_model(whole), {.seconds = 0});
-      CHECK(out.status == sw::backend_status::stopped);
-      CHECK(out.primal.empty());
+      const auto model = slow_model(whole);
+      for (const sw::any_backend& backend : backends(whole)) {
+        CAPTURE(backend.name);
+        const auto out = backend.solve(model, {.seconds = 0});
+        CHECK(out.status == sw::backend_status::stopped);
+        CHECK(out.primal.empty());
+      }
     }
   }
-  TEST_CASE("a stop ends a long run within a second or so") {
+  TEST_CASE("a stop or a time limit ends a long run within a second or so") {
     for (const bool whole : {false, true}) {
-      CAPTURE(whole);
       const auto model = slow_model(whole);
-      std::stop_source stop;
-      std::thread later([&] {
-        std::this_thread::sleep_for(std::chrono::milliseconds(100));
-        stop.request_stop();
-      });
-      const auto start = std::chrono::steady_clock::now();
-      const auto out = sw::glpk{}.solve(model, {.stop = stop.get_token()});
-      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-      later.join();
-      CHECK(seconds < 10);  // a second at full speed; sanitizers and busy machines are slow
-      if (whole) CHECK(out.status == sw::backend_status::stopped);
-      if (out.status == sw::backend_status::stopped && !whole) CHECK(out.duals.size() == model.rows.size());
+      for (const sw::any_backend& backend : backends(whole))
+        for (const bool by_clock : {false, true}) {
+          CAPTURE(backend.name);
+          CAPTURE(whole);
+          CAPTURE(by_clock);
+          std::stop_source stop;
+          std::thread later([&] {
+            if (by_clock) return;
+            std::this_thread::sleep_for(std::chrono::milliseconds(50));
+            stop.request_stop();
+          });
+          const auto start = std::chrono::steady_clock::now();
+          sw::backend_limits limits;
+          by_clock ? static_cast<void>(limits.seconds = 0.05) : static_cast<void>(limits.stop = stop.get_token());
+          const auto out = backend.solve(model, limits);
+          const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+          later.join();
+          CHECK(seconds < 10);  // a second at full speed; sanitizers and busy machines are slow
+          if (whole) {
+            CHECK(out.status == sw::backend_status::stopped);
+            CHECK(out.bound <= out.objective);
+          } else if (out.status == sw::backend_status::stopped) {
+            CHECK((out.duals.empty() || out.duals.size() == model.rows.size()));
+          }
+        }
     }
   }
   TEST_CASE("slices do not change the optimum") {
     const auto model = slow_model(false);
-    std::stop_source never;
-    const auto sliced = sw::glpk{}.solve(model, {.stop = never.get_token()});
-    const auto whole = sw::glpk{}.solve(model);
-    CHECK(sliced.status == sw::backend_status::optimal);
-    CHECK(sliced.objective == doctest::Approx(whole.objective).epsilon(1e-9));
+    double optimum = 0;  // that all agree on
+    for (const sw::any_backend& backend : backends()) {
+      std::stop_source never;
+      const auto sliced = backend.solve(model, {.stop = never.get_token()});
+      CAPTURE(backend.name);
+      CHECK(sliced.status == sw::backend_status::optimal);
+      if (optimum == 0) optimum = backend.solve(model).objective;
+      CHECK(sliced.objective == doctest::Approx(optimum).epsilon(1e-9));
+    }
   }
   TEST_CASE("threads may solve at once") {
-    std::atomic<int> wrong = 0;
-    std::vector<std::thread> threads;
-    const sw::glpk shared;
-    for (std::uint64_t t = 0; t < 4; ++t)
-      threads.emplace_back([&, t] {
-        for (std::uint64_t seed = 1; seed <= 15; ++seed) {
-          const knapsack k = random_knapsack(100 * t + seed, 14);
-          if (std::abs(shared.solve(k.model).objective - k.optimum) > 1e-6) ++wrong;
-        }
-      });
-    for (std::thread& t : threads) t.join();
-    CHECK(wrong == 0);
+    for (const sw::any_backend& backend : backends(true)) {
+      std::atomic<int> wrong = 0;
+      std::vector<std::thread> threads;
+      for (std::uint64_t t = 0; t < 4; ++t)
+        threads.emplace_back([&, t] {
+          for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+            const knapsack k = random_knapsack(100 * t + seed, 14);
+            if (std::abs(backend.solve(k.model).objective - k.optimum) > 1e-6) ++wrong;
+          }
+        });
+      for (std::thread& t : threads) t.join();
+      CHECK_MESSAGE(wrong == 0, backend.name);
+    }
   }
+  TEST_CASE("equal calls give equal bits") {
+    const knapsack k = random_knapsack(3, 25);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const auto a = backend.solve(k.model), b = backend.solve(k.model);
+      CHECK(a.primal == b.primal);
+      CHECK(a.bound == b.bound);
+      CHECK(a.nodes == b.nodes);
+      CHECK(a.iterations == b.iterations);
+    }
+  }
+  TEST_CASE("a model that is none is refused by each, and so is a gap or a time limit that is no number") {
+    auto nameless = textbook();
+    nameless.columns[1].objective = std::nan("");
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      CHECK_THROWS_WITH_AS(static_cast<void>(backend.solve(nameless)),
+                           "linear model: column 1 costs nan, expected a finite number", sw::error);
+      CHECK_THROWS_AS(static_cast<void>(backend.solve(textbook(), {.gap = -1})), sw::error);
+      const std::string text =
+          std::string(backend.name) + ": the gap is 0.000000 and the time limit nan, expected numbers not below zero";
+      CHECK_THROWS_WITH_AS(static_cast<void>(backend.solve(textbook(), {.seconds = std::nan("")})), text.c_str(),
+                           sw::error);
+    }
+  }
+}
+
+#ifdef SHARDWEAVE_HAS_CLP
+TEST_SUITE("clp") {
+  TEST_CASE("whole numbers are refused") {
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::clp{}.solve(random_knapsack(1, 3).model)),
+                         "clp: the model asks for whole numbers, which CLP has not", sw::error);
+  }
+}
+#endif
+
+#ifdef SHARDWEAVE_HAS_GLPK
+TEST_SUITE("glpk") {
   TEST_CASE("what GLPK itself refuses becomes an error with its words, and the next call works") {
     std::string words;
     try {
@@ -274,18 +378,7 @@ TEST_SUITE("glpk") {
     CHECK(words.find("glp_add_rows: nrs = -1; invalid number of rows") != std::string::npos);
     CHECK(sw::glpk{}.solve(textbook()).objective == doctest::Approx(-36));
   }
-  TEST_CASE("equal calls give equal bits") {
-    const knapsack k = random_knapsack(3, 25);
-    const auto a = sw::glpk{}.solve(k.model), b = sw::glpk{}.solve(k.model);
-    CHECK(a.primal == b.primal);
-    CHECK(a.bound == b.bound);
-    CHECK(a.nodes == b.nodes);
-    CHECK(a.iterations == b.iterations);
-  }
-  TEST_CASE("a gap or a time limit that is no number is refused") {
-    CHECK_THROWS_AS(static_cast<void>(sw::glpk{}.solve(textbook(), {.gap = -1})), sw::error);
-    CHECK_THROWS_AS(static_cast<void>(sw::glpk{}.solve(textbook(), {.seconds = std::nan("")})), sw::error);
-  }
 }
+#endif
 
 }  // namespace backend_tests

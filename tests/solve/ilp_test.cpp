@@ -1,11 +1,11 @@
 #include "long_intervals.hpp"
 #include "suite.hpp"
-#include <shardweave/solve/backend/glpk.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/lp_relaxation.hpp>
 
 #include <doctest/doctest.h>
+#include <support/backends.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -21,6 +21,7 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::backends;
 using shardweave_test::run_suite;
 using shardweave_test::to_text;
 
@@ -71,270 +72,323 @@ sw::placement_problem<double> odd_cycle() {
 
 }  // namespace
 
-static_assert(sw::solver<sw::ilp<sw::glpk>, double>);
-static_assert(sw::solver<sw::ilp<sw::glpk>, std::int64_t>);
-static_assert(sw::solver<sw::lp_relaxation<sw::glpk>, double>);
+static_assert(sw::solver<sw::ilp<sw::any_backend>, double>);
+static_assert(sw::solver<sw::ilp<sw::any_backend>, std::int64_t>);
+static_assert(sw::solver<sw::lp_relaxation<sw::any_backend>, double>);
 
 TEST_SUITE("ilp") {
   TEST_CASE("every optimum is proved, with all columns and with those that cheap multipliers leave") {
-    const auto all = run_suite(sw::ilp{sw::glpk{}, 0, 0}, {.problems = 1500, .first_seed = 110000, .exact = true});
-    MESSAGE(to_text(all));
-    CHECK(all.feasible > shardweave_test::at_scale(800));
-    CHECK((all.infeasible > 15 || shardweave_test::is_sanitized));
-    MESSAGE(to_text(run_suite(sw::ilp{sw::glpk{}}, {.problems = 1000, .first_seed = 120000, .exact = true})));
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const auto all = run_suite(sw::ilp{backend, 0, 0}, {.problems = 250, .first_seed = 110000, .exact = true});
+      MESSAGE(to_text(all));
+      CHECK(all.feasible > shardweave_test::at_scale(150));
+      CHECK((all.infeasible > 2 || shardweave_test::is_sanitized));
+      MESSAGE(to_text(run_suite(sw::ilp{backend}, {.problems = 150, .first_seed = 120000, .exact = true})));
+    }
   }
   TEST_CASE("every optimum of whole numbers is proved") {
-    MESSAGE(to_text(
-        run_suite<std::int64_t>(sw::ilp{sw::glpk{}, 0, 0}, {.problems = 800, .first_seed = 130000, .exact = true})));
-    MESSAGE(
-        to_text(run_suite<std::int64_t>(sw::ilp{sw::glpk{}}, {.problems = 500, .first_seed = 140000, .exact = true})));
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      MESSAGE(to_text(
+          run_suite<std::int64_t>(sw::ilp{backend, 0, 0}, {.problems = 150, .first_seed = 130000, .exact = true})));
+      MESSAGE(
+          to_text(run_suite<std::int64_t>(sw::ilp{backend}, {.problems = 100, .first_seed = 140000, .exact = true})));
+    }
   }
   TEST_CASE("a fractional relaxation goes to branch and bound, and the note names whose word it is") {
-    const auto answer = sw::ilp{sw::glpk{}, 0, 0}.solve(odd_cycle());
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.objective == 1);
-    CHECK(counter(answer.statistics, "certified_bound") == doctest::Approx(0).epsilon(1e-9));
-    CHECK(answer.statistics.note.find("certificate: glpk. ") != std::string::npos);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const auto answer = sw::ilp{backend, 0, 0}.solve(odd_cycle());
+      CHECK(answer.status == sw::solve_status::optimal);
+      CHECK(answer.objective == 1);
+      CHECK(counter(answer.statistics, "certified_bound") == doctest::Approx(0).epsilon(1e-9));
+      CHECK(answer.statistics.note.find("certificate: " + std::string(backend.name) + ". ") != std::string::npos);
+    }
   }
   TEST_CASE("whole numbers that a backend cannot tell apart are not called proven on its word") {
-    // five variables in a ring, each pair of neighbours pays for being equal: one pair must be
-    const auto ring = [](std::int64_t price) {
-      sw::compact_builder<std::int64_t> builder;
-      for (int x = 0; x < 5; ++x) builder.add_variable(std::vector<std::int64_t>{0, 0});
-      const auto differ = std::make_shared<const sw::cost_table<std::int64_t>>(
-          sw::cost_table<std::int64_t>::from_entries(2, 2, std::vector<std::int64_t>{price, 0, 0, price}));
-      for (std::uint32_t x = 0; x < 4; ++x) builder.add_edge(x, x + 1, differ);
-      builder.add_edge(0, 4, differ);
-      return sw::placement_problem<std::int64_t>(builder.build());
-    };
-    const auto small = sw::ilp{sw::glpk{}, 0, 0}.solve(ring(1'000));
-    CHECK(small.status == sw::solve_status::optimal);
-    CHECK(small.objective == 1'000);
-    const auto large = sw::ilp{sw::glpk{}, 0, 0}.solve(ring(1'000'000'000'000));
-    CHECK(large.objective == 1'000'000'000'000);
-    CHECK(large.status == sw::solve_status::feasible);
-    CHECK(large.lower_bound < 1e12 - 1);
-    CHECK(large.gap() < 1e-8);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      // five variables in a ring, each pair of neighbours pays for being equal: one pair must be
+      const auto ring = [](std::int64_t price) {
+        sw::compact_builder<std::int64_t> builder;
+        for (int x = 0; x < 5; ++x) builder.add_variable(std::vector<std::int64_t>{0, 0});
+        const auto differ = std::make_shared<const sw::cost_table<std::int64_t>>(
+            sw::cost_table<std::int64_t>::from_entries(2, 2, std::vector<std::int64_t>{price, 0, 0, price}));
+        for (std::uint32_t x = 0; x < 4; ++x) builder.add_edge(x, x + 1, differ);
+        builder.add_edge(0, 4, differ);
+        return sw::placement_problem<std::int64_t>(builder.build());
+      };
+      const auto small = sw::ilp{backend, 0, 0}.solve(ring(1'000));
+      CHECK(small.status == sw::solve_status::optimal);
+      CHECK(small.objective == 1'000);
+      const auto large = sw::ilp{backend, 0, 0}.solve(ring(1'000'000'000'000));
+      CHECK(large.objective == 1'000'000'000'000);
+      CHECK(large.status == sw::solve_status::feasible);
+      CHECK(large.lower_bound < 1e12 - 1);
+      CHECK(large.gap() < 1e-8);
+    }
   }
   TEST_CASE("an integral relaxation is proved by its multipliers") {
-    sw::compact_builder<double> builder;
-    builder.add_variable(std::vector<double>{4, 3});
-    builder.add_variable(std::vector<double>{1, 2.5});
-    builder.add_edge(0, 1, std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{0, 9, 8, 0})));
-    const auto answer = sw::ilp{sw::glpk{}, 0, 0}.solve(sw::placement_problem<double>(builder.build()));
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.objective == 5);
-    CHECK(answer.choice == sw::assignment{0, 0});
-    CHECK(answer.statistics.note.find("certificate: multipliers. ") != std::string::npos);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      sw::compact_builder<double> builder;
+      builder.add_variable(std::vector<double>{4, 3});
+      builder.add_variable(std::vector<double>{1, 2.5});
+      builder.add_edge(0, 1, std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{0, 9, 8, 0})));
+      const auto answer = sw::ilp{backend, 0, 0}.solve(sw::placement_problem<double>(builder.build()));
+      CHECK(answer.status == sw::solve_status::optimal);
+      CHECK(answer.objective == 5);
+      CHECK(answer.choice == sw::assignment{0, 0});
+      CHECK(answer.statistics.note.find("certificate: multipliers. ") != std::string::npos);
+    }
   }
   TEST_CASE("huge costs in place of infinite ones change nothing") {
-    // numbers of the size of 1e18 make every backend err: what an incumbent beats has no column
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
-      sw::random_source random(seed);
-      sw::compact_builder<double> finite, infinite;
-      constexpr std::size_t n = 7, k = 4;
-      for (std::size_t x = 0; x < n; ++x) {
-        std::vector<double> unary(k);
-        for (double& c : unary) c = static_cast<double>(1000 + random.below(90000));
-        finite.add_variable(unary);
-        infinite.add_variable(unary);
-      }
-      for (std::uint32_t x = 0; x < n; ++x)
-        for (std::uint32_t y = x + 1; y < n; ++y) {
-          if (!random.chance(0.5)) continue;
-          std::vector<double> huge(k * k);
-          for (std::size_t i = 0; i < huge.size(); ++i)
-            huge[i] = i % (k + 1) != 0 && random.chance(0.4) ? 1e18 : static_cast<double>(random.below(5000));
-          std::vector<double> forbidden = huge;
-          std::replace(forbidden.begin(), forbidden.end(), 1e18, infinity);
-          finite.add_edge(x, y, std::make_shared<const table>(table::from_entries(k, k, huge)));
-          infinite.add_edge(x, y, std::make_shared<const table>(table::from_entries(k, k, forbidden)));
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      // numbers of the size of 1e18 make every backend err: what an incumbent beats has no column
+      for (std::uint64_t seed = 1; seed <= 15; ++seed) {
+        sw::random_source random(seed);
+        sw::compact_builder<double> finite, infinite;
+        constexpr std::size_t n = 7, k = 4;
+        for (std::size_t x = 0; x < n; ++x) {
+          std::vector<double> unary(k);
+          for (double& c : unary) c = static_cast<double>(1000 + random.below(90000));
+          finite.add_variable(unary);
+          infinite.add_variable(unary);
         }
-      CAPTURE(seed);
-      const sw::placement_problem<double> exact(infinite.build()), rough(finite.build());
-      const auto best = sw::exhaustive{}.solve(exact);
-      for (const std::size_t sweeps : {std::size_t{0}, std::size_t{50}}) {
-        const auto a = sw::ilp{sw::glpk{}, 0, sweeps}.solve(exact), b = sw::ilp{sw::glpk{}, 0, sweeps}.solve(rough);
-        CHECK(a.status == sw::solve_status::optimal);
-        CHECK(a.objective == doctest::Approx(best.objective).epsilon(1e-9));
-        CHECK(b.status == sw::solve_status::optimal);
-        CHECK(b.objective == doctest::Approx(best.objective).epsilon(1e-9));
+        for (std::uint32_t x = 0; x < n; ++x)
+          for (std::uint32_t y = x + 1; y < n; ++y) {
+            if (!random.chance(0.5)) continue;
+            std::vector<double> huge(k * k);
+            for (std::size_t i = 0; i < huge.size(); ++i)
+              huge[i] = i % (k + 1) != 0 && random.chance(0.4) ? 1e18 : static_cast<double>(random.below(5000));
+            std::vector<double> forbidden = huge;
+            std::replace(forbidden.begin(), forbidden.end(), 1e18, infinity);
+            finite.add_edge(x, y, std::make_shared<const table>(table::from_entries(k, k, huge)));
+            infinite.add_edge(x, y, std::make_shared<const table>(table::from_entries(k, k, forbidden)));
+          }
+        CAPTURE(seed);
+        const sw::placement_problem<double> exact(infinite.build()), rough(finite.build());
+        const auto best = sw::exhaustive{}.solve(exact);
+        for (const std::size_t sweeps : {std::size_t{0}, std::size_t{50}}) {
+          const auto a = sw::ilp{backend, 0, sweeps}.solve(exact), b = sw::ilp{backend, 0, sweeps}.solve(rough);
+          CHECK(a.status == sw::solve_status::optimal);
+          CHECK(a.objective == doctest::Approx(best.objective).epsilon(1e-9));
+          CHECK(b.status == sw::solve_status::optimal);
+          CHECK(b.objective == doctest::Approx(best.objective).epsilon(1e-9));
+        }
       }
     }
   }
   TEST_CASE("long live intervals are solved like short ones") {
-    std::size_t proved = 0, impossible = 0, branched = 0;
-    for (std::uint64_t seed = 1; seed <= 120; ++seed) {
-      const sw::placement_problem<double> problem(shardweave_test::long_intervals(seed));
-      const auto best = sw::exhaustive{}.solve(problem);
-      CAPTURE(seed);
-      for (const std::size_t sweeps : {std::size_t{0}, std::size_t{40}}) {
-        const auto answer = sw::ilp{sw::glpk{}, 0, sweeps}.solve(problem);
-        const auto relaxed = sw::lp_relaxation{sw::glpk{}, sweeps}.solve(problem);
-        CHECK(answer.status == best.status);
-        CHECK(relaxed.lower_bound <= best.lower_bound + 1e-9);
-        if (best.status != sw::solve_status::optimal) continue;
-        CHECK(answer.objective == doctest::Approx(best.objective).epsilon(1e-9));
-        if (counter(answer.statistics, "nodes") > 0) ++branched;
-        ++proved;
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      std::size_t proved = 0, impossible = 0, branched = 0;
+      for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+        const sw::placement_problem<double> problem(shardweave_test::long_intervals(seed));
+        const auto best = sw::exhaustive{}.solve(problem);
+        CAPTURE(seed);
+        for (const std::size_t sweeps : {std::size_t{0}, std::size_t{40}}) {
+          const auto answer = sw::ilp{backend, 0, sweeps}.solve(problem);
+          const auto relaxed = sw::lp_relaxation{backend, sweeps}.solve(problem);
+          CHECK(answer.status == best.status);
+          CHECK(relaxed.lower_bound <= best.lower_bound + 1e-9);
+          if (best.status != sw::solve_status::optimal) continue;
+          CHECK(answer.objective == doctest::Approx(best.objective).epsilon(1e-9));
+          if (answer.statistics.note.find("certificate: " + std::string(backend.name)) != std::string::npos) ++branched;
+          ++proved;
+        }
+        if (best.status == sw::solve_status::infeasible) ++impossible;
       }
-      if (best.status == sw::solve_status::infeasible) ++impossible;
+      CHECK(proved > 30);
+      CHECK(impossible >= 1);
+      CHECK(branched > 5);
     }
-    CHECK(proved > 100);
-    CHECK(impossible > 3);
-    CHECK(branched > 20);
   }
   TEST_CASE("a row that contradicts itself is infeasible, and the note says which") {
-    sw::compact_builder<double> builder;
-    builder.add_variable(std::vector<double>{1, 2});
-    builder.add_row({-infinity, 9, 0, 0});
-    builder.add_row({5, 4, 1, 0});
-    builder.add_segment(0, {1, 2, {4, 5}});
-    const auto answer = sw::ilp{sw::glpk{}}.solve(sw::placement_problem<double>(builder.build()));
-    CHECK(answer.status == sw::solve_status::infeasible);
-    CHECK(answer.statistics.note.find("row 1 demands more than it allows. ") == 0);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      sw::compact_builder<double> builder;
+      builder.add_variable(std::vector<double>{1, 2});
+      builder.add_row({-infinity, 9, 0, 0});
+      builder.add_row({5, 4, 1, 0});
+      builder.add_segment(0, {1, 2, {4, 5}});
+      const auto answer = sw::ilp{backend}.solve(sw::placement_problem<double>(builder.build()));
+      CHECK(answer.status == sw::solve_status::infeasible);
+      CHECK(answer.statistics.note.find("row 1 demands more than it allows. ") == 0);
+    }
   }
   TEST_CASE("a budget of terabytes is kept to the byte") {
-    // the backend takes a byte too many in 3e12 for nothing; a cover row shows it that it is not
-    sw::compact_builder<double> builder;
-    for (int x = 0; x < 3; ++x) builder.add_variable(std::vector<double>{1.0 + x, 10.0 + 3 * x});
-    builder.add_row({-infinity, 3e12 - 1, 0, 0});
-    for (std::uint32_t x = 0; x < 3; ++x) builder.add_segment(x, {0, 1, {1e12, 1e12 - 1}});
-    const sw::placement_problem<double> problem(builder.build());
-    const auto answer = sw::ilp{sw::glpk{}, 0, 0}.solve(problem);
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.objective == doctest::Approx(6 + 9));
-    CHECK(answer.choice == sw::assignment{1, 0, 0});
-    sw::compact_builder<double> low;
-    for (int x = 0; x < 3; ++x) low.add_variable(std::vector<double>{1.0 + x, 10.0 + 3 * x});
-    low.add_row({3e12, infinity, 0, 0});
-    for (std::uint32_t x = 0; x < 3; ++x) low.add_segment(x, {0, 1, {1e12 - 1, 1e12}});
-    CHECK(sw::ilp{sw::glpk{}, 0, 0}.solve(sw::placement_problem<double>(low.build())).objective == 10 + 13 + 16);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      // the backend takes a byte too many in 3e12 for nothing; a cover row shows it that it is not
+      sw::compact_builder<double> builder;
+      for (int x = 0; x < 3; ++x) builder.add_variable(std::vector<double>{1.0 + x, 10.0 + 3 * x});
+      builder.add_row({-infinity, 3e12 - 1, 0, 0});
+      for (std::uint32_t x = 0; x < 3; ++x) builder.add_segment(x, {0, 1, {1e12, 1e12 - 1}});
+      const sw::placement_problem<double> problem(builder.build());
+      const auto answer = sw::ilp{backend, 0, 0}.solve(problem);
+      CHECK(answer.status == sw::solve_status::optimal);
+      CHECK(answer.objective == doctest::Approx(6 + 9));
+      CHECK(answer.choice == sw::assignment{1, 0, 0});
+      sw::compact_builder<double> low;
+      for (int x = 0; x < 3; ++x) low.add_variable(std::vector<double>{1.0 + x, 10.0 + 3 * x});
+      low.add_row({3e12, infinity, 0, 0});
+      for (std::uint32_t x = 0; x < 3; ++x) low.add_segment(x, {0, 1, {1e12 - 1, 1e12}});
+      CHECK(sw::ilp{backend, 0, 0}.solve(sw::placement_problem<double>(low.build())).objective == 10 + 13 + 16);
+    }
   }
   TEST_CASE("costs of any size are solved to the same precision") {
-    for (const double unit : {1e-9, 1.0, 1e12}) {
-      sw::compact_builder<double> builder;
-      for (int x = 0; x < 5; ++x) builder.add_variable(std::vector<double>{0, 0.25 * unit * (x + 1)});
-      const auto differ =
-          std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{1 * unit, 0, 0, 1.5 * unit}));
-      for (std::uint32_t x = 0; x < 4; ++x) builder.add_edge(x, x + 1, differ);
-      builder.add_edge(0, 4, differ);
-      const sw::placement_problem<double> problem(builder.build());
-      const auto best = sw::exhaustive{}.solve(problem);
-      const auto answer = sw::ilp{sw::glpk{}, 0, 0}.solve(problem);
-      CAPTURE(unit);
-      CHECK(answer.status == sw::solve_status::optimal);
-      CHECK(answer.objective == doctest::Approx(best.objective).epsilon(1e-9));
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      for (const double unit : {1e-9, 1.0, 1e12}) {
+        sw::compact_builder<double> builder;
+        for (int x = 0; x < 5; ++x) builder.add_variable(std::vector<double>{0, 0.25 * unit * (x + 1)});
+        const auto differ =
+            std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{1 * unit, 0, 0, 1.5 * unit}));
+        for (std::uint32_t x = 0; x < 4; ++x) builder.add_edge(x, x + 1, differ);
+        builder.add_edge(0, 4, differ);
+        const sw::placement_problem<double> problem(builder.build());
+        const auto best = sw::exhaustive{}.solve(problem);
+        const auto answer = sw::ilp{backend, 0, 0}.solve(problem);
+        CAPTURE(unit);
+        CHECK(answer.status == sw::solve_status::optimal);
+        CHECK(answer.objective == doctest::Approx(best.objective).epsilon(1e-9));
+      }
     }
   }
   TEST_CASE("a gap that is asked for is enough") {
-    const auto problem = grid(3, 5);
-    const auto exact = sw::ilp{sw::glpk{}}.solve(problem);
-    const auto rough = sw::ilp{sw::glpk{}, 0.5, 0}.solve(problem);
-    CHECK(exact.status == sw::solve_status::optimal);
-    CHECK(rough.has_assignment());
-    CHECK(rough.lower_bound <= exact.objective);
-    CHECK(rough.objective >= exact.objective);
-    CHECK(rough.gap() <= 1.01);  // (objective - bound) / objective <= 0.5
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const auto problem = grid(3, 5);
+      const auto exact = sw::ilp{backend}.solve(problem);
+      const auto rough = sw::ilp{backend, 0.5, 0}.solve(problem);
+      CHECK(exact.status == sw::solve_status::optimal);
+      CHECK(rough.has_assignment());
+      CHECK(rough.lower_bound <= exact.objective);
+      CHECK(rough.objective >= exact.objective);
+      CHECK(rough.gap() <= 1.01);  // (objective - bound) / objective <= 0.5
+    }
   }
   TEST_CASE("a cost that is no number is refused, and so is a table with one") {
-    sw::compact_builder<double> builder;
-    builder.add_variable(std::vector<double>{1, std::nan("")});
-    const sw::placement_problem<double> unary(builder.build());
-    CHECK_THROWS_WITH_AS(static_cast<void>(sw::ilp{sw::glpk{}}.solve(unary)),
-                         "variable 0 has cost nan at label 1, expected a finite number", sw::error);
-    sw::compact_builder<double> pairs;
-    pairs.add_variable(std::vector<double>{1, 2});
-    pairs.add_variable(std::vector<double>{1, 2});
-    pairs.add_edge(
-        0, 1, std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{1, 2, std::nan(""), 0})));
-    CHECK_THROWS_WITH_AS(
-        static_cast<void>(sw::lp_relaxation{sw::glpk{}}.solve(sw::placement_problem<double>(pairs.build()))),
-        "table 0 has cost nan between row class 1 and column class 0, expected a number or +infinity", sw::error);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      sw::compact_builder<double> builder;
+      builder.add_variable(std::vector<double>{1, std::nan("")});
+      const sw::placement_problem<double> unary(builder.build());
+      CHECK_THROWS_WITH_AS(static_cast<void>(sw::ilp{backend}.solve(unary)),
+                           "variable 0 has cost nan at label 1, expected a finite number", sw::error);
+      sw::compact_builder<double> pairs;
+      pairs.add_variable(std::vector<double>{1, 2});
+      pairs.add_variable(std::vector<double>{1, 2});
+      pairs.add_edge(
+          0, 1, std::make_shared<const table>(table::from_entries(2, 2, std::vector<double>{1, 2, std::nan(""), 0})));
+      CHECK_THROWS_WITH_AS(
+          static_cast<void>(sw::lp_relaxation{backend}.solve(sw::placement_problem<double>(pairs.build()))),
+          "table 0 has cost nan between row class 1 and column class 0, expected a number or +infinity", sw::error);
+    }
   }
   TEST_CASE("a stop ends a long solve with an assignment and a valid bound") {
-    const auto problem = grid(14, 8);
-    std::stop_source stop;
-    std::thread later([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(300));
-      stop.request_stop();
-    });
-    sw::solve_control control;
-    control.stop = stop.get_token();
-    const auto start = std::chrono::steady_clock::now();
-    const auto answer = sw::ilp{sw::glpk{}, 0, 0}.solve(problem, control);
-    const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-    later.join();
-    CHECK(answer.status == sw::solve_status::stopped);
-    CHECK(answer.has_assignment());
-    CHECK(answer.lower_bound <= answer.objective);
-    CHECK(std::isfinite(answer.lower_bound));
-    CHECK(seconds < 15);  // a second and a half at full speed; sanitizers and busy machines are slow
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const auto problem = grid(14, 8);
+      std::stop_source stop;
+      std::thread later([&] {
+        std::this_thread::sleep_for(std::chrono::milliseconds(300));
+        stop.request_stop();
+      });
+      sw::solve_control control;
+      control.stop = stop.get_token();
+      const auto start = std::chrono::steady_clock::now();
+      const auto answer = sw::ilp{backend, 0, 0}.solve(problem, control);
+      const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+      later.join();
+      CHECK(answer.status == sw::solve_status::stopped);
+      CHECK(answer.has_assignment());
+      CHECK(answer.lower_bound <= answer.objective);
+      CHECK(std::isfinite(answer.lower_bound));
+      CHECK(seconds < 15);  // a second and a half at full speed; sanitizers and busy machines are slow
+    }
   }
   TEST_CASE("one object serves several threads") {
-    const sw::ilp solver{sw::glpk{}, 0, 0};
-    const auto problem = odd_cycle();
-    std::atomic<int> wrong = 0;
-    std::vector<std::thread> threads;
-    for (int t = 0; t < 3; ++t)
-      threads.emplace_back([&] {
-        for (int i = 0; i < 10; ++i)
-          if (solver.solve(problem).objective != 1) ++wrong;
-      });
-    for (std::thread& t : threads) t.join();
-    CHECK(wrong == 0);
+    for (const sw::any_backend& backend : backends(true)) {
+      CAPTURE(backend.name);
+      const sw::ilp solver{backend, 0, 0};
+      const auto problem = odd_cycle();
+      std::atomic<int> wrong = 0;
+      std::vector<std::thread> threads;
+      for (int t = 0; t < 3; ++t)
+        threads.emplace_back([&] {
+          for (int i = 0; i < 10; ++i)
+            if (solver.solve(problem).objective != 1) ++wrong;
+        });
+      for (std::thread& t : threads) t.join();
+      CHECK(wrong == 0);
+    }
   }
 }
 
 TEST_SUITE("lp_relaxation") {
   TEST_CASE("bounds and roundings hold on random problems") {
-    const auto all = run_suite(sw::lp_relaxation{sw::glpk{}, 0}, {.problems = 1000, .first_seed = 150000});
-    MESSAGE(to_text(all));
-    CHECK(all.optimal > shardweave_test::at_scale(300));
-    CHECK(all.unanswered < all.feasible / 10);
-    MESSAGE(to_text(run_suite(sw::lp_relaxation{sw::glpk{}}, {.problems = 500, .first_seed = 160000})));
-    MESSAGE(
-        to_text(run_suite<std::int64_t>(sw::lp_relaxation{sw::glpk{}, 0}, {.problems = 500, .first_seed = 170000})));
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      const auto all = run_suite(sw::lp_relaxation{backend, 0}, {.problems = 250, .first_seed = 150000});
+      MESSAGE(to_text(all));
+      CHECK(all.optimal > shardweave_test::at_scale(75));
+      CHECK(all.unanswered < all.feasible / 10);
+      MESSAGE(to_text(run_suite(sw::lp_relaxation{backend}, {.problems = 120, .first_seed = 160000})));
+      MESSAGE(to_text(run_suite<std::int64_t>(sw::lp_relaxation{backend, 0}, {.problems = 120, .first_seed = 170000})));
+    }
   }
   TEST_CASE("a tree is solved by its relaxation") {
-    std::size_t trees = 0;
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
-      sw::random_source random(seed);
-      sw::compact_builder<double> builder;
-      for (int x = 0; x < 8; ++x) {
-        std::vector<double> unary(4);
-        for (double& c : unary) c = random.unit();
-        builder.add_variable(unary);
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      std::size_t trees = 0;
+      for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+        sw::random_source random(seed);
+        sw::compact_builder<double> builder;
+        for (int x = 0; x < 8; ++x) {
+          std::vector<double> unary(4);
+          for (double& c : unary) c = random.unit();
+          builder.add_variable(unary);
+        }
+        for (std::uint32_t x = 1; x < 8; ++x) {
+          std::vector<double> entries(16);
+          for (double& c : entries) c = random.unit();
+          builder.add_edge(static_cast<std::uint32_t>(random.below(x)), x,
+                           std::make_shared<const table>(table::from_entries(4, 4, entries)));
+        }
+        const sw::placement_problem<double> problem(builder.build());
+        const auto answer = sw::lp_relaxation{backend, 0}.solve(problem);
+        CAPTURE(seed);
+        CHECK(answer.status == sw::solve_status::optimal);
+        CHECK(answer.objective == doctest::Approx(sw::exhaustive{}.solve(problem).objective).epsilon(1e-9));
+        ++trees;
       }
-      for (std::uint32_t x = 1; x < 8; ++x) {
-        std::vector<double> entries(16);
-        for (double& c : entries) c = random.unit();
-        builder.add_edge(static_cast<std::uint32_t>(random.below(x)), x,
-                         std::make_shared<const table>(table::from_entries(4, 4, entries)));
-      }
-      const sw::placement_problem<double> problem(builder.build());
-      const auto answer = sw::lp_relaxation{sw::glpk{}, 0}.solve(problem);
-      CAPTURE(seed);
-      CHECK(answer.status == sw::solve_status::optimal);
-      CHECK(answer.objective == doctest::Approx(sw::exhaustive{}.solve(problem).objective).epsilon(1e-9));
-      ++trees;
+      CHECK(trees == 20);
     }
-    CHECK(trees == 60);
   }
   TEST_CASE("a fractional optimum gives its bound and a rounded assignment") {
-    const auto answer = sw::lp_relaxation{sw::glpk{}, 0}.solve(odd_cycle());
-    CHECK(answer.status == sw::solve_status::feasible);
-    CHECK(answer.objective == 1);
-    CHECK(answer.lower_bound == doctest::Approx(0).epsilon(1e-9));
-    CHECK(counter(answer.statistics, "fractional_variables") == 5);
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      const auto answer = sw::lp_relaxation{backend, 0}.solve(odd_cycle());
+      CHECK(answer.status == sw::solve_status::feasible);
+      CHECK(answer.objective == 1);
+      CHECK(answer.lower_bound == doctest::Approx(0).epsilon(1e-9));
+      CHECK(counter(answer.statistics, "fractional_variables") == 5);
+    }
   }
   TEST_CASE("cheap multipliers before the program change columns, not answers") {
-    const auto problem = grid(4, 6);
-    const auto all = sw::lp_relaxation{sw::glpk{}, 0}.solve(problem);
-    const auto few = sw::lp_relaxation{sw::glpk{}, 100}.solve(problem);
-    CHECK(few.lower_bound >= all.lower_bound * (1 - 1e-7));
-    if (few.status != sw::solve_status::optimal)
-      CHECK(counter(few.statistics, "columns") < counter(all.statistics, "columns"));
+    for (const sw::any_backend& backend : backends()) {
+      CAPTURE(backend.name);
+      const auto problem = grid(4, 6);
+      const auto all = sw::lp_relaxation{backend, 0}.solve(problem);
+      const auto few = sw::lp_relaxation{backend, 100}.solve(problem);
+      CHECK(few.lower_bound >= all.lower_bound * (1 - 1e-7));
+      if (few.status != sw::solve_status::optimal)
+        CHECK(counter(few.statistics, "columns") < counter(all.statistics, "columns"));
+    }
   }
 }
 

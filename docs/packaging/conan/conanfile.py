@@ -13,8 +13,8 @@ class ShardweaveConan(ConanFile):
     license = "Apache-2.0 WITH LLVM-exception"
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {"io": [True, False], "glpk": [True, False]}
-    default_options = {"io": False, "glpk": False}
+    options = {component: [True, False] for component in ("io", "glpk", "clp", "cbc", "highs")}
+    default_options = {component: False for component in options}
     no_copy_source = True
 
     def export_sources(self):
@@ -30,7 +30,7 @@ class ShardweaveConan(ConanFile):
         self.requires("eigen/3.4.0")
         if self.options.io:
             self.requires("zlib/[>=1.2.11 <2]")
-        # glpk: the system's
+        # glpk, clp, cbc, highs: the system's
 
     def validate(self):
         check_min_cppstd(self, 20)
@@ -45,6 +45,9 @@ class ShardweaveConan(ConanFile):
         toolchain.cache_variables["SHARDWEAVE_BUILD_EXAMPLES"] = False
         toolchain.cache_variables["SHARDWEAVE_WITH_IO"] = bool(self.options.io)
         toolchain.cache_variables["SHARDWEAVE_WITH_GLPK"] = bool(self.options.glpk)
+        toolchain.cache_variables["SHARDWEAVE_WITH_CLP"] = bool(self.options.clp)
+        toolchain.cache_variables["SHARDWEAVE_WITH_CBC"] = bool(self.options.cbc)
+        toolchain.cache_variables["SHARDWEAVE_WITH_HIGHS"] = bool(self.options.highs)
         toolchain.generate()
 
     def package(self):

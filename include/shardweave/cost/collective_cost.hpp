@@ -31,9 +31,10 @@ struct group_shape {
 
 /// Where an estimate comes from, best last.
 enum class estimate_quality : std::uint8_t {
-  formula,  ///< a closed form with published or assumed constants
-  fitted,   ///< constants fitted to measurements of this kind of machine
-  measured  ///< interpolated between measurements of this machine
+  formula,       ///< a closed form with published or assumed constants
+  extrapolated,  ///< from measurements of this machine, beyond the measured sizes or groups
+  fitted,        ///< constants fitted to measurements of this kind of machine
+  measured       ///< interpolated between measurements of this machine
 };
 
 /// The predicted time of one collective, in microseconds. `time_us` is what counts; the two parts say what

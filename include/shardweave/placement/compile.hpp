@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/placement/detail/collect_savings.hpp>
 #include <shardweave/placement/detail/domains.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/validate.hpp>
@@ -217,7 +218,9 @@ class compiler {
       builder.add_edge(e.first, e.second, std::move(table));
     }
     add_rows(builder, rows.rows, kept);
-    return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_), std::move(kept));
+    savings_terms<Cost> terms = savings_collector<Cost>(*stated_, variable_of_, kept).run();
+    return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_), std::move(kept),
+                                   std::move(terms));
   }
 
   /// Rows that no assignment can break are left out.

@@ -49,6 +49,12 @@ template <cost_value Cost>
   return is_forbidden(cost) ? cost : cost * static_cast<Cost>(count);
 }
 
+/// What a cost offers as computation that hides, or asks for as communication to be hidden: nothing if it is negative.
+template <cost_value Cost>
+[[nodiscard]] constexpr Cost amount_of(Cost cost) {
+  return is_forbidden(cost) || cost < Cost{} ? Cost{} : cost;
+}
+
 /// Where the cost of an edge comes from.
 template <cost_value Cost>
 struct edge_parts {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/graph/concepts.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/cost.hpp>
 
 #include <concepts>
@@ -58,13 +59,6 @@ concept memory_cost_model = cost_model<M, G> && requires(const M& model, vertex_
   { model.memory_usage(v, s) } -> std::convertible_to<double>;
   { model.live(v) } -> std::convertible_to<live_interval>;
   { model.memory_limit() } -> std::convertible_to<double>;
-};
-
-/// Where the communication of an edge may hide.
-enum class hiding : std::uint8_t {
-  none,     ///< nowhere: its producer and its consumer wait for it
-  earlier,  ///< behind computation before its consumer
-  later     ///< behind computation after its producer
 };
 
 /// Also says which communication may hide behind computation. The computation that hides is the vertex

@@ -84,6 +84,25 @@ class cost_table {
     return table;
   }
 
+  /// From classes that stay apart even where their costs are equal now: for costs that will change.
+  /// \pre every class is below its count
+  template <class ClassCost>
+  [[nodiscard]] static cost_table from_distinct_classes(std::vector<std::uint32_t> row_class,
+                                                        std::vector<std::uint32_t> column_class,
+                                                        std::size_t row_classes, std::size_t column_classes,
+                                                        ClassCost cost) {
+    cost_table table;
+    table.row_class_ = std::move(row_class);
+    table.column_class_ = std::move(column_class);
+    table.row_classes_ = row_classes;
+    table.column_classes_ = column_classes;
+    table.stride_ = (column_classes + padding - 1) / padding * padding;
+    table.costs_.assign(row_classes * table.stride_, forbidden<Cost>);
+    for (std::size_t i = 0; i < row_classes; ++i)
+      for (std::size_t j = 0; j < column_classes; ++j) table.costs_[i * table.stride_ + j] = cost(i, j);
+    return table;
+  }
+
   [[nodiscard]] std::size_t rows() const { return row_class_.size(); }
   [[nodiscard]] std::size_t columns() const { return column_class_.size(); }
   [[nodiscard]] std::size_t row_classes() const { return row_classes_; }

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <vector>
 
 /// \file
@@ -40,7 +41,7 @@ struct described_edge {
   std::uint32_t transition = no_table;
 };
 
-/// Communication that may hide behind computation (kept for planners that count savings).
+/// Communication that may hide behind computation.
 struct hideable_edge {
   std::uint32_t edge = 0;
   hiding direction = hiding::none;                                       ///< or, when it is none, the window
@@ -48,6 +49,20 @@ struct hideable_edge {
   std::uint32_t last = 0;
   std::int64_t channel = 0;
 };
+
+/// Which computation may hide the communication of a hideable edge; see `layout_of`.
+enum class savings_form : std::uint8_t {
+  off,             ///< none: the objective counts all communication
+  windows,         ///< by dependency: whatever neither waits for the edge nor is waited for by it
+  strict,          ///< before the consumer, or after it
+  inclusive,       ///< the consumer's own computation too
+  inclusive_twice  ///< and what is listed in both directions may be saved in both, up to twice its communication
+};
+
+[[nodiscard]] constexpr std::string_view name_of(savings_form form) {
+  constexpr std::string_view names[] = {"off", "windows", "strict", "inclusive", "inclusive-twice"};
+  return names[static_cast<std::size_t>(form)];
+}
 
 /// An assignment that someone else found.
 struct reference_solution {
@@ -59,7 +74,8 @@ struct reference_solution {
 };
 
 /// Vertices, edges between them, shared tables, constraints. The objective is the sum of the computation of
-/// all vertices and of the communication and transition of all edges.
+/// all vertices and of the communication and transition of all edges, less the savings: the most communication of the
+/// `overlap` edges that the computation of the vertices can hide.
 template <cost_value Cost>
 struct placement_description {
   using cost_type = Cost;
@@ -72,6 +88,7 @@ struct placement_description {
   std::vector<std::shared_ptr<const cost_table<Cost>>> tables = {};  ///< shared by edges and by problems
   constraint_set constraints;
   std::vector<hideable_edge> overlap = {};
+  savings_form counted = savings_form::off;  ///< how `overlap` counts in the objective
   std::optional<reference_solution> reference = std::nullopt;
 
   /// "vertex 7 (linear_3)": how messages name a vertex.

@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/savings_terms.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -28,20 +29,31 @@ class placement_problem {
   using cost_type = Cost;
 
   /// A problem of its own, without names and cost parts: what reductions make.
-  explicit placement_problem(compact_problem<Cost> compact)
-      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))) {}
+  /// \param terms  what is saved; none by default
+  explicit placement_problem(compact_problem<Cost> compact, savings_terms<Cost> terms = {})
+      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))), savings_(shared(std::move(terms))) {}
 
   /// \param description   the problem as stated
   /// \param variable_of   variable of each vertex
   /// \param strategies_of per variable, the strategies that its labels stand for, ascending
+  /// \param terms         the savings that the description counts
   placement_problem(compact_problem<Cost> compact, std::shared_ptr<const placement_description<Cost>> description,
-                    std::vector<std::uint32_t> variable_of, std::vector<std::vector<strategy>> strategies_of)
+                    std::vector<std::uint32_t> variable_of, std::vector<std::vector<strategy>> strategies_of,
+                    savings_terms<Cost> terms = {})
       : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
+        savings_(shared(std::move(terms))),
         origin_(std::make_shared<const origin>(
             origin{std::move(description), std::move(variable_of), std::move(strategies_of)})) {}
 
-  /// What solvers work on.
+  /// What solvers work on. Savings are not in its costs.
   [[nodiscard]] const compact_problem<Cost>& compact() const { return *compact_; }
+  /// What the objective has less than the costs, or null if nothing can be saved.
+  [[nodiscard]] const savings_terms<Cost>* savings() const { return savings_.get(); }
+  /// The objective of a label per variable, without regard to rows.
+  [[nodiscard]] Cost objective(std::span<const strategy> labels) const {
+    const Cost cost = compact_->cost(labels);
+    return savings_ == nullptr || is_forbidden(cost) ? cost : cost - savings_of(*savings_, labels);
+  }
   /// The problem as stated, or null for one that was made from a compact problem.
   [[nodiscard]] const placement_description<Cost>* description() const {
     return origin_ ? origin_->description.get() : nullptr;
@@ -96,7 +108,12 @@ class placement_problem {
     std::vector<std::uint32_t> variable_of;
     std::vector<std::vector<strategy>> strategies_of;
   };
+  static std::shared_ptr<const savings_terms<Cost>> shared(savings_terms<Cost> terms) {
+    if (terms.empty()) return nullptr;
+    return std::make_shared<const savings_terms<Cost>>(std::move(terms));
+  }
   std::shared_ptr<const compact_problem<Cost>> compact_;
+  std::shared_ptr<const savings_terms<Cost>> savings_;
   std::shared_ptr<const origin> origin_;
 };
 

@@ -68,6 +68,12 @@ class restriction {
     return *this;
   }
 
+  /// The savings of the problem, to be restricted with it.
+  restriction& with_savings(const savings_terms<Cost>& terms) {
+    terms_ = &terms;
+    return *this;
+  }
+
   /// The problem that is left, after labels without a partner of finite cost are removed. Decided variables
   /// become constants, unary costs and usage. Nothing if some variable has no label left, or the decided
   /// variables alone break a row.
@@ -91,7 +97,8 @@ class restriction {
     }
     add_edges(builder, result.kept, inner);
     if (!add_rows(builder, result, inner)) return std::nullopt;
-    result.problem = placement_problem<Cost>(builder.build());
+    result.problem = placement_problem<Cost>(
+        builder.build(), terms_ == nullptr ? savings_terms<Cost>{} : terms_->restricted(result.kept, inner));
     return result;
   }
 
@@ -217,6 +224,7 @@ class restriction {
   }
 
   const compact_problem<Cost>* p_;
+  const savings_terms<Cost>* terms_ = nullptr;
   std::vector<bool> allowed_;
   std::vector<Cost> extra_;
 };

@@ -181,10 +181,15 @@ void validate(const placement_description<Cost>& d) {
     }
   }
   detail::validate_budgets(d);
-  for (const hideable_edge& h : d.overlap)
+  for (const hideable_edge& h : d.overlap) {
     if (h.edge >= d.edges.size())
       detail::refuse_input("the overlap section names edge " + std::to_string(h.edge) + ", but there are only " +
                            std::to_string(d.edges.size()) + " edges");
+    if (h.direction == hiding::none && (h.first > h.last || h.first >= d.vertices.size()))
+      detail::refuse_input("the overlap section gives " + d.name_of_edge(h.edge) + " the window from " +
+                           std::to_string(h.first) + " to " + std::to_string(h.last) + " of " +
+                           std::to_string(d.vertices.size()) + " positions");
+  }
 }
 
 }  // namespace v0

@@ -49,6 +49,7 @@ class branch_and_bound {
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after labels were dropped
   std::size_t decode_every = 20;  ///< steps between two attempts at an assignment
   double worthwhile = 0.02;       ///< share of labels that must go for another round of dropping
+  std::size_t guess_nodes = 20;   ///< for the supposition that the root's bound is nearly the optimum
   std::size_t polish_moves = 40;  ///< of local search, per variable of the root
   local_search improve = {};      ///< on the first assignment of the root
 
@@ -76,13 +77,14 @@ class branch_and_bound {
 
   template <cost_value Cost>
   struct search {
-    search(const branch_and_bound& settings, const solve_control& how) : options(settings), control(how), limit(how) {}
+    search(const branch_and_bound& settings, const solve_control& how)
+        : options(settings), control(how), limit(how), most_nodes(settings.nodes) {}
 
     /// Searches all labelings of a problem. \returns a lower bound on those that beat the best assignment known at the
     /// end; the cost of that assignment if there are none
     double explore(const compact_problem<Cost>& given, price_list prices, const lift_to_root& lift) {
       const bool is_root = explored++ == 0;
-      if (explored > options.nodes || limit.expired()) {
+      if (explored > most_nodes || limit.expired()) {
         cut_short = true;
         return -infinity;
       }
@@ -102,11 +104,15 @@ class branch_and_bound {
         price_ascent<Cost> ascent(kernel, trws{});
         ascent.start(look_up(kernel, prices));
         climb(ascent, kernel, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
-        if (is_root && round == 0 && !is_closed(ascent.bound())) polish(kernel, to_root);
         bound = std::max(bound, ascent.bound());
         if (is_closed(bound)) return settled();
         remember(kernel, ascent.prices(), prices);
         const std::vector<double> least = ascent.label_bounds();
+        if (is_root && round == 0) {
+          if (kernel.rows().empty()) bound = std::max(bound, guess(kernel, least, prices, to_root, bound));
+          if (!is_closed(bound)) polish(kernel, to_root);
+          if (is_closed(bound)) return settled();
+        }
         if (!drop(kernel, least)) return split(kernel, ascent, least, prices, to_root, bound);
         const auto rest = narrowed->build();
         if (!rest) return settled();
@@ -142,6 +148,40 @@ class branch_and_bound {
         }
         if (!more || is_closed(ascent.bound()) || limit.expired()) return;
       }
+    }
+
+    /// Supposes that the relaxation is nearly tight: then an optimum has only labels whose bounds are near the best
+    /// one. They are searched alone, which also decides ties that decoding does not. \returns a bound on all labelings
+    /// that beat the best assignment known at the end
+    double guess(const compact_problem<Cost>& p, const std::vector<double>& least, const price_list& prices,
+                 const lift_to_root& lift, double bound) {
+      for (const double share : {1e-6, 1e-4, 1e-2}) {
+        const double supposed = bound + share * std::max(std::abs(bound), 1.0);
+        if (is_closed(supposed) || limit.expired()) break;
+        restriction<Cost> part(p);
+        std::size_t left = 0;
+        for (std::size_t x = 0; x < p.size(); ++x)
+          for (strategy l = 0; l < p.label_count(x); ++l)
+            if (least[p.label_start(x) + l] <= supposed) {
+              ++left;
+            } else {
+              part.forbid(x, l);
+            }
+        if (2 * left > p.total_labels()) break;
+        const auto rest = part.build();
+        double of_part = infinity;
+        if (rest) {
+          const std::size_t usual = std::exchange(most_nodes, std::min(most_nodes, explored + options.guess_nodes));
+          of_part = explore(rest->problem.compact(), prices,
+                            [&](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
+          most_nodes = usual;
+          if (std::exchange(cut_short, false)) break;
+        }
+        // labelings with another label cost more than was supposed
+        bound = std::max(bound, std::min(supposed, of_part));
+        if (is_closed(bound)) break;
+      }
+      return bound;
     }
 
     /// Local search from the best assignment of the ascent, or from its own start.
@@ -300,7 +340,7 @@ class branch_and_bound {
     Cost best_cost{};
     bool has_best = false, cut_short = false;
     std::optional<restriction<Cost>> narrowed = {};
-    std::size_t explored = 0, dropped = 0, steps = 0;
+    std::size_t most_nodes, explored = 0, dropped = 0, steps = 0;
     double found_at = 0;
   };
 };

@@ -57,6 +57,10 @@ class dual_ascent {
   /// The unary costs in force, for all labels of all variables; a caller may change them between passes.
   [[nodiscard]] std::span<double> unary() { return unary_; }
 
+  /// The costs in force of one of the problem's tables, for a caller who changes them between passes: row classes
+  /// times the table's stride, padding included. Stays valid; to be called once per table.
+  [[nodiscard]] double* own_table(std::size_t table) { return tables_.own(table); }
+
   /// One pass in the order of the variables. \returns a valid lower bound, the problem's constant included
   ///
   /// `excess`, if not empty, takes for every label of every variable what it costs more than the best label of its

@@ -26,7 +26,7 @@ inline namespace v0 {
 /// backend's word, and `statistics.note` says "certificate: " and its name. Solutions are priced anew in any
 /// case; those that break a budget within the backend's tolerance are cut off by a cover row and the backend
 /// is asked again.
-template <linear_backend Backend>
+template <integer_backend Backend>
 struct ilp {
   static constexpr std::string_view name = "ilp";
   static constexpr solver_abilities abilities{.budgets = true};
@@ -90,7 +90,7 @@ struct ilp {
         const std::vector<strategy> labels = polytope.labels_of(outcome.primal);
         again = !work.offer(labels) && add_covers(work.p, labels, covers);
       }
-      if (std::isfinite(claim)) work.raise(claim, Backend::name);
+      if (std::isfinite(claim)) work.raise(claim, backend.name);
       cuts = covers.size();
       work.report();
       if (outcome.status != backend_status::optimal) {

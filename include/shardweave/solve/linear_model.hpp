@@ -43,7 +43,7 @@ struct linear_entry {
 /// subject to low_r <= sum of value_rj * x_j <= high_r   for every row r
 ///            low_j <= x_j <= high_j                     for every column j, whole numbers where asked for
 ///
-/// Infinite limits are absent limits. Names are left to whoever builds the model: numbers are all that a
+/// Infinite limits are absent limits. Names are kept apart (`linear_names`): numbers are all that a
 /// backend needs.
 struct linear_model {
   double offset = 0;
@@ -73,6 +73,11 @@ struct linear_model {
     for (std::size_t j = 0; j < columns.size(); ++j) total += columns[j].objective * x[j];
     return total;
   }
+};
+
+/// What the numbers of a model are called, for files that people read. Empty lists: numbers are names enough.
+struct linear_names {
+  std::vector<std::string> columns = {}, rows = {};
 };
 
 /// Sorts the entries by row, then column: the order in which backends want them.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/detail/tighten.hpp>
 #include <shardweave/solve/detail/usage_rows.hpp>
 #include <shardweave/solve/dual_bound.hpp>
@@ -62,6 +63,41 @@ class local_polytope {
   }
 
   [[nodiscard]] const linear_model& model() const { return model_; }
+  /// Names that lead back to the problem: column `v7.s3` is strategy 3 of vertex 7 (of tied vertices, the first),
+  /// `pair5.r0.c2` a pair of classes of the compact problem's edge 5, `level4` what row 4 uses; row `v7` says that
+  /// vertex 7 takes one strategy, `pair5.v7.r0` that its class 0 weighs as much as the pairs of it, `budget4` limits
+  /// row 4, `cover0` was added first.
+  /// \pre `problem` holds the compact problem of this polytope
+  [[nodiscard]] linear_names names(const placement_problem<Cost>& problem) const {
+    linear_names names{std::vector<std::string>(model_.columns.size()), std::vector<std::string>(model_.rows.size())};
+    std::vector<std::string> vertex(p_->size());
+    for (std::size_t v = problem.vertex_count(); v-- > 0;) vertex[problem.variable_of(v)] = "v" + std::to_string(v);
+    std::size_t next = 0;
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      if (decided(x)) continue;
+      names.rows[next++] = vertex[x];
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        if (const std::uint32_t c = column_[p_->label_start(x) + l]; c != absent)
+          names.columns[c] = vertex[x] + ".s" + std::to_string(problem.strategy_of(x, l));
+    }
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const compact_edge& edge = p_->edges()[e];
+      const std::size_t rows = p_->table(edge).row_classes();
+      for (std::size_t k = offsets_[e]; k < offsets_[e + 1]; ++k) {
+        if (class_row_[k] == absent) continue;
+        const std::size_t i = k - offsets_[e];
+        names.rows[class_row_[k]] = "pair" + std::to_string(e) + "." +
+                                    (i < rows ? vertex[edge.first] + ".r" + std::to_string(i)
+                                              : vertex[edge.second] + ".c" + std::to_string(i - rows));
+      }
+    }
+    for (const pair_column& pair : pairs_)
+      names.columns[pair.number] =
+          "pair" + std::to_string(pair.edge) + ".r" + std::to_string(pair.row) + ".c" + std::to_string(pair.column);
+    usage_->name(names);
+    for (std::size_t c = 0; c < covers_; ++c) names.rows[names.rows.size() - covers_ + c] = "cover" + std::to_string(c);
+    return names;
+  }
   /// Model costs per cost of the problem.
   [[nodiscard]] double scale() const { return scale_; }
   /// What a backend's tolerances make of the model's objective; zero if there is nothing to decide.
@@ -137,6 +173,7 @@ class local_polytope {
       }
     }
     model_.rows[row].high = room;
+    ++covers_;
   }
 
  private:
@@ -274,6 +311,7 @@ class local_polytope {
   bool whole_;
   std::vector<std::size_t> offsets_;
   linear_model model_;
+  std::size_t covers_ = 0;  ///< rows added later
   double scale_ = 1;
   bool has_costs_ = false;
   dual_values base_;                      ///< what folding moved

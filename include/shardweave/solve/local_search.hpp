@@ -142,7 +142,7 @@ class local_search {
         const bool gained = step % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(with_.largest_block, random_);
         idle = gained ? 0 : idle + 1;
         if (step % 4096 == 4095) {
-          state.refresh();  // what rounding left over does not pile up
+          moves.refresh();  // what rounding left over does not pile up
           offer(state.labels());
         }
       }

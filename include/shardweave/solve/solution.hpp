@@ -78,15 +78,26 @@ template <cost_value Cost>
   }
 }
 
+/// What a lower bound is a bound on.
+enum class bound_on : std::uint8_t { costs, objective };
+
 /// Makes the answer of a solver: labels are lifted, priced anew on the problem as stated and refused if they
 /// break a constraint; a bound that meets the objective proves it.
 ///
 /// \param labels       one per variable of the compact problem; empty if none were found
 /// \param lower_bound  valid for the compact problem
 /// \param stopped      a limit ended the work
+/// \param counted      what the bound is on: the objective, or the costs alone, as solvers give it that do not see
+///                     savings. From those all is subtracted that could ever be saved
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
-                                      double lower_bound, bool stopped, solve_statistics statistics) {
+                                      double lower_bound, bool stopped, solve_statistics statistics,
+                                      bound_on counted = bound_on::costs) {
+  if (counted == bound_on::costs && problem.savings() != nullptr && std::isfinite(lower_bound)) {
+    const auto most = static_cast<double>(problem.savings()->most());
+    lower_bound -= most;
+    lower_bound -= 1e-12 * (std::abs(lower_bound) + most);
+  }
   solution<Cost> result;
   result.statistics = std::move(statistics);
   result.lower_bound = lower_bound;

@@ -15,6 +15,7 @@ inline namespace v0 {
 /// own word: a bound proves what it proves, whoever computed it.
 struct solver_abilities {
   bool budgets = false;  ///< finds assignments that keep budgets, where there are any
+  bool savings = false;  ///< bounds the objective with savings; others bound the costs, less all that could be saved
 };
 
 /// A policy that answers placement problems with costs of type `Cost`.

@@ -5,7 +5,6 @@
 #include <glpk.h>
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
 #include <cstddef>
 #include <exception>
@@ -66,7 +65,7 @@ void in_glpk_environment(F f) {
 class glpk_run {
  public:
   glpk_run(const linear_model& model, const backend_limits& limits, backend_outcome& outcome)
-      : model_(model), limits_(limits), outcome_(outcome), problem_(glp_create_prob()) {}
+      : model_(model), limits_(limits), outcome_(outcome), problem_(glp_create_prob()), clock_(limits) {}
 
   void run() {
     load();
@@ -93,10 +92,6 @@ class glpk_run {
   };
 
   [[nodiscard]] glp_prob* lp() const { return problem_.get(); }
-  [[nodiscard]] double left() const {
-    return limits_.seconds - std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
-  [[nodiscard]] bool expired() const { return limits_.stop.stop_requested() || left() <= 0; }
   /// A time limit in GLPK's unit, at least a millisecond.
   [[nodiscard]] static int milliseconds(double seconds) {
     return static_cast<int>(std::clamp(seconds * 1000, 1.0, 1e9));
@@ -156,11 +151,11 @@ class glpk_run {
       options.it_lim = static_cast<int>(std::clamp<std::size_t>(slice_ / (model_.entries.size() + 1), 100, 100000));
     bool retried = false;
     for (;;) {
-      if (expired()) {
+      if (clock_.expired()) {
         read_duals();
         return 0;
       }
-      options.tm_lim = milliseconds(left());
+      options.tm_lim = milliseconds(clock_.left());
       const int code = glp_simplex(lp(), &options);
       outcome_.iterations = static_cast<std::size_t>(std::max(glp_get_it_cnt(lp()), 0));
       if (code == 0) return glp_get_status(lp());
@@ -190,7 +185,7 @@ class glpk_run {
     glp_iocp options;
     glp_init_iocp(&options);
     options.msg_lev = GLP_MSG_OFF;
-    options.tm_lim = milliseconds(left());
+    options.tm_lim = milliseconds(clock_.left());
     // nodes are cut off at this relative distance from the best solution; it is the precision of the answer,
     // and the default of 1e-7 is coarser than what callers are promised
     options.tol_obj = 1e-12;
@@ -230,7 +225,7 @@ class glpk_run {
     outcome_.nodes = static_cast<std::size_t>(std::max(known, 0));
     if (const int best = glp_ios_best_node(tree); best != 0)
       outcome_.bound = std::max(outcome_.bound, objective(glp_ios_node_bound(tree, best)));
-    if (expired()) return glp_ios_terminate(tree);
+    if (clock_.expired()) return glp_ios_terminate(tree);
     if (glp_ios_reason(tree) == GLP_IHEUR && !offered_ && limits_.start.size() == model_.columns.size()) {
       offered_ = true;
       std::vector<double> values{0};
@@ -249,7 +244,7 @@ class glpk_run {
   const backend_limits& limits_;
   backend_outcome& outcome_;
   std::unique_ptr<glp_prob, deleter> problem_;
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  backend_clock clock_;
   bool offered_ = false;
 };
 
@@ -267,9 +262,7 @@ class glpk {
   /// \throws error (input) for a model that `validate` refuses, error (backend) if GLPK breaks down
   [[nodiscard]] backend_outcome solve(const linear_model& model, const backend_limits& limits = {}) const {
     validate(model);
-    if (limits.gap < 0 || std::isnan(limits.gap) || std::isnan(limits.seconds))
-      refuse(error_category::input, "glpk: the gap is " + std::to_string(limits.gap) + " and the time limit " +
-                                        std::to_string(limits.seconds) + ", expected numbers not below zero");
+    validate(limits, name);
     backend_outcome outcome;
     detail::in_glpk_environment([&] { detail::glpk_run(model, limits, outcome).run(); });
     return outcome;

@@ -4,9 +4,11 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/solve/detail/forest_block.hpp>
+#include <shardweave/solve/detail/label_costs.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -21,14 +23,21 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Coordinate, star and forest moves on a feasible labeling; none of them makes it dearer or infeasible.
+/// Coordinate, star and forest moves on a feasible labeling; none of them makes it dearer or infeasible. Nobody else
+/// may change the state meanwhile.
 template <cost_value Cost>
 class descent {
  public:
   descent(labeling_state<Cost>& state, forest_block<Cost>& block, const deadline& limit)
-      : p_(state.problem()), state_(state), block_(block), limit_(limit) {
+      : p_(state.problem()), state_(state), costs_(state), block_(block), limit_(limit) {
     for (std::uint32_t x = 0; x < p_.size(); ++x)
       if (p_.label_count(x) > 1) free_.push_back(x);
+  }
+
+  /// Adds up anew what rounding may have moved.
+  void refresh() {
+    state_.refresh();
+    if constexpr (std::floating_point<Cost>) costs_.refresh(state_);
   }
 
   /// The variables that have a choice.
@@ -78,7 +87,7 @@ class descent {
     }
     if (best == none) return false;
     moves_[1].label = best;
-    state_.apply(moves_);
+    apply(moves_);
     return matters(least);
   }
 
@@ -92,9 +101,9 @@ class descent {
       roots_.push_back(free_[random.below(free_.size())]);
     } while (roots_.size() < 4 && random.chance(0.25));
     block_.grow(roots_, most, random);
+    block_.price(state_, costs_);
     block_terms& terms = terms_;
     terms.rows.clear();
-    terms.rows.finish();
     double price = 1;
     for (int attempt = 0; attempt < 7; ++attempt, price *= 2) {
       block_.best_moves(state_, terms, moves_);
@@ -102,7 +111,7 @@ class descent {
       const move_price<Cost> change = state_.delta(moves_);
       if (change.conflicts > 0 || change.cost > Cost{}) return false;
       if (price_broken_rows(std::abs(static_cast<double>(change.cost)) * price)) continue;
-      state_.apply(moves_);
+      apply(moves_);
       return matters(change.cost);
     }
     return false;
@@ -138,15 +147,19 @@ class descent {
 
   /// What each label of a variable costs while all others stay.
   void price_labels(std::uint32_t x) {
-    const auto unary = p_.unary(x);
-    prices_.assign(unary.begin(), unary.end());
-    for (const compact_link& link : p_.links(x)) {
-      const cost_table<Cost>& t = p_.table(p_.edges()[link.edge]);
-      const auto own_class = link.is_first ? t.row_class() : t.column_class();
-      const std::size_t c = link.is_first ? t.column_class(state_[link.other]) : t.row_class(state_[link.other]);
-      for (std::size_t k = 0; k < prices_.size(); ++k)
-        prices_[k] = plus(prices_[k], link.is_first ? t.class_cost(own_class[k], c) : t.class_cost(c, own_class[k]));
-    }
+    const auto allowed = costs_.allowed(x);
+    const auto conflicts = costs_.conflicts(x);
+    prices_.resize(allowed.size());
+    for (std::size_t k = 0; k < prices_.size(); ++k) prices_[k] = conflicts[k] > 0 ? forbidden<Cost> : allowed[k];
+  }
+
+  void apply(std::span<const relabel> moves) {
+    costs_.change(state_, moves);
+    state_.apply(moves);
+  }
+  void apply(std::uint32_t x, strategy label) {
+    const relabel move{x, label};
+    apply(std::span(&move, 1));
   }
 
   bool respond(std::uint32_t x) {
@@ -159,7 +172,7 @@ class descent {
     for (const auto& [price, k] : better_)
       if (state_.fits(x, k)) {
         const bool gained = is_forbidden(current) || matters(price - current);
-        state_.apply(x, k);
+        apply(x, k);
         return gained;
       }
     return false;
@@ -181,10 +194,10 @@ class descent {
       if (limit_.expired()) break;
       back_.assign(1, {x, own});
       for (std::size_t i = 0; i < count; ++i) back_.push_back({leaves_[i].second, state_[leaves_[i].second]});
-      state_.apply(x, k);
+      apply(x, k);
       for (std::size_t i = 0; i < count; ++i) respond(leaves_[i].second);
       if (state_.conflicts() == 0 && matters(state_.cost() - before)) return true;
-      state_.apply(back_);
+      apply(back_);
     }
     return false;
   }
@@ -214,6 +227,7 @@ class descent {
 
   const compact_problem<Cost>& p_;
   labeling_state<Cost>& state_;
+  label_costs<Cost> costs_;
   forest_block<Cost>& block_;
   const deadline& limit_;
   block_terms terms_;

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/move.hpp>
+#include <shardweave/solve/detail/label_costs.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -18,32 +19,36 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Prices per unit of usage of some rows.
-class sparse_row_prices {
+/// Prices per unit of usage of some rows. Prices of one row add up.
+class block_row_prices {
  public:
-  void clear() { prices_.clear(); }
-  [[nodiscard]] bool empty() const { return prices_.empty(); }
-  void add(std::uint32_t row, double price) { prices_.emplace_back(row, price); }
-  /// Prices of one row add up. To be called after the last `add`.
+  void clear() {
+    if (!empty()) std::fill(prices_.begin() + first_, prices_.begin() + last_, 0.0);
+    first_ = last_ = 0;
+  }
+  [[nodiscard]] bool empty() const { return first_ == last_; }
+  void add(std::uint32_t row, double price) {
+    if (row >= prices_.size()) prices_.resize(row + std::size_t{1});
+    prices_[row] += price;
+    first_ = empty() ? row : std::min(first_, row);
+    last_ = std::max(last_, row + 1);
+  }
+  /// To be called after the last `add`.
+  /// Complexity: O(rows from the first priced one to the last)
   void finish() {
-    std::sort(prices_.begin(), prices_.end());
-    sums_.assign(1, 0);
-    for (const auto& [row, price] : prices_) sums_.push_back(sums_.back() + price);
+    sums_.resize(last_ - first_ + std::size_t{1});
+    sums_[0] = 0;
+    for (std::size_t r = first_; r < last_; ++r) sums_[r - first_ + 1] = sums_[r - first_] + prices_[r];
   }
   /// The sum of the prices of rows [begin, end).
-  /// Complexity: O(log priced rows)
   [[nodiscard]] double over(std::uint32_t begin, std::uint32_t end) const {
-    return sums_[position(end)] - sums_[position(begin)];
+    return sums_[std::clamp(end, first_, last_) - first_] - sums_[std::clamp(begin, first_, last_) - first_];
   }
 
  private:
-  [[nodiscard]] std::size_t position(std::uint32_t row) const {
-    const auto at = std::lower_bound(prices_.begin(), prices_.end(), row,
-                                     [](const auto& priced, std::uint32_t r) { return priced.first < r; });
-    return static_cast<std::size_t>(at - prices_.begin());
-  }
-  std::vector<std::pair<std::uint32_t, double>> prices_;
-  std::vector<double> sums_;
+  std::vector<double> prices_;  ///< zero outside [first, last)
+  std::vector<double> sums_ = {0};
+  std::uint32_t first_ = 0, last_ = 0;
 };
 
 /// What a block minimises: scaled costs, prices of rows, and either no forbidden pair at all or weights that
@@ -51,7 +56,7 @@ class sparse_row_prices {
 struct block_terms {
   double cost_scale = 1;
   std::span<const double> conflict_weight = {};  ///< per edge; empty: forbidden is forbidden
-  sparse_row_prices rows = {};
+  block_row_prices rows = {};
 };
 
 /// Grows random induced forests and finds their best labels by dynamic programming on class tables.
@@ -84,10 +89,40 @@ class forest_block {
     }
   }
 
-  /// Lists the moves from the state's labels to the best ones of the block.
-  /// Complexity: O(sum over members of labels * degree, and of pairs of classes to the parent)
+  /// Adds up what the labels of the members cost by themselves and against the neighbours outside. To be called after
+  /// `grow`, before `best_moves`.
+  /// Complexity: O(sum over members of labels * degree)
+  void price(const labeling_state<Cost>& state, const block_terms& terms) {
+    start_values();
+    for (std::size_t m = 0; m < members_.size(); ++m) price_member(members_[m].variable, m, state, terms);
+  }
+  /// The same from costs that are known; forbidden is forbidden.
+  /// Complexity: O(sum over members of labels)
+  void price(const labeling_state<Cost>& state, const label_costs<Cost>& known) {
+    start_values();
+    allowed_.clear();
+    conflicts_.clear();
+    for (const member& m : members_) {
+      const auto costs = known.allowed(m.variable);
+      const auto conflicts = known.conflicts(m.variable);
+      allowed_.insert(allowed_.end(), costs.begin(), costs.end());
+      conflicts_.insert(conflicts_.end(), conflicts.begin(), conflicts.end());
+    }
+    for (std::size_t m = 0; m < members_.size(); ++m)  // edges to parents are the only ones inside
+      if (members_[m].parent != none) {
+        const compact_link& up = members_[m].link;
+        const std::uint32_t parent = members_[members_[m].parent].variable;
+        take_off(up, m, state[parent]);
+        take_off({up.edge, members_[m].variable, !up.is_first}, members_[m].parent, state[members_[m].variable]);
+      }
+    for (std::size_t i = 0; i < fixed_.size(); ++i)
+      fixed_[i] = conflicts_[i] > 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(allowed_[i]);
+  }
+
+  /// Lists the moves from the state's labels to the best ones of the block, at the prices of rows that `terms` has now.
+  /// Complexity: O(sum over members of labels and segments, and of pairs of classes to the parent)
   void best_moves(const labeling_state<Cost>& state, const block_terms& terms, std::vector<relabel>& moves) {
-    price_members(state, terms);
+    price_usage(terms);
     for (std::size_t m = members_.size(); m-- > 0;)
       if (members_[m].parent != none) send_to_parent(m, terms);
     moves.clear();
@@ -147,33 +182,61 @@ class forest_block {
     return terms.conflict_weight.empty() ? std::numeric_limits<double>::infinity() : terms.conflict_weight[edge];
   }
 
-  /// What each label costs by itself, with prices of rows, and against the neighbours outside.
-  void price_members(const labeling_state<Cost>& state, const block_terms& terms) {
-    values_.clear();
+  void start_values() {
     value_start_.clear();
+    std::size_t values = 0;
     for (const member& m : members_) {
-      const std::uint32_t x = m.variable;
-      value_start_.push_back(values_.size());
-      for (const Cost c : p_->unary(x)) values_.push_back(terms.cost_scale * static_cast<double>(c));
-      double* const own = values_.data() + value_start_.back();
-      for (const compact_link& link : p_->links(x)) {
-        if (inside(link.other)) continue;
-        const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
-        const auto own_class = link.is_first ? t.row_class() : t.column_class();
-        const std::size_t c = link.is_first ? t.column_class(state[link.other]) : t.row_class(state[link.other]);
-        for (std::size_t k = 0; k < own_class.size(); ++k)
-          own[k] +=
-              price(link.is_first ? t.class_cost(own_class[k], c) : t.class_cost(c, own_class[k]), link.edge, terms);
-      }
-      if (terms.rows.empty()) continue;
-      for (const usage_segment& s : p_->segments(x)) {
-        const double each = terms.rows.over(s.begin, s.end);
-        if (each != 0)
-          for (std::size_t k = 0; k < s.usage.size(); ++k) own[k] += each * s.usage[k];
+      value_start_.push_back(values);
+      values += p_->label_count(m.variable);
+    }
+    fixed_.resize(values);
+  }
+
+  void price_member(std::uint32_t x, std::size_t m, const labeling_state<Cost>& state, const block_terms& terms) {
+    double* const own = fixed_.data() + value_start_[m];
+    const auto unary = p_->unary(x);
+    for (std::size_t k = 0; k < unary.size(); ++k) own[k] = terms.cost_scale * static_cast<double>(unary[k]);
+    for (const compact_link& link : p_->links(x)) {
+      if (inside(link.other)) continue;
+      const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+      const auto own_class = link.is_first ? t.row_class() : t.column_class();
+      const std::size_t c = link.is_first ? t.column_class(state[link.other]) : t.row_class(state[link.other]);
+      for (std::size_t k = 0; k < own_class.size(); ++k)
+        own[k] +=
+            price(link.is_first ? t.class_cost(own_class[k], c) : t.class_cost(c, own_class[k]), link.edge, terms);
+    }
+  }
+
+  /// What a neighbour with label `other` adds to the labels of member m is not theirs alone.
+  void take_off(const compact_link& link, std::size_t m, strategy other) {
+    const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+    const auto own_class = link.is_first ? t.row_class() : t.column_class();
+    const std::size_t c = link.is_first ? t.column_class(other) : t.row_class(other);
+    Cost* const allowed = allowed_.data() + value_start_[m];
+    std::int32_t* const conflicts = conflicts_.data() + value_start_[m];
+    for (std::size_t k = 0; k < own_class.size(); ++k) {
+      const Cost cost = link.is_first ? t.class_cost(own_class[k], c) : t.class_cost(c, own_class[k]);
+      if (is_forbidden(cost)) {
+        --conflicts[k];
+      } else {
+        allowed[k] -= cost;
       }
     }
+  }
+
+  /// Adds the prices of rows to what is fixed.
+  void price_usage(const block_terms& terms) {
+    values_ = fixed_;
     answer_start_.assign(members_.size(), 0);
     answer_.clear();
+    if (terms.rows.empty()) return;
+    for (std::size_t m = 0; m < members_.size(); ++m)
+      for (const usage_segment& s : p_->segments(members_[m].variable)) {
+        const double each = terms.rows.over(s.begin, s.end);
+        if (each == 0) continue;
+        double* const own = values_.data() + value_start_[m];
+        for (std::size_t k = 0; k < s.usage.size(); ++k) own[k] += each * s.usage[k];
+      }
   }
 
   /// Adds to the parent's labels the least that the subtree below costs, and notes the label that has it.
@@ -212,7 +275,9 @@ class forest_block {
   std::vector<mark> seen_;
   std::uint64_t stamp_ = 0;
   std::vector<member> members_, frontier_;
-  std::vector<double> values_;
+  std::vector<double> values_, fixed_;  ///< with prices of rows, and without
+  std::vector<Cost> allowed_;
+  std::vector<std::int32_t> conflicts_;
   std::vector<std::size_t> value_start_, answer_start_;
   std::vector<std::pair<double, strategy>> least_;
   std::vector<double> message_;

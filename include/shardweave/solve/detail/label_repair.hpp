@@ -140,6 +140,7 @@ class label_repair {
     terms_.conflict_weight = edge_weight_;
     terms_.rows.clear();
     for (const std::uint32_t r : broken_rows_) price(r, row_weight_[r]);
+    block_.price(state_, terms_);
     for (int attempt = 0; attempt < 4; ++attempt) {
       terms_.rows.finish();
       block_.best_moves(state_, terms_, moves_);

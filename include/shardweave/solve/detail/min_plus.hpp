@@ -49,6 +49,14 @@ class double_tables {
 
   [[nodiscard]] const double_table& operator[](std::size_t table) const { return views_[table]; }
 
+  /// A copy of a table for a caller who changes costs between passes; rows are `stride` apart.
+  [[nodiscard]] double* own(std::size_t table) {
+    double_table& view = views_[table];
+    auto& copy = converted_.emplace_back(view.costs, view.costs + view.rows * view.stride);
+    view.costs = copy.data();
+    return copy.data();
+  }
+
  private:
   std::vector<std::vector<double, Eigen::aligned_allocator<double>>> converted_;
   std::vector<double_table> views_;

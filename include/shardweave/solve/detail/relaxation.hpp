@@ -77,7 +77,7 @@ class relaxation {
     statistics.iterations += outcome.iterations;
     if (outcome.status == backend_status::infeasible) return fail("the linear relaxation");
     if (outcome.status == backend_status::unbounded)
-      refuse(error_category::backend, std::string(Backend::name) + " calls a model without negative costs unbounded");
+      refuse(error_category::backend, std::string(backend.name) + " calls a model without negative costs unbounded");
     stopped = outcome.status == backend_status::stopped;
     if (outcome.duals.size() == polytope.model().rows.size()) {
       dual = polytope.duals_of(outcome.duals);
@@ -143,10 +143,10 @@ class relaxation {
   void fail(std::string_view what) {
     if (has_best) {
       statistics.note +=
-          std::string(Backend::name) + " calls " + std::string(what) + " infeasible, but a solution of it is known. ";
+          std::string(backend.name) + " calls " + std::string(what) + " infeasible, but a solution of it is known. ";
     } else {
-      statistics.note += std::string(what) + " is infeasible, says " + std::string(Backend::name) + ". ";
-      raise(std::numeric_limits<double>::infinity(), Backend::name);
+      statistics.note += std::string(what) + " is infeasible, says " + std::string(backend.name) + ". ";
+      raise(std::numeric_limits<double>::infinity(), backend.name);
     }
   }
 

@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -42,6 +43,12 @@ class usage_rows {
   void set_levels(std::span<const strategy> labels, std::span<double> value) const {
     const std::vector<double> used = p_->usage(labels);
     for (const auto& [r, number] : levels_) value[number] = (used[r] - decided_usage_[r]) / scale_[r];
+  }
+
+  /// "budgetR" for the row that limits or chains row R of the problem, "levelR" for the column of its level.
+  void name(linear_names& names) const {
+    for (std::size_t r = 0; r < place_.size(); ++r) names.rows[place_[r].number] = "budget" + std::to_string(r);
+    for (const auto& [r, number] : levels_) names.columns[number] = "level" + std::to_string(r);
   }
 
   /// The price of usage per row behind the duals of the model's rows.

@@ -1,0 +1,237 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/autoparallel_tables.hpp>
+#include <shardweave/cost/detail/tree_correction.hpp>
+#include <shardweave/cost/device.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+
+/// \file
+/// The collective cost model of AutoParallel, kept as it is for comparison.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What AutoParallel (June 2026) expects of a collective: measured lines inside a node with a switch, tables of NCCL
+/// 2.27.5 between such nodes, NCCL's tuner with constants of 2.29.7 elsewhere. A compatibility policy: it keeps the
+/// original's anomalies, among them an all-reduce that is cheaper than its reduce-scatter on two nodes. CollNet
+/// (SHARP), which no preset of the original turns on, is left out.
+///
+/// Bandwidths are totals of a device in GB/s (10^9).
+/// Source: autoparallel/cost_models/nccl_cost_model.py (BSD licence).
+struct autoparallel_formula {
+  architecture family = architecture::hopper;
+  double link_bandwidth = 320;
+  double network_bandwidth = 50;
+  std::int64_t devices_per_node = 8;
+  bool has_switch = true;
+  double extra_network_us = 0;  ///< latency of the network beyond what NCCL assumes
+
+  autoparallel_formula() = default;
+  explicit autoparallel_formula(const device_profile& device)
+      : family(device.family),
+        link_bandwidth(device.link_bandwidth),
+        network_bandwidth(device.network_bandwidth),
+        devices_per_node(device.devices_per_node),
+        has_switch(device.has_switch) {}
+
+  [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+    if (group.nodes < 1 || group.ranks_per_node < 1)
+      refuse(error_category::input, "a group of " + std::to_string(group.nodes) + " nodes with " +
+                                        std::to_string(group.ranks_per_node) + " ranks each has no ranks");
+    if (group.ranks() == 1) return {};
+    const call c{kind,
+                 static_cast<double>(size.count()),
+                 static_cast<double>(group.ranks()),
+                 static_cast<double>(group.nodes),
+                 static_cast<double>(group.ranks_per_node),
+                 group};
+    const bool switched_hopper = has_switch && is_recent();
+    if (kind == collective::all_to_all) return exchange(c);
+    if (switched_hopper && group.nodes == 1) return one_node(c);
+    best b;
+    if (switched_hopper) {
+      const auto* entry = detail::autoparallel_entry_of(group);
+      if (entry != nullptr) {
+        from_tables(c, *entry, b);
+        return b.estimate;
+      }
+    }
+    ring(c, b);
+    if (kind == collective::all_reduce) {
+      tree(c, b);
+      if (switched_hopper) switched_reduce(c, b);
+    }
+    return b.estimate;
+  }
+
+ private:
+  struct call {
+    collective kind;
+    double size;
+    double ranks;
+    double nodes;
+    double per_node;
+    group_shape group;
+    [[nodiscard]] std::size_t node_class() const { return nodes == 1 ? 0 : nodes == 2 ? 1 : 2; }
+    [[nodiscard]] double rounds() const { return kind == collective::all_reduce ? 2 : 1; }
+    [[nodiscard]] double steps() const { return kind == collective::all_to_all ? ranks : rounds() * (ranks - 1); }
+    /// log2 of the 64-byte lines that a rank owns
+    [[nodiscard]] double lines() const { return size > 0 ? std::log2(size / ranks / 64) : -1; }
+  };
+  static constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
+
+  struct best {
+    collective_estimate estimate;
+    bool any = false;
+    void offer(double latency, double size, double bandwidth, std::string_view algorithm, std::string_view protocol) {
+      const double moving = size / (1e3 * bandwidth);
+      if (any && latency + moving >= estimate.time_us) return;
+      any = true;
+      estimate.latency_us = latency;
+      estimate.bandwidth_us = moving;
+      estimate.time_us = latency + moving;
+      estimate.algorithm = algorithm;
+      estimate.protocol = protocol;
+    }
+  };
+
+  [[nodiscard]] bool is_recent() const { return family == architecture::hopper || family == architecture::blackwell; }
+  [[nodiscard]] double generation() const { return family == architecture::blackwell ? 2 : 1; }
+  [[nodiscard]] std::size_t index() const {
+    return family == architecture::blackwell ? 2 : family == architecture::hopper ? 1 : 0;
+  }
+  [[nodiscard]] double channels() const { return is_recent() ? 16 : 12; }
+  [[nodiscard]] double link() const { return link_bandwidth / channels(); }
+  [[nodiscard]] double network() const { return network_bandwidth / channels(); }
+  /// Per channel; behind a switch the network shares of a node's ranks add up.
+  [[nodiscard]] double shared_network(const call& c) const {
+    return has_switch && c.nodes > 1 ? std::min(link(), network() * c.per_node) : network();
+  }
+  [[nodiscard]] double bus(const call& c) const { return channels() * (c.nodes <= 2 ? link() : shared_network(c)); }
+
+  [[nodiscard]] collective_estimate one_node(const call& c) const {
+    const auto over_ranks = [&](double two, double four, double eight) {
+      return c.ranks <= 4 ? two + (four - two) * (std::max(c.ranks, 2.0) - 2) / 2
+                          : four + (eight - four) * (std::min(c.ranks, 8.0) - 4) / 4;
+    };
+    best b;
+    if (c.kind == collective::all_reduce) {
+      b.offer(over_ranks(10, 15, 31), c.size, generation() * over_ranks(324, 236, 267), "measured", {});
+    } else {
+      b.offer(over_ranks(8, 17, 30), c.size, generation() * over_ranks(537, 434, 394), "measured", {});
+    }
+    b.estimate.quality = estimate_quality::fitted;
+    return b.estimate;
+  }
+
+  [[nodiscard]] collective_estimate exchange(const call& c) const {
+    best b;
+    if (has_switch && is_recent() && c.nodes == 1) {
+      b.offer(50, c.size, family == architecture::blackwell ? 675 : 380, "copy", {});
+    } else if (has_switch && c.nodes > 1) {
+      b.offer(detail::autoparallel_exchange_latency(c.nodes), c.size * (c.ranks - c.per_node) / c.ranks,
+              network_bandwidth * (1 - .44 / c.nodes) * detail::autoparallel_exchange_correction(c.lines(), c.nodes),
+              "pairwise", {});
+    } else {
+      b.offer(ring_latency(c, 2, 0), c.size, 0.7 * bus(c), "pairwise", "simple");
+    }
+    return b.estimate;
+  }
+
+  /// \param sync  what the nodes cost to agree
+  [[nodiscard]] double ring_latency(const call& c, std::size_t p, double sync) const {
+    constexpr std::array base{6.6, 14.0, 8.4}, hop{.6, 1.9, 3.4}, net{2.7, 4.0, 14.0}, lone_net{5.0, 8.5, 14.0};
+    const double crossings = c.rounds() * (c.nodes - 1);
+    const double overhead = c.nodes == 1 ? 0 : p == 2 ? 3 : 1;
+    const double extra = c.nodes == 1 ? 0 : extra_network_us * (p == 2 ? 2 : 1);
+    return base[p] + (c.steps() - crossings) * std::max(hop[p], overhead) +
+           crossings * ((c.per_node == 1 ? lone_net[p] : net[p]) + extra) + sync;
+  }
+
+  void ring(const call& c, best& b) const {
+    constexpr std::array<std::array<double, 3>, 3> ll_cap{{{87.7, 39, 20.4}, {141, 39, 20.4}, {282, 39, 20.4}}};
+    constexpr std::array ll128_cap{20.0, 36.7, 40.0};
+    const double sync = c.nodes == 1 ? 0 : 4.7 * c.nodes * std::pow(std::max(c.nodes / 4, 1.0), .65);
+    const double all = bus(c);
+    const std::array speed{std::min(ll_cap[index()][c.node_class()], all / 2),
+                           std::min(.92 * all, channels() * ll128_cap[index()]), all};
+    const double reached = c.nodes == 1 ? 1 : detail::autoparallel_ring_correction(c.lines(), c.nodes);
+    for (std::size_t p = 0; p < 3; ++p) {
+      double latency = ring_latency(c, p, sync);
+      if (p == 2 && c.nodes > 1 && c.kind == collective::all_reduce && c.size / (channels() * c.ranks) >= 64)
+        latency *= 1.4;
+      b.offer(latency, c.size, speed[p] * reached * c.ranks / c.steps(), "ring", protocols[p]);
+    }
+  }
+
+  void tree(const call& c, best& b) const {
+    constexpr std::array base{6.8, 14.0, 8.4}, hop{.6, 1.25, 4.0}, net{5.0, 8.5, 14.0};
+    constexpr std::array<std::array<double, 3>, 3> cap{{{24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
+    constexpr std::array<std::array<double, 3>, 3> ll128_cap{{{20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
+    constexpr std::array<std::array<double, 3>, 3> ll_cap{{{87.7, 39, 20.4}, {141, 39, 20.4}, {282, 39, 20.4}}};
+    const std::size_t g = index();
+    const std::size_t n = c.node_class();
+    const double simple = std::min(.92 * bus(c), channels() * cap[g][n]);
+    const std::array speed{std::min(simple / 3.8, ll_cap[g][n]),
+                           std::min(simple * (n == 0 ? 7.0 / 9 : 120.0 / 128), channels() * ll128_cap[g][n]), simple};
+    const double levels = std::floor(std::log2(c.nodes));
+    for (std::size_t p = 0; p < 3; ++p) {
+      const double extra = extra_network_us * (p == 2 ? 2 : 1);
+      b.offer(base[p] + 2 * ((c.per_node - 1) * hop[p] + levels * (net[p] + extra)), c.size,
+              speed[p] / 2 * detail::tree_correction(p, c.size), "tree", protocols[p]);
+    }
+  }
+
+  /// NVLS and NVLSTree on several nodes.
+  void switched_reduce(const call& c, best& b) const {
+    constexpr std::array<std::array<double, 3>, 3> tree_cap{{{24, 23.6, 17.8}, {0, 57.7, 45.5}, {0, 96, 43.8}}};
+    const double inside = 2 * link() * (family == architecture::blackwell ? .74 : .85) * (channels() - 1) / channels();
+    const double to_size = c.ranks / c.steps();
+    const double lone = c.per_node == 1 ? 14 : 18;
+    b.offer(25 + lone + 2 * extra_network_us, c.size, channels() * std::min(inside, network()) * to_size, "nvls",
+            "simple");
+    const double between = shared_network(c) * (c.nodes <= 2 ? 2 : 1);
+    const double reached = family == architecture::blackwell ? detail::tree_correction(2, c.size, 24) : 1;
+    b.offer(25 + 2 * std::floor(std::log2(c.nodes)) * ((c.per_node == 1 ? 14 : 20.9) + 2 * extra_network_us), c.size,
+            channels() * std::min({inside, between, tree_cap[index()][c.node_class()]}) * to_size * reached,
+            "nvls_tree", "simple");
+  }
+
+  void from_tables(const call& c, const detail::autoparallel_entry& entry, best& b) const {
+    if (c.kind != collective::all_reduce) {
+      const bool full = c.group.ranks_per_node == devices_per_node;
+      const double reached = full ? detail::autoparallel_full_mesh_ramp(c.lines()) : 1;
+      for (std::size_t p = 0; p < 3; ++p)
+        b.offer(entry.ring[p].latency_us, c.size, generation() * entry.ring[p].bandwidth * reached, "ring",
+                protocols[p]);
+      return;
+    }
+    for (std::size_t p = 0; p < 3; ++p) {
+      const auto line = detail::autoparallel_tree(entry, p, c.nodes);
+      b.offer(line.latency_us, c.size, generation() * line.bandwidth * detail::tree_correction(p, c.size), "tree",
+              protocols[p]);
+    }
+    if (c.group.ranks_per_node >= 4) {
+      const double bandwidth =
+          c.nodes == 2 ? (c.group.ranks_per_node == 4 ? 160 : 266.7) : (c.group.ranks_per_node == 4 ? 80 : 160);
+      b.offer(25 + 28 * std::log2(c.nodes), c.size,
+              generation() * bandwidth * detail::autoparallel_nvls_tree_ramp(c.lines()), "nvls_tree", "simple");
+    }
+    ring(c, b);
+  }
+};
+
+static_assert(collective_cost_model<autoparallel_formula>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,75 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/measurement.hpp>
+#include <shardweave/cost/size_curve.hpp>
+
+#include <cmath>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Collectives priced by a table of measurements.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Interpolates measurements: a `size_curve` per collective and group, and between two measured group sizes the
+/// weighted mean of the logarithms of both curves, by the logarithm of the number of ranks. Answers grow with the
+/// size. Other groups (larger or smaller than all measured, other collectives) are answered by `Otherwise`.
+///
+/// `quality` is `measured` at sizes and groups within the measured ones, `extrapolated` outside of the sizes, and
+/// what `Otherwise` says where that answers.
+template <collective_cost_model Otherwise = alpha_beta>
+class collective_table {
+ public:
+  /// \throws error if a size, a time or a group is not positive
+  explicit collective_table(std::span<const collective_measurement> measured, Otherwise otherwise = {})
+      : otherwise_(std::move(otherwise)) {
+    const auto rows = detail::sorted_measurements(measured);
+    detail::for_each_curve(rows, [&](std::span<const collective_measurement> curve) {
+      std::vector<timed_size> points;
+      for (const collective_measurement& m : curve) points.push_back({m.size, m.time_us});
+      rows_.add(curve.front().kind, curve.front().group, size_curve(points));
+    });
+  }
+
+  [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+    if (group.ranks() == 1) return {};
+    const auto found = rows_.find(kind, group);
+    if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
+    collective_estimate result;
+    result.time_us = found.below->at(size);
+    result.latency_us = found.below->latency_us();
+    if (found.above != found.below) {
+      result.time_us = blend(result.time_us, found.above->at(size), found.weight);
+      result.latency_us = blend(result.latency_us, found.above->latency_us(), found.weight);
+    }
+    result.bandwidth_us = result.time_us - result.latency_us;
+    result.algorithm = "table";
+    result.quality = found.below->covers(size) && found.above->covers(size) ? estimate_quality::measured
+                                                                            : estimate_quality::extrapolated;
+    return result;
+  }
+
+ private:
+  /// A weighted geometric mean; 0 where one of both is.
+  static double blend(double a, double b, double weight) {
+    return a > 0 && b > 0 ? std::exp((1 - weight) * std::log(a) + weight * std::log(b)) : 0;
+  }
+
+  detail::group_rows<size_curve> rows_;
+  [[no_unique_address]] Otherwise otherwise_;
+};
+
+template <class Range>
+collective_table(const Range&) -> collective_table<alpha_beta>;
+
+static_assert(collective_cost_model<collective_table<>>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/saturation.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <span>
+#include <utility>
+
+/// \file
+/// Collectives priced by fitted lines: measurements in four figures per group.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What one collective takes in one group.
+struct fitted_line {
+  collective kind{};
+  group_shape group{};
+  saturated_line line{};
+};
+
+/// Prices a collective by the line of its group; groups between two with lines lie between in logarithms, by the number
+/// of ranks; what has no line is asked of `Otherwise`. An all-reduce is never cheaper than the reduce-scatter of
+/// the same group, whatever noise went into the two lines. Answers grow with the size, where those of `Otherwise` do.
+template <collective_cost_model Otherwise = alpha_beta>
+class fitted_lines {
+ public:
+  /// \param lines  of one collective sorted by nodes, then ranks per node
+  explicit fitted_lines(std::span<const fitted_line> lines, Otherwise otherwise = {})
+      : otherwise_(std::move(otherwise)) {
+    for (const fitted_line& l : lines) rows_.add(l.kind, l.group, l.line);
+  }
+
+  [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+    collective_estimate result = one(kind, size, group);
+    if (kind != collective::all_reduce || group.ranks() == 1) return result;
+    const collective_estimate half = one(collective::reduce_scatter, size, group);
+    return half.time_us > result.time_us ? half : result;
+  }
+
+ private:
+  [[nodiscard]] collective_estimate one(collective kind, bytes size, group_shape group) const {
+    if (group.ranks() == 1) return {};
+    const auto found = rows_.find(kind, group);
+    if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
+    const double s = static_cast<double>(size.count());
+    const auto between = [&](double a, double b) {
+      if (found.below == found.above || !(a > 0) || !(b > 0)) return a;
+      return std::exp((1 - found.weight) * std::log(a) + found.weight * std::log(b));
+    };
+    collective_estimate result;
+    result.time_us = between(found.below->at(s), found.above->at(s));
+    result.latency_us = std::min(between(found.below->latency_us, found.above->latency_us), result.time_us);
+    result.bandwidth_us = result.time_us - result.latency_us;
+    result.algorithm = "fit";
+    result.quality = estimate_quality::fitted;
+    return result;
+  }
+
+  detail::group_rows<saturated_line> rows_;
+  [[no_unique_address]] Otherwise otherwise_;
+};
+
+static_assert(collective_cost_model<fitted_lines<>>);
+
+}  // namespace v0
+}  // namespace shardweave

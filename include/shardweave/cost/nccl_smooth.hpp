@@ -1,0 +1,280 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/nccl_tuner.hpp>
+
+#include <algorithm>
+#include <array>
+#include <bit>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// NCCL's cost model without its jumps, for planning.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A share of bandwidth at a size, which is given by its log2.
+struct nccl_ramp_point {
+  double log2_bytes = 0;
+  double share = 1;
+};
+
+/// What the smooth model adds to NCCL's. A ramp grows evenly with every doubling between its points and is constant
+/// outside; a ramp of one share switches it off.
+struct nccl_smooth_options {
+  nccl_tuner_options tuner = {};
+  /// NCCL believes that collectives through the switch's multicast run at full speed at every size. They reach these
+  /// shares, by the bytes per rank of a node, counted for links of 370.8 GB/s (faster links need more). Fitted to
+  /// nccl-tests all-reduces on 8 H100 of one lab (first point: to 72 GB200); unchanged it leaves 1 to 3 % from 32 MiB
+  /// on at another lab's, and gives the shares of 72 GB200 within 4 % from 144 MiB to 8 GiB.
+  std::vector<nccl_ramp_point> multicast_ramp{{17, .36}, {19, .51},  {21, .63}, {23, .82},
+                                              {25, .90}, {27, .935}, {30, 1}};
+  /// The same for LL128 and Simple rings in one node before Hopper, by bytes. Fitted to one table: all-reduces on
+  /// 8 A100 with NCCL 2.18.5. Later devices' rings show no such ramp.
+  std::vector<nccl_ramp_point> ampere_ring_ramp{{24, .6}, {26, .73}, {28, .89}, {30, .957}, {33, 1}};
+  /// Groups that together fill the nodes run at the same time, so that they share network devices where nodes have
+  /// fewer of them than devices.
+  bool shares_rails = true;
+  double launch_us = 0;  ///< added to every collective: what a host measures around a call rather than a kernel
+};
+
+/// NCCL's model (`nccl_tuner`) made fit for a solver that compares plans:
+///  - the correction of trees is linear between powers of two instead of a step function, and the plateau of rings a
+///    ramp over two doublings: no estimate jumps when a size grows by a byte, and none falls;
+///  - multicast gets the ramp that measurements show;
+///  - an all_reduce costs at least what its reduce_scatter costs;
+///  - network devices are shared among groups that run at the same time.
+///
+/// Never negative, 0 for one rank. Rules of a tuner file would bring jumps back, so they are not followed here.
+class nccl_smooth {
+ public:
+  explicit nccl_smooth(const device_profile& device, nccl_smooth_options options = {})
+      : nccl_smooth(nccl_node_of(device), std::move(options)) {}
+  /// \throws error (input) if a ramp does not rise, or rises so fast that more bytes could take less time
+  explicit nccl_smooth(nccl_node node, nccl_smooth_options options = {})
+      : exact_(std::move(node), std::move(options.tuner)),
+        multicast_(options.multicast_ramp, "multicast"),
+        ring_(options.ampere_ring_ramp, "ring"),
+        shares_rails_(options.shares_rails),
+        filtered_(exact_.filtered_),
+        launch_us_(options.launch_us) {
+    if (!(launch_us_ >= 0)) refuse(error_category::input, "a launch takes less than no time");
+    const nccl_node& n = exact_.node();
+    older_ = n.generation() <= nccl_generation::ampere;
+    link_doublings_ = n.link_bandwidth > 0 ? std::log2(370.8 / n.link_bandwidth) : 0;
+    plateau_ = n.compute_capability < 80 ? exact_.constants().plateau_volta : exact_.constants().plateau;
+  }
+
+  [[nodiscard]] const nccl_tuner& exact() const { return exact_; }
+  [[nodiscard]] const nccl_node& node() const { return exact_.node(); }
+
+  /// \throws error (input) if the machine cannot hold the group, or the filter leaves no way
+  [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+    exact_.table_->check(group);
+    if (group.ranks() == 1) return {};
+    if (kind == collective::all_to_all) {
+      collective_estimate result = exact_.transfers_.all_to_all(size, group, shares_rails_);
+      return with_launch(result);
+    }
+    const question q(*this, size, group);
+    collective_estimate result = best(q, kind, group);
+    // the rings of an all_reduce are slower than those of a reduce_scatter by themselves
+    if (kind == collective::all_reduce && (filtered_ || result.algorithm != name_of(nccl_algorithm::ring)))
+      result.time_us = std::max(result.time_us, least(q, group));
+    return with_launch(result);
+  }
+
+  /// All candidates with their times; the note tells where the estimate is not the best candidate's time.
+  /// \throws error as `estimate` does
+  [[nodiscard]] nccl_explanation explain(collective kind, bytes size, group_shape group) const {
+    nccl_explanation e = exact_.prepare(kind, size, group);
+    e.model += ", smoothed";
+    e.estimate = estimate(kind, size, group);
+    if (kind == collective::all_to_all || group.ranks() == 1) return e;
+    const question q(*this, size, group);
+    for (nccl_candidate& c : e.candidates)
+      if (const detail::nccl_way* way = exact_.find(kind, group, c)) {
+        c.latency_us = q.latency(*way);
+        c.time_us = c.latency_us + q.transfer(*way);
+        c.bandwidth = 1e-3 / (way->time_per_byte(q.left) * q.slowdown(*way));
+        c.channels = way->channels_for(q.bytes_asked, q.ranks);
+      }
+    nccl_tuner::mark_chosen(e);
+    const auto note = [&](const std::string& text) { e.note += (e.note.empty() ? "" : "; ") + text; };
+    if (kind == collective::all_reduce && e.estimate.time_us > e.estimate.latency_us + e.estimate.bandwidth_us + 1e-9)
+      note("raised to the time of its reduce_scatter");
+    if (q.crowd > 1) note("each network device serves " + detail::decimal(q.crowd, 1) + " groups");
+    if (launch_us_ > 0) note("with " + detail::decimal(launch_us_, 1) + " us for the launch");
+    return e;
+  }
+
+ private:
+  /// A ramp as a line per doubling, so that looking one up takes no search.
+  class ramp {
+   public:
+    ramp(const std::vector<nccl_ramp_point>& points, const std::string& name) {
+      const auto fail = [&](std::size_t i) {
+        refuse(error_category::input, "point " + std::to_string(i) + " of the " + name + " ramp does not rise gently");
+      };
+      shares_.fill(points.empty() ? 1 : points.back().share);
+      for (std::size_t i = 0; i < points.size(); ++i) {
+        const nccl_ramp_point& b = points[i];
+        const nccl_ramp_point& a = points[i == 0 ? 0 : i - 1];
+        const double doublings = b.log2_bytes - a.log2_bytes;
+        // the correction of trees may gain a third with a doubling, so that half is left for this
+        if (!(b.share > 0 && b.share <= 1 && b.log2_bytes >= 0 && b.share >= a.share) ||
+            (i > 0 && !(doublings > 0 && b.share - a.share <= .3 * a.share * doublings)))
+          fail(i);
+        if (i == 0) continue;
+        for (std::size_t x = 0; x < shares_.size(); ++x) {
+          const auto at = static_cast<double>(x);
+          if (at < b.log2_bytes && (at >= a.log2_bytes || i == 1))
+            shares_[x] = a.share + (b.share - a.share) * std::max(0.0, at - a.log2_bytes) / doublings;
+        }
+      }
+    }
+    [[nodiscard]] double at(double doublings) const {
+      const double x = std::clamp(doublings, 0.0, static_cast<double>(shares_.size() - 1));
+      const auto i = std::min(static_cast<std::size_t>(x), shares_.size() - 2);
+      return shares_[i] + (shares_[i + 1] - shares_[i]) * (x - static_cast<double>(i));
+    }
+
+   private:
+    std::array<double, 64> shares_{};
+  };
+
+  /// log2, exact at powers of two and linear between them: continuous, growing, and a few instructions.
+  /// \pre x >= 1
+  [[nodiscard]] static double doublings_in(double x) {
+    const auto bits = std::bit_cast<std::uint64_t>(x);
+    const auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
+    const auto fraction = static_cast<double>(bits & ((std::uint64_t{1} << 52) - 1)) * 0x1p-52;
+    return static_cast<double>(exponent) + fraction;
+  }
+
+  /// As in `nccl_tuner`, continuous in the size.
+  struct question {
+    question(const nccl_smooth& m, bytes size, group_shape group)
+        : model(m),
+          bytes_asked(static_cast<double>(size.count())),
+          ranks(static_cast<double>(group.ranks())),
+          nodes(static_cast<double>(group.nodes)),
+          doublings(detail::doublings_of(group.nodes)),
+          left((ranks - 1) / ranks),
+          size_doublings(doublings_in(std::max(bytes_asked, 1.0))),
+          rank_doublings(doublings_in(static_cast<double>(group.ranks_per_node))) {
+      if (group.nodes == 1) return;
+      const double chunk = bytes_asked / (ranks * m.exact_.table_->layout(group).channels);
+      // from 32 to 128 bytes per rank and channel, around the 64 at which NCCL jumps
+      full_plateau = 1 + (m.plateau_ - 1) * std::clamp((doublings_in(std::max(chunk, 1.0)) - 5) * .5, 0.0, 1.0);
+      if (m.shares_rails_) crowd = m.crowd(group.ranks_per_node);
+    }
+
+    [[nodiscard]] double latency(const detail::nccl_way& way) const {
+      const double plain = way.latency(nodes, doublings);
+      return way.plateau ? plain * full_plateau : plain;
+    }
+    /// Times as long as with the whole bandwidth.
+    [[nodiscard]] double slowdown(const detail::nccl_way& way) const {
+      using enum nccl_algorithm;
+      if (way.algorithm == ring) {
+        if (!model.older_ || nodes > 1 || way.protocol == nccl_protocol::ll) return crowd;
+        return 1 / model.ring_.at(size_doublings);
+      }
+      double share = 1;
+      if (way.corrected)
+        share = correction(model.exact_.constants().tree_correction[static_cast<std::size_t>(way.protocol)]);
+      if (way.algorithm == nvls || way.algorithm == nvls_tree)
+        share *= model.multicast_.at(size_doublings - rank_doublings + model.link_doublings_);
+      return crowd / share;
+    }
+    [[nodiscard]] double transfer(const detail::nccl_way& way) const {
+      return bytes_asked * way.time_per_byte(left) * slowdown(way);
+    }
+    [[nodiscard]] double correction(const std::array<double, 24>& at) const {
+      const double x = size_doublings - 6;
+      if (x <= 0) return at[0];
+      if (x >= 24) return 1;
+      const auto i = static_cast<std::size_t>(x);
+      const double next = i + 1 < at.size() ? at[i + 1] : 1;
+      return at[i] + (next - at[i]) * (x - static_cast<double>(i));
+    }
+    const nccl_smooth& model;
+    double bytes_asked;
+    double ranks;
+    double nodes;
+    double doublings;
+    double left;
+    double size_doublings;
+    double rank_doublings;
+    double full_plateau = 1;
+    double crowd = 1;
+  };
+
+  /// How many want one network device if all devices of a node belong to such groups.
+  [[nodiscard]] double crowd(std::int64_t ranks_per_node) const {
+    const nccl_node& n = node();
+    if (n.nics >= n.devices) return 1;
+    const auto groups = static_cast<double>(n.devices / ranks_per_node);
+    return std::max(1.0, groups * static_cast<double>(std::min(n.nics, ranks_per_node)) / static_cast<double>(n.nics));
+  }
+
+  [[nodiscard]] collective_estimate with_launch(collective_estimate result) const {
+    result.latency_us += launch_us_;
+    result.time_us += launch_us_;
+    return result;
+  }
+
+  [[nodiscard]] collective_estimate best(const question& q, collective kind, group_shape group) const {
+    const detail::nccl_way* winner = nullptr;
+    collective_estimate result;
+    for (const detail::nccl_way& way : exact_.table_->ways(kind, group)) {
+      const double latency = q.latency(way);
+      const double transfer = q.transfer(way);
+      if (winner != nullptr && latency + transfer >= result.time_us) continue;
+      winner = &way;
+      result.latency_us = latency;
+      result.bandwidth_us = transfer;
+      result.time_us = latency + transfer;
+    }
+    if (winner == nullptr) nccl_tuner::refuse_none(kind);
+    result.channels = winner->channels_for(q.bytes_asked, q.ranks);
+    result.algorithm = name_of(winner->algorithm);
+    result.protocol = name_of(winner->protocol);
+    return result;
+  }
+
+  /// The time of the group's reduce_scatter; 0 if the filter leaves none.
+  [[nodiscard]] double least(const question& q, group_shape group) const {
+    double time = 0;
+    for (const detail::nccl_way& way : exact_.table_->ways(collective::reduce_scatter, group)) {
+      const double t = q.latency(way) + q.transfer(way);
+      if (time == 0 || t < time) time = t;
+    }
+    return time;
+  }
+
+  nccl_tuner exact_;
+  ramp multicast_;
+  ramp ring_;
+  bool shares_rails_;
+  bool older_ = false;
+  bool filtered_;
+  double launch_us_;
+  double link_doublings_ = 0;
+  double plateau_ = 1;
+};
+
+static_assert(collective_cost_model<nccl_smooth>);
+
+}  // namespace v0
+}  // namespace shardweave

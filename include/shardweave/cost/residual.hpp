@@ -1,0 +1,128 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/cost/affine_fit.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/measurement.hpp>
+#include <shardweave/cost/size_curve.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Any collective model, corrected by measurements.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Another model's answer times a correction that depends on collective, group and size.
+///
+/// At a measured size the answer is the measurement (of several the median, levelled as in `size_curve`). Between
+/// two measured sizes it moves from one measured time to the other in step with the base, which so gives the shape
+/// where nothing was measured: a base that is right up to a latency and a scale is corrected exactly. Beyond the
+/// measured sizes the correction of the last one stays. Groups between measured ones lie between in logarithms, by the
+/// number of ranks; groups beyond them take the base with the latency and scale that fit all measurements of the
+/// collective best (of another collective's, if it has none).
+///
+/// Answers grow with the size wherever the base's do; where a base falls between two measured sizes, the logarithm of
+/// the size takes its place, and the answer still stays between the two measurements.
+template <collective_cost_model Base>
+class residual {
+ public:
+  /// \throws error if a size, a time or a group is not positive, or the base prices a measured collective at 0
+  residual(Base base, std::span<const collective_measurement> measured) : base_(std::move(base)) {
+    const auto rows = detail::sorted_measurements(measured);
+    std::array<std::vector<time_pair>, 4> pairs;
+    std::vector<time_pair> all;
+    detail::for_each_curve(rows, [&](std::span<const collective_measurement> curve) {
+      std::vector<timed_size> points;
+      for (const collective_measurement& m : curve) points.push_back({m.size, m.time_us});
+      const collective kind = curve.front().kind;
+      row r{curve.front().group, {}, {}, {}};
+      for (const timed_size& p : size_curve(points).points()) {
+        const double predicted = base_.estimate(kind, p.size, r.group).time_us;
+        if (!(predicted > 0))
+          refuse(error_category::input, "the base model prices the measured " + std::string(name_of(kind)) + " of " +
+                                            std::to_string(p.size.count()) + " bytes at " + std::to_string(predicted) +
+                                            " us; a correction needs a positive time");
+        r.sizes.push_back(static_cast<double>(p.size.count()));
+        r.base.push_back(predicted);
+        r.time.push_back(p.time_us);
+        pairs[static_cast<std::size_t>(kind)].push_back({predicted, p.time_us});
+        all.push_back({predicted, p.time_us});
+      }
+      rows_.add(kind, r.group, std::move(r));
+    });
+    for (std::size_t k = 0; k < pairs.size(); ++k) elsewhere_[k] = fit_affine(pairs[k].empty() ? all : pairs[k]);
+  }
+
+  [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+    collective_estimate result = base_.estimate(kind, size, group);
+    if (group.ranks() == 1 || !(result.time_us > 0)) return result;
+    double time = 0;
+    const auto found = rows_.find(kind, group);
+    if (found.below == nullptr) {
+      time = elsewhere_[static_cast<std::size_t>(kind)](result.time_us);
+      result.quality = estimate_quality::extrapolated;
+    } else if (found.below == found.above) {
+      time = found.below->at(size, result.time_us);
+      result.quality = quality_of(*found.below, size);
+    } else {
+      const auto of_row = [&](const row& r) {
+        return std::log(r.at(size, base_.estimate(kind, size, r.group).time_us));
+      };
+      time = std::exp((1 - found.weight) * of_row(*found.below) + found.weight * of_row(*found.above));
+      result.quality = std::min(quality_of(*found.below, size), quality_of(*found.above, size));
+    }
+    const double factor = time / result.time_us;
+    result.latency_us *= factor;
+    result.bandwidth_us *= factor;
+    result.time_us = time;
+    return result;
+  }
+
+  [[nodiscard]] const Base& base() const { return base_; }
+  /// What leads from the base to groups that were not measured.
+  [[nodiscard]] affine_correction elsewhere(collective kind) const {
+    return elsewhere_[static_cast<std::size_t>(kind)];
+  }
+
+ private:
+  struct row {
+    group_shape group;
+    std::vector<double> sizes;
+    std::vector<double> base;
+    std::vector<double> time;
+
+    [[nodiscard]] double at(bytes size, double predicted) const {
+      const double s = static_cast<double>(size.count());
+      if (s <= sizes.front()) return predicted * (time.front() / base.front());
+      if (s >= sizes.back()) return predicted * (time.back() / base.back());
+      const auto above = std::upper_bound(sizes.begin(), sizes.end(), s);
+      const std::size_t i = static_cast<std::size_t>(above - sizes.begin()) - 1;
+      const double rise = base[i + 1] - base[i];
+      const double part = rise > 1e-9 * base[i] ? std::clamp((predicted - base[i]) / rise, 0.0, 1.0)
+                                                : std::log(s / sizes[i]) / std::log(sizes[i + 1] / sizes[i]);
+      return time[i] + part * (time[i + 1] - time[i]);
+    }
+  };
+
+  static estimate_quality quality_of(const row& r, bytes size) {
+    const double s = static_cast<double>(size.count());
+    return s >= r.sizes.front() && s <= r.sizes.back() ? estimate_quality::measured : estimate_quality::extrapolated;
+  }
+
+  [[no_unique_address]] Base base_;
+  detail::group_rows<row> rows_;
+  std::array<affine_correction, 4> elsewhere_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

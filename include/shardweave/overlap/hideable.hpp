@@ -1,0 +1,104 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/overlap/window.hpp>
+
+#include <algorithm>
+#include <concepts>
+#include <cstddef>
+#include <optional>
+#include <ranges>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+/// \file
+/// Communication with an amount, and what is saved of it.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A length of time: exact (`nanoseconds`, or a signed integer of the caller's unit) or floating.
+template <class T>
+concept duration_value = std::same_as<T, nanoseconds> || std::signed_integral<T> || std::floating_point<T>;
+
+/// Communication that computation inside `where` may hide.
+template <duration_value Time>
+struct hideable {
+  window where;
+  Time amount{};
+  std::size_t channel = 0;  ///< 0, 1, ...: each channel may use all computation once
+};
+
+/// The outcome of `hide`: what is saved, and what it was paid with.
+template <duration_value Time>
+struct savings {
+  Time total{};              ///< sum of `hidden`, and of `spent`
+  std::vector<Time> hidden;  ///< per communication, between 0 and its amount
+  /// Per position, between 0 and its computation; with several channels the positions of channel 0, then those
+  /// of channel 1, and so on.
+  std::vector<Time> spent;
+};
+
+/// Demands for `hide` and its kin: a range of `hideable<Time>`.
+template <class R, class Time>
+concept hideable_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&
+                         std::same_as<std::ranges::range_value_t<R>, hideable<Time>>;
+
+/// Computation of the positions of an order.
+template <class R>
+concept computation_range =
+    std::ranges::random_access_range<R> && std::ranges::sized_range<R> && duration_value<std::ranges::range_value_t<R>>;
+
+/// The demands of edges in their places. `amount` is asked by the number of an edge; a place without an entry
+/// is impossible, so demand i is place i.
+/// Complexity: O(places)
+template <std::ranges::input_range Places, std::invocable<std::size_t> Amount>
+  requires std::same_as<std::ranges::range_value_t<Places>, hiding_place>
+[[nodiscard]] auto demands_of(const Places& places, Amount amount) {
+  using time = std::decay_t<std::invoke_result_t<Amount&, std::size_t>>;
+  std::vector<hideable<time>> demands;
+  for (const hiding_place& p : places) demands.push_back({p.where, amount(p.edge), p.channel});
+  return demands;
+}
+
+namespace detail {
+
+/// The window inside `positions`, with nothing left out unless it must be; empty if nothing remains.
+inline std::optional<window> normalized(window w, std::size_t positions, std::size_t index) {
+  if (positions == 0) return std::nullopt;
+  w.last = std::min(w.last, positions - 1);
+  if (w.except == w.first) ++w.first;
+  if (w.first <= w.last && w.except == w.last) {
+    if (w.last == 0) return std::nullopt;
+    --w.last;
+  }
+  if (w.first > w.last) return std::nullopt;
+  if (w.except <= w.first || w.except >= w.last) w.except = no_position;
+  if (w.except != no_position && (w.first != 0 || w.last != positions - 1))
+    refuse(error_category::input, "demand " + std::to_string(index) + " leaves position " + std::to_string(w.except) +
+                                      " out of its window " + std::to_string(w.first) + " to " +
+                                      std::to_string(w.last) + ", which is possible only for all " +
+                                      std::to_string(positions) + " positions");
+  return w;
+}
+
+template <class Time>
+void refuse_unless_time(const Time& value, const char* what, std::size_t index) {
+  if (!(value >= Time{}))
+    refuse(error_category::input, std::string(what) + ' ' + std::to_string(index) + " is negative or not a number");
+}
+
+/// How many channels the demands speak of; at least one.
+template <class Demands>
+std::size_t channel_count(const Demands& demands) {
+  std::size_t count = 1;
+  for (const auto& d : demands) count = std::max(count, d.channel + 1);
+  return count;
+}
+
+}  // namespace detail
+
+}  // namespace v0
+}  // namespace shardweave

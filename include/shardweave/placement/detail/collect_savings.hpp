@@ -1,0 +1,199 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/savings_layout.hpp>
+#include <shardweave/placement/savings_terms.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The savings that a problem states, in terms of the variables and labels of its compact form.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// One collection: the state that its steps share.
+template <cost_value Cost>
+class savings_collector {
+ public:
+  /// \param kept  strategies that are left, per variable
+  savings_collector(const placement_description<Cost>& d, const std::vector<std::uint32_t>& variable_of,
+                    const std::vector<std::vector<strategy>>& kept)
+      : d_(d), variable_of_(variable_of), kept_(kept) {
+    interner<std::vector<strategy>, sequence_hash> lists;
+    for (const auto& labels : kept) domain_.push_back(lists(labels));
+  }
+
+  [[nodiscard]] savings_terms<Cost> run() {
+    const savings_layout layout = layout_of(d_);
+    for (const hiding_place& place : layout.places) add_demand(place);
+    find_slots(layout.idle);
+    if (pending_.empty()) return {};
+    place_demands();
+    add_offers();
+    return std::move(result_);
+  }
+
+ private:
+  static constexpr std::uint32_t none = ~0U;
+
+  /// An edge's communication between labels, before slots are known.
+  struct pending {
+    window where;  ///< of positions, later of slots
+    std::size_t channel;
+    std::uint32_t first, second, table;
+  };
+
+  void add_demand(const hiding_place& w) {
+    const described_edge& edge = d_.edges[w.edge];
+    if (edge.communication == no_table) return;
+    const std::uint32_t a = variable_of_[edge.from], b = variable_of_[edge.to];
+    const bool flipped = a > b;
+    const auto [at, fresh] = number_of_.try_emplace({edge.communication, flipped, domain_[a], domain_[b]}, none);
+    if (fresh) {
+      const cost_table<Cost>& stated = *d_.tables[edge.communication];
+      const cost_table<Cost> part = stated.selected(kept_[a], kept_[b]);
+      std::vector<std::uint32_t> rows(part.row_class().begin(), part.row_class().end());
+      std::vector<std::uint32_t> columns(part.column_class().begin(), part.column_class().end());
+      cost_table<Cost> amounts = cost_table<Cost>::from_classes(
+          std::move(rows), std::move(columns), part.row_classes(), part.column_classes(),
+          [&](std::size_t i, std::size_t j) { return amount_of(part.class_cost(i, j)); });
+      if (amounts.class_costs().maxCoeff() > Cost{}) {
+        at->second = static_cast<std::uint32_t>(result_.tables.size());
+        result_.tables.push_back(
+            std::make_shared<const cost_table<Cost>>(flipped ? amounts.transposed() : std::move(amounts)));
+      }
+    }
+    if (at->second != none) pending_.push_back({w.where, w.channel, std::min(a, b), std::max(a, b), at->second});
+  }
+
+  /// Positions that compute are told apart where a window begins or ends; others count for nothing.
+  void find_slots(const std::vector<bool>& idle) {
+    const std::size_t n = d_.vertices.size();
+    std::vector<std::size_t> before(n + 1);  // positions that compute before this one
+    for (std::size_t v = 0; v < n; ++v) {
+      const auto& labels = kept_[variable_of_[v]];
+      const bool computes = !pending_.empty() && !idle[v] && std::any_of(labels.begin(), labels.end(), [&](strategy s) {
+        return amount_of(d_.vertices[v].compute[s]) > Cost{};
+      });
+      before[v + 1] = before[v] + (computes ? 1 : 0);
+    }
+    const std::size_t computing = before.back();
+    for (pending& p : pending_) {  // from here on, positions are those that compute
+      const auto end = before[std::min(p.where.last + 1, n)];
+      const bool leaves_out = p.where.except != no_position && before[p.where.except] != before[p.where.except + 1];
+      p.where = {before[p.where.first], end, leaves_out ? before[p.where.except] : no_position};
+    }
+    std::erase_if(pending_, [](const pending& p) { return p.where.first == p.where.last; });
+    std::vector<int> covering(computing + 1);
+    std::vector<bool> cut(computing + 1);
+    for (const pending& p : pending_) {
+      ++covering[p.where.first];
+      --covering[p.where.last];
+      cut[p.where.first] = cut[p.where.last] = true;
+      if (p.where.except != no_position) cut[p.where.except] = cut[p.where.except + 1] = true;
+    }
+    std::uint32_t slots = 0;
+    std::vector<std::uint32_t> slot(computing, none);
+    int open = 0;
+    for (std::size_t q = 0; q < computing; ++q) {
+      open += covering[q];
+      if (open > 0) slot[q] = cut[q] || slots == 0 ? slots++ : slots - 1;
+    }
+    for (pending& p : pending_)
+      p.where = {slot[p.where.first], slot[p.where.last - 1],
+                 p.where.except == no_position ? no_position : slot[p.where.except]};
+    std::erase_if(pending_, [](const pending& p) { return p.where.first == p.where.last && p.where.except == p.where.first; });
+    slot_of_.assign(n, none);
+    for (std::size_t v = 0; v < n; ++v)
+      if (before[v] != before[v + 1]) slot_of_[v] = slot[before[v]];
+    result_.computation.assign(slots, Cost{});
+  }
+
+  void place_demands() {
+    std::map<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>, std::uint32_t> demands;
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> joints;
+    std::map<std::size_t, std::uint32_t> channels;  // those that are left
+    for (const pending& p : pending_) {
+      const std::uint32_t channel =
+          channels.try_emplace(p.channel, static_cast<std::uint32_t>(channels.size())).first->second;
+      const savings_demand demand{p.where, channel};
+      const auto [known, fresh] = demands.try_emplace({p.where.first, p.where.last, p.where.except, channel},
+                                                      static_cast<std::uint32_t>(result_.demands.size()));
+      if (fresh) {
+        result_.demands.push_back(demand);
+        result_.amount.push_back(Cost{});
+      }
+      const cost_table<Cost>& table = *result_.tables[p.table];
+      if (p.first == p.second) {
+        std::vector<Cost> diagonal;
+        for (strategy l = 0; l < table.rows(); ++l) diagonal.push_back(table(l, l));
+        add_own(known->second, p.first, std::move(diagonal));
+      } else if (table.row_classes() == 1 && table.column_classes() == 1) {
+        result_.amount[known->second] += table.class_cost(0, 0);
+      } else if (table.column_classes() == 1 || table.row_classes() == 1) {
+        const bool by_row = table.column_classes() == 1;
+        std::vector<Cost> line;
+        for (strategy l = 0; l < (by_row ? table.rows() : table.columns()); ++l)
+          line.push_back(by_row ? table(l, 0) : table(0, l));
+        add_own(known->second, by_row ? p.first : p.second, std::move(line));
+      } else {
+        const auto [joint, first] =
+            joints.try_emplace({known->second, p.first, p.second, p.table}, result_.joint.size());
+        if (first) {
+          result_.joint.push_back({known->second, p.first, p.second, p.table, 1});
+        } else {
+          ++result_.joint[joint->second].count;
+        }
+      }
+    }
+    result_.channels = static_cast<std::uint32_t>(channels.size());
+  }
+
+  void add_own(std::uint32_t demand, std::uint32_t variable, std::vector<Cost> amounts) {
+    add_to(result_.own, own_at_, demand, variable, amounts);
+  }
+  using places = std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t>;
+  static void add_to(std::vector<label_amount<Cost>>& terms, places& at, std::uint32_t where, std::uint32_t variable,
+                     std::vector<Cost>& amounts) {
+    const auto [known, fresh] = at.try_emplace({variable, where}, terms.size());
+    if (fresh) {
+      terms.push_back({where, variable, std::move(amounts)});
+    } else {
+      for (std::size_t l = 0; l < amounts.size(); ++l) terms[known->second].amount[l] += amounts[l];
+    }
+  }
+
+  void add_offers() {
+    places at;
+    for (std::size_t v = 0; v < d_.vertices.size(); ++v) {
+      if (slot_of_[v] == none) continue;
+      const std::uint32_t x = variable_of_[v];
+      std::vector<Cost> offered;
+      for (const strategy s : kept_[x]) offered.push_back(amount_of(d_.vertices[v].compute[s]));
+      add_to(result_.offers, at, slot_of_[v], x, offered);
+    }
+  }
+
+  const placement_description<Cost>& d_;
+  const std::vector<std::uint32_t>& variable_of_;
+  const std::vector<std::vector<strategy>>& kept_;
+  std::vector<std::uint32_t> domain_;
+  std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t> number_of_;
+  std::vector<pending> pending_;
+  std::vector<std::uint32_t> slot_of_;
+  places own_at_;
+  savings_terms<Cost> result_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

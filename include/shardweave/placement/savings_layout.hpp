@@ -1,0 +1,109 @@
+#pragma once
+
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/overlap/eligibility.hpp>
+#include <shardweave/overlap/forms.hpp>
+#include <shardweave/placement/description.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <numeric>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Which computation may hide which communication of a problem.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Where the communication of a problem's edges may hide in the order of its vertices.
+struct savings_layout {
+  std::vector<hiding_place> places = {};  ///< of edges by their number; empty if the problem counts no savings
+  std::vector<bool> idle = {};            ///< per vertex: its computation hides nothing
+};
+
+/// Where the hideable edges of a problem may hide, in the form that it states (`counted`).
+///
+/// An edge that is listed as hiding earlier and as hiding later may do both; see `strict_form` and `inclusive_form`
+/// for what that means. A window that is given as such holds in every form.
+///
+/// Form `windows` asks what waits for what (`windows_form`). What an edge that hides earlier carries comes of
+/// parameters, so whatever computed it may run at any time before, and a chain of vertices with one input that only
+/// results wait for may run at any time after: vertices of both kinds move with their communication, and neither hide
+/// anything nor make anything wait.
+/// \throws error (input) in form `windows` for an edge against the order of the vertices, naming it
+/// Complexity: O((vertices + edges) log) and the strategies once
+template <cost_value Cost>
+[[nodiscard]] savings_layout layout_of(const placement_description<Cost>& d) {
+  savings_layout result;
+  if (d.counted == savings_form::off || d.overlap.empty()) return result;
+  const std::size_t n = d.vertices.size();
+  std::vector<hiding> direction(d.edges.size(), hiding::none);
+  std::vector<std::int64_t> channel(d.edges.size());
+  std::vector<bool> early(n), late(n);
+  bool has_windows = false;
+  for (const hideable_edge& h : d.overlap) {
+    direction[h.edge] = direction[h.edge] | h.direction;
+    if (h.direction != hiding::none) channel[h.edge] = h.channel;
+    if (allows(h.direction, hiding::earlier)) early[d.edges[h.edge].from] = true;
+    if (allows(h.direction, hiding::later)) late[d.edges[h.edge].to] = true;
+    has_windows = has_windows || h.direction == hiding::none;
+  }
+
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+  for (const described_edge& e : d.edges) ends.emplace_back(e.from, e.to);
+  const compressed_graph graph(n, ends);
+  std::vector<std::uint32_t> order(n);
+  std::iota(order.begin(), order.end(), 0U);
+  result.idle.assign(n, false);
+  const auto place = [&](const auto& form) {
+    result.places = hiding_places(
+        graph, order,
+        [&](std::uint32_t v) {
+          return !result.idle[v] && std::any_of(d.vertices[v].compute.begin(), d.vertices[v].compute.end(),
+                                                [](Cost c) { return amount_of(c) > Cost{}; });
+        },
+        [&](const auto& e) { return direction[e.index]; }, form, [&](const auto& e) { return channel[e.index]; });
+  };
+  switch (d.counted) {
+    case savings_form::off:
+      break;
+    case savings_form::windows: {
+      for (std::size_t e = 0; e < d.edges.size(); ++e)
+        if (d.edges[e].from >= d.edges[e].to)
+          refuse(error_category::input, d.name_of_edge(e) + " runs against the order of the vertices; windows by " +
+                                            "dependency need every producer before its consumers");
+      const std::vector<bool> tail = feeding_only(
+          graph, [&](std::uint32_t v) { return graph.out(v).empty() && graph.in(v).size() <= 1 && late[v]; },
+          [&](std::uint32_t v) { return graph.in(v).size() <= 1 && late[v]; });
+      for (std::uint32_t v = 0; v < n; ++v) result.idle[v] = early[v] || tail[v];
+      place(windows_form{});
+      break;
+    }
+    case savings_form::strict:
+      place(strict_form{});
+      break;
+    case savings_form::inclusive:
+      place(inclusive_form{});
+      break;
+    case savings_form::inclusive_twice:
+      place(inclusive_form{.twice = true});
+      break;
+  }
+  if (!has_windows) return result;
+
+  std::map<std::int64_t, std::size_t> numbers;  // as `hiding_places` numbers them, then those of the windows
+  for (std::size_t i = 0; i < result.places.size(); ++i)
+    numbers.try_emplace(channel[result.places[i].edge], result.places[i].channel);
+  for (const hideable_edge& h : d.overlap)
+    if (h.direction == hiding::none)
+      result.places.push_back(
+          {h.edge, {h.first, h.last}, numbers.try_emplace(h.channel, numbers.size()).first->second});
+  return result;
+}
+
+}  // namespace v0
+}  // namespace shardweave

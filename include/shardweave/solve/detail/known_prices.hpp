@@ -1,0 +1,58 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Prices of rows that outlive their problem.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Prices by what stays of a row when a problem is reduced or cut: its budget and its time.
+class known_prices {
+ public:
+  template <cost_value Cost>
+  known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
+    for (std::size_t r = 0; r < prices.size(); ++r)
+      if (prices[r] != 0) known_.push_back({place_of(p.rows()[r]), prices[r]});
+    std::sort(known_.begin(), known_.end());
+  }
+
+  /// One price per row of another problem. The price of a row that is gone goes to the next in time of its budget that
+  /// is left, since a row mostly goes because its neighbour implies it.
+  /// Complexity: O((rows + prices) log rows)
+  template <cost_value Cost>
+  [[nodiscard]] std::vector<double> for_rows_of(const compact_problem<Cost>& p) const {
+    std::vector<double> prices(p.rows().size());
+    std::vector<std::pair<place, std::size_t>> rows;
+    for (std::size_t r = 0; r < prices.size(); ++r) rows.emplace_back(place_of(p.rows()[r]), r);
+    std::sort(rows.begin(), rows.end());
+    for (const auto& [at, price] : known_) {
+      const auto after = std::lower_bound(rows.begin(), rows.end(), std::pair(at, std::size_t{0}));
+      const bool has_after = after != rows.end() && after->first.first == at.first;
+      const bool has_before = after != rows.begin() && std::prev(after)->first.first == at.first;
+      if (!has_after && !has_before) continue;
+      const bool takes_after =
+          has_after && (!has_before || after->first.second - at.second <= at.second - std::prev(after)->first.second);
+      prices[(takes_after ? after : std::prev(after))->second] += price;
+    }
+    return prices;
+  }
+
+ private:
+  using place = std::pair<std::uint32_t, std::int64_t>;  ///< budget and time
+  static place place_of(const usage_row& row) { return {row.budget, row.time}; }
+  std::vector<std::pair<place, double>> known_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

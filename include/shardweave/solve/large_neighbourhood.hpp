@@ -1,0 +1,206 @@
+#pragma once
+
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Makes an assignment better by solving parts of the problem while the rest stays.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+/// What `large_neighbourhood` asks if it is not told whom: a search so brief that many windows can be tried.
+struct window_search : branch_and_bound {
+  static constexpr std::string_view name = "window_search";
+  window_search() {
+    nodes = 20;
+    root_steps = 150;
+    node_steps = 40;
+    decode_every = 10;
+    polish_moves = 0;
+  }
+};
+
+}  // namespace detail
+
+/// Opens a window of some dozens of variables, asks `S` for their best labels with all others fixed, takes the answer
+/// if it is no dearer, and goes on with another window. A window is a ball of neighbours, a few balls, or many small
+/// balls around variables that use one row, so that usage can change hands between variables far apart.
+///
+/// Without an assignment to start from, `first` finds one. Budgets are kept exactly. The work is `windows` windows;
+/// with a time limit it goes on until then, or until as many windows in a row gained nothing. Source: P. Shaw, Using
+/// constraint programming and local search methods to solve vehicle routing problems, CP 1998.
+template <class S = detail::window_search>
+class large_neighbourhood {
+ public:
+  static constexpr std::string_view name = "large_neighbourhood";
+  static constexpr solver_abilities abilities{.budgets = true};
+
+  S inner;
+  std::size_t windows = 200;
+  std::size_t least = 20;  ///< variables in a window, at least (if there are so many)
+  std::size_t largest = 90;
+  local_search first = {};
+
+  large_neighbourhood() = default;
+  explicit large_neighbourhood(S inner_solver) : inner(std::move(inner_solver)) {}
+
+  /// One window. `labels` keep all rows before and after and never grow dearer.
+  /// \returns whether they are cheaper now
+  template <cost_value Cost>
+  bool once(const compact_problem<Cost>& p, std::vector<strategy>& labels, Cost& cost, const deadline& limit,
+            random_source& random) const {
+    const std::vector<std::uint32_t> open = window(p, labels, random);
+    restriction<Cost> part(p);
+    std::vector<bool> is_open(p.size());
+    for (const std::uint32_t x : open) is_open[x] = true;
+    for (std::size_t x = 0; x < p.size(); ++x)
+      if (!is_open[x]) part.fix(x, labels[x]);
+    const auto rest = part.build();
+    if (!rest || rest->open.empty()) return false;
+    solve_control control = limit.rest();
+    control.iterations = std::numeric_limits<std::size_t>::max();
+    control.seed = random();
+    control.progress = {};
+    const solution<Cost> found = inner.solve(rest->problem, control);
+    if (!found.has_assignment() || found.objective > cost) return false;
+    std::vector<strategy> better = rest->lift(*rest->problem.labels_of(found.choice));
+    const Cost price = p.cost(better);
+    if (price > cost || !p.keeps_rows(better)) return false;  // rounding
+    const bool gained = price < cost;
+    labels = std::move(better);
+    cost = price;
+    return gained;
+  }
+
+  template <cost_value Cost>
+    requires solver<S, Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    const deadline limit(control);
+    solve_control brief = limit.rest();
+    brief.seconds *= 0.3;
+    const solution<Cost> start = first.solve(problem, brief);
+    if (!start.has_assignment()) return start;
+    return improve(problem, std::span<const strategy>(start.choice), limit.rest());
+  }
+
+  /// Never returns a worse assignment than a feasible one that it is given.
+  template <cost_value Cost>
+    requires solver<S, Cost>
+  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
+                                       const solve_control& control = {}) const {
+    constexpr double no_bound = -std::numeric_limits<double>::infinity();
+    const compact_problem<Cost>& p = problem.compact();
+    const deadline limit(control);
+    solve_statistics statistics{.solver = std::string(name)};
+    std::optional<std::vector<strategy>> labels = problem.labels_of(choice);
+    Cost cost = labels ? p.cost(*labels) : forbidden<Cost>;
+    if (is_forbidden(cost) || !p.keeps_rows(*labels)) {
+      const solution<Cost> repaired = first.improve(problem, choice, limit.rest());
+      if (!repaired.has_assignment()) return repaired;
+      labels = problem.labels_of(repaired.choice);
+      cost = p.cost(*labels);
+    }
+    random_source random(control.seed);
+    const bool is_timed = std::isfinite(control.seconds);
+    std::size_t idle = 0, gains = 0;
+    const auto is_cut = [&] { return limit.expired() || statistics.iterations >= control.iterations; };
+    while (p.size() > 0 && !is_cut() && (is_timed ? idle : statistics.iterations) < windows) {
+      ++statistics.iterations;
+      ++idle;
+      if (!once(p, *labels, cost, limit, random)) continue;
+      idle = 0;
+      ++gains;
+      statistics.seconds_to_best = limit.elapsed();
+      if (control.progress)
+        control.progress({.stage = name, .seconds = limit.elapsed(), .objective = static_cast<double>(cost)});
+    }
+    const bool stopped = is_cut();
+    if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " windows. ";
+    statistics.counters = {{"windows that gained", static_cast<double>(gains)}};
+    statistics.seconds = limit.elapsed();
+    return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics));
+  }
+
+ private:
+  template <cost_value Cost>
+  [[nodiscard]] std::vector<std::uint32_t> window(const compact_problem<Cost>& p, std::span<const strategy> labels,
+                                                  random_source& random) const {
+    const std::size_t most = std::min(p.size(), least + random.below(std::max(largest, least) - least + 1));
+    std::vector<std::uint32_t> roots;
+    const std::size_t kind = random.below(3);
+    if (kind == 2 && !p.rows().empty()) {
+      users_of_a_row(p, labels, 6 + random.below(12), random, roots);
+    } else if (kind == 1) {
+      for (std::size_t i = 2 + random.below(4); i-- > 0;) roots.push_back(any_of(p, random));
+    }
+    if (roots.empty()) roots.push_back(any_of(p, random));
+
+    std::vector<bool> seen(p.size());
+    std::vector<std::uint32_t> members;
+    std::size_t target = 0;
+    for (std::size_t i = 0; i < roots.size(); ++i) {  // each ball its share
+      target = most * (i + 1) / roots.size();
+      std::vector<std::uint32_t> frontier{roots[i]};
+      while (!frontier.empty() && members.size() < target) {
+        std::swap(frontier[random.below(frontier.size())], frontier.back());
+        const std::uint32_t x = frontier.back();
+        frontier.pop_back();
+        if (seen[x]) continue;
+        seen[x] = true;
+        members.push_back(x);
+        for (const compact_link& link : p.links(x))
+          if (!seen[link.other]) frontier.push_back(link.other);
+      }
+    }
+    return members;
+  }
+
+  template <cost_value Cost>
+  [[nodiscard]] static std::uint32_t any_of(const compact_problem<Cost>& p, random_source& random) {
+    return static_cast<std::uint32_t>(random.below(p.size()));
+  }
+
+  /// Variables that use a row, the fullest of three that were drawn.
+  template <cost_value Cost>
+  static void users_of_a_row(const compact_problem<Cost>& p, std::span<const strategy> labels, std::size_t most,
+                             random_source& random, std::vector<std::uint32_t>& users) {
+    const std::vector<double> used = p.usage(labels);
+    std::size_t row = random.below(used.size());
+    const auto room = [&](std::size_t r) {
+      return (p.rows()[r].high - used[r]) / std::max(1.0, std::abs(p.rows()[r].high));
+    };
+    for (int i = 0; i < 2; ++i)
+      if (const std::size_t other = random.below(used.size()); room(other) < room(row)) row = other;
+    for (std::size_t draw = 0; draw < 30 * most && users.size() < most; ++draw) {
+      const std::uint32_t x = any_of(p, random);
+      const auto segments = p.segments(x);
+      if (std::any_of(segments.begin(), segments.end(),
+                      [&](const usage_segment& s) { return s.begin <= row && row < s.end; }))
+        users.push_back(x);
+    }
+  }
+};
+
+template <class S>
+large_neighbourhood(S) -> large_neighbourhood<S>;
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,367 @@
+#include "support/scale.hpp"
+#include "support/shared_data.hpp"
+#include <shardweave/core/random.hpp>
+#include <shardweave/cost/nccl_smooth.hpp>
+#include <shardweave/cost/nccl_symmetric.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstdint>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+using namespace shardweave;
+
+namespace nccl_smooth_tests {
+namespace {
+
+constexpr std::array nccl_kinds{collective::all_gather, collective::reduce_scatter, collective::all_reduce,
+                                collective::all_to_all};
+
+/// Every preset, in each release, and machines whose devices share network devices, declare latency or reduce in the
+/// network.
+std::vector<nccl_smooth> smooth_models() {
+  std::vector<nccl_smooth> models;
+  for (const nccl_node& node : known_nccl_nodes())
+    for (const nccl_version v : {nccl_version::v2_20, nccl_version::v2_27, nccl_version::v2_28, nccl_version::v2_30})
+      models.emplace_back(node, nccl_smooth_options{.tuner = {.version = v}});
+  models.emplace_back(find_device("a30"));
+  models.emplace_back(find_device("mi300x"));
+  // what would rarely win, and what jumps most in the exact model: the latency of simple rings
+  models.emplace_back(nccl_node_of(find_device("h100")),
+                      nccl_smooth_options{.tuner = {.filter = nccl_filter("ring", "simple")}});
+  models.emplace_back(nccl_node_of(find_device("b200")),
+                      nccl_smooth_options{.tuner = {.filter = nccl_filter("tree;allgather:ring;reducescatter:ring")}});
+  nccl_node cloud = nccl_node_of(find_device("a100"));
+  cloud.nics = 4;
+  cloud.nic_bandwidth = 12.5;
+  cloud.network_latency_us = 68;
+  cloud.processor = nccl_processor::amd;
+  models.emplace_back(cloud);
+  nccl_node sharp = nccl_node_of(find_device("h100"));
+  sharp.has_sharp = true;
+  models.emplace_back(sharp);
+  nccl_node pci;
+  pci.name = "pci";
+  pci.compute_capability = 70;
+  pci.devices = 4;
+  pci.link = nccl_link::pci;
+  pci.link_bandwidth = 10;
+  pci.has_switch = pci.has_multicast = false;
+  pci.nics = 1;
+  pci.nic_bandwidth = 1.25;
+  models.emplace_back(pci);
+  return models;
+}
+
+std::vector<group_shape> groups_on(const nccl_node& node) {
+  std::vector<group_shape> groups;
+  for (const std::int64_t ranks : {1, 2, 3, 4, 8, 16, 32, 36, 72})
+    for (const std::int64_t nodes : {1, 2, 3, 4, 5, 16, 100, 1820, 131072})
+      if (ranks <= node.devices && ranks * nodes <= 131072 && ranks * nodes > 1) groups.push_back({ranks, nodes});
+  return groups;
+}
+
+/// Mean of |predicted - measured| / measured over a table's all-reduces among so many ranks, of at least one and less
+/// than the other size.
+double mean_error(const nccl_smooth& model, const std::filesystem::path& path, std::int64_t ranks, double least,
+                  double most) {
+  std::ifstream file(path);
+  double sum = 0;
+  int rows = 0;
+  for (std::string line; std::getline(file, line);) {
+    if (line.empty() || line.front() == '#' || line.starts_with("system,")) continue;
+    std::istringstream fields(line);
+    std::vector<std::string> f;
+    for (std::string field; std::getline(fields, field, ',');) f.push_back(field);
+    const double size = std::stod(f.at(4));
+    if (f.at(1) != "allreduce" || std::stoll(f.at(3)) != ranks || size < least || size >= most) continue;
+    const std::int64_t nodes = std::stoll(f.at(2));
+    const double predicted =
+        model.estimate(collective::all_reduce, bytes(std::stoll(f.at(4))), {ranks / nodes, nodes}).time_us;
+    sum += std::abs(predicted / std::stod(f.at(5)) - 1);
+    ++rows;
+  }
+  CHECK(rows > 0);
+  return sum / std::max(rows, 1);
+}
+
+}  // namespace
+
+TEST_SUITE("nccl_smooth") {
+  TEST_CASE("time grows with the size without cliffs, and an all_reduce costs its reduce_scatter") {
+    std::size_t steps = 0;
+    const int parts = shardweave_test::is_sanitized ? 2 : 8;  // of a doubling
+    for (const nccl_smooth& model : smooth_models())
+      for (const group_shape group : groups_on(model.node())) {
+        std::array<double, 4> last{};
+        for (int i = 0; i <= 36 * parts; ++i) {
+          const bytes size(static_cast<std::int64_t>(std::exp2(static_cast<double>(i) / parts)));
+          std::array<double, 4> now{};
+          for (std::size_t k = 0; k < 4; ++k) now[k] = model.estimate(nccl_kinds[k], size, group).time_us;
+          bool good = now[2] >= now[1] && now[0] == now[1];
+          for (std::size_t k = 0; k < 4; ++k) {
+            good = good && std::isfinite(now[k]) && now[k] > 0 && now[k] >= last[k];
+            // an eighth of a doubling adds an eighth of the time, or twice that where a ramp rises
+            if (i > 0 && !shardweave_test::is_sanitized) good = good && now[k] <= last[k] * 1.2;
+          }
+          last = now;
+          ++steps;
+          if (good) continue;
+          CAPTURE(model.node().name);
+          CAPTURE(group.ranks_per_node);
+          CAPTURE(group.nodes);
+          CAPTURE(size.count());
+          FAIL_CHECK("a promise is broken");
+          return;
+        }
+      }
+    CHECK(steps > 10000);
+  }
+
+  TEST_CASE("one byte more never costs visibly more, wherever the exact model jumps") {
+    double exact_jump = 0;
+    for (const nccl_smooth& model : smooth_models())
+      for (const group_shape group : groups_on(model.node())) {
+        std::vector<std::int64_t> sizes;
+        for (int p = 6; p < 34; ++p) sizes.push_back(std::int64_t{1} << p);
+        if (group.nodes > 1) sizes.push_back(64 * group.ranks() * model.exact().layout(group).channels);
+        for (const std::int64_t size : sizes)
+          for (const collective kind : nccl_kinds) {
+            const auto jump = [&](const auto& m) {
+              return m.estimate(kind, bytes(size), group).time_us / m.estimate(kind, bytes(size - 1), group).time_us;
+            };
+            const double smooth = jump(model);
+            // a fraction of the size's own growth, 1 / size, and rounding
+            if (smooth < 1 || smooth > 1 + 2.0 / static_cast<double>(size) + 1e-9) {
+              CAPTURE(model.node().name);
+              CAPTURE(size);
+              FAIL_CHECK("a jump by " << smooth);
+            }
+            exact_jump = std::max(exact_jump, jump(model.exact()));
+          }
+      }
+    CHECK(exact_jump > 1.3);  // the exact one does jump
+  }
+
+  TEST_CASE("a collective among random ranks of a random machine keeps the promises") {
+    random_source random(5);
+    const auto pick = [&](auto... values) {
+      const std::array options{values...};
+      return options[random.below(options.size())];
+    };
+    for (std::size_t round = 0; round < shardweave_test::at_scale(300); ++round) {
+      nccl_node node;
+      node.compute_capability = pick(70, 80, 86, 90, 100, 103, 120);
+      node.devices = 1 + static_cast<std::int64_t>(random.below(20));
+      node.link = random.chance(0.2) ? nccl_link::pci : nccl_link::nvlink;
+      node.link_bandwidth = pick(2.0, 12.0, 24.0, 160.0, 240.0, 370.8, 721.8);
+      node.has_switch = random.chance(0.5);
+      node.has_multicast = node.has_switch && random.chance(0.7);
+      node.nics = 1 + static_cast<std::int64_t>(random.below(10));
+      node.nic_bandwidth = pick(.1, 1.25, 12.5, 25.0, 50.0, 100.0);
+      node.network_latency_us = pick(0.0, 20.0, 75.0);
+      node.has_sharp = random.chance(0.3);
+      node.processor = random.chance(0.5) ? nccl_processor::amd : nccl_processor::intel;
+      const auto version = static_cast<nccl_version>(random.below(6));
+      const nccl_smooth model(node, {.tuner = {.version = version}, .shares_rails = random.chance(0.5)});
+      for (int i = 0; i < 20; ++i) {
+        const auto devices = static_cast<std::uint64_t>(node.devices);
+        const group_shape group{1 + static_cast<std::int64_t>(random.below(devices)),
+                                1 + static_cast<std::int64_t>(random.below(i % 2 == 0 ? 4 : 5000))};
+        const auto small = static_cast<std::int64_t>(random.below(std::uint64_t{1} << random.below(36)));
+        const std::int64_t large =
+            small + static_cast<std::int64_t>(random.below(1 + static_cast<std::uint64_t>(small)));
+        for (const collective kind : nccl_kinds) {
+          const double low = model.estimate(kind, bytes(small), group).time_us;
+          const double high = model.estimate(kind, bytes(large), group).time_us;
+          CHECK(std::isfinite(high));
+          CHECK(low >= 0);
+          CHECK(high >= low * (1 - 1e-12));
+        }
+        CHECK(model.estimate(collective::all_reduce, bytes(small), group).time_us >=
+              model.estimate(collective::reduce_scatter, bytes(small), group).time_us);
+      }
+    }
+  }
+
+  TEST_CASE("at powers of two the correction of trees is NCCL's own") {
+    const nccl_smooth model(find_device("h100"));
+    std::size_t compared = 0;
+    for (int p = 6; p < 34; ++p) {
+      const bytes size(std::int64_t{1} << p);
+      const nccl_explanation smooth = model.explain(collective::all_reduce, size, {1, 64});
+      const nccl_explanation exact = model.exact().explain(collective::all_reduce, size, {1, 64});
+      REQUIRE(smooth.candidates.size() == exact.candidates.size());
+      for (std::size_t i = 0; i < exact.candidates.size(); ++i) {
+        // from 512 MiB on NCCL drops the correction, here it fades by 1 GiB
+        if (exact.candidates[i].algorithm != nccl_algorithm::tree || p == 29) continue;
+        CHECK(smooth.candidates[i].time_us == doctest::Approx(exact.candidates[i].time_us));
+        ++compared;
+      }
+    }
+    CHECK(compared == 27 * 3);
+  }
+
+  TEST_CASE("groups of one rank cost nothing, launches are added to the others") {
+    const nccl_smooth plain(find_device("h100"));
+    const nccl_smooth launched(nccl_node_of(find_device("h100")), {.launch_us = 15});
+    for (const collective kind : nccl_kinds) {
+      CHECK(plain.estimate(kind, mebibytes(1), {1, 1}).time_us == 0);
+      CHECK(launched.estimate(kind, mebibytes(1), {1, 1}).time_us == 0);
+      CHECK(launched.estimate(kind, mebibytes(1), {8, 2}).time_us ==
+            doctest::Approx(15 + plain.estimate(kind, mebibytes(1), {8, 2}).time_us));
+      CHECK(plain.estimate(kind, bytes(0), {8, 1}).time_us > 0);
+    }
+  }
+
+  TEST_CASE("groups that share network devices take turns") {
+    nccl_node node = nccl_node_of(find_device("a100"));
+    node.nics = 4;
+    const nccl_smooth shared(node), alone(node, {.shares_rails = false});
+    const auto ratio = [&](std::int64_t ranks) {
+      const auto part = [&](const nccl_smooth& m) {
+        return m.estimate(collective::all_gather, gibibytes(4), {ranks, 4}).bandwidth_us;
+      };
+      return part(shared) / part(alone);
+    };
+    CHECK(ratio(1) == doctest::Approx(2));  // eight groups of one rank per node on four network devices
+    CHECK(ratio(4) == doctest::Approx(2));
+    CHECK(ratio(8) == doctest::Approx(1));
+    CHECK(shared.explain(collective::all_gather, gibibytes(4), {2, 4}).note == "each network device serves 2.0 groups");
+  }
+
+  TEST_CASE("ramps that would make more bytes cheaper are refused") {
+    const auto made = [](std::vector<nccl_ramp_point> points) {
+      return nccl_smooth(nccl_node_of(find_device("h100")), {.multicast_ramp = std::move(points)});
+    };
+    CHECK_THROWS_WITH_AS(made({{20, .5}, {21, .9}}), "point 1 of the multicast ramp does not rise gently", error);
+    CHECK_THROWS_WITH_AS(made({{20, .5}, {25, .4}}), "point 1 of the multicast ramp does not rise gently", error);
+    CHECK_THROWS_WITH_AS(made({{20, 0}}), "point 0 of the multicast ramp does not rise gently", error);
+    const nccl_smooth flat = made({});
+    CHECK(flat.estimate(collective::all_reduce, gibibytes(1), {8, 1}).time_us ==
+          doctest::Approx(flat.exact().estimate(collective::all_reduce, gibibytes(1), {8, 1}).time_us));
+    CHECK_THROWS_WITH_AS(nccl_smooth(nccl_node_of(find_device("h100")), {.launch_us = -1}),
+                         "a launch takes less than no time", error);
+  }
+
+  TEST_CASE("measured all_reduces on one node are met within 10 % from 512 MiB, 15 % from 32 MiB") {
+    struct table {
+      const char* device;
+      const char* name;
+      std::int64_t ranks;
+    };
+    for (const table& t : {table{"h100", "aws_p5_1node_allreduce.csv", 8},
+                           {"h100", "azure_ndh100v5_allreduce.csv", 8},
+                           {"a100", "azure_nda100v4_allreduce.csv", 8},
+                           {"gb200", "xla_gb200_nvl72.csv", 72}}) {
+      const auto path = shared_data(std::string("collectives/") + t.name);
+      if (!path) {
+        MESSAGE("skipped: " << t.name << " is not here");
+        continue;
+      }
+      CAPTURE(t.name);
+      constexpr double mebi = 1 << 20;
+      const nccl_smooth model(find_device(t.device));
+      CHECK(mean_error(model, *path, t.ranks, 512 * mebi, 1e18) < 0.10);
+      CHECK(mean_error(model, *path, t.ranks, 32 * mebi, 512 * mebi) < 0.15);
+    }
+  }
+}
+
+TEST_SUITE("nccl_transfers") {
+  TEST_CASE("an all_to_all is bound by the slower of what stays and what leaves") {
+    const nccl_transfers t(nccl_node_of(find_device("h100")));
+    const double kilobytes = 1e6;
+    const auto part = [&](group_shape g, bool shared) {
+      return t.all_to_all(bytes(1'000'000'000), g, shared).bandwidth_us;
+    };
+    CHECK(part({8, 1}, true) == doctest::Approx(kilobytes * 7 / 8 / (.9 * 370.8)));
+    CHECK(part({8, 2}, true) == doctest::Approx(kilobytes * 8 / 16 / (.85 * 50)));
+    nccl_node few = nccl_node_of(find_device("h100"));
+    few.nics = 4;
+    CHECK(nccl_transfers(few).all_to_all(bytes(1'000'000'000), {2, 2}, true).bandwidth_us ==
+          doctest::Approx(kilobytes * 2 / 4 / (.85 * 4 * 50 / 8)));
+    CHECK(nccl_transfers(few).all_to_all(bytes(1'000'000'000), {2, 2}, false).bandwidth_us ==
+          doctest::Approx(kilobytes * 2 / 4 / (.85 * 50)));
+    CHECK(t.all_to_all(bytes(5), {1, 1}, true).time_us == 0);
+  }
+
+  TEST_CASE("a message costs more over the network") {
+    const nccl_transfers t(nccl_node_of(find_device("h100")));
+    CHECK(t.send(bytes(1'000'000), true).time_us == doctest::Approx(20 + 1000 / (.9 * 370.8)));
+    CHECK(t.send(bytes(1'000'000), false).time_us == doctest::Approx(30 + 1000 / (.85 * 50)));
+  }
+}
+
+TEST_SUITE("nccl_symmetric") {
+  TEST_CASE("kernels are those of NCCL, with few blocks") {
+    const nccl_symmetric<> model(find_device("h100"));
+    // device times of the kernels on 8 H100 as published: within 14 % at 2 MiB, 6 % above
+    struct row {
+      collective kind;
+      std::int64_t mebibytes;
+      double measured, within;
+    };
+    for (const row& r : {row{collective::all_gather, 2, 10.9, .14},
+                         {collective::reduce_scatter, 2, 10.8, .14},
+                         {collective::all_gather, 8, 27.4, .06},
+                         {collective::reduce_scatter, 8, 28.8, .06},
+                         {collective::all_gather, 32, 95.3, .06},
+                         {collective::reduce_scatter, 32, 100.5, .06},
+                         {collective::all_gather, 128, 363.2, .06}}) {
+      const collective_estimate e = model.estimate(r.kind, mebibytes(r.mebibytes), {8, 1});
+      CHECK(std::abs(e.time_us / r.measured - 1) < r.within);
+      CHECK(e.algorithm == "symmetric_multicast");
+      CHECK(e.channels == 2);
+    }
+    const collective_estimate small = model.estimate(collective::all_reduce, bytes(64), {8, 1});
+    CHECK(small.protocol == "ll");
+    CHECK(small.time_us == doctest::Approx(4.5 + std::log1p(std::exp(-1.0))).epsilon(0.05));
+  }
+
+  TEST_CASE("what symmetric kernels do not do is asked of the other model") {
+    const device_profile h100 = find_device("h100");
+    const nccl_symmetric<> model(h100);
+    const nccl_smooth other(h100);
+    for (const collective kind : nccl_kinds)
+      CHECK(model.estimate(kind, mebibytes(1), {8, 2}).time_us == other.estimate(kind, mebibytes(1), {8, 2}).time_us);
+    CHECK(model.estimate(collective::all_to_all, mebibytes(1), {8, 1}).time_us ==
+          other.estimate(collective::all_to_all, mebibytes(1), {8, 1}).time_us);
+    CHECK(model.estimate(collective::all_gather, gibibytes(64), {8, 1}).algorithm == "ring");
+    CHECK(nccl_symmetric<>(find_device("a100")).estimate(collective::all_gather, mebibytes(1), {8, 1}).algorithm ==
+          "ring");
+    CHECK_THROWS_AS(model.estimate(collective::all_gather, bytes(1), {9, 1}), error);
+  }
+
+  TEST_CASE("fewest blocks within a fortieth of the best time, found by trying all") {
+    // without multicast and beyond 2 GiB one kernel is left, so that its blocks can be counted again
+    nccl_node node = nccl_node_of(find_device("h100"));
+    node.has_multicast = false;
+    const nccl_symmetric<> model(node);
+    const double gibi = 1073.741824;
+    for (std::int64_t size = std::int64_t{2} << 30; size < std::int64_t{60} << 30; size += std::int64_t{7} << 30) {
+      const double moved = static_cast<double>(size) / 8 * 7;
+      const auto time = [&](int blocks) {
+        const double x = blocks * 44 * gibi, top = 320 * gibi, soft = 44 * gibi;
+        const double bandwidth = top - soft * std::log(1 + (std::exp(top / soft) - 1) * std::exp(-x / soft));
+        return 7.8 + moved / bandwidth - 1;
+      };
+      int least = 64;
+      for (int blocks = 64; blocks >= 1; --blocks)
+        if (time(blocks) <= 1.025 * time(64)) least = blocks;
+      const collective_estimate e = model.estimate(collective::all_gather, bytes(size), {8, 1});
+      CHECK(e.channels == least);
+      CHECK(e.time_us == doctest::Approx(time(least)));
+    }
+  }
+}
+
+}  // namespace nccl_smooth_tests

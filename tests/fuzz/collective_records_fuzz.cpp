@@ -1,0 +1,45 @@
+// Any text is read as a table of measurements or refused, whatever the pieces it comes in, and what is read can be
+// used: every measurement makes a model.
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/collective_table.hpp>
+#include <shardweave/io/collective_records.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+/// The refusal, or nothing and the records.
+std::string outcome(std::string_view text, std::size_t piece, std::vector<sw::measured_record>& records) {
+  try {
+    auto input = sw::text_input::of_memory("input", text, piece);
+    records = sw::read_collective_records(input);
+    return {};
+  } catch (const sw::error& e) {
+    return e.what();
+  }
+}
+
+}  // namespace
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const std::string_view text(reinterpret_cast<const char*>(data), size);
+  std::vector<sw::measured_record> whole, pieces;
+  if (outcome(text, 1U << 20, whole) != outcome(text, 1, pieces)) std::abort();
+  if (whole.size() != pieces.size()) std::abort();
+  if (whole.empty()) return 0;
+  const auto measured = sw::measurements_of(whole);
+  const sw::collective_table<> model(measured);
+  for (const auto& m : measured) {
+    const double time = model.estimate(m.kind, m.size, m.group).time_us;
+    if (!std::isfinite(time) || time < 0) std::abort();
+  }
+  return 0;
+}

@@ -1,0 +1,25 @@
+// Any text is read or refused, and what was read is written and read again to the same rows.
+#include <shardweave/io/read_nccl_rules.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <string>
+#include <string_view>
+
+namespace sw = shardweave;
+
+extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+  const auto read = [](std::string_view text, std::size_t piece) {
+    auto input = sw::text_input::of_memory("input", text, piece);
+    return sw::read_nccl_rules(input);
+  };
+  sw::nccl_rules rules;
+  try {
+    rules = read({reinterpret_cast<const char*>(data), size}, 1 + size / 3);
+  } catch (const sw::error&) {
+    return 0;
+  }
+  if (read(sw::nccl_rules_text(rules), 64) != rules) std::abort();
+  return 0;
+}

@@ -1,0 +1,152 @@
+#include "io/refused.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/collective_table.hpp>
+#include <shardweave/io/device_file.hpp>
+#include <shardweave/io/nccl_tests_json.hpp>
+
+#include <doctest/doctest.h>
+
+#include <filesystem>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace device_file_tests {
+namespace {
+
+const std::string small_device = R"({"format": "shardweave.device", "version": 1, "name": "box", "device": "h100",
+"source": "a test", "collectives": [
+ {"op": "all_gather", "ranks_per_node": 8, "bytes": [1024, 1048576, 1073741824], "time_us": [15.5, 28, 2700.25]},
+ {"op": "all_reduce", "ranks_per_node": 8, "nodes": 2, "bytes": [1024], "time_us": [70]}],
+"compute": {"memory": {"peak": 0.9, "half": 100000}, "product": [{"arithmetic": "f16", "peak": 0.742, "half": 150,
+ "power": 1.47}], "launch_us": 4},
+"contention": {"processors": 132, "collective_factor": 1.25},
+"held_out": [{"sizes": "1 to 32 MiB", "median_percent": 3}], "colour": "green"})";
+
+sw::device_calibration device_in(const std::string& text, bool strict = false) {
+  sw::text_input input = sw::text_input::of_memory("d", text, 5);
+  return sw::read_device(input, {.strict = strict});
+}
+
+}  // namespace
+
+TEST_SUITE("read_device") {
+  TEST_CASE("a file gives what models need") {
+    const sw::device_calibration d = device_in(small_device);
+    CHECK(d.name == "box");
+    CHECK(d.device == "h100");
+    CHECK(d.source == "a test");
+    REQUIRE(d.collectives.size() == 4);
+    CHECK(d.collectives[2] ==
+          sw::collective_measurement{sw::collective::all_gather, {8, 1}, sw::gibibytes(1), 2700.25});
+    CHECK(d.collectives[3].group == sw::group_shape{8, 2});
+    REQUIRE(d.compute);
+    CHECK(d.compute->memory == sw::saturation{0.9, 1e5, 1});
+    CHECK(d.compute->product[2] == sw::saturation{0.742, 150, 1.47});
+    CHECK(d.compute->product[1] == sw::compute_profile().product[1]);  // not in the file: the default
+    CHECK(d.compute->launch_us == 4);
+    REQUIRE(d.under_load);
+    CHECK(d.under_load->collective_factor == 1.25);
+    CHECK(d.correct(sw::alpha_beta()).estimate(sw::collective::all_gather, sw::mebibytes(1), {8, 1}).time_us ==
+          doctest::Approx(28));
+    CHECK_FALSE(device_in(R"({"format": "shardweave.device", "version": 1, "name": "bare"})").compute);
+  }
+
+  TEST_CASE("what was written reads back to the same answers, bit for bit") {
+    sw::device_calibration d = device_in(small_device);
+    d.collectives.push_back({sw::collective::all_gather, {4, 1}, sw::bytes(3), 1.0 / 3});
+    const temporary_folder folder;
+    const auto path = folder.path() / "box.json.gz";
+    const sw::accuracy_report report = sw::accuracy(sw::alpha_beta(), d.collectives);
+    sw::write_device(path, d, &report);
+    const sw::device_calibration again = sw::read_device(path);
+    CHECK(again.name == d.name);
+    CHECK(again.source == d.source);
+    CHECK(again.compute->memory == d.compute->memory);
+    CHECK(again.compute->product == d.compute->product);
+    CHECK(again.compute->attention == d.compute->attention);
+    CHECK(again.under_load->processors == d.under_load->processors);
+    CHECK(again.collectives == sw::condensed(d.collectives));
+    const sw::collective_table<> a(d.collectives), b(again.collectives);
+    const auto ra = d.correct(sw::alpha_beta());
+    const auto rb = again.correct(sw::alpha_beta());
+    for (std::int64_t size = 1; size < std::int64_t{1} << 40; size = size * 3 + 1)
+      for (const sw::group_shape group : {sw::group_shape{4, 1}, {6, 1}, {8, 1}, {8, 2}, {8, 64}}) {
+        CHECK(a.estimate(sw::collective::all_gather, sw::bytes(size), group).time_us ==
+              b.estimate(sw::collective::all_gather, sw::bytes(size), group).time_us);
+        CHECK(ra.estimate(sw::collective::all_reduce, sw::bytes(size), group).time_us ==
+              rb.estimate(sw::collective::all_reduce, sw::bytes(size), group).time_us);
+      }
+    // and once more to the same text
+    const auto text = [](const sw::device_calibration& x) {
+      return sw::json_string([&](sw::json_writer& out) { sw::write_device(out, x); });
+    };
+    CHECK(text(again) == text(d));
+  }
+
+  TEST_CASE("what is wrong is told with its place") {
+    const auto message = [](const std::string& from, const std::string& to, bool strict = false) {
+      const std::string what = refused([&] { return device_in(changed(small_device, from, to), strict); });
+      CHECK((what.empty() || is_one_line(what)));
+      CHECK((what.empty() || what.starts_with("d: line ")));
+      const auto at = what.find(": ", what.find(", byte "));
+      return at == std::string::npos ? what : what.substr(at + 2);
+    };
+    CHECK(message("shardweave.device", "shardweave.devices").find("\"shardweave.device\"") != std::string::npos);
+    CHECK(message("\"version\": 1", "\"version\": 2").find("a version from 1 to 1") != std::string::npos);
+    CHECK(message("all_gather", "gossip").find("has op 'gossip', expected all_gather") != std::string::npos);
+    CHECK(message("15.5, ", "").find("has 3 sizes and 2 times, expected as many") != std::string::npos);
+    CHECK(message("15.5", "0").find("has a size or time that is not positive, at position 0") != std::string::npos);
+    CHECK(message("\"ranks_per_node\": 8", "\"ranks_per_node\": 1").find("has a group without two ranks") !=
+          std::string::npos);
+    CHECK(message("\"f16\"", "\"f8\"").find("has arithmetic 'f8', expected f64, f32, f16 or i8") != std::string::npos);
+    CHECK(message("\"peak\": 0.9", "\"peak\": 0").find("a positive number") != std::string::npos);
+    CHECK(message("\"launch_us\": 4", "\"launch_us\": -4").find("not negative") != std::string::npos);
+    CHECK(message("\"name\": \"box\", ", "").find("name") != std::string::npos);
+    CHECK(message("green", "green", true).find("colour") != std::string::npos);
+    CHECK(message("green", "green").empty());
+  }
+}
+
+TEST_SUITE("read_nccl_tests_json") {
+  const std::string text = R"({"version": 3, "args": ["build/all_gather_perf", "-b", "8"], "env": [],
+"config": {"nthreads": 1, "ngpus": 8},
+"results": [
+ {"size": 0, "count": 0, "type": "float", "out_of_place": {"time": 0.1}, "in_place": {"time": 0.1}},
+ {"size": 1024, "count": 256, "type": "float", "redop": "none", "root": -1,
+  "out_of_place": {"time": 15.5, "alg_bw": 0.07, "bus_bw": 0.06, "nwrong": "0"}, "in_place": {"cpu_time": 14.25}}],
+"average_bus_bandwidth": {"bandwidth": 1}})";
+  const auto read = [](const std::string& what, const sw::record_options& options) {
+    sw::text_input input = sw::text_input::of_memory("j", what, 9);
+    return sw::read_nccl_tests_json(input, options);
+  };
+  const sw::record_options one_node{.group = sw::group_shape{8, 1}};
+
+  TEST_CASE("both placements are read, and the collective of the program") {
+    const auto records = read(text, one_node);
+    REQUIRE(records.size() == 2);
+    CHECK(records[0].measurement ==
+          sw::collective_measurement{sw::collective::all_gather, {8, 1}, sw::bytes(1024), 15.5});
+    CHECK(records[0].placement == "out");
+    CHECK(records[1].measurement.time_us == 14.25);
+    CHECK(records[1].placement == "in");
+    CHECK(read(text, {.kind = sw::collective::all_to_all, .group = sw::group_shape{8, 1}})[0].measurement.kind ==
+          sw::collective::all_to_all);
+  }
+
+  TEST_CASE("what is open or wrong is refused") {
+    CHECK(refused([&] { return read(text, {}); }) ==
+          "j: does not say which ranks share a node; give a group of two or more");
+    CHECK(refused([&] { return read(changed(text, "all_gather_perf", "sendrecv_perf"), one_node); }) ==
+          "j: does not name the program of a known collective in 'args', and none was given");
+    CHECK(refused([&] {
+            return read(changed(text, "15.5", "-15.5"), one_node);
+          }).find("has a time that is not positive") != std::string::npos);
+    CHECK(refused([&] { return read(changed(text, "\"results\"", "\"rows\""), one_node); }).find("results") !=
+          std::string::npos);
+  }
+}
+
+}  // namespace device_file_tests

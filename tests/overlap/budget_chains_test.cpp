@@ -1,0 +1,128 @@
+#include "overlap/random_demands.hpp"
+#include "support/scale.hpp"
+#include <shardweave/core/random.hpp>
+#include <shardweave/overlap/budget_chains.hpp>
+#include <shardweave/overlap/savings.hpp>
+#include <shardweave/overlap/segments.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
+#include <shardweave/solve/linear_model.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace budget_chains_tests {
+namespace {
+
+namespace sw = shardweave;
+
+/// The rows as their documentation says, for computation and amounts that are plain numbers.
+double by_linear_program(const sw::budget_chains& rows, const std::vector<std::int64_t>& computation,
+                         const std::vector<sw::hideable<std::int64_t>>& demands) {
+  sw::linear_model model;
+  std::vector<std::vector<std::uint32_t>> budgets(rows.chains.size());  // rows, by chain and segment
+  const auto sums = rows.segments.sums(computation);
+  std::vector<std::uint32_t> spent(rows.covering().size());
+  for (std::size_t i = 0; i < spent.size(); ++i)
+    spent[i] = model.add_row({.high = static_cast<double>(sums[i % rows.segments.size()])});
+  for (std::size_t c = 0; c < rows.chains.size(); ++c) {
+    const sw::budget_chain& chain = rows.chains[c];
+    for (std::size_t k = chain.first; k <= chain.last; ++k) budgets[c].push_back(model.add_row({0, 0}));
+    for (std::size_t k = chain.first; k <= chain.last; ++k) {
+      const std::size_t i = k - chain.first;
+      const std::uint32_t budget = model.add_column({}), share = model.add_column({});
+      model.add_entry(budgets[c][i], budget, -1);
+      if (chain.forward && k < chain.last) model.add_entry(budgets[c][i + 1], budget, 1);
+      if (!chain.forward && k > chain.first) model.add_entry(budgets[c][i - 1], budget, 1);
+      model.add_entry(budgets[c][i], share, 1);
+      model.add_entry(spent[chain.channel * rows.segments.size() + k], share, 1);
+    }
+  }
+  std::vector<std::uint32_t> amount;
+  for (const auto& d : demands) amount.push_back(model.add_row({.high = static_cast<double>(d.amount)}));
+  for (const sw::budget_claim& claim : rows.claims) {
+    const std::uint32_t column = model.add_column({.objective = -1});
+    model.add_entry(amount[claim.place], column, 1);
+    model.add_entry(budgets[claim.chain][claim.segment - rows.chains[claim.chain].first], column, -1);
+  }
+  if (model.columns.empty()) return 0;
+  sw::sort_entries(model);
+  const auto outcome = sw::glpk{}.solve(model, {});
+  REQUIRE(outcome.status == sw::backend_status::optimal);
+  return -outcome.objective;
+}
+
+}  // namespace
+
+TEST_SUITE("budget_chains") {
+  TEST_CASE("the linear program of the rows is the sweep") {
+    sw::random_source random(31);
+    using overlap_test::kind;
+    constexpr kind kinds[] = {kind::any, kind::chains, kind::chains_and_holes, kind::any_and_holes};
+    for (std::size_t trial = 0; trial < shardweave_test::at_scale(10'000); ++trial) {
+      const auto [computation, demands] = overlap_test::draw_demands(random, kinds[trial % 4], 8, 8, 1 + trial % 2);
+      const sw::budget_chains rows = sw::budget_chains_of(demands, computation.size());
+      REQUIRE(by_linear_program(rows, computation, demands) ==
+              doctest::Approx(static_cast<double>(sw::hide(computation, demands).total)).epsilon(1e-9));
+    }
+  }
+
+  TEST_CASE("prefix and suffix windows are the two chains of the original model") {
+    std::vector<sw::hiding_place> places;
+    for (std::size_t p = 1; p < 9; p += 2) {
+      places.push_back({p, {0, p}});
+      places.push_back({p, {p, 9}});
+    }
+    const auto rows = sw::budget_chains_of(places, 10);
+    REQUIRE(rows.chains.size() == 2);
+    CHECK(rows.chains[0].forward != rows.chains[1].forward);
+    CHECK(rows.claims.size() == 8);
+    CHECK(rows.segments.size() == 9);  // 0 | 1 | 2 | ... | 7 | 8 9, for windows touch at one position
+    for (const auto& chains : rows.covering()) CHECK(chains.size() <= 2);
+  }
+
+  TEST_CASE("a position that is left out leaves two claims on one amount") {
+    const std::vector<sw::hiding_place> places{{0, {0, 6, 3}}, {1, {0, 2}}, {2, {4, 6}}};
+    const auto rows = sw::budget_chains_of(places, 7);
+    CHECK(rows.chains.size() == 2);
+    REQUIRE(rows.claims.size() == 4);
+    CHECK((rows.claims[0].place == 0 && rows.claims[1].place == 0));
+    CHECK(rows.claims[0].chain != rows.claims[1].chain);
+    CHECK(rows.segments.size() == 3);
+  }
+}
+
+TEST_SUITE("order_segments") {
+  TEST_CASE("segments save what positions save") {
+    sw::random_source random(13);
+    std::size_t fewer = 0;
+    using overlap_test::kind;
+    constexpr kind kinds[] = {kind::any, kind::chains, kind::chains_and_holes, kind::any_and_holes};
+    for (std::size_t trial = 0; trial < shardweave_test::at_scale(2000); ++trial) {
+      const auto [computation, demands] = overlap_test::draw_demands(random, kinds[trial % 4], 16, 5, 2);
+      const sw::order_segments segments = sw::segments_of(demands, computation.size());
+      auto shorter = demands;
+      for (auto& d : shorter) d.where = segments(d.where);
+      REQUIRE(sw::hide(segments.sums(computation), shorter).total == sw::hide(computation, demands).total);
+      fewer += segments.size() < computation.size() ? 1U : 0U;
+    }
+    CHECK(fewer > shardweave_test::at_scale(1000));
+  }
+
+  TEST_CASE("positions that no window tells apart are one, those in none are nowhere") {
+    const std::vector<sw::hiding_place> places{{0, {2, 5}}, {1, {4, 6}}, {2, {9, 20}}, {3, {3, 2}}};
+    const auto segments = sw::segments_of(places, 12);
+    CHECK(segments.runs == std::vector<sw::window>{{2, 3}, {4, 5}, {6, 6}, {9, 11}});
+    CHECK(segments(places[1].where) == sw::window{1, 2});
+    CHECK(segments(places[2].where) == sw::window{3, 3});
+    CHECK(segments(places[3].where) == sw::window{1, 0});
+    CHECK(segments.segment_of[7] == sw::no_position);
+    CHECK(segments.sums(std::vector<int>{1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 5}) == std::vector<int>{2, 2, 1, 7});
+  }
+}
+
+}  // namespace budget_chains_tests

@@ -1,0 +1,164 @@
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/savings_layout.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_problem.hpp>
+#include <support/random_savings.hpp>
+#include <support/scale.hpp>
+#include <support/shared_data.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace savings_tests {
+namespace {
+
+/// Vertices a -> b -> c with one strategy each; computation 3, 4, 5; communication 10 and 20.
+sw::placement_description<double> savings_chain() {
+  sw::placement_description<double> d;
+  for (const double c : {3.0, 4.0, 5.0}) d.vertices.push_back({.compute = {c}});
+  for (const double c : {10.0, 20.0})
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{c})));
+  d.edges = {{.from = 0, .to = 1, .communication = 0}, {.from = 1, .to = 2, .communication = 1}};
+  return d;
+}
+
+const std::vector<sw::strategy> first_everywhere{0, 0, 0};
+
+}  // namespace
+
+TEST_SUITE("savings of a problem") {
+  TEST_CASE("forms differ in what may hide an edge") {
+    auto d = savings_chain();
+    d.overlap = {{.edge = 1, .direction = sw::hiding::earlier}};
+    const auto saved = [&](sw::savings_form form) {
+      d.counted = form;
+      const auto e = sw::evaluate(d, first_everywhere);
+      CHECK(e.objective == 42 - e.savings);
+      CHECK(e.parts.total() == 42);
+      const auto p = sw::compile(d);
+      CHECK(p.objective(*p.labels_of(first_everywhere)) == e.objective);
+      return e.savings;
+    };
+    CHECK(saved(sw::savings_form::off) == 0);
+    CHECK(saved(sw::savings_form::strict) == 7);      // a and b
+    CHECK(saved(sw::savings_form::inclusive) == 12);  // and c
+    CHECK(saved(sw::savings_form::windows) == 0);     // b waits for a, and moves with what it makes
+    d.edges[0].to = 2;
+    CHECK(saved(sw::savings_form::windows) == 3);  // now it waits for nothing
+    d.edges[0].to = 1;
+    d.overlap = {{.edge = 0, .direction = sw::hiding::later}};
+    CHECK(saved(sw::savings_form::strict) == 5);
+    CHECK(saved(sw::savings_form::inclusive) == 9);
+    CHECK(saved(sw::savings_form::windows) == 0);  // b waits for it
+    d.overlap = {{.edge = 0, .direction = sw::hiding::none, .first = 2, .last = 2}};
+    CHECK(saved(sw::savings_form::strict) == 5);
+    CHECK(saved(sw::savings_form::windows) == 5);
+  }
+
+  TEST_CASE("an edge of both directions is saved twice only if asked for") {
+    auto d = savings_chain();
+    d.tables[0] = std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{4.0}));
+    d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}, {.edge = 0, .direction = sw::hiding::later}};
+    const auto hidden = [&](sw::savings_form form) {
+      d.counted = form;
+      return sw::evaluate(d, first_everywhere).hidden;
+    };
+    CHECK(hidden(sw::savings_form::off).empty());
+    CHECK(hidden(sw::savings_form::inclusive) == std::vector<double>{4, 0});
+    CHECK(hidden(sw::savings_form::inclusive_twice) == std::vector<double>{8, 0});
+    CHECK(hidden(sw::savings_form::strict) == std::vector<double>{4, 0});
+  }
+
+  TEST_CASE("channels use the same computation once each") {
+    auto d = savings_chain();
+    d.counted = sw::savings_form::strict;
+    d.overlap = {{.edge = 0, .direction = sw::hiding::none, .first = 2, .last = 2, .channel = 7},
+                 {.edge = 1, .direction = sw::hiding::none, .first = 2, .last = 9, .channel = -3}};
+    CHECK(sw::evaluate(d, first_everywhere).savings == 10);
+    d.overlap[1].channel = 7;
+    CHECK(sw::evaluate(d, first_everywhere).savings == 5);
+  }
+
+  TEST_CASE("windows by dependency need an order to depend on") {
+    auto d = savings_chain();
+    d.edges[1] = {.from = 2, .to = 1, .communication = 1};
+    d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
+    d.counted = sw::savings_form::windows;
+    CHECK_THROWS_WITH_AS(sw::layout_of(d),
+                         "edge 1 (2 -> 1) runs against the order of the vertices; windows by dependency need every "
+                         "producer before its consumers",
+                         sw::error);
+    d.counted = sw::savings_form::strict;
+    CHECK(sw::layout_of(d).places.size() == 1);
+  }
+
+  TEST_CASE("forms have names") {
+    CHECK(name_of(sw::savings_form::windows) == "windows");
+    CHECK(name_of(sw::savings_form::inclusive_twice) == "inclusive-twice");
+  }
+
+  TEST_CASE("compiled, every feasible assignment has the objective that it has as stated") {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(400); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_savings_problem<double>(seed);
+      const auto& d = stated.description;
+      std::optional<sw::placement_problem<double>> problem;
+      try {
+        problem = sw::compile(d);
+      } catch (const sw::error& e) {
+        CHECK(e.category() == sw::error_category::constraint);
+        continue;
+      }
+      shardweave_test::for_all_feasible(stated, [&](const sw::assignment& choice) {
+        const auto priced = sw::evaluate(d, choice);
+        const double expected = *shardweave_test::price_of(stated, choice) -
+                                shardweave_test::savings_by_flow(stated, choice);
+        CHECK(std::abs(priced.objective - expected) <= 1e-9 * std::max(1.0, std::abs(expected)));
+        const auto labels = problem->labels_of(choice);
+        REQUIRE(labels.has_value());
+        CHECK(std::abs(problem->objective(*labels) - expected) <= 1e-9 * std::max(1.0, std::abs(expected)));
+        if (problem->savings() != nullptr) CHECK(priced.savings <= problem->savings()->most() + 1e-9);
+      });
+    }
+  }
+
+  TEST_CASE("the reference objectives of real problems are reproduced") {
+    for (const std::string name :
+         {"tiny2-1d-8-overlap", "tiny2-1d-8-overlap-gradients", "llama3-1b-1d-64-overlap",
+          "llama3-1b-1d-64-overlap-gradients", "llama3-1b-1d-64-overlap-tail",
+          "llama3-1b-2layer-2d-8x8-overlap-gradients", "llama3-1b-2layer-2d-8x8-overlap-tail"}) {
+      CAPTURE(name);
+      const auto file = shared_data("placement/" + name + ".json.gz");
+      if (!file) {
+        MESSAGE("shared data is absent: skipped");
+        return;
+      }
+      auto d = sw::read_placement(*file);
+      d.counted = sw::savings_form::inclusive_twice;
+      const auto e = sw::evaluate(d, d.reference->choice);
+      CHECK(e.is_feasible());
+      CHECK(std::abs(e.objective - d.reference->objective) <= 1e-6 * d.reference->objective);
+      CHECK(std::abs(e.parts.total() - *d.reference->without_savings) <= 1e-6 * d.reference->objective);
+      const auto p = sw::compile(d);
+      CHECK(std::abs(p.objective(*p.labels_of(d.reference->choice)) - e.objective) <= 1e-9 * e.objective);
+      double least = e.objective;  // the honest form is the least generous
+      for (const auto form : {sw::savings_form::inclusive, sw::savings_form::strict, sw::savings_form::windows}) {
+        d.counted = form;
+        const double objective = sw::evaluate(d, d.reference->choice).objective;
+        CHECK(objective >= least * (1 - 1e-12));
+        least = objective;
+      }
+    }
+  }
+}
+
+}  // namespace savings_tests

@@ -1,0 +1,80 @@
+#include "support/run_program.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/io/device_file.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+
+#include <cmath>
+#include <cstdint>
+#include <string>
+
+namespace sw = shardweave;
+
+namespace calibrate_device_tests {
+namespace {
+
+/// All-reduces of 8 devices that take 17 us and 0.7 times what rings over the links of an H100 would.
+double calibrated_truth(std::int64_t size) {
+  return 17 + 0.7 * sw::alpha_beta(sw::find_device("h100"))
+                        .estimate(sw::collective::all_reduce, sw::bytes(size), {8, 1})
+                        .time_us;
+}
+
+std::string measured_table() {
+  std::string text = "collective,nodes,ranks,size_bytes,time_us\n";
+  for (std::int64_t size = 1024; size <= std::int64_t{1} << 32; size *= 2)
+    text += "all_reduce,1,8," + std::to_string(size) + "," + std::to_string(calibrated_truth(size)) + "\n";
+  return text;
+}
+
+}  // namespace
+
+TEST_SUITE("calibrate_device") {
+  TEST_CASE("a table becomes a device file that corrects other programs' models") {
+    const temporary_folder folder;
+    const auto table = folder.write("measured.csv", measured_table());
+    const auto file = folder / "device.json";
+    const auto run =
+        run_program("calibrate_device",
+                    table.string() + " --model alpha_beta --name rack --json --out " + file.string(), folder.path());
+    CHECK(run.status == 0);
+    CHECK(run.err.empty());
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("rows").to_number<int>() == 23);
+    CHECK(line.at("kept").to_number<int>() == 23);
+    REQUIRE(line.at("held_out").as_array().size() == sw::size_bands.size());
+    for (const auto& band : line.at("held_out").as_array()) {
+      CHECK(band.at("median_percent").to_number<double>() < 0.01);  // a latency and a scale away
+      CHECK(band.at("median_percent_before").to_number<double>() > 1);
+    }
+    const sw::device_calibration device = sw::read_device(file);
+    CHECK(device.name == "rack");
+    CHECK(device.collectives.size() == 23);
+
+    const auto answer = run_program("collective_cost",
+                                    "--device h100 --model alpha_beta --collective all_reduce --ranks-per-node 8 "
+                                    "--bytes 3M --json --calibration " +
+                                        file.string(),
+                                    folder.path());
+    CHECK(answer.status == 0);
+    const auto estimate = boost::json::parse(answer.out).as_object().at("estimates").as_array().at(0).as_object();
+    CHECK(estimate.at("time_us").to_number<double>() == doctest::Approx(calibrated_truth(3 << 20)).epsilon(1e-5));
+  }
+
+  TEST_CASE("what is wrong is one line and status 2, and nothing is written") {
+    const temporary_folder folder;
+    const auto table =
+        folder.write("measured.csv", "collective,nodes,ranks,size_bytes,time_us\nall_reduce,1,8,8,fast\n");
+    const auto file = folder / "device.json";
+    const auto run = run_program("calibrate_device", table.string() + " --out " + file.string(), folder.path());
+    CHECK(run.status == 2);
+    CHECK(run.out.empty());
+    CHECK(run.err == "calibrate_device: " + table.string() +
+                         ": line 2: time_us is 'fast', expected a positive number of microseconds\n");
+    CHECK_FALSE(std::filesystem::exists(file));
+  }
+}
+
+}  // namespace calibrate_device_tests

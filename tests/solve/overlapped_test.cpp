@@ -1,0 +1,179 @@
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/overlapped.hpp>
+#include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/trws.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_savings.hpp>
+#include <support/scale.hpp>
+#include <support/shared_data.hpp>
+
+#include <cmath>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <stop_token>
+#include <string>
+
+namespace sw = shardweave;
+
+namespace overlapped_tests {
+namespace {
+
+template <class Cost>
+using savings_solve =
+    std::function<sw::solution<Cost>(const sw::placement_problem<Cost>&, const sw::solve_control&)>;
+
+template <class Cost, class S>
+savings_solve<Cost> by(const S& solver) {
+  static_assert(sw::solver<S, Cost>);
+  return [solver](const auto& problem, const auto& control) { return solver.solve(problem, control); };
+}
+
+/// bound <= optimum <= objective, whatever the solver is. \returns whether an optimum was proven
+template <class Cost>
+bool check_with_savings(const shardweave_test::random_problem<Cost>& stated,
+                        const shardweave_test::brute_optimum<Cost>& best, const sw::solution<Cost>& answer) {
+  const auto near = [](double v) { return 1e-8 * std::max(1.0, std::abs(v)); };
+  if (!best.objective) {
+    CHECK_FALSE(answer.has_assignment());
+    return answer.status == sw::solve_status::infeasible;
+  }
+  const auto optimum = static_cast<double>(*best.objective);
+  CHECK(answer.lower_bound <= optimum + near(optimum));
+  CHECK(answer.status != sw::solve_status::infeasible);
+  if (!answer.has_assignment()) return false;
+  const auto price = shardweave_test::price_of(stated, answer.choice);
+  REQUIRE(price.has_value());
+  const auto expected = static_cast<double>(*price - shardweave_test::savings_by_flow(stated, answer.choice));
+  const auto objective = static_cast<double>(answer.objective);
+  CHECK(std::abs(expected - objective) <= near(expected));
+  CHECK(objective >= optimum - near(optimum));
+  if (answer.status != sw::solve_status::optimal) return false;
+  CHECK(objective <= optimum + near(optimum));
+  return true;
+}
+
+template <class Cost>
+std::size_t try_with_savings(const savings_solve<Cost>& solve, std::uint64_t first, std::size_t count, bool exact,
+                             const sw::solve_control& control = {}) {
+  std::size_t proven = 0;
+  for (std::uint64_t seed = first; seed < first + count; ++seed) {
+    CAPTURE(seed);
+    const auto stated = shardweave_test::draw_savings_problem<Cost>(seed);
+    std::optional<sw::placement_problem<Cost>> problem;
+    try {
+      problem = sw::compile(stated.description);
+    } catch (const sw::error& e) {
+      CHECK(e.category() == sw::error_category::constraint);
+      continue;
+    }
+    const auto best = shardweave_test::brute_force_with_savings(stated);
+    const bool settled = check_with_savings(stated, best, solve(*problem, control));
+    if (exact && problem->savings() != nullptr) CHECK(settled);
+    proven += settled ? 1 : 0;
+  }
+  return proven;
+}
+
+}  // namespace
+
+TEST_SUITE("overlapped") {
+  TEST_CASE("bound, optimum and objective stand in this order, and the optimum is proven") {
+    try_with_savings<double>(by<double>(sw::overlapped<>{}), 1, shardweave_test::at_scale(1500), true);
+  }
+
+  TEST_CASE("whole costs are proven as well") {
+    try_with_savings<std::int64_t>(by<std::int64_t>(sw::overlapped<>{}), 50001, shardweave_test::at_scale(300), true);
+  }
+
+  TEST_CASE("budgets and savings together") {
+    static_assert(sw::budgeted<sw::overlapped<>>::abilities.savings && sw::budgeted<sw::overlapped<>>::abilities.budgets);
+    try_with_savings<double>(by<double>(sw::budgeted(sw::overlapped(sw::trws{}))), 90001,
+                             shardweave_test::at_scale(300), true);
+    try_with_savings<double>(by<double>(sw::overlapped(sw::budgeted(sw::trws{}))), 91001,
+                             shardweave_test::at_scale(200), true);
+  }
+
+  TEST_CASE("without branching the bound is valid all the same") {
+    sw::overlapped<> root_alone;
+    root_alone.search.nodes = 1;
+    root_alone.search.root_steps = 3;
+    try_with_savings<double>(by<double>(root_alone), 70001, shardweave_test::at_scale(400), false);
+  }
+
+  TEST_CASE("an exact solver inside sharpens the bound") {
+    sw::overlapped with_exact(sw::elimination{});
+    with_exact.search.nodes = 1;
+    try_with_savings<double>(by<double>(with_exact), 75001, shardweave_test::at_scale(200), false);
+  }
+
+  TEST_CASE("solvers that do not see savings never claim what they did not prove") {
+    const std::size_t n = shardweave_test::at_scale(150);
+    try_with_savings<double>(by<double>(sw::trws{}), 1, n, false);
+    try_with_savings<double>(by<double>(sw::reduced(sw::elimination{})), 1, n, false);
+    try_with_savings<double>(by<double>(sw::branch_and_bound{}), 1, n, false);
+    try_with_savings<double>(by<double>(sw::exhaustive{}), 1, n, false);
+    try_with_savings<std::int64_t>(by<std::int64_t>(sw::exhaustive{}), 1, n, false);
+    try_with_savings<double>(by<double>(sw::local_search{}), 1, shardweave_test::at_scale(40), false);
+  }
+
+  TEST_CASE("limits are kept, and what was found until then is valid") {
+    sw::solve_control few;
+    few.iterations = 2;
+    try_with_savings<double>(by<double>(sw::overlapped<>{}), 3001, shardweave_test::at_scale(100), false, few);
+    std::stop_source source;
+    source.request_stop();
+    sw::solve_control stopped;
+    stopped.stop = source.get_token();
+    try_with_savings<double>(by<double>(sw::overlapped<>{}), 3001, shardweave_test::at_scale(30), false, stopped);
+  }
+
+  TEST_CASE("equal calls give equal bits") {
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      const auto stated = shardweave_test::draw_savings_problem<double>(seed);
+      try {
+        const auto problem = sw::compile(stated.description);
+        const auto a = sw::overlapped<>{}.solve(problem), b = sw::overlapped<>{}.solve(problem);
+        CHECK(a.choice == b.choice);
+        CHECK(a.objective == b.objective);
+        CHECK(a.lower_bound == b.lower_bound);
+      } catch (const sw::error& e) {
+        CHECK(e.category() == sw::error_category::constraint);
+      }
+    }
+  }
+
+  TEST_CASE("without savings it is the solver inside") {
+    auto stated = shardweave_test::draw_savings_problem<double>(3);
+    stated.description.counted = sw::savings_form::off;
+    const auto problem = sw::compile(stated.description);
+    CHECK(sw::overlapped<>{}.solve(problem).statistics.solver == "trws");
+    CHECK(sw::overlapped(sw::elimination{}).solve(problem).statistics.solver == "elimination");
+  }
+
+  TEST_CASE("the optimum of real problems is proven") {
+    for (const std::string name : {"llama3-1b-1d-64-overlap", "llama3-1b-1d-64-overlap-gradients",
+                                   "llama3-1b-1d-64-overlap-tail", "llama3-1b-2layer-2d-8x8-overlap-gradients"}) {
+      CAPTURE(name);
+      const auto file = shared_data("placement/" + name + ".json.gz");
+      if (!file) {
+        MESSAGE("shared data is absent: skipped");
+        return;
+      }
+      auto d = sw::read_placement(*file);
+      d.counted = sw::savings_form::inclusive_twice;
+      const auto answer = sw::overlapped<>{}.solve(sw::compile(d));
+      CHECK(answer.status == sw::solve_status::optimal);
+      CHECK(std::abs(answer.objective - d.reference->objective) <= 1e-6 * d.reference->objective);
+    }
+  }
+}
+
+}  // namespace overlapped_tests
