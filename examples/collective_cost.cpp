@@ -5,9 +5,11 @@
 #include "support/collective_models.hpp"
 #include "support/program.hpp"
 #include <shardweave/cost/accuracy.hpp>
+#include <shardweave/cost/link_shares.hpp>
 #include <shardweave/io/collective_records.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/read_link_shares.hpp>
 #include <shardweave/io/read_nccl_graphs.hpp>
 #include <shardweave/io/read_nccl_rules.hpp>
 #include <shardweave/io/read_nccl_topology.hpp>
@@ -43,12 +45,13 @@ struct options {
   std::optional<std::int64_t> nics;
   bool sharp = false;
   std::string collective = "all_reduce";
-  std::int64_t nodes = 1;
+  std::optional<std::int64_t> nodes;
   std::optional<std::int64_t> ranks_per_node;
   std::string sizes = "1K,64K,1M,16M,256M,1G";
   std::string model = programs::collective_models().front().name;
   std::string compare;
   std::string calibration;
+  std::string shares;
   bool explain = false;
   programs::common_options common;
 };
@@ -112,7 +115,7 @@ double bus_factor(sw::collective kind, double ranks) {
 }
 
 int show_estimates(const options& chosen, const programs::collective_model& model, std::int64_t per_node) {
-  const sw::group_shape group{per_node, chosen.nodes};
+  const sw::group_shape group{per_node, chosen.nodes.value_or(1)};
   const std::vector<sw::bytes> sizes = sizes_of(chosen.sizes);
   std::vector<sw::collective> asked;
   for (const sw::collective kind : kinds)
@@ -184,8 +187,11 @@ struct band_error {
   sw::error_figures figures;
 };
 
-int show_comparison(const options& chosen, const programs::collective_model& model) {
-  const auto measured = sw::measurements_of(sw::read_collective_records(chosen.compare));
+int show_comparison(const options& chosen, const programs::collective_model& model, std::int64_t per_node) {
+  sw::record_options open;
+  open.devices_per_node = per_node;
+  if (chosen.nodes) open.group = {per_node, *chosen.nodes};
+  const auto measured = sw::measurements_of(sw::read_collective_records(chosen.compare, open));
   std::vector<sw::collective_measurement> rows;
   std::vector<double> percent;
   std::string why;
@@ -262,16 +268,18 @@ int answer(options chosen) {
   if (!chosen.graphs.empty()) machine.tuner.layouts = {sw::read_nccl_graphs(chosen.graphs)};
   if (!chosen.rules.empty()) machine.tuner.rules = sw::read_nccl_rules(chosen.rules);
   programs::collective_model model = programs::make_collective_model(chosen.model, machine);
+  if (!chosen.shares.empty())
+    model = programs::detail::plain_model(sw::link_shares(sw::read_link_shares(chosen.shares), model));
   if (!chosen.calibration.empty()) {
     const sw::residual<programs::collective_model> corrected =
         programs::about(chosen.calibration, [&] { return sw::read_device(chosen.calibration).correct(model); });
     model = programs::detail::plain_model(corrected);
   }
   if (!chosen.topology.empty()) chosen.device = chosen.topology;
-  if (!chosen.compare.empty()) return show_comparison(chosen, model);
   std::int64_t per_node = chosen.ranks_per_node.value_or(0);
   if (!chosen.ranks_per_node)
     per_node = chosen.topology.empty() ? machine.device.devices_per_node : machine.node().devices;
+  if (!chosen.compare.empty()) return show_comparison(chosen, model, per_node);
   return show_estimates(chosen, model, per_node);
 }
 
@@ -291,7 +299,9 @@ int main(int argc, char** argv) {
   app.add_option("--collective", chosen.collective, "which, or all")
       ->check(CLI::IsMember(collectives))
       ->capture_default_str();
-  app.add_option("--nodes", chosen.nodes, "of the group")->check(CLI::PositiveNumber)->capture_default_str();
+  app.add_option("--nodes", chosen.nodes,
+                 "of the group (default: 1); with --compare, of groups whose nodes the table leaves open")
+      ->check(CLI::PositiveNumber);
   app.add_option("--ranks-per-node", chosen.ranks_per_node, "of the group (default: all devices of a node)")
       ->check(CLI::PositiveNumber);
   app.add_option("--bytes", chosen.sizes,
@@ -305,6 +315,9 @@ int main(int argc, char** argv) {
       "TABLE of measured times: CSV with columns collective, nodes, ranks, size_bytes, time_us; the output of "
       "nccl-tests; a performance table of XLA");
   app.add_option("--calibration", chosen.calibration, "device file, whose measurements correct the model");
+  app.add_option("--shares", chosen.shares,
+                 "CSV with columns kind (nvlink, nic, ata), nodes, size_bytes, efficiency: the share of the model's "
+                 "bandwidth that is reached; for models without a ramp of their own, such as alpha_beta");
   app.add_flag("--explain", chosen.explain, "tell why the model chose what it chose");
   app.add_option("--topology", chosen.topology, "NCCL topology XML of a node, in place of the device's own");
   app.add_option("--graphs", chosen.graphs, "NCCL graph XML: channels that NCCL found, in place of the closed form");

@@ -2,15 +2,18 @@
 // order everything is launched, and what the timeline of one device then looks like.
 //
 //   plan_training configs/llama3-8b.json --mesh 8x8 --device h100 --out plan
+#include "support/collective_models.hpp"
+#include "support/overlap_form.hpp"
 #include "support/plan_summary.hpp"
 #include "support/program.hpp"
 #include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
 #include <shardweave/cost/device.hpp>
-#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/device_file.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/schedule.hpp>
@@ -41,12 +44,14 @@ struct options {
   std::string config;
   std::string mesh = "8x8";
   std::string device = "h100";
+  std::string collectives = "node_table";
+  std::string calibration;
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
   std::string solver = programs::solver_names().front();
   std::string bucketing = programs::bucketings().front().name;
   std::string scheduler = programs::schedulers().front().name;
-  std::string overlap = "off";
+  std::string overlap = "windows";
   std::optional<std::int64_t> memory;
   bool regather = false;
   std::string out;
@@ -134,11 +139,15 @@ std::string json_line(const sw::training_plan& plan, double total_seconds) {
     figure("compute", [&] { return plan.priced.parts.compute; });
     figure("communication", [&] { return plan.priced.parts.communication; });
     figure("transition", [&] { return plan.priced.parts.transition; });
-    out.end_object().member("status", sw::name_of(plan.placement.status));
+    figure("savings", [&] { return plan.priced.savings; });
+    out.end_object().member("overlap", sw::name_of(plan.problem->counted));  // of the plan that was kept
+    out.member("status", sw::name_of(plan.placement.status));
     figure("tasks", [&] { return plan.lowered->tasks.size(); });
     figure("collectives_before", [&] { return plan.tasks->before.collectives; });
     figure("collectives_after", [&] { return plan.tasks->after.collectives; });
     figure("end_to_end_ns", [&] { return plan.tasks->after.end_to_end.count(); });
+    figure("communication_ns", [&] { return plan.tasks->after.communication.count(); });
+    figure("hidden_ns", [&] { return plan.tasks->after.hidden.count(); });
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
@@ -154,8 +163,6 @@ int plan(const options& chosen) {
   using clock = std::chrono::steady_clock;
   const auto start = clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
-  if (chosen.overlap != "off")
-    sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
 
   const sw::llama_config config = sw::read_llama_config(chosen.config);
   const sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
@@ -163,7 +170,16 @@ int plan(const options& chosen) {
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
   const auto graph = programs::about(chosen.config, [&] { return sw::llama_training_graph(config, shape); });
-  const sw::spmd_cost_model model(graph, mesh, sw::roofline(device), sw::node_table<>(device));
+  programs::collective_model collectives = programs::make_collective_model(
+      chosen.collectives, {.device = device, .node = [&] { return sw::nccl_node_of(device); }});
+  sw::compute_profile compute = sw::roofline(device);
+  if (!chosen.calibration.empty())
+    programs::about(chosen.calibration, [&] {
+      const sw::device_calibration measured = sw::read_device(chosen.calibration);
+      collectives = programs::detail::plain_model(measured.correct(collectives));
+      if (measured.compute) compute = measured.compute_on(device);
+    });
+  const sw::spmd_cost_model model(graph, mesh, compute, collectives);
   const auto constraints = programs::about(chosen.config, [&] {
     return sw::training_constraints(model,
                                     {.inputs = batch_sharded(mesh, false), .results = batch_sharded(mesh, true)});
@@ -172,10 +188,11 @@ int plan(const options& chosen) {
 
   const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
   const auto known = programs::solvers<double>();
-  const sw::pipeline way(chosen_solver{programs::by_name(known, chosen.solver)},
-                         chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
-                         chosen_scheduler{programs::by_name(programs::schedulers(), chosen.scheduler), memory},
-                         {.regather_parameters = chosen.regather});
+  sw::pipeline way(chosen_solver{programs::by_name(known, chosen.solver)},
+                   chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
+                   chosen_scheduler{programs::by_name(programs::schedulers(), chosen.scheduler), memory},
+                   {.regather_parameters = chosen.regather});
+  way.counted = programs::overlap_form(chosen.overlap);
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
@@ -221,6 +238,12 @@ int main(int argc, char** argv) {
   app.add_option("--device", chosen.device, "one of " + programs::joined(devices))
       ->check(CLI::IsMember(devices))
       ->capture_default_str();
+  app.add_option("--collectives", chosen.collectives,
+                 "what collectives cost: one of " + programs::joined(programs::names_of_collective_models()))
+      ->check(CLI::IsMember(programs::names_of_collective_models()))
+      ->capture_default_str();
+  app.add_option("--calibration", chosen.calibration,
+                 "device file: measurements that correct what collectives cost, and shares that kernels reach");
   app.add_option("--sequence", chosen.sequence, "tokens per sequence")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
       ->capture_default_str();
@@ -236,8 +259,9 @@ int main(int argc, char** argv) {
       ->check(CLI::IsMember(programs::names_of(programs::schedulers())))
       ->capture_default_str();
   app.add_option("--overlap", chosen.overlap,
-                 "what may hide while placing: off (windows, strict and inclusive are not there yet)")
-      ->check(CLI::IsMember({"off", "windows", "strict", "inclusive"}))
+                 "what placing counts as hidden: off, windows (by dependency), strict (before or after its consumer), "
+                 "inclusive (behind its consumer too), inclusive-twice")
+      ->check(CLI::IsMember(programs::overlap_names()))
       ->capture_default_str();
   app.add_option("--memory", chosen.memory, "BYTES of a device that must suffice, inputs included")
       ->check(CLI::NonNegativeNumber);

@@ -1,11 +1,19 @@
 // Executes a schedule on an engine, and tells how far that is from what the simulator predicts.
 //
 //   replay_schedule tasks.json.gz schedule.json --engine threads --scale 10
+//   mpirun -np 4 replay_schedule tasks.json schedule.json --engine mpi --calibrate host.json
 #include "support/program.hpp"
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/thread_engine.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
+#ifdef SHARDWEAVE_HAS_MPI
+#include <shardweave/cost/collective_table.hpp>
+#include <shardweave/engine/mpi_calibration.hpp>
+#include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/reprice.hpp>
+#include <shardweave/io/device_file.hpp>
+#endif
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -13,10 +21,14 @@
 #include <CLI/CLI.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstdint>
 #include <cstdio>
+#include <exception>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -29,12 +41,22 @@ struct options {
   std::string engine = "simulate";
   std::int64_t scale = 1;
   std::int64_t stall_tolerance = 0;
+  std::string calibration;
+  std::string calibrate;
+  std::string work = "arithmetic";
+  double timeout = 30;
+  std::size_t repeat = 3;
   programs::common_options common;
 };
 
 /// Engines of this build, then those that the command line knows and this build lacks.
+#ifdef SHARDWEAVE_HAS_MPI
+const std::vector<std::string> engines = {"simulate", "threads", "mpi"};
+const std::vector<std::string> absent = {"nccl"};
+#else
 const std::vector<std::string> engines = {"simulate", "threads"};
 const std::vector<std::string> absent = {"mpi", "nccl"};
+#endif
 
 double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 
@@ -68,8 +90,15 @@ void print_summary(const options& chosen, const sw::task_graph& g, const sw::tim
                 ms(c.worst_end.predicted), ms(c.worst_end.measured));
 }
 
+/// What only a run of several ranks can tell.
+struct ranks_report {
+  int ranks = 1;
+  sw::nanoseconds slowest = {};  ///< end to end
+  std::size_t checked = 0;       ///< results compared with what they must be, on all ranks
+};
+
 std::string json_line(const options& chosen, const sw::task_graph& g, const sw::timeline& measured,
-                      const sw::timeline_comparison& c) {
+                      const sw::timeline_comparison& c, const ranks_report& ranks = {}) {
   // JSON has no infinity: an error relative to nothing is left out
   const auto error = [](sw::json_writer& out, const sw::compared_time& t) {
     if (std::isfinite(t.relative_error())) out.member("relative_error", t.relative_error());
@@ -90,11 +119,92 @@ std::string json_line(const options& chosen, const sw::task_graph& g, const sw::
       error(out, c.channels[i]);
       out.end_object();
     }
-    out.end_list().member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
+    out.end_list();
+    if (chosen.engine == "mpi") {
+      out.member("ranks", ranks.ranks).member("slowest_rank_end_to_end_ns", ranks.slowest.count());
+      out.member("checked", ranks.checked).member("repetitions", chosen.repeat);
+    }
+    out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
 }
 
+#ifdef SHARDWEAVE_HAS_MPI
+/// The graph as this machine is expected to take it, by what was measured on it now or earlier.
+sw::task_graph priced_here(const options& chosen, const sw::task_graph& g, const sw::mpi_session& session,
+                           const sw::mpi_engine_options& engine) {
+  sw::device_calibration device;
+  if (!chosen.calibrate.empty()) {
+    device = sw::calibrate_mpi(MPI_COMM_WORLD, engine).device;
+    if (session.rank() == 0) sw::write_device(chosen.calibrate, device);
+  } else if (!chosen.calibration.empty()) {
+    device = sw::read_device(chosen.calibration);
+  }
+  const auto scale = static_cast<double>(chosen.scale);
+  std::vector<sw::nanoseconds> durations;
+  for (sw::task_index t = 0; t < g.size(); ++t)
+    durations.push_back(g.is_collective(t) ? g.duration(t) : g.duration(t) * chosen.scale);
+  if (device.collectives.empty()) return g.with_durations(durations);
+  const auto shapes = sw::shapes_of(g.groups(), session.size(), sw::ranks_on_node(MPI_COMM_WORLD));
+  return sw::reprice(
+      g, sw::collective_table<>(device.collectives), shapes,
+      {.compute_scale = scale, .dram_bytes_per_ns = device.under_load ? device.under_load->memory_bandwidth : 0});
+}
+
+/// Every rank runs this; rank 0 tells.
+int replay_on_ranks(const options& chosen, const sw::mpi_session& session) {
+  const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
+  const sw::schedule s = sw::read_schedule(chosen.schedule, stated);
+  const sw::mpi_engine_options settings{.work = chosen.work == "time" ? sw::host_work::time : sw::host_work::arithmetic,
+                                        .timeout_seconds = chosen.timeout};
+  const sw::task_graph g = priced_here(chosen, stated, session, settings);
+  const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
+
+  sw::mpi_engine engine(MPI_COMM_WORLD, settings);
+  static_cast<void>(sw::replay(g, s, engine));  // checks every value, and warms up
+  engine.check(false);
+  std::vector<std::pair<std::int64_t, sw::timeline>> runs;  // by the end of the slowest rank, which all ranks know
+  for (std::size_t i = 0; i < chosen.repeat; ++i) {
+    sw::timeline mine = sw::replay(g, s, engine, {.stall_tolerance = sw::nanoseconds(chosen.stall_tolerance)});
+    std::int64_t end = mine.end_to_end.count(), slowest = 0;
+    sw::check_mpi(MPI_Allreduce(&end, &slowest, 1, MPI_INT64_T, MPI_MAX, engine.world().get()), "MPI_Allreduce");
+    runs.emplace_back(slowest, std::move(mine));
+  }
+  std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
+  const auto& [slowest, measured] = runs[runs.size() / 2];
+  std::uint64_t checked = engine.checked(), all_checked = 0;
+  sw::check_mpi(MPI_Reduce(&checked, &all_checked, 1, MPI_UINT64_T, MPI_SUM, 0, engine.world().get()), "MPI_Reduce");
+  if (session.rank() != 0) return programs::done;
+
+  const sw::timeline_comparison c = sw::compare(predicted, measured);
+  const ranks_report ranks{session.size(), sw::nanoseconds(slowest), all_checked};
+  if (chosen.common.json) {
+    std::fputs(json_line(chosen, g, measured, c, ranks).c_str(), stdout);
+    return programs::done;
+  }
+  print_summary(chosen, g, c);
+  std::printf("\nthe slowest of %d ranks took %.3f ms, the median of %zu runs; %zu results were right\n", ranks.ranks,
+              ms(ranks.slowest), runs.size(), ranks.checked);
+  return programs::done;
+}
+
+/// What goes wrong on one rank ends all of them. Rank 0 speaks, if it can: what is wrong with files is wrong on all.
+int replay_on_mpi(const options& chosen) {
+  const sw::mpi_session session;
+  try {
+    return replay_on_ranks(chosen, session);
+  } catch (const std::exception& e) {
+    if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
+    std::fprintf(stderr, "replay_schedule: %s\n", e.what());
+    std::fflush(stderr);
+    sw::mpi_session::abort(programs::wrong_input);
+  }
+}
+#endif
+
 int replay(const options& chosen) {
+#ifdef SHARDWEAVE_HAS_MPI
+  if (chosen.engine == "mpi") return replay_on_mpi(chosen);
+#endif
   if (std::find(absent.begin(), absent.end(), chosen.engine) != absent.end())
     sw::refuse(sw::error_category::backend,
                "engine " + chosen.engine + " is not part of this version, which has " + programs::joined(engines));
@@ -121,15 +231,29 @@ int main(int argc, char** argv) {
   std::vector<std::string> known = engines;
   known.insert(known.end(), absent.begin(), absent.end());
   app.add_option("--engine", chosen.engine,
-                 "simulate: a clock moved by the durations; threads: durations pass on a thread per channel; mpi and "
-                 "nccl are not part of this version")
+                 "simulate: a clock moved by the durations; threads: durations pass on a thread per channel; mpi: real "
+                 "collectives between the ranks that mpirun starts; those that this build has not are refused")
       ->check(CLI::IsMember(known))
       ->capture_default_str();
-  app.add_option("--scale", chosen.scale, "threads: wall time for each nanosecond of duration")
+  app.add_option("--scale", chosen.scale, "threads: wall time for each nanosecond of duration; mpi: of a computation")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
   app.add_option("--stall-tolerance", chosen.stall_tolerance, "NS: a stall no longer than this hides its collective")
       ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--calibrate", chosen.calibrate,
+                 "mpi: FILE: measure this machine first, write shardweave.device, predict by it");
+  app.add_option("--calibration", chosen.calibration, "mpi: FILE: predict by this shardweave.device, measured earlier");
+  app.add_option("--work", chosen.work,
+                 "mpi: what stands in for computation: arithmetic keeps the core busy, time only passes, as beside an "
+                 "accelerator")
+      ->check(CLI::IsMember({"arithmetic", "time"}))
+      ->capture_default_str();
+  app.add_option("--timeout", chosen.timeout, "mpi: seconds after which a collective has failed")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--repeat", chosen.repeat, "mpi: replays that are measured; the median is told")
+      ->check(CLI::PositiveNumber)
       ->capture_default_str();
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return replay(chosen); });

@@ -2,6 +2,7 @@
 //
 //   solve_placement problem.json.gz --solver trws --seconds 10 --solution solution.json
 //   solve_placement contest.json --seconds 60 --answer -    prints the contest's answer and nothing else
+#include "support/overlap_form.hpp"
 #include "support/program.hpp"
 #include "support/progress_line.hpp"
 #include "support/solvers.hpp"
@@ -62,6 +63,7 @@ void print_parts(const sw::evaluation<Cost>& priced, const std::string& unit) {
   print_line("  compute", text_of(priced.parts.compute));
   print_line("  communication", text_of(priced.parts.communication));
   print_line("  transition", text_of(priced.parts.transition));
+  if (!priced.hidden.empty()) print_line("  savings", "-" + text_of(priced.savings));
 }
 
 /// What someone else found for this problem, priced by us.
@@ -118,11 +120,15 @@ std::string json_line(const sw::placement_description<Cost>& d, const sw::soluti
     answer.has_assignment() ? out.value(answer.objective) : out.null();
     out.member("lower_bound", answer.lower_bound).member("status", sw::name_of(answer.status));
     if (answer.has_assignment()) {
-      const auto parts = sw::evaluate(d, answer.choice).parts;
+      const auto priced = sw::evaluate(d, answer.choice);
+      const auto& parts = priced.parts;
       out.key("parts").begin_object().member("compute", parts.compute).member("communication", parts.communication);
-      out.member("transition", parts.transition).end_object();
+      out.member("transition", parts.transition);
+      if (!priced.hidden.empty()) out.member("savings", priced.savings);
+      out.end_object();
     }
     if (d.reference) out.member("reference", d.reference->objective);
+    if (d.counted != sw::savings_form::off) out.member("overlap", sw::name_of(d.counted));
     out.member("vertices", d.vertices.size()).member("edges", d.edges.size());
     out.member("seconds", answer.statistics.seconds).member("seconds_to_best", answer.statistics.seconds_to_best);
     out.member("build_seconds", build_seconds).member("peak_rss_bytes", programs::peak_rss_bytes());
@@ -196,20 +202,25 @@ int main(int argc, char** argv) {
   app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
       ->check(CLI::IsMember(programs::solver_names()))
       ->capture_default_str();
-  app.add_option("--overlap", chosen.overlap, "what may hide: off (windows, strict and inclusive are not there yet)")
-      ->check(CLI::IsMember({"off", "windows", "strict", "inclusive"}))
+  app.add_option("--overlap", chosen.overlap,
+                 "what may hide, of the communication that the problem lists: off, windows (by dependency), strict "
+                 "(before or after its consumer), inclusive (behind its consumer too), inclusive-twice")
+      ->check(CLI::IsMember(programs::overlap_names()))
       ->capture_default_str();
   app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
   app.add_option("--answer", chosen.answer,
                  "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {
-    if (chosen.overlap != "off")
-      sw::refuse(sw::error_category::input, "--overlap " + chosen.overlap + " is not implemented, expected off");
     if (chosen.answer == "-" && chosen.common.json)
       sw::refuse(sw::error_category::input, "--answer - and --json both claim standard output, expected one of them");
     const stopwatch watch;
     sw::any_placement problem = sw::read_any_placement(chosen.problem);
-    return std::visit([&](auto&& d) { return solve(std::move(d), watch, chosen); }, std::move(problem));
+    return std::visit(
+        [&](auto&& d) {
+          d.counted = programs::overlap_form(chosen.overlap);
+          return solve(std::move(d), watch, chosen);
+        },
+        std::move(problem));
   });
 }

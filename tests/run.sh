@@ -22,6 +22,9 @@ if [ "$mode" = all ]; then
 fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
+# component mpi, whose tests run on four ranks
+want libopenmpi-dev has_command mpicxx
+want openmpi-bin has_command mpirun
 install_missing
 
 # check NAME OPTIONS...: configure, build and test in build/NAME

@@ -104,7 +104,7 @@ template <class Model>
       sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) + " tokens per step; " +
       sw::count_text(plan.problem->vertices.size()) + " operations forward and backward\n";
   text += detail::outcome_text(step, tasks);
-  text += detail::section("Placement (one step on one device, nothing hidden)",
+  text += detail::section("Placement (one step on one device)",
                           sw::placement_summary(plan.placement, plan.priced, plan.problem->unit));
   text += detail::section("Parameters (S(0)R: split by dimension 0 over the first mesh dimension, whole in the second)",
                           sw::strategy_summary(detail::parameter_rows(model, plan)));

@@ -4,8 +4,11 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -22,7 +25,16 @@ namespace programs {
 struct named_bucketing {
   std::string name;
   std::string about;
-  std::function<shardweave::bucketing_result(const shardweave::task_graph&, const shardweave::solve_control&)> run;
+  std::function<shardweave::bucketing_result(const shardweave::task_graph&, const shardweave::solve_control&,
+                                             std::optional<shardweave::bytes>)>
+      policy;
+
+  /// \param memory  budget for the peak, if there is one; not every policy heeds it
+  [[nodiscard]] shardweave::bucketing_result run(const shardweave::task_graph& graph,
+                                                 const shardweave::solve_control& control,
+                                                 std::optional<shardweave::bytes> memory = std::nullopt) const {
+    return policy(graph, control, memory);
+  }
 };
 
 struct named_scheduler {
@@ -36,8 +48,16 @@ struct named_scheduler {
 
 /// All of them; the first is the default.
 [[nodiscard]] inline std::vector<named_bucketing> bucketings() {
-  return {{"greedy", "fills buckets in graph order, where merging gains time", shardweave::greedy{}},
-          {"none", "merges nothing", shardweave::no_bucketing{}}};
+  return {{"benefit", "buckets of the size with which the schedule ends first, or none",
+           [](const auto& graph, const auto& control, auto memory) {
+             shardweave::benefit policy;
+             policy.memory = policy.order.memory = memory;
+             return policy(graph, control);
+           }},
+          {"greedy", "fills buckets in graph order, where merging gains time",
+           [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
+          {"none", "merges nothing",
+           [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }}};
 }
 
 [[nodiscard]] inline std::vector<named_scheduler> schedulers() {
@@ -46,6 +66,16 @@ struct named_scheduler {
              shardweave::prefetch policy;
              policy.memory = memory;
              return policy(graph, buckets, control);
+           }},
+          {"search", "begins with prefetch and tries changes, as long as --seconds says",
+           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+             shardweave::search policy;
+             policy.memory = policy.start.memory = memory;
+             return policy(graph, buckets, control);
+           }},
+          {"exact", "the best order, proven, for small graphs",
+           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+             return shardweave::exact{.memory = memory}(graph, buckets, control);
            }},
           {"in_order", "the original order", [](const auto& graph, const auto& buckets, const auto& control, auto) {
              return shardweave::in_order{}(graph, buckets, control);

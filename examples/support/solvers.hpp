@@ -6,11 +6,14 @@
 #include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/dive.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/lp_relaxation.hpp>
+#include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/solution.hpp>
@@ -58,14 +61,18 @@ template <class Cost>
   };
   namespace sw = shardweave;
   std::vector<named_solver<Cost>> all = {
-      named("auto", "reduction, branch and bound where little is left, else message passing with prices, local search",
-            sw::auto_solver{}),
+      named("auto", "reduction; branch and bound where little is left, else guided search", sw::auto_solver{}),
       named("elimination", "exact where factors stay small, on the reduced problem", sw::reduced(sw::elimination{})),
+      named("overlapped", "prices on the computation that hides, fixing and branching; for --overlap",
+            sw::overlapped(sw::trws{})),
       named("trws", "message passing with a lower bound", sw::trws{}),
       named("branch_and_bound", "proves optima with budgets, on bounds of its own",
             sw::reduced(sw::branch_and_bound{})),
       named("budgeted", "message passing with prices on budgets", sw::budgeted(sw::trws{})),
       named("local_search", "good assignments without a bound", sw::local_search{}),
+      named("guided_search", "for problems too large to prove: bound, dives, windows in turn, until the limit",
+            sw::reduced(sw::guided_search{})),
+      named("dive", "follows the bound down to an assignment", sw::reduced(sw::dive{})),
       named("exhaustive", "tries all assignments; for small problems", sw::exhaustive{})};
   // one type of backend, so that what stands on it is compiled once
   const auto offer = [&](const sw::any_backend& engine, const std::string& called, const std::string& ending,

@@ -11,7 +11,7 @@
 /// the definitions, so a name that is used with a default needs its own header. Constraints are part of a declaration:
 /// the small headers above define `cost_value` and `collective_cost_model`. Templates that are constrained by what
 /// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `savings_tracker`, `ilp`,
-/// `lp_relaxation`, `pipeline`) are not here.
+/// `lp_relaxation`, `benefit`, `search`, `pipeline`) are not here.
 
 namespace shardweave {
 inline namespace v0 {
@@ -113,6 +113,7 @@ struct backend_outcome;
 enum class backend_status : std::uint8_t;
 enum class bound_on : std::uint8_t;
 class branch_and_bound;
+struct certificate;
 class dive;
 struct dual_guide;
 struct dual_values;
@@ -184,6 +185,7 @@ struct autoparallel_formula;
 struct bucket_trade;
 enum class collective : std::uint8_t;
 struct collective_estimate;
+struct collective_in_flight;
 struct collective_measurement;
 struct compute_profile;
 struct contention;
@@ -200,6 +202,8 @@ struct held_out;
 enum class kernel_kind : std::uint8_t;
 struct kernel_measurement;
 class kernel_table;
+struct link_share;
+enum class link_tier : std::uint8_t;
 enum class nccl_algorithm : std::uint8_t;
 struct nccl_candidate;
 struct nccl_constants;
@@ -231,6 +235,7 @@ struct running_collective;
 struct running_kernel;
 struct saturated_line;
 struct saturation;
+enum class shared_path : std::uint8_t;
 struct size_band;
 class size_curve;
 struct time_pair;
@@ -243,6 +248,8 @@ template <collective_cost_model Otherwise>
 class collective_table;
 template <collective_cost_model Otherwise>
 class fitted_lines;
+template <collective_cost_model Base>
+class link_shares;
 template <collective_cost_model Otherwise>
 class nccl_symmetric;
 template <collective_cost_model Across>
@@ -351,10 +358,13 @@ class merge_order;
 struct no_bucketing;
 
 // schedule
+struct exact;
 struct in_order;
 class launch_units;
+struct makespan_bound_options;
 struct makespan_bounds;
 struct prefetch;
+struct schedule_price;
 
 // report
 struct channel_span;

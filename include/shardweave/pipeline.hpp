@@ -13,8 +13,10 @@
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
+#include <algorithm>
 #include <memory>
 #include <optional>
 #include <span>
@@ -90,6 +92,10 @@ class pipeline {
   Bucketing bucketing;
   Scheduler scheduling;
   lowering_options lowering;
+  savings_form counted = savings_form::off;  ///< whether placing counts what `hideable_edges` may save
+  /// Where savings count, place without them too and keep what the simulator finds faster: a prediction of what hides
+  /// knows neither buckets nor schedule, and must not cost time. `training_plan::problem` is the one that was kept.
+  bool compare = true;
 
   explicit pipeline(Solver placement_solver = {}, Bucketing bucketing_policy = {}, Scheduler scheduler_policy = {},
                     lowering_options lowering_choices = {})
@@ -109,15 +115,29 @@ class pipeline {
     plan.problem = timed(plan.stages, "build", [&] {
       auto stated = describe(model.graph(), model, constraints, timed.rest());
       name_vertices(stated, model);
+      stated.counted = counted;
+      if (counted != savings_form::off) stated.overlap = hideable_edges(model);
       return std::make_shared<const placement_description<double>>(std::move(stated));
     });
     const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
-    plan.placement = timed(plan.stages, "solve", [&] { return solver.solve(problem, timed.rest()); });
+    std::shared_ptr<const placement_description<double>> plain;  // the same without savings
+    if (problem.savings() != nullptr && compare) {
+      auto stated = std::make_shared<placement_description<double>>(*plan.problem);
+      stated->counted = savings_form::off;
+      plain = std::move(stated);
+    }
+    plan.placement = timed(plan.stages, "solve", [&] {
+      solve_control control_of_first = timed.rest();
+      if (plain) control_of_first.seconds *= 0.7;
+      return solver.solve(problem, control_of_first);
+    });
     if (!plan.placement.has_assignment()) return plan;
     plan.priced = evaluate(problem, plan.placement.choice);
     plan.lowered = timed(plan.stages, "lower", [&] { return lower(model, plan.placement.choice, lowering); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
+    if (plain) compare_with_plain(model, std::move(plain), timed, plan);
+    join_equal(plan.stages);
     return plan;
   }
 
@@ -138,6 +158,42 @@ class pipeline {
   }
 
  private:
+  /// \param plain  the problem without savings. If its plan is the faster one, that problem is what was solved, and its
+  ///               bound is the bound.
+  template <collective_cost_model Collectives>
+  void compare_with_plain(const spmd_cost_model<Collectives>& model,
+                          std::shared_ptr<const placement_description<double>> plain, detail::stage_clock& timed,
+                          training_plan& plan) const {
+    const auto problem = timed(plan.stages, "compile", [&] { return compile(plain, timed.rest()); });
+    solution<double> other = timed(plan.stages, "solve", [&] { return solver.solve(problem, timed.rest()); });
+    if (!other.has_assignment() || other.choice == plan.placement.choice) return;
+    lowered_graph lowered = timed(plan.stages, "lower", [&] { return lower(model, other.choice, lowering); });
+    task_plan tasks = run(lowered.tasks, timed.rest());
+    plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
+    if (tasks.after.end_to_end >= plan.tasks->after.end_to_end) return;
+    plan.priced = evaluate(problem, other.choice);
+    plan.problem = std::move(plain);
+    plan.placement = std::move(other);
+    std::string& note = plan.placement.statistics.note;
+    note += (note.empty() ? "" : " ") + std::string("placed as if nothing hid: that is faster in the simulator");
+    plan.lowered = std::move(lowered);
+    plan.tasks = std::move(tasks);
+  }
+
+  /// One entry per stage, where a stage was run for two plans.
+  static void join_equal(std::vector<stage_time>& stages) {
+    std::vector<stage_time> joined;
+    for (const stage_time& s : stages) {
+      const auto known = std::ranges::find(joined, s.stage, &stage_time::stage);
+      if (known == joined.end()) {
+        joined.push_back(s);
+      } else {
+        known->seconds += s.seconds;
+      }
+    }
+    stages = std::move(joined);
+  }
+
   template <collective_cost_model Collectives>
   static void name_vertices(placement_description<double>& stated, const spmd_cost_model<Collectives>& model) {
     const computation& graph = model.operations();

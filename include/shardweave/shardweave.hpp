@@ -26,6 +26,7 @@
 #include <shardweave/cost/fitted_lines.hpp>
 #include <shardweave/cost/fusion_group.hpp>
 #include <shardweave/cost/kernel_table.hpp>
+#include <shardweave/cost/link_shares.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/nccl_channels.hpp>
 #include <shardweave/cost/nccl_constants.hpp>
@@ -42,6 +43,7 @@
 #include <shardweave/cost/residual.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/cost/saturation.hpp>
+#include <shardweave/cost/shared_links.hpp>
 #include <shardweave/cost/size_curve.hpp>
 #include <shardweave/cost/torch_formula.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
@@ -93,11 +95,14 @@
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/timeline.hpp>
@@ -108,7 +113,9 @@
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/certificate.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/certify.hpp>
 #include <shardweave/solve/chain_prices.hpp>
 #include <shardweave/solve/dive.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
@@ -138,6 +145,7 @@
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>

@@ -1,9 +1,11 @@
 // What one estimate of a collective costs: distinct questions, drawn from a fixed seed. An item is one estimate.
 #include <shardweave/core/random.hpp>
+#include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/nccl_symmetric.hpp>
 #include <shardweave/cost/nccl_tuner.hpp>
 #include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/residual.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -64,6 +66,32 @@ BENCHMARK_CAPTURE(exact, any, false, 16384);
 BENCHMARK_CAPTURE(exact, all_reduce_many_nodes, true, 16384);
 BENCHMARK(symmetric);
 BENCHMARK(by_table);
+
+/// NCCL's model corrected by times of 2, 4 and 8 ranks: in a node, where groups lie between those, and over nodes.
+void calibrated(benchmark::State& state, std::int64_t nodes) {
+  const sw::nccl_smooth nccl(sw::find_device("h100"));
+  std::vector<sw::collective_measurement> measured;
+  for (int kind = 0; kind < 4; ++kind)
+    for (const std::int64_t ranks : {2, 4, 8})
+      for (int p = 10; p < 32; ++p) {
+        const sw::bytes size(std::int64_t{1} << p);
+        const auto which = static_cast<sw::collective>(kind);
+        measured.push_back({which, {ranks, 1}, size, 15 + 1.1 * nccl.estimate(which, size, {ranks, 1}).time_us});
+      }
+  const sw::residual model(nccl, measured);
+  const auto all = questions(1 << 14, 3, false, nodes);
+  for (auto _ : state) benchmark::DoNotOptimize(ask(model, all));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
+}
+void lines(benchmark::State& state) {
+  const auto model = sw::find_preset("h100").collectives();
+  const auto all = questions(1 << 14, 3, false, 1);
+  for (auto _ : state) benchmark::DoNotOptimize(ask(model, all));
+  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
+}
+BENCHMARK_CAPTURE(calibrated, one_node, 1);
+BENCHMARK_CAPTURE(calibrated, any, 16384);
+BENCHMARK(lines);
 
 /// A million distinct questions on two threads that share a model.
 void million(benchmark::State& state) {

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/benchmarks/run.sh                   every table of docs/performance.md and docs/cost_models.md, as Markdown
 # tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, training, collectives
+# tests/benchmarks/run.sh replay            predicted and measured times of a replay on four MPI ranks
 # tests/benchmarks/run.sh plots             the charts of docs/plots
 # tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark
 #
@@ -11,6 +12,8 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build/benchmarks
 . "$root/examples/packages.sh"
 need_build_tools "$root/build/packages"
+want libopenmpi-dev has_command mpicxx
+want openmpi-bin has_command mpirun
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'
 if [ "${1:-}" = loops ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
 install_missing
@@ -27,6 +30,12 @@ case ${1:-all} in
       printf '\n%s\n\n' "$table"
       "$build/benchmarks/table_$table" "${form[@]}"
     done
+    ;;
+  replay)
+    # on four ranks of this machine, which should have nothing else to do
+    make table_replay
+    export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1
+    exec mpirun -np 4 --oversubscribe --bind-to none "$build/benchmarks/table_replay" "${form[@]}" "${@:2}"
     ;;
   plots)
     make table_collectives

@@ -2,6 +2,7 @@
 # shardweave.hpp includes every public header that belongs to no component; fwd.hpp declares every public class and
 # enumeration of those headers, but for the templates that it lists in its comment. Prints the lines that are missing.
 cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH include_dir)  # relative to where one stands
 
 file(GLOB_RECURSE headers RELATIVE ${include_dir} ${include_dir}/shardweave/*.hpp)
 list(FILTER headers EXCLUDE REGEX "/(detail|io|engine)/|/solve/backend/(glpk|clp|cbc|highs)|/(shardweave|fwd)\\.hpp$")

@@ -2,6 +2,7 @@
 # A header may include its own room and the rooms above it, never a later one; and nothing that costs every user
 # (DESIGN: folders; dependencies). Prints every offence and fails if there is one.
 cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH include_dir)  # relative to where one stands
 
 set(order version.hpp core graph overlap placement solve cost spmd models tasks lowering simulate bucketing schedule report
           io engine planner.hpp pipeline.hpp fwd.hpp shardweave.hpp)
@@ -64,6 +65,8 @@ foreach(header IN LISTS headers)
       offence("${header}: <${included}> belongs to component cbc")
     elseif(included MATCHES "highs_c_api\\.h$" AND NOT header MATCHES "^solve/backend/highs")
       offence("${header}: <${included}> belongs to component highs")
+    elseif(included STREQUAL "mpi.h" AND NOT header MATCHES "^engine/mpi_")
+      offence("${header}: <${included}> belongs to component mpi")
     endif()
   endforeach()
 endforeach()

@@ -5,6 +5,7 @@
 # indentation and the marks of other quotes. A C++ fence that names no file is an offence.
 # With -D UPDATE=ON the pages are rewritten instead.
 cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH source_dir)  # relative to where one stands
 
 # CMake's lists give a meaning to ; [ ] and \ : they travel as control characters
 string(ASCII 1 semicolon)

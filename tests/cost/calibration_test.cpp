@@ -4,6 +4,7 @@
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/link_shares.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/residual.hpp>
@@ -138,6 +139,43 @@ TEST_SUITE("collective_table") {
   }
 }
 
+TEST_SUITE("link_shares") {
+  const std::vector<link_share> halves{{shared_path::inside, 1, mebibytes(1), .25},
+                                       {shared_path::inside, 1, mebibytes(64), .5},
+                                       {shared_path::network, 2, mebibytes(1), .5},
+                                       {shared_path::network, 8, mebibytes(1), .125}};
+
+  TEST_CASE("measured sizes reach their share of the base's bandwidth") {
+    const alpha_beta base(find_device("h100"));
+    const link_shares model(halves, base);
+    const auto stretched = [&](bytes size, group_shape group) {
+      return model.estimate(collective::all_gather, size, group).bandwidth_us /
+             base.estimate(collective::all_gather, size, group).bandwidth_us;
+    };
+    CHECK(stretched(mebibytes(1), {8, 1}) == doctest::Approx(4));
+    CHECK(stretched(mebibytes(64), {4, 1}) == doctest::Approx(2));
+    CHECK(stretched(gibibytes(64), {4, 1}) == doctest::Approx(2));  // the last share stays
+    CHECK(stretched(mebibytes(1), {8, 2}) == doctest::Approx(2));
+    CHECK(stretched(mebibytes(1), {8, 4}) == doctest::Approx(4));  // between two and eight in logarithms
+    CHECK(stretched(mebibytes(1), {8, 64}) == doctest::Approx(8));
+    // what has no share keeps its price
+    CHECK(model.estimate(collective::all_to_all, mebibytes(1), {8, 2}).time_us ==
+          base.estimate(collective::all_to_all, mebibytes(1), {8, 2}).time_us);
+  }
+
+  TEST_CASE("it keeps the promises of a model") {
+    keeps_promises(link_shares(halves, alpha_beta(find_device("h100"))), asked_groups);
+  }
+
+  TEST_CASE("wrong shares are refused") {
+    const std::vector<link_share> wrong{{shared_path::inside, 1, bytes(8), 1.5}};
+    CHECK_THROWS_WITH_AS(link_shares<>{std::span<const link_share>(wrong)},
+                         "a share of 1.500000 at 8 bytes on 1 nodes: expected a share in (0, 1], and a size and nodes "
+                         "that are positive",
+                         error);
+  }
+}
+
 TEST_SUITE("residual") {
   TEST_CASE("measured points are met whatever the base") {
     const auto rows = campaign(campaign_groups, 0, 3);
@@ -193,6 +231,35 @@ TEST_SUITE("residual") {
         CHECK(now >= true_time(collective::all_reduce, std::exp2(i), {8, 2}) * (1 - 1e-9));
         CHECK(now <= true_time(collective::all_reduce, std::exp2(i + 4), {8, 2}) * (1 + 1e-9));
       }
+  }
+
+  TEST_CASE("a group between two measured ones lies between them at measured sizes, in narrow gaps and in wide ones") {
+    const auto rows = campaign({{2, 1}, {8, 1}, {8, 2}, {8, 1024}}, 0);
+    const alpha_beta base;
+    const residual model(base, rows);
+    for (const auto& [below, asked, above] : {std::array{group_shape{2, 1}, group_shape{5, 1}, group_shape{8, 1}},
+                                              std::array{group_shape{8, 2}, group_shape{8, 100}, group_shape{8, 1024}}})
+      for (const collective kind : calibrated_kinds)
+        for (int i = 10; i <= 32; ++i) {
+          const auto at = [&](group_shape g) { return model.estimate(kind, bytes(std::int64_t{1} << i), g).time_us; };
+          const auto log_of = [](group_shape g) { return std::log(static_cast<double>(g.ranks())); };
+          const double weight = (log_of(asked) - log_of(below)) / (log_of(above) - log_of(below));
+          CHECK(std::log(at(asked)) ==
+                doctest::Approx((1 - weight) * std::log(at(below)) + weight * std::log(at(above))));
+        }
+    CHECK(model.estimate(collective::all_gather, kibibytes(3), {5, 1}).quality == estimate_quality::measured);
+  }
+
+  TEST_CASE("groups that the base refuses are left to it") {
+    struct even_only {
+      [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
+        if (group.ranks() % 2 != 0) refuse(error_category::input, "odd");
+        return alpha_beta().estimate(kind, size, group);
+      }
+    };
+    const residual model(even_only(), campaign({{2, 1}, {8, 1}}, 0, 4));
+    CHECK(model.estimate(collective::all_gather, mebibytes(1), {4, 1}).time_us > 0);
+    CHECK_THROWS_WITH_AS(model.estimate(collective::all_gather, mebibytes(1), {3, 1}), "odd", error);
   }
 
   TEST_CASE("without measurements the base answers, and a base without a price is refused") {

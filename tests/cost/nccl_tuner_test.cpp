@@ -119,9 +119,15 @@ TEST_SUITE("nccl_tuner") {
       const group_shape group = inside ? group_shape{ranks, 1} : group_shape{1, ranks};
       const double time = tuner.estimate(kind, bytes(std::stoll(field.at(4))), group).time_us;
       CAPTURE(line);
-      // this part deviates for a reason that is not known; the table's other parts agree
-      const bool odd = field.at(0) == "colls16_8.table:group0" && kind == collective::reduce_scatter;
-      CHECK(std::abs(time / std::stod(field.at(5)) - 1) < (odd ? 0.09 : 0.001));
+      const double printed = std::stod(field.at(5));
+      if (field.at(0) == "colls16_8.table:group0" && kind == collective::reduce_scatter) {
+        // this column is no estimate of 16 nodes: from 128 MiB on it is the mean of those of 8 and 16, and 56 us
+        const double fewer = tuner.estimate(kind, bytes(std::stoll(field.at(4))), {1, 8}).time_us;
+        const bool large = std::stoll(field.at(4)) >= 128 << 20;
+        CHECK(std::abs((large ? (time + fewer) / 2 + 56 : time) / printed - 1) < (large ? 0.001 : 0.09));
+      } else {
+        CHECK(std::abs(time / printed - 1) < 0.001);
+      }
       ++rows;
     }
     CHECK(rows == 204);

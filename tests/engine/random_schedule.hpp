@@ -20,10 +20,14 @@ inline shardweave::schedule random_schedule(const shardweave::task_graph& g, sha
     for (const sw::task_index p : g.inputs(t))
       if (g.completes(t) != p && g.kind(t) != sw::task_kind::output) foreign[p] = true;
   }
-  std::map<std::tuple<std::string_view, std::uint32_t, std::size_t>, std::vector<sw::task_index>> together;
+  std::map<std::tuple<std::string_view, std::uint32_t, std::string_view, std::string_view, std::size_t>,
+           std::vector<sw::task_index>>
+      together;
   for (sw::task_index t = 0; t < g.size(); ++t)
     if (g.is_collective(t) && awaited[t] && !foreign[t] && g.collective(t).op != "all_to_all")
-      together[{g.collective(t).op, g.collective(t).group, random.below(6)}].push_back(t);
+      together[{g.collective(t).op, g.collective(t).group, g.collective(t).dtype, g.collective(t).reduce,
+                random.below(6)}]
+          .push_back(t);
   sw::schedule s;
   for (auto& [key, members] : together) {
     if (members.size() < 2) continue;

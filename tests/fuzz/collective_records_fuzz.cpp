@@ -1,8 +1,9 @@
 // Any text is read as a table of measurements or refused, whatever the pieces it comes in, and what is read can be
-// used: every measurement makes a model.
+// used: every measurement makes a model. The same of shares of links.
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/io/collective_records.hpp>
+#include <shardweave/io/read_link_shares.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -31,6 +32,12 @@ std::string outcome(std::string_view text, std::size_t piece, std::vector<sw::me
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
+  try {
+    auto input = sw::text_input::of_memory("shares", text);
+    const sw::link_shares<> model(sw::read_link_shares(input));
+    if (!(model.estimate(sw::collective::all_gather, sw::mebibytes(1), {8, 2}).time_us >= 0)) std::abort();
+  } catch (const sw::error&) {  // no table of shares
+  }
   std::vector<sw::measured_record> whole, pieces;
   if (outcome(text, 1U << 20, whole) != outcome(text, 1, pieces)) std::abort();
   if (whole.size() != pieces.size()) std::abort();

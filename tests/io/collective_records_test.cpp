@@ -7,6 +7,7 @@
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/residual.hpp>
 #include <shardweave/io/collective_records.hpp>
+#include <shardweave/io/read_link_shares.hpp>
 
 #include <doctest/doctest.h>
 
@@ -81,6 +82,15 @@ TEST_SUITE("read_collective_records") {
     CHECK(sw::measurements_of(records).size() == 2);
   }
 
+  TEST_CASE("nodes that a CSV leaves open are asked for") {
+    const std::string text = "collective,nodes,ranks,size_bytes,time_us\nallgather,-1,16,8,2\nallgather,1,8,8,1\n";
+    CHECK(refused([&] { return records_in(text); }) ==
+          "t: line 2: nodes is -1, not stated: say how many nodes the groups span");
+    const auto rows = records_in(text, {.group = sw::group_shape{8, 2}});
+    CHECK(rows.at(0).measurement.group == sw::group_shape{8, 2});
+    CHECK(rows.at(1).measurement.group == sw::group_shape{8, 1});
+  }
+
   TEST_CASE("the output of nccl-tests is read with both placements") {
     const auto records = records_in(small_log);
     REQUIRE(records.size() == 4);
@@ -140,7 +150,7 @@ TEST_SUITE("read_collective_records") {
     CHECK(csv("allreduce", "gossip") ==
           "t: line 3: collective is 'gossip', expected all_gather, reduce_scatter, all_reduce or all_to_all");
     CHECK(csv(",2,16,", ",3,16,") == "t: line 3: 16 ranks on 3 nodes: expected two or more, and as many on each node");
-    CHECK(csv(",2,16,", ",-1,16,") == "t: line 3: nodes is '-1', expected a whole number, not negative");
+    CHECK(csv(",2,16,", ",-1,16,") == "t: line 3: nodes is -1, not stated: say how many nodes the groups span");
     CHECK(csv("61.5", "-61.5") == "t: line 3: time_us is '-61.5', expected a positive number of microseconds");
     CHECK(csv("61.5", "nan") == "t: line 3: time_us is 'nan', expected a positive number of microseconds");
     CHECK(csv(",8,9.25", ",0,9.25") == "t: line 5: size_bytes is 0, expected a positive number");
@@ -272,6 +282,45 @@ TEST_SUITE("read_collective_records") {
     };
     CHECK(time_of(sw::collective::reduce_scatter, {2, 1}, sw::kibibytes(256)) == doctest::Approx(36.864));
     CHECK(time_of(sw::collective::all_gather, {8, 1}, sw::bytes(2048)) == doctest::Approx(28.8));
+  }
+}
+
+TEST_SUITE("read_link_shares") {
+  std::vector<sw::link_share> shares_in(const std::string& text) {
+    auto input = sw::text_input::of_memory("s", text);
+    return sw::read_link_shares(input);
+  }
+
+  TEST_CASE("shares are read by the names of their columns") {
+    const auto shares = shares_in("# ratios\nkind,nodes,size_bytes,efficiency\nnic,2,1024,0.25\nata,1,2048,1\n");
+    CHECK(shares == std::vector<sw::link_share>{{sw::shared_path::network, 2, sw::bytes(1024), .25},
+                                                {sw::shared_path::all_to_all, 1, sw::bytes(2048), 1}});
+    const std::string head = "kind,nodes,size_bytes,efficiency\n";
+    CHECK(refused([&] { return shares_in(head + "tcp,2,1024,0.25"); }) ==
+          "s: line 2: kind is 'tcp', expected nvlink, nic or ata");
+    CHECK(refused([&] { return shares_in(head + "nic,2,1024,0"); }) ==
+          "s: line 2: efficiency is '0', expected a share in (0, 1]");
+    CHECK(refused([&] { return shares_in(head + "nic,2,1024,1.5"); }) ==
+          "s: line 2: expected one node or more, a size that is positive and a share in (0, 1]");
+    CHECK(refused([&] { return shares_in(head + "nic,2,1024"); }) == "s: line 2: has 3 cells, expected 4");
+    CHECK(refused([&] { return shares_in("kind,nodes,size_bytes\n"); }) ==
+          "s: line 1: no column is called 'efficiency'");
+    CHECK(refused([&] { return shares_in(head); }) == "s: holds no share of a link");
+  }
+
+  TEST_CASE("the ratios that SimAI publishes make a profile") {
+    const auto path = shared_data("collectives/simai_efficiency_ratio.csv");
+    if (!path) {
+      MESSAGE("skipped: the ratios are not there");
+      return;
+    }
+    const sw::alpha_beta base(sw::find_device("h100"));
+    const sw::link_shares model(sw::read_link_shares(*path), base);
+    const auto share = [&](sw::collective kind, sw::bytes size, sw::group_shape group) {
+      return base.estimate(kind, size, group).bandwidth_us / model.estimate(kind, size, group).bandwidth_us;
+    };
+    CHECK(share(sw::collective::all_reduce, sw::mebibytes(256), {8, 2}) == doctest::Approx(.85));
+    CHECK(share(sw::collective::all_to_all, sw::mebibytes(16), {8, 2}) == doctest::Approx(.52));
   }
 }
 

@@ -38,7 +38,7 @@ struct planned {
   sw::redistributor<sw::alpha_beta> redistribution = model.new_redistributor();
 
   planned(sw::computation g, std::vector<std::int64_t> shape, std::vector<std::string> names = {})
-      : model(std::move(g), sw::device_mesh(std::move(shape), std::move(names)), {sw::find_device("h100")},
+      : model(std::move(g), sw::device_mesh(std::move(shape), std::move(names)), sw::roofline{sw::find_device("h100")},
               sw::alpha_beta(sw::find_device("h100"))) {}
 
   [[nodiscard]] sw::lowered_graph lower(const sw::assignment& chosen, const sw::lowering_options& options = {}) const {

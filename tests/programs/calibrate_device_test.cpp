@@ -63,6 +63,34 @@ TEST_SUITE("calibrate_device") {
     CHECK(estimate.at("time_us").to_number<double>() == doctest::Approx(calibrated_truth(3 << 20)).epsilon(1e-5));
   }
 
+  TEST_CASE("a plan is priced by the collectives that are asked for, and by a device file") {
+    const temporary_folder folder;
+    const auto config = folder.write("tiny.json", R"({"model_type": "llama", "hidden_size": 256,
+      "intermediate_size": 512, "num_attention_heads": 8, "num_hidden_layers": 1, "num_key_value_heads": 4,
+      "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 1024})");
+    std::string slow = "collective,nodes,ranks,size_bytes,time_us\n";
+    for (const char* kind : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"})
+      for (std::int64_t size = 1024; size <= std::int64_t{1} << 30; size *= 32)
+        slow += std::string(kind) + ",1,8," + std::to_string(size) + "," +
+                std::to_string(700 + static_cast<double>(size) / 1e4) + "\n";
+    const auto file = folder / "slow.json";
+    REQUIRE(run_program("calibrate_device", folder.write("slow.csv", slow).string() + " --out " + file.string(),
+                        folder.path())
+                .status == 0);
+    const auto communication = [&](const std::string& more) {
+      const auto run = run_program("plan_training",
+                                   config.string() + " --mesh 8 --sequence 256 --batch 8 --overlap off --json" + more,
+                                   folder.path());
+      REQUIRE(run.status == 0);
+      return boost::json::parse(run.out).at("parts").at("communication").to_number<double>();
+    };
+    const double by_table = communication("");
+    const double by_nccl = communication(" --collectives nccl");
+    CHECK(by_table == communication(" --collectives node_table"));
+    CHECK(by_table != by_nccl);
+    CHECK(communication(" --collectives nccl --calibration " + file.string()) > 10 * by_nccl);
+  }
+
   TEST_CASE("what is wrong is one line and status 2, and nothing is written") {
     const temporary_folder folder;
     const auto table =

@@ -102,6 +102,24 @@ TEST_SUITE("collective_cost") {
     CHECK(mean(" --calibration " + (folder / "ours.json").string()) < 0.01);
   }
 
+  TEST_CASE("a table of shares stretches a model, and nodes that a table leaves open are said") {
+    const temporary_folder folder;
+    const auto shares = folder.write("s.csv", "kind,nodes,size_bytes,efficiency\nnvlink,1,1073741824,0.5\n");
+    const auto time_of = [&](const std::string& more) {
+      const auto run = run_program("collective_cost", "--model alpha_beta --bytes 1G --json" + more, folder.path());
+      REQUIRE(run.status == 0);
+      return boost::json::parse(run.out).at("estimates").at(0).at("bandwidth_us").to_number<double>();
+    };
+    CHECK(time_of(" --shares " + shares.string()) == doctest::Approx(2 * time_of("")));
+
+    const auto open = folder.write("open.csv", "collective,nodes,ranks,size_bytes,time_us\nall_reduce,-1,16,1024,30\n");
+    const auto compare = "--json --compare " + open.string();
+    CHECK(run_program("collective_cost", compare, folder.path()).err ==
+          "collective_cost: " + open.string() +
+              ": line 2: nodes is -1, not stated: say how many nodes the groups span\n");
+    CHECK(run_program("collective_cost", compare + " --nodes 2", folder.path()).status == 0);
+  }
+
   TEST_CASE("a topology and a tuner file replace what NCCL would find") {
     const temporary_folder folder;
     const std::string corpus = std::string(SHARDWEAVE_SOURCE_DIR) + "/tests/fuzz/corpus/";

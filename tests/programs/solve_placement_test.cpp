@@ -123,7 +123,7 @@ TEST_SUITE("solve_placement") {
     const std::string good = folder.write("good.json", contest).string();
     const std::string cut = folder.write("cut.json", contest.substr(0, 200)).string();
     for (const std::string& arguments :
-         {std::string(), cut, (folder / "missing.json").string(), good + " --solver magic", good + " --overlap strict",
+         {std::string(), cut, (folder / "missing.json").string(), good + " --solver magic", good + " --overlap most",
           good + " --seconds -1", good + " --threads x", good + " --solution " + (folder / "no/such.json").string()}) {
       CAPTURE(arguments);
       const auto run = run_program("solve_placement", arguments, folder.path());

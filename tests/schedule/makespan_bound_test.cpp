@@ -8,6 +8,8 @@
 #include <support/random_tasks.hpp>
 
 #include <algorithm>
+#include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -153,6 +155,73 @@ TEST_SUITE("makespan_bound") {
   }
   TEST_CASE("an empty graph has bound zero") {
     CHECK(sw::makespan_bound(sw::task_graph_builder().build()).value().count() == 0);
+  }
+}
+
+TEST_SUITE("bound_of_all_bucketings") {
+  TEST_CASE("what joins must all have been done on one machine") {
+    // a -> {q, k, v} -> join -> c -> w -> {x, y} -> end: a chain takes one of three and one of two, the stream all
+    sw::task_graph_builder b;
+    b.add_group({});
+    const auto mm = [&](std::int64_t duration, std::vector<sw::task_index> inputs) {
+      return b.add_task({.name = "m",
+                         .kind = sw::task_kind::compute,
+                         .duration = sw::nanoseconds(duration),
+                         .inputs = std::move(inputs)});
+    };
+    const auto a = mm(5, {});
+    const auto join = mm(2, {mm(10, {a}), mm(11, {a}), mm(12, {a})});
+    const auto c = b.add_task({.name = "c",
+                               .kind = sw::task_kind::collective,
+                               .duration = sw::nanoseconds(20),
+                               .inputs = {join},
+                               .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+    const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
+    const auto join2 = mm(1, {mm(4, {w}), mm(3, {w})});
+    b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {join2}});
+    const sw::task_graph g = std::move(b).build();
+    CHECK(sw::makespan_bound(g, {}, {.reach = 0}).value() == sw::nanoseconds(5 + 33 + 2 + 20 + 4 + 1));
+    CHECK(sw::makespan_bound(g).value() == sw::nanoseconds(5 + 33 + 2 + 20 + 7 + 1));
+    CHECK(sw::makespan_bound(g).limited_by() == "released");
+    CHECK(sw::simulate(g).end_to_end == sw::makespan_bound(g).value());
+    CHECK(sw::bound_of_all_bucketings(g).value() == sw::makespan_bound(g).value());
+  }
+  TEST_CASE("it counts a launch that may be merged by the cheapest bucket it can be in") {
+    const sw::duration_table table("all_gather", 0, {sw::bytes(10), sw::bytes(20), sw::bytes(40)},
+                                   {sw::nanoseconds(30), sw::nanoseconds(32), sw::nanoseconds(80)});
+    // of 20 bytes in 32 ns (a nanosecond less for rounding) ten bytes take 31 / 2
+    const auto floor = sw::detail::cheapest_in_bucket(table, sw::nanoseconds(30), sw::bytes(10), sw::bytes(40));
+    CHECK(floor.duration == sw::nanoseconds(30));
+    CHECK(floor.share == sw::nanoseconds(15));
+    // nothing to merge with
+    const auto alone = sw::detail::cheapest_in_bucket(table, sw::nanoseconds(30), sw::bytes(10), sw::bytes(10));
+    CHECK(alone.share == sw::nanoseconds(29));
+  }
+  TEST_CASE("no order of a random graph with any buckets is below it, and a longer reach is never weaker") {
+    std::size_t bucketed = 0;
+    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 20, .groups = 1 + seed % 3});
+      const auto bound = sw::bound_of_all_bucketings(g).value();
+      CHECK(sw::bound_of_all_bucketings(g, {.reach = 0}).value() <= bound);
+      CHECK(bound <= sw::makespan_bound(g).value());
+      sw::random_source random(seed);
+      for (const std::int64_t cap : {0, 20, 60, 1000}) {
+        const auto buckets = sw::greedy{.cap = sw::bytes(cap), .fsdp_only = false, .needs_gain = false}(g);
+        bucketed += !buckets.buckets.empty();
+        const auto chosen = sw::makespan_bound(g, buckets.buckets).value();
+        CHECK(bound <= chosen);
+        for (int i = 0; i < 3; ++i) {
+          sw::schedule s;
+          s.buckets = buckets.buckets;
+          s.order = random_order(g, s.buckets, random);
+          const auto end = sw::simulate(g, s).end_to_end;
+          REQUIRE(chosen <= end);
+          REQUIRE(bound <= end);
+        }
+        REQUIRE(chosen <= sw::simulate(g, sw::prefetch{}(g, buckets)).end_to_end);
+      }
+    }
+    CHECK(bucketed > 300);
   }
 }
 

@@ -1,5 +1,6 @@
 #include "suite.hpp"
 #include "support/random_problem.hpp"
+#include "support/scale.hpp"
 #include "support/shared_data.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
@@ -76,14 +77,19 @@ sw::placement_description<double> knapsack() {
 TEST_SUITE("price_ascent") {
   TEST_CASE_TEMPLATE("bounds hold after any number of steps, for the problem and for every label", Cost, double,
                      std::int64_t) {
-    std::size_t checked = 0, tight = 0;
+    std::size_t checked = 0, tight = 0, strengthened = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(700); ++seed) {
       const auto problem = small_problem<Cost>(seed, 4000);
       if (!problem) continue;
       const auto& p = problem->compact();
       sw::price_ascent<Cost> ascent(p, sw::trws{});
-      for (std::uint64_t i = 0; i < seed % 7 * 15; ++i)
+      for (std::uint64_t i = 0; i < (seed % 3 == 0 ? seed % 7 * 15 : 150); ++i)
         if (!ascent.step(infinity)) break;
+      if (seed % 3 != 0 && ascent.strengthen(std::size_t{1} << 20)) {
+        ++strengthened;
+        for (std::uint64_t i = 0; i < seed % 5 * 10; ++i)
+          if (!ascent.step(infinity)) break;
+      }
       const std::vector<double> bounds = ascent.label_bounds();
       std::vector<double> least(p.total_labels(), infinity);
       double optimum = infinity;
@@ -103,6 +109,49 @@ TEST_SUITE("price_ascent") {
     }
     CHECK(checked > shardweave_test::at_scale(3000));
     CHECK(tight > shardweave_test::at_scale(200));
+    CHECK((strengthened > 0 || shardweave_test::is_sanitized));
+  }
+
+  TEST_CASE("what an ascent remembers starts another one, and does no harm when it is wrong") {
+    std::size_t kept = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(200); ++seed) {
+      const auto problem = small_problem<double>(seed, 4000);
+      if (!problem) continue;
+      const auto& p = problem->compact();
+      double optimum = infinity;
+      for_all_labelings(p, [&](const auto&, double cost) { optimum = std::min(optimum, cost); });
+      sw::detail::variable_origin names;  // variable x is called 2x + 1, its label l is called l + 7
+      for (std::uint32_t x = 0; x < p.size(); ++x) {
+        names.emplace_back(2 * x + 1, std::vector<sw::strategy>());
+        for (sw::strategy l = 0; l < p.label_count(x); ++l) names.back().second.push_back(l + 7);
+      }
+      sw::price_ascent<double> first(p, sw::trws{});
+      for (int i = 0; i < 300; ++i)
+        if (!first.step(infinity)) break;
+      first.strengthen(std::size_t{1} << 20);
+      for (int i = 0; i < 20; ++i)
+        if (!first.step(infinity)) break;
+      static_cast<void>(first.label_bounds());
+      sw::detail::ascent_memory known = first.memory(names);
+      sw::price_ascent<double> second(p, sw::trws{});
+      second.start(known, names, std::size_t{1} << 20);
+      static_cast<void>(second.label_bounds());
+      kept += second.bound() >= first.bound() - 1e-6 * std::abs(first.bound()) - 1e-6 ? 1U : 0U;
+      sw::random_source random(seed);
+      for (auto& [name, price] : known.prices) price = 8 * random.unit() - 4;
+      for (auto& [name, of] : known.messages)
+        for (auto& [label, m] : of) m = 40 * random.unit() - 20;
+      for (auto& [row, of_row] : known.row_costs)
+        for (auto& [name, of] : of_row)
+          for (auto& [label, c] : of) c = 40 * random.unit() - 20;
+      sw::price_ascent<double> astray(p, sw::trws{});
+      astray.start(known, names, std::size_t{1} << 20);
+      for (int i = 0; i < 3; ++i) astray.step(infinity);
+      static_cast<void>(astray.label_bounds());
+      CHECK(astray.bound() <= optimum + 1e-9);
+      CHECK(second.bound() <= optimum + 1e-9);
+    }
+    CHECK(kept > shardweave_test::at_scale(100));
   }
 
   TEST_CASE("without rows it is message passing, and climbs to the same bound") {
@@ -171,6 +220,64 @@ TEST_SUITE("branch_and_bound") {
     CHECK(s.status == sw::solve_status::optimal);
     CHECK(s.objective == doctest::Approx(optimum).epsilon(1e-12));
     CHECK(s.statistics.iterations > 1);
+  }
+
+  TEST_CASE("it starts from an assignment, and searches below a cost that is known") {
+    std::size_t improved = 0, tried = 0;
+    for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(300); ++seed) {
+      const auto problem = small_problem<std::int64_t>(60'000 + seed, 3000);
+      if (!problem) continue;
+      const auto& p = problem->compact();
+      double optimum = infinity;
+      std::vector<sw::strategy> worst;
+      std::int64_t most = -1;
+      for_all_labelings(p, [&](const auto& labels, double cost) {
+        optimum = std::min(optimum, cost);
+        if (cost > static_cast<double>(most)) worst = labels, most = static_cast<std::int64_t>(cost);
+      });
+      if (most < 0) continue;
+      ++tried;
+      const auto s = sw::branch_and_bound{}.improve(*problem, problem->lift(worst));
+      CHECK(s.status == sw::solve_status::optimal);
+      CHECK(static_cast<double>(s.objective) == optimum);
+      improved += static_cast<double>(most) > optimum ? 1 : 0;
+      // no node at all leaves what it was given
+      sw::branch_and_bound none;
+      none.nodes = 0;
+      CHECK(none.improve(*problem, problem->lift(worst)).objective == most);
+
+      const auto at = static_cast<std::int64_t>(optimum);
+      const auto below = sw::branch_and_bound{}.solve_below(*problem, at);
+      CHECK_FALSE(below.has_assignment());
+      CHECK(below.lower_bound > optimum - 1);
+      CHECK(below.lower_bound <= optimum);
+      const auto above = sw::branch_and_bound{}.solve_below(*problem, at + 1);
+      REQUIRE(above.has_assignment());
+      CHECK(above.objective == at);
+      CHECK(above.status == sw::solve_status::optimal);
+    }
+    CHECK(tried > shardweave_test::at_scale(100));
+    CHECK(improved > tried / 2);
+  }
+
+  TEST_CASE("the root of a kernel is not reduced again, and local search is no part of the proof") {
+    sw::branch_and_bound bare;
+    bare.reduces_root = false;
+    bare.polished_size = 1000;
+    MESSAGE(to_text(run_suite(bare, {.problems = 100, .first_seed = 440000, .exact = true})));
+    sw::branch_and_bound polished;
+    polished.polished_size = 0;
+    MESSAGE(to_text(run_suite(polished, {.problems = 40, .first_seed = 450000, .exact = true})));
+  }
+
+  TEST_CASE("with a time limit it goes on beyond its nodes if it is told to") {
+    const auto problem = sw::compile(knapsack());
+    sw::branch_and_bound search;
+    search.nodes = 1;
+    CHECK(search.solve(problem, {.seconds = 60}).status == sw::solve_status::stopped);
+    search.goes_on = true;
+    CHECK(search.solve(problem, {.seconds = 60}).status == sw::solve_status::optimal);
+    CHECK(search.solve(problem).status == sw::solve_status::stopped);  // no limit of time, so that of nodes
   }
 
   TEST_CASE("a limit on nodes leaves a valid bound and the best assignment") {

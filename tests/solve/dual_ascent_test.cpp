@@ -1,7 +1,10 @@
 #include "small_problems.hpp"
+#include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
+#include <shardweave/solve/price_ascent.hpp>
 #include <shardweave/solve/row_prices.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 
@@ -14,6 +17,7 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::at_scale;
 using shardweave_test::brute_optimum_of;
 using shardweave_test::draw_small;
 using shardweave_test::label_list;
@@ -83,6 +87,60 @@ TEST_SUITE("dual_ascent") {
     }
     CHECK(feasible > 120);
   }
+  TEST_CASE_TEMPLATE("rows that take part as knapsacks keep the bound valid, whatever was put into them", Cost, double,
+                     std::int64_t) {
+    std::size_t feasible = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(200); ++seed) {
+      const auto p = draw_small<Cost>(seed, {.variables = 5, .forbidden = seed % 3 == 0 ? 0.2 : 0.0, .rows = 4});
+      const auto optimum = brute_optimum_of(p);
+      if (!optimum) continue;
+      ++feasible;
+      sw::dual_ascent<Cost> ascent(p);
+      sw::row_prices<Cost> prices(p);
+      sw::random_source random(seed);
+      for (double& price : prices.values()) price = 3 * random.unit();
+      const std::size_t cells = seed % 2 == 0 ? 64 : 4;  // exact, and rounded
+      for (std::uint32_t r = 0; r < 4; r += 1 + static_cast<std::uint32_t>(seed % 2)) {
+        ascent.add_row(r, prices.values()[r], cells);
+        prices.values()[r] = 0;
+      }
+      prices.add_to(ascent.unary());
+      for (int trial = 0; trial < 4; ++trial) {
+        CHECK(ascent.forward() - prices.earned() <= static_cast<double>(*optimum) + 1e-9);
+        if (trial % 2 == 1) CHECK(ascent.backward() - prices.earned() <= static_cast<double>(*optimum) + 1e-9);
+        auto messages = ascent.messages();
+        for (double& m : messages) m = std::isfinite(m) && trial > 0 ? 60 * random.unit() - 30 : m;
+        ascent.restore(messages);
+      }
+    }
+    CHECK(feasible > at_scale(150));
+  }
+  TEST_CASE("with knapsacks the bound never falls, and sees that usage comes in lumps") {
+    double with = 0, without = 0, optima = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(100); ++seed) {
+      const auto p = draw_small<double>(seed, {.variables = 6, .rows = 2, .usage = 1});
+      const auto optimum = brute_optimum_of(p);
+      if (!optimum) continue;
+      sw::dual_ascent<double> plain(p), ascent(p);
+      for (int sweep = 0; sweep < 40; ++sweep) {
+        plain.forward();
+        plain.backward();
+      }
+      ascent.add_row(0, 0.0, 64);
+      ascent.add_row(1, 0.0, 64);
+      double bound = ascent.forward();
+      for (int pass = 0; pass < 80; ++pass) {
+        const double next = pass % 2 == 0 ? ascent.backward() : ascent.forward();
+        CHECK(next >= bound - 1e-8 * std::max(1.0, std::abs(bound)));
+        bound = std::max(bound, next);
+      }
+      CHECK(bound <= *optimum + 1e-9);
+      with += bound;
+      without += plain.backward();
+      optima += *optimum;
+    }
+    CHECK(optima - with < 0.5 * (optima - without));
+  }
   TEST_CASE("while costs stay the bound never falls") {
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const auto p = draw_small<double>(seed, {.variables = 7, .density = 0.6, .forbidden = 0.2});
@@ -149,6 +207,36 @@ TEST_SUITE("dual_ascent") {
     label_list alone(p.size());
     ascent.choose(alone);
     for (std::size_t x = 0; x < p.size(); ++x) CHECK(alone[x] < p.label_count(x));
+  }
+}
+
+TEST_SUITE("price_ascent") {
+  TEST_CASE_TEMPLATE("with rows as knapsacks bounds hold for the problem and for every label, and are better", Cost,
+                     double, std::int64_t) {
+    std::size_t strengthened = 0, better = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(250); ++seed) {
+      const auto p = draw_small<Cost>(seed, {.variables = 5, .forbidden = 0.1, .rows = 3, .usage = 1});
+      if (!brute_optimum_of(p)) continue;
+      sw::price_ascent<Cost> ascent(p, sw::trws{});
+      for (int i = 0; i < 150; ++i)
+        if (!ascent.step(std::numeric_limits<double>::infinity())) break;
+      const double before = ascent.bound();
+      if (!ascent.strengthen(std::size_t{1} << 20)) continue;
+      ++strengthened;
+      for (std::uint64_t i = 0; i < seed % 5 * 10; ++i)
+        if (!ascent.step(std::numeric_limits<double>::infinity())) break;
+      const std::vector<double> bounds = ascent.label_bounds();
+      better += ascent.bound() > before + 0.01 ? 1U : 0U;
+      shardweave_test::for_all_labelings<Cost>(p, [&](const label_list& labels) {
+        const auto cost = shardweave_test::naive_cost(p, labels);
+        if (!cost || !shardweave_test::naive_rows(p, labels)) return;
+        CHECK(ascent.bound() <= static_cast<double>(*cost) + 1e-9);
+        for (std::size_t x = 0; x < p.size(); ++x)
+          CHECK(bounds[p.label_start(x) + labels[x]] <= static_cast<double>(*cost) + 1e-9);
+      });
+    }
+    CHECK(strengthened > at_scale(80));
+    CHECK(better > at_scale(40));
   }
 }
 

@@ -106,6 +106,21 @@ TEST_SUITE("reduction rules") {
     working q(low.build());
     CHECK_FALSE(usage_of(q).tidy());
   }
+  TEST_CASE("labels that some row has no room for go, exactly those that the definition names") {
+    CHECK(try_rule(with_rows, [](working& p, usage_of&) {
+            std::size_t expected = 0;
+            for (const auto& v : p.variables)
+              for (sw::strategy l = 0; l < v.unary.size(); ++l)
+                expected += std::any_of(v.segments.begin(), v.segments.end(), [&](const sw::usage_segment& s) {
+                  return std::any_of(p.rows.begin() + s.begin, p.rows.begin() + s.end,
+                                     [&](const sw::usage_row& row) { return s.usage[l] > row.high + 1e-6; });
+                });
+            sw::detail::drop_oversized<double> rule(p);
+            REQUIRE(rule());
+            CHECK(rule.removed == expected);
+            return rule.removed;
+          }) > 30);
+  }
   TEST_CASE("a variable with one label is absorbed") {
     CHECK(try_rule(with_rows, [](working& p, usage_of& usage) {
             sw::detail::absorb_single<double> rule{p, usage};

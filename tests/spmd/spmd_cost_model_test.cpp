@@ -69,6 +69,22 @@ computation small_layer() {
 }  // namespace
 
 TEST_SUITE("spmd_cost_model") {
+  TEST_CASE("a profile of shapes may price the products, and flat shares price as a roofline") {
+    const device_mesh mesh = device_mesh::parse("8");
+    const auto priced = [&](const compute_profile& compute) {
+      return model_type(small_layer(), mesh, compute, node_table<>(h100));
+    };
+    const model_type flat = model_of(small_layer(), "8"), same = priced(compute_profile(roofline{h100}));
+    compute_profile slow(roofline{h100});
+    slow.product_floor_us = 123;
+    const model_type other = priced(slow);
+    for (std::uint32_t v = 0; v < 7; ++v)
+      for (strategy s = 0; s < flat.strategy_count(v); ++s) {
+        CHECK(same.vertex_cost(v, s) == flat.vertex_cost(v, s));
+        CHECK(other.vertex_cost(v, s) == (v == 4 ? 123 : flat.vertex_cost(v, s)));  // 4 is the product
+      }
+  }
+
   TEST_CASE("every entry of every edge is the price of that redistribution") {
     const computation graph = tiny_llama();
     for (const char* mesh : {"8", "4x2"}) {

@@ -66,7 +66,13 @@ template <class Cost>
         for (std::size_t j = 0; j < n; ++j) reaches[i][j] = reaches[i][j] || (reaches[i][k] && reaches[k][j]);
     for (std::size_t v = n; v-- > 0;) {
       bool tail = true;
-      for (std::size_t w = 0; w < n; ++w) tail = tail && (!reaches[v][w] || (late[w] && inputs[w] <= 1));
+      for (std::size_t w = 0; w < n; ++w) {
+        const bool collects =
+            std::none_of(d.edges.begin(), d.edges.end(), [&](const auto& e) { return e.from == w; }) &&
+            std::none_of(d.vertices[w].compute.begin(), d.vertices[w].compute.end(),
+                         [](Cost c) { return c > Cost{} && !sw::is_forbidden(c); });
+        tail = tail && (!reaches[v][w] || (late[w] && (inputs[w] <= 1 || collects)));
+      }
       moves[v] = early[v] || tail;
     }
     for (std::size_t v = 0; v < n; ++v)

@@ -7,7 +7,8 @@
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
-#include <cmath>
+#include <algorithm>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -34,7 +35,16 @@ class collective_table {
     detail::for_each_curve(rows, [&](std::span<const collective_measurement> curve) {
       std::vector<timed_size> points;
       for (const collective_measurement& m : curve) points.push_back({m.size, m.time_us});
-      rows_.add(curve.front().kind, curve.front().group, size_curve(points));
+      rows_.add(curve.front().kind, curve.front().group, {size_curve(points), points.front().size, points.back().size});
+    });
+    rows_.fill_gaps([](collective, group_shape, const auto& found) {
+      const row& a = *found.below;
+      const row& b = *found.above;
+      std::vector<timed_size> points;
+      for (const row* r : {&a, &b})
+        for (const timed_size& p : r->curve.points())
+          points.push_back({p.size, detail::blend(a.curve.at(p.size), b.curve.at(p.size), found.weight)});
+      return std::optional(row{size_curve(points), std::max(a.from, b.from), std::min(a.to, b.to)});
     });
   }
 
@@ -43,11 +53,11 @@ class collective_table {
     const auto found = rows_.find(kind, group);
     if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
     collective_estimate result;
-    result.time_us = found.below->at(size);
-    result.latency_us = found.below->latency_us();
+    result.time_us = found.below->curve.at(size);
+    result.latency_us = found.below->curve.latency_us();
     if (found.above != found.below) {
-      result.time_us = blend(result.time_us, found.above->at(size), found.weight);
-      result.latency_us = blend(result.latency_us, found.above->latency_us(), found.weight);
+      result.time_us = detail::blend(result.time_us, found.above->curve.at(size), found.weight);
+      result.latency_us = detail::blend(result.latency_us, found.above->curve.latency_us(), found.weight);
     }
     result.bandwidth_us = result.time_us - result.latency_us;
     result.algorithm = "table";
@@ -57,12 +67,13 @@ class collective_table {
   }
 
  private:
-  /// A weighted geometric mean; 0 where one of both is.
-  static double blend(double a, double b, double weight) {
-    return a > 0 && b > 0 ? std::exp((1 - weight) * std::log(a) + weight * std::log(b)) : 0;
-  }
+  struct row {
+    size_curve curve;
+    bytes from, to;  ///< between which it was measured
+    [[nodiscard]] bool covers(bytes size) const { return size >= from && size <= to; }
+  };
 
-  detail::group_rows<size_curve> rows_;
+  detail::group_rows<row> rows_;
   [[no_unique_address]] Otherwise otherwise_;
 };
 

@@ -59,8 +59,9 @@ struct compute_profile {
 
   compute_profile() = default;
   explicit compute_profile(const device_profile& d) : device(d) {}
-  /// Every share flat, as in a roofline: gives exactly its times.
-  explicit compute_profile(const roofline& flat)
+  /// Every share flat, as in a roofline: gives exactly its times, so that a roofline stands wherever a profile is asked
+  /// for.
+  compute_profile(const roofline& flat)
       : device(flat.device),
         memory{flat.memory_efficiency, 0, 1},
         launch_us(flat.launch_us),
@@ -83,14 +84,14 @@ struct compute_profile {
     const auto& curves = kernel == kernel_kind::attention ? attention : product;
     const double moved = std::max(static_cast<double>(work.moved.count()), 1.0);
     const double share = curves[static_cast<std::size_t>(work.kind)].at(work.flops / moved);
-    return std::max({work.flops / (rate * share) * 1e6, moving_time(work.moved), product_floor_us});
+    return std::max({work.flops / rate * 1e6 / share, moving_time(work.moved), product_floor_us});
   }
 
  private:
   [[nodiscard]] double moving_time(bytes moved) const {
     const double amount = static_cast<double>(moved.count());
     if (!(amount > 0)) return 0;
-    return amount / (device.memory_bandwidth * memory.at(amount)) * 1e6;
+    return amount / device.memory_bandwidth * 1e6 / memory.at(amount);
   }
 };
 

@@ -7,6 +7,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 #include <span>
 #include <utility>
 
@@ -23,9 +24,10 @@ struct fitted_line {
   saturated_line line{};
 };
 
-/// Prices a collective by the line of its group; groups between two with lines lie between in logarithms, by the number
-/// of ranks; what has no line is asked of `Otherwise`. An all-reduce is never cheaper than the reduce-scatter of
-/// the same group, whatever noise went into the two lines. Answers grow with the size, where those of `Otherwise` do.
+/// Prices a collective by the line of its group; groups between two with lines have figures between theirs, in
+/// logarithms by the number of ranks; what has no line is asked of `Otherwise`. An all-reduce is never cheaper than the
+/// reduce-scatter of the same group, whatever noise went into the two lines. Answers grow with the size, where those of
+/// `Otherwise` do.
 template <collective_cost_model Otherwise = alpha_beta>
 class fitted_lines {
  public:
@@ -33,6 +35,7 @@ class fitted_lines {
   explicit fitted_lines(std::span<const fitted_line> lines, Otherwise otherwise = {})
       : otherwise_(std::move(otherwise)) {
     for (const fitted_line& l : lines) rows_.add(l.kind, l.group, l.line);
+    rows_.fill_gaps([](collective, group_shape, const auto& found) { return std::optional(between(found)); });
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
@@ -47,18 +50,22 @@ class fitted_lines {
     if (group.ranks() == 1) return {};
     const auto found = rows_.find(kind, group);
     if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
-    const double s = static_cast<double>(size.count());
-    const auto between = [&](double a, double b) {
-      if (found.below == found.above || !(a > 0) || !(b > 0)) return a;
-      return std::exp((1 - found.weight) * std::log(a) + found.weight * std::log(b));
-    };
+    const saturated_line line = found.below == found.above ? *found.below : between(found);
     collective_estimate result;
-    result.time_us = between(found.below->at(s), found.above->at(s));
-    result.latency_us = std::min(between(found.below->latency_us, found.above->latency_us), result.time_us);
+    result.time_us = line.at(static_cast<double>(size.count()));
+    result.latency_us = line.latency_us;
     result.bandwidth_us = result.time_us - result.latency_us;
     result.algorithm = "fit";
     result.quality = estimate_quality::fitted;
     return result;
+  }
+
+  [[nodiscard]] static saturated_line between(const detail::group_rows<saturated_line>::neighbours& found) {
+    const saturated_line& a = *found.below;
+    const saturated_line& b = *found.above;
+    const double w = found.weight;
+    return {detail::blend(a.latency_us, b.latency_us, w), detail::blend(a.bandwidth, b.bandwidth, w),
+            detail::blend(a.half_size, b.half_size, w), (1 - w) * a.power + w * b.power};
   }
 
   detail::group_rows<saturated_line> rows_;

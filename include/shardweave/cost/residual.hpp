@@ -11,6 +11,9 @@
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <iterator>
+#include <optional>
 #include <span>
 #include <string>
 #include <utility>
@@ -28,8 +31,8 @@ inline namespace v0 {
 /// two measured sizes it moves from one measured time to the other in step with the base, which so gives the shape
 /// where nothing was measured: a base that is right up to a latency and a scale is corrected exactly. Beyond the
 /// measured sizes the correction of the last one stays. Groups between measured ones lie between in logarithms, by the
-/// number of ranks; groups beyond them take the base with the latency and scale that fit all measurements of the
-/// collective best (of another collective's, if it has none).
+/// number of ranks, at the sizes measured of either; groups beyond them take the base with the latency and scale that
+/// fit all measurements of the collective best (of another collective's, if it has none).
 ///
 /// Answers grow with the size wherever the base's do; where a base falls between two measured sizes, the logarithm of
 /// the size takes its place, and the answer still stays between the two measurements.
@@ -45,7 +48,8 @@ class residual {
       std::vector<timed_size> points;
       for (const collective_measurement& m : curve) points.push_back({m.size, m.time_us});
       const collective kind = curve.front().kind;
-      row r{curve.front().group, {}, {}, {}};
+      row r;
+      r.group = curve.front().group;
       for (const timed_size& p : size_curve(points).points()) {
         const double predicted = base_.estimate(kind, p.size, r.group).time_us;
         if (!(predicted > 0))
@@ -58,7 +62,29 @@ class residual {
         pairs[static_cast<std::size_t>(kind)].push_back({predicted, p.time_us});
         all.push_back({predicted, p.time_us});
       }
+      r.from = r.sizes.front();
+      r.to = r.sizes.back();
       rows_.add(kind, r.group, std::move(r));
+    });
+    rows_.fill_gaps([&](collective kind, group_shape group, const auto& found) -> std::optional<row> {
+      const row& a = *found.below;
+      const row& b = *found.above;
+      row r;
+      r.group = group;
+      std::set_union(a.sizes.begin(), a.sizes.end(), b.sizes.begin(), b.sizes.end(), std::back_inserter(r.sizes));
+      try {
+        for (const double s : r.sizes) {
+          const bytes size(static_cast<std::int64_t>(s));
+          r.base.push_back(base_.estimate(kind, size, group).time_us);
+          if (!(r.base.back() > 0)) return std::nullopt;
+          r.time.push_back(between(kind, size, found));
+        }
+      } catch (const error&) {  // the base will say so to whoever asks for this group
+        return std::nullopt;
+      }
+      r.from = std::max(a.from, b.from);
+      r.to = std::min(a.to, b.to);
+      return r;
     });
     for (std::size_t k = 0; k < pairs.size(); ++k) elsewhere_[k] = fit_affine(pairs[k].empty() ? all : pairs[k]);
   }
@@ -75,10 +101,7 @@ class residual {
       time = found.below->at(size, result.time_us);
       result.quality = quality_of(*found.below, size);
     } else {
-      const auto of_row = [&](const row& r) {
-        return std::log(r.at(size, base_.estimate(kind, size, r.group).time_us));
-      };
-      time = std::exp((1 - found.weight) * of_row(*found.below) + found.weight * of_row(*found.above));
+      time = between(kind, size, found);
       result.quality = std::min(quality_of(*found.below, size), quality_of(*found.above, size));
     }
     const double factor = time / result.time_us;
@@ -100,6 +123,7 @@ class residual {
     std::vector<double> sizes;
     std::vector<double> base;
     std::vector<double> time;
+    double from = 0, to = 0;  ///< sizes between which it was measured
 
     [[nodiscard]] double at(bytes size, double predicted) const {
       const double s = static_cast<double>(size.count());
@@ -114,9 +138,16 @@ class residual {
     }
   };
 
+  /// The time between those of two measured groups.
+  [[nodiscard]] double between(collective kind, bytes size,
+                               const typename detail::group_rows<row>::neighbours& found) const {
+    const auto of_row = [&](const row& r) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
+    return detail::blend(of_row(*found.below), of_row(*found.above), found.weight);
+  }
+
   static estimate_quality quality_of(const row& r, bytes size) {
     const double s = static_cast<double>(size.count());
-    return s >= r.sizes.front() && s <= r.sizes.back() ? estimate_quality::measured : estimate_quality::extrapolated;
+    return s >= r.from && s <= r.to ? estimate_quality::measured : estimate_quality::extrapolated;
   }
 
   [[no_unique_address]] Base base_;

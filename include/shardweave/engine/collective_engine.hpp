@@ -12,9 +12,8 @@
 /// \file
 /// What executes a schedule for real: one compute stream, and a channel for each process group.
 ///
-/// Two engines are here: `virtual_engine`, whose clock is moved by the durations that it is told, and
-/// `thread_engine`, which lets them pass on threads of this process. Engines on MPI and NCCL communicators are
-/// not written yet; this concept is the place where they fit in.
+/// Three engines are here: `virtual_engine`, whose clock is moved by the durations that it is told, `thread_engine`,
+/// which lets them pass on threads of this process, and `mpi_engine` (component mpi), which communicates.
 
 namespace shardweave {
 inline namespace v0 {
@@ -27,10 +26,10 @@ struct time_span {
   friend bool operator==(const time_span&, const time_span&) = default;
 };
 
-/// Work for the compute stream.
-struct compute_call {
-  task_index task = no_index;  ///< whose it is; of packing and unpacking: the bucket's first member
-  nanoseconds duration = {};   ///< how long it takes by the task graph
+/// One collective of a bucket: whose it is, and how large.
+struct bucket_part {
+  task_index task = no_index;
+  bytes bytes_in = {};  ///< this rank's
 };
 
 /// A collective to be launched. The views live until `finish` has returned.
@@ -43,6 +42,23 @@ struct collective_call {
   bytes bytes_in = {};        ///< this rank's; of a bucket: the sum over its members
   bytes bytes_out = {};       ///< this rank's
   nanoseconds duration = {};  ///< how long it takes by the task graph; for engines that do not communicate
+  std::span<const bucket_part> parts = {};  ///< of a bucket: its members, as they are packed; else empty
+};
+
+/// What work on the compute stream does: a task's own, or a bucket's copies.
+enum class compute_work : std::uint8_t {
+  task,   ///< whatever the task does
+  pack,   ///< members' inputs into the buffer of a bucket that is started next
+  unpack  ///< the buffer of a bucket that is done into members' outputs
+};
+
+/// Work for the compute stream.
+struct compute_call {
+  task_index task = no_index;  ///< whose it is; of packing and unpacking: the bucket's first member
+  nanoseconds duration = {};   ///< how long it takes by the task graph
+  compute_work work = compute_work::task;
+  /// Of packing and unpacking: the bucket's collective, at the same address both times and when it is started.
+  const collective_call* bucket = nullptr;
 };
 
 /// Executes what a schedule launches, in the order in which it is told.

@@ -42,7 +42,10 @@ class replayer {
     for (std::uint32_t b = 0; b < s.buckets.size(); ++b) {
       buckets_[b].costs = costs_of(g, s.buckets[b]);
       buckets_[b].missing = s.buckets[b].members.size();
-      for (const task_index t : s.buckets[b].members) bucket_of_[t] = b;
+      for (const task_index t : s.buckets[b].members) {
+        bucket_of_[t] = b;
+        buckets_[b].parts.push_back({t, g.collective(t).bytes_in});
+      }
     }
   }
 
@@ -67,7 +70,9 @@ class replayer {
   static constexpr auto none = static_cast<std::size_t>(-1);
   struct bucket_run {
     bucket_costs costs = {};
-    std::size_t missing = 0;  // members that the order has not reached
+    std::vector<bucket_part> parts = {};
+    collective_call call = {};  // stays where it is: engines know the bucket by it
+    std::size_t missing = 0;    // members that the order has not reached
     std::size_t pack = none, launch = none, unpack = none;
   };
 
@@ -81,9 +86,9 @@ class replayer {
     if (--b.missing > 0) return;  // the last member launches them all
     const bucket& all = s_.buckets[bucket_of_[t]];
     const task_index first = all.members.front();
-    b.pack = engine_.run({first, b.costs.pack});
-    b.launch =
-        engine_.start({first, all.channel, c.op, c.dtype, c.reduce, all.bytes_in, all.bytes_out, b.costs.duration});
+    b.call = {first, all.channel, c.op, c.dtype, c.reduce, all.bytes_in, all.bytes_out, b.costs.duration, b.parts};
+    b.pack = engine_.run({first, b.costs.pack, compute_work::pack, &b.call});
+    b.launch = engine_.start(b.call);
     for (const task_index member : all.members) task_[member] = b.launch;
   }
   void wait(task_index t) {
@@ -91,7 +96,7 @@ class replayer {
     task_[t] = engine_.wait(task_[c]);
     if (bucket_of_[c] == no_index) return;
     bucket_run& b = buckets_[bucket_of_[c]];
-    if (b.unpack == none) b.unpack = engine_.run({s_.buckets[bucket_of_[c]].members.front(), b.costs.unpack});
+    if (b.unpack == none) b.unpack = engine_.run({b.call.task, b.costs.unpack, compute_work::unpack, &b.call});
   }
 
   timeline read(nanoseconds zero, const replay_options& options) const {

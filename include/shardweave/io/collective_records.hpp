@@ -2,11 +2,11 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/measurement.hpp>
-#include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/detail/collective_csv.hpp>
 #include <shardweave/io/detail/nccl_tests_text.hpp>
 #include <shardweave/io/detail/record_text.hpp>
 #include <shardweave/io/detail/xla_table.hpp>
+#include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <filesystem>
@@ -22,7 +22,7 @@ inline namespace v0 {
 
 /// Reads a table of measured collectives; which of the three kinds it is, its content tells:
 ///  - CSV with a line of names: `collective`, `nodes`, `ranks`, `size_bytes`, `time_us`, and if wanted `system`,
-///    `placement`, `note`; other columns and lines that begin with # are skipped;
+///    `placement`, `note`; other columns and lines that begin with # are skipped; nodes -1 means not stated;
 ///  - the standard output of an nccl-tests program, with two records per line (out of place and in place);
 ///  - a text-format table of XLA (`DeviceHloInstructionProfiles`), of which entries other than the four collectives
 ///    are skipped.
@@ -30,14 +30,14 @@ inline namespace v0 {
 /// \throws error (format) naming the file, the line, the field, what was found and what was expected; (input) if the
 ///         text does not say what `options` could say
 [[nodiscard]] inline std::vector<measured_record> read_collective_records(text_input& input,
-                                                                            const record_options& options = {}) {
+                                                                          const record_options& options = {}) {
   std::string text;
   for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
   const detail::record_text source{input.name(), text};
   std::vector<measured_record> records;
   switch (source.kind()) {
     case detail::record_text::format::csv:
-      records = detail::read_collective_csv(source);
+      records = detail::read_collective_csv(source, options);
       break;
     case detail::record_text::format::xla:
       records = detail::read_xla_table(source, options);
@@ -55,14 +55,13 @@ inline namespace v0 {
 /// The records of a file, which may be compressed.
 /// \throws error as above, or (system) if the file cannot be read
 [[nodiscard]] inline std::vector<measured_record> read_collective_records(const std::filesystem::path& path,
-                                                                            const record_options& options = {}) {
+                                                                          const record_options& options = {}) {
   text_input input(path);
   return read_collective_records(input, options);
 }
 
 /// What models and calibration take.
-[[nodiscard]] inline std::vector<collective_measurement> measurements_of(
-    const std::vector<measured_record>& records) {
+[[nodiscard]] inline std::vector<collective_measurement> measurements_of(const std::vector<measured_record>& records) {
   std::vector<collective_measurement> result;
   result.reserve(records.size());
   for (const measured_record& r : records) result.push_back(r.measurement);

@@ -27,7 +27,21 @@ struct stored_solution {
   solution<Cost> answer;
 };
 
-/// Writes an answer with the names of vertices and strategies beside the indices, where the problem has them.
+namespace detail {
+
+/// The form in which savings count, and what is saved of every edge of which something is hidden.
+template <cost_value Cost>
+void write_hidden(json_writer& out, const placement_description<Cost>& d, const evaluation<Cost>& priced) {
+  out.line().key("overlap").begin_object().member("form", name_of(d.counted)).key("hidden").begin_list();
+  for (std::size_t e = 0; e < priced.hidden.size(); ++e)
+    if (priced.hidden[e] > Cost{}) out.begin_object().member("edge", e).member("saved", priced.hidden[e]).end_object();
+  out.end_list().end_object();
+}
+
+}  // namespace detail
+
+/// Writes an answer with the names of vertices and strategies beside the indices, where the problem has them, and with
+/// what is hidden of which edge, where the problem counts savings.
 template <cost_value Cost>
 void write_solution(json_writer& out, const placement_description<Cost>& d, const solution<Cost>& s) {
   out.begin_object().member("format", "shardweave.solution").member("version", 1);
@@ -37,7 +51,10 @@ void write_solution(json_writer& out, const placement_description<Cost>& d, cons
   if (s.has_assignment()) {
     const evaluation<Cost> priced = evaluate(d, s.choice);
     out.key("parts").begin_object().member("compute", priced.parts.compute);
-    out.member("communication", priced.parts.communication).member("transition", priced.parts.transition).end_object();
+    out.member("communication", priced.parts.communication).member("transition", priced.parts.transition);
+    if (d.counted != savings_form::off) out.member("savings", priced.savings);
+    out.end_object();
+    if (d.counted != savings_form::off) detail::write_hidden(out, d, priced);
   }
   out.member("lower_bound", s.lower_bound).member("status", name_of(s.status));
   out.line().key("statistics").begin_object().member("solver", s.statistics.solver);
@@ -106,9 +123,9 @@ template <cost_value Cost>
   for (json_field field :
        {json_required("problem", json_text(result.problem)), json_optional("unit", json_anything()),
         json_required("assignment", json_numbers(s.choice)), json_optional("objective", std::move(objective)),
-        json_optional("parts", json_anything()), json_optional("lower_bound", std::move(bound)),
-        json_optional("status", std::move(status)), json_optional("statistics", std::move(statistics)),
-        json_optional("choices", json_anything())})
+        json_optional("parts", json_anything()), json_optional("overlap", json_anything()),
+        json_optional("lower_bound", std::move(bound)), json_optional("status", std::move(status)),
+        json_optional("statistics", std::move(statistics)), json_optional("choices", json_anything())})
     fields.push_back(std::move(field));
   read_json(input, json_object(std::move(fields)), options);
   if (s.status == solve_status::infeasible) s.lower_bound = std::numeric_limits<double>::infinity();

@@ -121,16 +121,19 @@ inline void write_constraints(json_writer& out, const constraint_set& constraint
 
 inline void write_overlap(json_writer& out, const std::vector<hideable_edge>& overlap) {
   out.line().key("overlap").begin_object().member("order", "vertex order").key("edges").begin_list();
-  for (const hideable_edge& h : overlap) {
-    out.line().begin_object().member("edge", h.edge);
-    if (h.direction == hiding::none) {
-      out.key("window").begin_list().value(h.first).value(h.last).end_list();
-    } else {
-      out.member("direction", h.direction == hiding::earlier ? "earlier" : "later");
+  for (const hideable_edge& h : overlap)
+    for (const hiding way : {hiding::earlier, hiding::later}) {
+      const bool has_window = h.direction == hiding::none;
+      if (has_window ? way == hiding::later : !allows(h.direction, way)) continue;
+      out.line().begin_object().member("edge", h.edge);
+      if (has_window) {
+        out.key("window").begin_list().value(h.first).value(h.last).end_list();
+      } else {
+        out.member("direction", way == hiding::earlier ? "earlier" : "later");
+      }
+      if (h.channel != 0) out.member("channel", h.channel);
+      out.end_object();
     }
-    if (h.channel != 0) out.member("channel", h.channel);
-    out.end_object();
-  }
   out.end_list().end_object();
 }
 

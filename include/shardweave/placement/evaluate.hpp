@@ -23,7 +23,7 @@ inline namespace v0 {
 /// The most that a budget is used.
 struct budget_use {
   std::string name;
-  double used = 0;       ///< at the time when it is used most
+  double used = 0;  ///< at the time when it is used most
   double low = 0;
   double high = 0;
   std::int64_t time = 0;
@@ -32,10 +32,10 @@ struct budget_use {
 /// An assignment priced.
 template <cost_value Cost>
 struct evaluation {
-  Cost objective{};                     ///< parts less savings; `forbidden` if a forbidden strategy or pair is used
-  cost_parts<Cost> parts;               ///< finite parts only
-  Cost savings{};                       ///< communication that computation hides
-  std::vector<Cost> hidden;             ///< per edge, what of its communication is hidden; empty if none counts
+  Cost objective{};          ///< parts less savings; `forbidden` if a forbidden strategy or pair is used
+  cost_parts<Cost> parts;    ///< finite parts only
+  Cost savings{};            ///< communication that computation hides
+  std::vector<Cost> hidden;  ///< per edge, what of its communication is hidden; empty if none counts
   std::vector<budget_use> budgets;
   std::vector<std::string> violations;  ///< broken constraints by name, with what was found
   [[nodiscard]] bool is_feasible() const { return violations.empty(); }
@@ -124,12 +124,13 @@ void evaluate_savings(const placement_description<Cost>& d, std::span<const stra
   for (std::size_t v = 0; v < choice.size(); ++v)
     computation.push_back(layout.places.empty() || layout.idle[v] ? Cost{}
                                                                   : amount_of(d.vertices[v].compute[choice[v]]));
-  const savings<Cost> saved = hide(computation, demands_of(layout.places, [&](std::size_t e) {
-    const described_edge& edge = d.edges[e];
-    return edge.communication == no_table
-               ? Cost{}
-               : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
-  }));
+  const savings<Cost> saved =
+      hide(computation, demands_of(layout.places, [&](std::size_t e) {
+             const described_edge& edge = d.edges[e];
+             return edge.communication == no_table
+                        ? Cost{}
+                        : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
+           }));
   result.savings = saved.total;
   result.hidden.resize(d.edges.size());
   for (std::size_t i = 0; i < layout.places.size(); ++i) result.hidden[layout.places[i].edge] += saved.hidden[i];
@@ -189,14 +190,13 @@ template <cost_value Cost>
   const compact_problem<Cost>& p = problem.compact();
   const auto labels = problem.labels_of(choice);
   if (!labels)
-    refuse(error_category::input, "the assignment does not give one of its labels to each of " +
-                                      std::to_string(p.size()) + " variables");
+    refuse(error_category::input,
+           "the assignment does not give one of its labels to each of " + std::to_string(p.size()) + " variables");
   result.parts.compute = p.constant();
   for (std::size_t x = 0; x < p.size(); ++x)
     result.parts.compute = plus(result.parts.compute, p.unary(x)[(*labels)[x]]);
   for (const compact_edge& e : p.edges())
-    result.parts.communication =
-        plus(result.parts.communication, p.table(e)((*labels)[e.first], (*labels)[e.second]));
+    result.parts.communication = plus(result.parts.communication, p.table(e)((*labels)[e.first], (*labels)[e.second]));
   result.objective = result.parts.total();
   if (is_forbidden(result.objective)) {
     result.violations.push_back("a forbidden pair of labels is used");

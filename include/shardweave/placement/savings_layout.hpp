@@ -31,8 +31,8 @@ struct savings_layout {
 /// for what that means. A window that is given as such holds in every form.
 ///
 /// Form `windows` asks what waits for what (`windows_form`). What an edge that hides earlier carries comes of
-/// parameters, so whatever computed it may run at any time before, and a chain of vertices with one input that only
-/// results wait for may run at any time after: vertices of both kinds move with their communication, and neither hide
+/// parameters, so whatever computed it may run at any time before, and a chain of vertices with one input that ends in
+/// a result may run at any time after: vertices of both kinds move with their communication, and neither hide
 /// anything nor make anything wait.
 /// \throws error (input) in form `windows` for an edge against the order of the vertices, naming it
 /// Complexity: O((vertices + edges) log) and the strategies once
@@ -59,14 +59,14 @@ template <cost_value Cost>
   std::vector<std::uint32_t> order(n);
   std::iota(order.begin(), order.end(), 0U);
   result.idle.assign(n, false);
+  const auto computes = [&](std::uint32_t v) {
+    return !result.idle[v] && std::any_of(d.vertices[v].compute.begin(), d.vertices[v].compute.end(),
+                                          [](Cost c) { return amount_of(c) > Cost{}; });
+  };
   const auto place = [&](const auto& form) {
     result.places = hiding_places(
-        graph, order,
-        [&](std::uint32_t v) {
-          return !result.idle[v] && std::any_of(d.vertices[v].compute.begin(), d.vertices[v].compute.end(),
-                                                [](Cost c) { return amount_of(c) > Cost{}; });
-        },
-        [&](const auto& e) { return direction[e.index]; }, form, [&](const auto& e) { return channel[e.index]; });
+        graph, order, computes, [&](const auto& e) { return direction[e.index]; }, form,
+        [&](const auto& e) { return channel[e.index]; });
   };
   switch (d.counted) {
     case savings_form::off:
@@ -76,9 +76,10 @@ template <cost_value Cost>
         if (d.edges[e].from >= d.edges[e].to)
           refuse(error_category::input, d.name_of_edge(e) + " runs against the order of the vertices; windows by " +
                                             "dependency need every producer before its consumers");
+      const auto may_wait = [&](std::uint32_t v) { return graph.in(v).size() <= 1 && late[v]; };
       const std::vector<bool> tail = feeding_only(
-          graph, [&](std::uint32_t v) { return graph.out(v).empty() && graph.in(v).size() <= 1 && late[v]; },
-          [&](std::uint32_t v) { return graph.in(v).size() <= 1 && late[v]; });
+          graph, [&](std::uint32_t v) { return graph.out(v).empty() && (may_wait(v) || (late[v] && !computes(v))); },
+          may_wait);
       for (std::uint32_t v = 0; v < n; ++v) result.idle[v] = early[v] || tail[v];
       place(windows_form{});
       break;

@@ -55,8 +55,8 @@ struct savings_terms {
 
   std::vector<savings_demand> demands = {};
   std::uint32_t channels = 1;
-  std::vector<Cost> computation = {};  ///< per slot, what is offered whatever the labels are
-  std::vector<Cost> amount = {};       ///< per demand, likewise
+  std::vector<Cost> computation = {};           ///< per slot, what is offered whatever the labels are
+  std::vector<Cost> amount = {};                ///< per demand, likewise
   std::vector<label_amount<Cost>> offers = {};  ///< computation at slots
   std::vector<label_amount<Cost>> own = {};     ///< communication that one variable decides
   std::vector<pair_amount<Cost>> joint = {};    ///< communication between two variables
@@ -98,7 +98,8 @@ struct savings_terms {
                                          std::span<const std::uint32_t> inner) const {
     constexpr std::uint32_t decided = ~0U;
     savings_terms result{demands, channels, computation, amount, {}, {}, {}, {}};
-    const auto take = [&](const label_amount<Cost>& t, std::vector<Cost>& constant, std::vector<label_amount<Cost>>& to) {
+    const auto take = [&](const label_amount<Cost>& t, std::vector<Cost>& constant,
+                          std::vector<label_amount<Cost>>& to) {
       const auto& labels = kept[t.variable];
       if (inner[t.variable] == decided) {
         constant[t.at] += t.amount[labels.front()];
@@ -124,8 +125,8 @@ struct savings_terms {
           left.push_back(count * (first ? table(l, columns[0]) : table(rows[0], l)));
         result.own.push_back({t.demand, inner[first ? t.first : t.second], std::move(left)});
       } else {
-        const auto [at, fresh] = known.try_emplace({t.table, t.first, t.second},
-                                                   static_cast<std::uint32_t>(result.tables.size()));
+        const auto [at, fresh] =
+            known.try_emplace({t.table, t.first, t.second}, static_cast<std::uint32_t>(result.tables.size()));
         if (fresh)
           result.tables.push_back(rows.size() == table.rows() && columns.size() == table.columns()
                                       ? tables[t.table]

@@ -52,7 +52,8 @@ template <class Cost>
 }
 }  // namespace detail
 
-/// Objective, its parts with their shares, lower bound and gap, status, and who found it in what time.
+/// Objective, its parts with their shares, savings where they count, lower bound and gap, status, and who found it in
+/// what time.
 /// \param unit  of all costs, for example "us"
 template <cost_value Cost>
 [[nodiscard]] std::string placement_summary(const solution<Cost>& found, const evaluation<Cost>& priced,
@@ -68,6 +69,7 @@ template <cost_value Cost>
     part("  computation", priced.parts.compute);
     part("  communication", priced.parts.communication);
     part("  transition", priced.parts.transition);
+    if (!priced.hidden.empty()) part("  less savings", priced.savings);
   }
   if (std::isfinite(found.lower_bound)) table.row({"lower bound", detail::bound_text<Cost>(found.lower_bound, unit)});
   if (std::isfinite(found.gap())) table.row({"gap", percent_text(found.gap(), 4)});

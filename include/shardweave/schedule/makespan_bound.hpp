@@ -1,134 +1,156 @@
 #pragma once
 
+#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/activity_network.hpp>
 #include <shardweave/schedule/launch_units.hpp>
+#include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <queue>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
-/// How fast no order of a task graph with given buckets can be.
+/// How fast no order of a task graph can be.
 
 namespace shardweave {
 inline namespace v0 {
 
-/// Lower bounds on the end to end time of every valid order with exactly the given buckets, from the weakest
-/// argument to the strongest.
+/// Lower bounds on the end to end time of every valid order, from the weakest argument to the strongest.
 struct makespan_bounds {
   nanoseconds compute;        ///< all work of the compute stream, packing included
   nanoseconds channel;        ///< the busiest channel
   nanoseconds critical_path;  ///< the longest chain of dependencies
-  /// The compute stream, and each channel, as one machine whose jobs are released when what leads to them
-  /// can be done at the earliest and are followed by what must come after them.
+  /// The compute stream, and each channel, as one machine whose jobs are released when what leads to them can be
+  /// done at the earliest and are followed by what must come after them. Where chains join, what leads to the join
+  /// and what follows it is itself bounded machine by machine.
   nanoseconds released;
-  [[nodiscard]] nanoseconds value() const { return std::max({compute, channel, critical_path, released}); }
+  /// The compute stream and one channel as two machines in a row: the work that must be communicated itself
+  /// cannot hide a long first or last collective.
+  nanoseconds in_a_row;
+  [[nodiscard]] nanoseconds value() const { return std::max({compute, channel, critical_path, released, in_a_row}); }
+
+  /// Which argument gives the value.
+  [[nodiscard]] std::string_view limited_by() const {
+    if (value() == compute) return "compute";
+    if (value() == channel) return "channel";
+    if (value() == critical_path) return "critical_path";
+    return value() == released ? "released" : "in_a_row";
+  }
+};
+
+/// How far back a join looks for what competes for a machine before it.
+struct makespan_bound_options {
+  std::size_t reach = 192;  ///< activities; 0 = chains alone lead to a job
 };
 
 namespace detail {
-/// A job of one machine: not before `release`, and `rest` more time after it.
-struct machine_job {
-  nanoseconds release, duration, rest;
-};
-
-/// The least end of one machine with preemption allowed.
-/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
-/// EJOR 11 (1982). Complexity: O(n log n)
-[[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
-  const auto rests_less = [](const machine_job& a, const machine_job& b) { return a.rest < b.rest; };
-  std::priority_queue<machine_job, std::vector<machine_job>, decltype(rests_less)> open(rests_less);
-  nanoseconds now, bound;
-  for (std::size_t next = 0; next < jobs.size() || !open.empty();) {
-    if (open.empty()) now = std::max(now, jobs[next].release);
-    while (next < jobs.size() && jobs[next].release <= now) open.push(jobs[next++]);
-    machine_job job = open.top();
-    open.pop();
-    const nanoseconds end = now + job.duration;
-    if (next < jobs.size() && jobs[next].release < end) {
-      job.duration = end - jobs[next].release;
-      now = jobs[next].release;
-      open.push(job);
-    } else {
-      now = end;
-      bound = std::max(bound, end + job.rest);
-    }
+[[nodiscard]] inline makespan_bounds bounds_of(const activity_network& net, std::size_t machines, std::size_t reach) {
+  const std::vector<nanoseconds> head = net.heads<false>(reach), tail = net.heads<true>(reach);
+  const std::vector<nanoseconds> before = net.heads<false>(0), after = net.heads<true>(0);
+  std::vector<std::vector<machine_job>> jobs(machines);
+  std::vector<nanoseconds> busy(machines);
+  makespan_bounds bounds;
+  for (std::uint32_t a = 0; a < net.size(); ++a) {
+    bounds.critical_path = std::max(bounds.critical_path, before[a] + net[a].duration + after[a]);
+    bounds.released = std::max(bounds.released, head[a] + net[a].duration + tail[a]);
+    busy[net[a].machine] += net[a].share;
+    if (net[a].share > nanoseconds(0)) jobs[net[a].machine].push_back({head[a], net[a].share, tail[a]});
   }
-  return bound;
+  bounds.compute = busy[0];
+  for (std::size_t m = 0; m < machines; ++m) {
+    if (m > 0) bounds.channel = std::max(bounds.channel, busy[m]);
+    bounds.released = std::max(bounds.released, preemptive_bound(std::move(jobs[m])));
+  }
+  // The longest collectives of each channel, and those with the longest way before and after them.
+  std::vector<std::vector<std::uint32_t>> of_channel(machines);
+  for (std::uint32_t a = 0; a < net.size(); ++a)
+    if (net[a].machine > 0 && net[a].share > nanoseconds(0)) of_channel[net[a].machine].push_back(a);
+  constexpr std::size_t looked_at = 3;
+  for (std::vector<std::uint32_t>& some : of_channel) {
+    const auto few = static_cast<std::ptrdiff_t>(std::min(some.size(), looked_at));
+    const auto look = [&](auto value) {
+      std::partial_sort(some.begin(), some.begin() + few, some.end(),
+                        [&](auto a, auto b) { return value(a) != value(b) ? value(a) > value(b) : a < b; });
+      for (auto at = some.begin(); at != some.begin() + few; ++at)
+        bounds.in_a_row = std::max({bounds.in_a_row, net.around<false>(*at, head), net.around<true>(*at, tail)});
+    };
+    look([&](std::uint32_t a) { return net[a].share; });
+    look([&](std::uint32_t a) { return head[a] + net[a].share; });
+    look([&](std::uint32_t a) { return tail[a] + net[a].share; });
+  }
+  return bounds;
 }
 
-/// Longest chains into and out of every unit. A collective has two ways out: to its waits, after its end
-/// and the unpacking, and to tasks that only have to come after its launch.
-struct unit_chains {
-  std::vector<nanoseconds> release;       // of the unit's first work
-  std::vector<nanoseconds> after_waits;   // of what follows the end of a collective and its unpacking
-  std::vector<nanoseconds> after_launch;  // of what follows the launch, or the end of another task
-
-  explicit unit_chains(const launch_units& units)
-      : release(units.size()), after_waits(units.size()), after_launch(units.size()) {
-    for (const std::uint32_t u : units.order())
-      for (const auto& e : units.graph().in(u)) {
-        const bucket_costs c = units.costs(e.source);
-        const nanoseconds passed = !units.is_collective(e.source) ? c.duration
-                                   : units.is_completion(e)       ? c.pack + c.duration + c.unpack
-                                                                  : c.pack;
-        release[u] = std::max(release[u], release[e.source] + passed);
-      }
-    for (std::size_t i = units.order().size(); i-- > 0;) {
-      const std::uint32_t u = units.order()[i];
-      for (const auto& e : units.graph().out(u)) {
-        nanoseconds& rest = units.is_collective(u) && units.is_completion(e) ? after_waits[u] : after_launch[u];
-        rest = std::max(rest, through(units, e.target));
-      }
-    }
-  }
-
-  /// The longest chain that begins with the unit.
-  [[nodiscard]] nanoseconds through(const launch_units& units, std::uint32_t u) const {
-    const bucket_costs c = units.costs(u);
-    if (!units.is_collective(u)) return c.duration + after_launch[u];
-    return c.pack + std::max(c.duration + c.unpack + after_waits[u], after_launch[u]);
-  }
-};
+/// What one collective costs at least in any bucket of at most `all` bytes in. Time over size is monotone between
+/// the points of a table, and so is time: only the points and the two ends need a look.
+[[nodiscard]] inline collective_floor cheapest_in_bucket(const duration_table& table, nanoseconds alone, bytes size,
+                                                         bytes all) {
+  collective_floor least{alone, alone, alone, {}};
+  const auto look = [&](bytes total) {
+    if (total < size) return;
+    const nanoseconds time = table(total);
+    least.duration = std::min(least.duration, time);
+    if (total == bytes(0)) return void(least.share = nanoseconds(0));
+    // a nanosecond less, for what the table rounded
+    const double share = static_cast<double>(std::max<std::int64_t>(time.count() - 1, 0)) *
+                         static_cast<double>(size.count()) / static_cast<double>(total.count());
+    least.share = std::min(least.share, nanoseconds(static_cast<std::int64_t>(std::floor(share))));
+  };
+  look(size);
+  look(all);
+  for (const bytes point : table.bytes_in())
+    if (point <= all) look(point);
+  return least;
+}
 }  // namespace detail
 
 /// Bounds for every order of `g` with exactly these buckets under the reference timing.
-/// Complexity: O((V + E) log V)
-[[nodiscard]] inline makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets = {}) {
+/// Complexity: O((V + E) reach log reach)
+[[nodiscard]] inline makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets = {},
+                                                    const makespan_bound_options& options = {}) {
   const launch_units units(g, buckets);
-  const detail::unit_chains chains(units);
-  std::vector<std::vector<detail::machine_job>> channels(g.groups().size());
-  std::vector<detail::machine_job> stream;
-  makespan_bounds bounds;
-  for (std::uint32_t u = 0; u < units.size(); ++u) {
-    const bucket_costs c = units.costs(u);
-    const nanoseconds release = chains.release[u];
-    bounds.critical_path = std::max(bounds.critical_path, release + chains.through(units, u));
-    if (!units.is_collective(u)) {
-      if (c.duration > nanoseconds(0)) stream.push_back({release, c.duration, chains.after_launch[u]});
-      continue;
-    }
-    const nanoseconds after_end = c.unpack + chains.after_waits[u];
-    channels[units.channel(u)].push_back({release + c.pack, c.duration, after_end});
-    if (!units.is_bucket(u)) continue;
-    stream.push_back({release, c.pack, std::max(c.duration + after_end, chains.after_launch[u])});
-    stream.push_back({release + c.pack + c.duration, c.unpack, chains.after_waits[u]});
+  const detail::activity_network net(units, [&](std::uint32_t u) {
+    const nanoseconds takes = units.costs(u).duration;
+    return detail::collective_floor{takes, takes, takes, {}};
+  });
+  return detail::bounds_of(net, 1 + g.groups().size(), options.reach);
+}
+
+/// Bounds for every order of `g` with whatever buckets, none included. A collective that may be merged counts in
+/// chains as the shortest launch that it can be part of, and on its channel as its part of the bucket that is
+/// cheapest per byte; packing counts as nothing, but
+/// where channel and stream are weighed against each other (`in_a_row`).
+/// Complexity: O((V + E) reach log reach + collectives * points of the tables)
+[[nodiscard]] inline makespan_bounds bound_of_all_bucketings(const task_graph& g,
+                                                             const makespan_bound_options& options = {}) {
+  const launch_units units(g, {});
+  const std::vector<std::uint32_t> keys = bucket_keys(g);
+  std::vector<bytes> total;
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (keys[t] == no_index) continue;
+    if (total.size() <= keys[t]) total.resize(keys[t] + 1);
+    total[keys[t]] += g.collective(t).bytes_in;
   }
-  for (const detail::machine_job& job : stream) bounds.compute += job.duration;
-  bounds.released = detail::preemptive_bound(std::move(stream));
-  for (std::vector<detail::machine_job>& jobs : channels) {
-    nanoseconds busy;
-    for (const detail::machine_job& job : jobs) busy += job.duration;
-    bounds.channel = std::max(bounds.channel, busy);
-    bounds.released = std::max(bounds.released, detail::preemptive_bound(std::move(jobs)));
-  }
-  return bounds;
+  const detail::activity_network net(units, [&](std::uint32_t u) {
+    const task_index t = units.first(u);
+    const collective_info c = g.collective(t);
+    const duration_table* table = keys[t] == no_index ? nullptr : g.table(c.op, c.group);
+    if (table == nullptr) return detail::collective_floor{g.duration(t), g.duration(t), g.duration(t), {}};
+    detail::collective_floor least = detail::cheapest_in_bucket(*table, g.duration(t), c.bytes_in, total[keys[t]]);
+    // the bucket's copies are rounded as a whole: a nanosecond less each
+    const nanoseconds copies = copy_time(c.bytes_in + c.bytes_out, g.device().dram_bytes_per_ns);
+    least.packing = std::max(copies - nanoseconds(2), nanoseconds(0));
+    return least;
+  });
+  return detail::bounds_of(net, 1 + g.groups().size(), options.reach);
 }
 
 }  // namespace v0

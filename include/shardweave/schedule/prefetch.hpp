@@ -28,10 +28,12 @@ inline namespace v0 {
 /// gets the collective that is needed first, with the casts and views that lead to it. A wait stands before
 /// its first user, or where its collective is done.
 ///
-/// With a memory budget a collective is pulled ahead only where the memory tracker has room; if the peak still
-/// exceeds the budget the limits are halved and the run repeated, and at last the original order is taken.
-/// `within_memory` tells whether that helped; if not, the schedule is the one with the smallest peak seen.
-/// Complexity: O((V + E) log V) per run.
+/// A memory budget is first hoped to suffice. Where it does not, the run is repeated with a look ahead: a
+/// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
+/// that the original order wants alive from here to its place; what only frees memory goes first where there is
+/// none. If the peak still exceeds the budget the limits are halved and the run repeated, and at last the
+/// original order is taken. `within_memory` tells whether that helped; if not, the schedule is the one with the
+/// smallest peak seen. Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
@@ -45,25 +47,45 @@ struct prefetch {
     schedule best;
     best.buckets = buckets.buckets;
     const detail::list_plan plan(g, best.buckets);
-    detail::list_limits limits{in_flight, compute_ahead, window, memory};
-    std::size_t runs = 0;
-    bytes least;
     std::vector<decision> refusals;
-    for (bool last = false; !last; ++runs) {
+    std::size_t runs = 0;
+    bytes least;          // peak of the best order
+    nanoseconds soonest;  // its end
+    const auto attempt = [&](const detail::list_limits& limits) {
       detail::list_run run(plan, limits);
       std::vector<task_index> order = run.run();
-      if (runs == 0 || run.peak() < least) {
+      const bytes allowed = memory.value_or(run.peak());
+      const bool fits = run.peak() <= allowed, fitted = runs > 0 && least <= allowed;
+      if (runs++ == 0 || (fits != fitted ? fits : fits ? run.end_to_end() < soonest : run.peak() < least)) {
         best.order = std::move(order);
         least = run.peak();
+        soonest = run.end_to_end();
         refusals = run.refusals();
       }
-      last = !memory || least <= *memory || (limits.compute_ahead == 0 && limits.window == 0) ||
-             control.stop.stop_requested();
-      limits.in_flight = limits.in_flight / 2;
-      limits.compute_ahead /= 2;
-      limits.window /= 2;
+      return run.peak();
+    };
+    const auto go_on = [&] { return memory && least > *memory && !control.stop.stop_requested(); };
+
+    detail::list_limits limits{in_flight, compute_ahead, window, std::nullopt, std::nullopt, {}};
+    attempt(limits);  // memory may suffice without a look at it
+    if (go_on()) {
+      limits.memory = memory;
+      limits.ahead = detail::memory_profile(plan.memory_in_order());
+      const bytes above = attempt(limits);
+      limits.lag = 0;  // frees early, but takes channels from what is needed soon
+      if (attempt(limits) > above) limits.lag.reset();
+      for (int i = 0; i < 2 && go_on(); ++i) {  // what the look ahead does not see is kept free
+        limits.memory = *limits.memory - (least - *memory);
+        attempt(limits);
+      }
+      if (go_on()) {
+        limits.in_flight = limits.in_flight / 8;
+        limits.compute_ahead /= 8;
+        limits.window /= 8;
+        attempt(limits);
+      }
     }
-    if (memory && least > *memory) {  // the order that asks least of memory, mostly, is the original one
+    if (go_on()) {  // the order that asks least of memory, mostly, is the original one
       schedule plain = in_order{}(g, buckets, control);
       const bytes peak = simulate(g, plain, {.validate = false}).peak;
       if (peak < least) {

@@ -4,10 +4,14 @@
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 
 /// \file
@@ -22,18 +26,28 @@ inline namespace v0 {
 ///     reduced{by_size{polished{branch_and_bound{}, local_search{}}, guided_search{}}}
 ///
 /// It proves the optimum of most training graphs that we met; elsewhere it gives an assignment with a certified gap.
-/// Give a time limit for large problems with budgets.
+/// Give a time limit for large problems with budgets: it is used. A problem with savings goes to `overlapped`.
 struct auto_solver {
   static constexpr std::string_view name = "auto";
-  static constexpr solver_abilities abilities{.budgets = true};
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  small_size small = {};  ///< up to this size branch and bound is asked
+  small_size small = {};                     ///< up to this size branch and bound is asked
+  std::size_t labels_without_rows = 60'000;  ///< and up to this one where no budget is left
 
   using composition = reduced<by_size<polished<branch_and_bound, local_search>, guided_search>>;
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return composition(by_size(polished(branch_and_bound{}, local_search{}), guided_search{}, small))
+    if (problem.savings() != nullptr) {
+      overlapped with_savings(trws{});  // a node takes time in proportion to the labels
+      with_savings.search.nodes =
+          std::clamp<std::size_t>(50'000'000 / std::max<std::size_t>(problem.compact().total_labels(), 1), 200, 20'000);
+      return with_savings.solve(problem, control);
+    }
+    branch_and_bound exact;
+    exact.goes_on = true;
+    exact.reduces_root = false;  // `reduced` has done so
+    return composition(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows))
         .solve(problem, control);
   }
 };

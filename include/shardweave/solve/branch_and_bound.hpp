@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/detail/reduced_view.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/price_ascent.hpp>
@@ -15,10 +16,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -33,118 +32,209 @@ inline namespace v0 {
 
 /// Exact search with budgets. At every node the problem is reduced, the bound of `price_ascent` is raised, labels whose
 /// bound is no better than the best assignment known are dropped, and that is repeated while it helps; what is left is
-/// split in two at the variable whose near-optimal labels differ most in priced usage.
+/// split in two at the variable whose near-optimal labels differ most in priced usage. The part with the least bound is
+/// searched first. Where steps of the prices gain nothing more, the rows that earn most take part as knapsacks
+/// (`price_ascent::strengthen`); a node begins with the prices and messages of the one that it was split from. At the
+/// root the search first supposes that the optimum is near the bound, and looks at the labels alone that it then has.
 ///
-/// Every bound is our own, so an optimum that it proves rests on no backend. Without a time limit it ends after
-/// `nodes`. The bound reported is that of the open nodes, valid at any time. Source: reduced-cost fixing and two-way
-/// splits on usage are standard in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer
-/// programming, Math. Programming Study 2 (1974).
+/// Every bound is our own, so an optimum that it proves rests on no backend. It ends after `nodes`. The bound reported
+/// is that of the open nodes, valid at any time. Source: reduced-cost fixing and two-way splits on usage are standard
+/// in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer programming, Math. Programming
+/// Study 2 (1974).
 class branch_and_bound {
  public:
   static constexpr std::string_view name = "branch_and_bound";
   static constexpr solver_abilities abilities{.budgets = true};
 
   std::size_t nodes = 2000;       ///< most nodes
+  bool goes_on = false;           ///< with a time limit, until then, however many nodes that takes
+  bool reduces_root = true;       ///< unneeded for a kernel of a `reduction`
   std::size_t root_steps = 2000;  ///< of the ascent, at the root
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after labels were dropped
-  std::size_t decode_every = 20;  ///< steps between two attempts at an assignment
-  double worthwhile = 0.02;       ///< share of labels that must go for another round of dropping
-  std::size_t guess_nodes = 20;   ///< for the supposition that the root's bound is nearly the optimum
-  std::size_t polish_moves = 40;  ///< of local search, per variable of the root
-  local_search improve = {};      ///< on the first assignment of the root
+  double least_gain = 2e-6;  ///< relative rise of the bound, in 150 steps at most, that makes it worthwhile to go on
+  std::size_t decode_every = 20;    ///< steps between two attempts at an assignment
+  double worthwhile = 0.02;         ///< share of labels that must go for another round of dropping
+  std::size_t row_work = 1 << 22;   ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
+  std::size_t guess_nodes = 20;     ///< for the supposition that the root's bound is nearly the optimum
+  std::size_t polish_moves = 40;    ///< of local search, per variable of the root
+  std::size_t polished_nodes = 10;  ///< nodes where the assignment of the ascent is improved, for less long than there
+  std::size_t polished_size = 12;   ///< variables; with fewer of them branching finds assignments sooner
+  local_search polisher = {};
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    search<Cost> s(*this, control);
-    const double bound = s.explore(problem.compact(), {}, [](std::span<const strategy> labels) {
-      return std::vector<strategy>(labels.begin(), labels.end());
-    });
-    solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.explored};
-    statistics.seconds_to_best = s.found_at;
-    statistics.counters = {{"nodes", static_cast<double>(s.explored)},
-                           {"labels dropped", static_cast<double>(s.dropped)},
-                           {"ascent steps", static_cast<double>(s.steps)}};
-    if (!s.has_best && !s.cut_short)
-      statistics.note = "no labeling keeps all rows: every branch of the search is empty. ";
-    if (s.cut_short) statistics.note = "stopped after " + std::to_string(s.explored) + " nodes. ";
-    return conclude(problem, std::span<const strategy>(s.best), bound, s.cut_short, std::move(statistics));
+    return search<Cost>(*this, problem, control).run();
+  }
+  /// Starts from an assignment: nothing is searched that cannot be better.
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
+                                       const solve_control& control = {}) const {
+    search<Cost> s(*this, problem, control);
+    if (const auto labels = problem.labels_of(choice); labels && s.root->keeps_rows(*labels))
+      s.offer(s.root->cost(*labels), *labels);
+    return s.run();
+  }
+  /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
+  /// says that there is none that costs less than the bound.
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve_below(const placement_problem<Cost>& problem, Cost known,
+                                           const solve_control& control = {}) const {
+    search<Cost> s(*this, problem, control);
+    s.has_best = !is_forbidden(known);
+    s.best_cost = known;
+    return s.run();
   }
 
  private:
-  /// Prices by what stays of a row through all reductions: its budget and its time.
-  using price_list = std::map<std::pair<std::uint32_t, std::int64_t>, double>;
-  using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
+  using memory = detail::ascent_memory;
+
+  /// Labelings that are still to be searched.
+  struct node {
+    std::vector<char> allowed;            ///< per label of the root
+    std::shared_ptr<const memory> known;  ///< of the ascent before
+    double bound = -std::numeric_limits<double>::infinity();
+    std::size_t order = 0;
+    /// Whether it comes later.
+    [[nodiscard]] friend bool operator<(const node& a, const node& b) {
+      return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
+    }
+  };
 
   template <cost_value Cost>
   struct search {
-    search(const branch_and_bound& settings, const solve_control& how)
-        : options(settings), control(how), limit(how), most_nodes(settings.nodes) {}
+    search(const branch_and_bound& settings, const placement_problem<Cost>& whole, const solve_control& how)
+        : options(settings), problem(whole), control(how), limit(how), root(&whole.compact()) {}
 
-    /// Searches all labelings of a problem. \returns a lower bound on those that beat the best assignment known at the
-    /// end; the cost of that assignment if there are none
-    double explore(const compact_problem<Cost>& given, price_list prices, const lift_to_root& lift) {
-      const bool is_root = explored++ == 0;
-      if (explored > most_nodes || limit.expired()) {
-        cut_short = true;
-        return -infinity;
-      }
-      std::optional<reduction<Cost>> reduced(std::in_place, given, reduction_limits{}, limit_only());
-      lift_to_root to_root = lift;
-      double bound = -infinity;
-      for (std::size_t round = 0;; ++round) {
-        if (reduced->is_infeasible()) return settled();
-        auto step = std::make_shared<const reduction<Cost>>(*std::move(reduced));
-        reduced.reset();
-        to_root = [step, to_root](std::span<const strategy> labels) { return to_root(step->lift(labels)); };
-        const compact_problem<Cost>& kernel = step->kernel();
-        if (kernel.size() == 0) {  // nothing is left to decide
-          offer(kernel.constant(), to_root({}));
-          return settled();
-        }
-        price_ascent<Cost> ascent(kernel, trws{});
-        ascent.start(look_up(kernel, prices));
-        climb(ascent, kernel, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
-        bound = std::max(bound, ascent.bound());
-        if (is_closed(bound)) return settled();
-        remember(kernel, ascent.prices(), prices);
-        const std::vector<double> least = ascent.label_bounds();
-        if (is_root && round == 0) {
-          if (kernel.rows().empty()) bound = std::max(bound, guess(kernel, least, prices, to_root, bound));
-          if (!is_closed(bound)) polish(kernel, to_root);
-          if (is_closed(bound)) return settled();
-        }
-        if (!drop(kernel, least)) return split(kernel, ascent, least, prices, to_root, bound);
-        const auto rest = narrowed->build();
-        if (!rest) return settled();
-        const bool enough = static_cast<double>(rest->problem.compact().total_labels()) <
-                            (1 - options.worthwhile) * static_cast<double>(kernel.total_labels());
-        to_root = [rest = *rest, to_root](std::span<const strategy> labels) { return to_root(rest.lift(labels)); };
-        if (!enough) {
-          price_ascent<Cost> again(rest->problem.compact(), trws{});
-          again.start(look_up(rest->problem.compact(), prices));
-          climb(again, rest->problem.compact(), options.decode_every, to_root);
-          return split(rest->problem.compact(), again, again.label_bounds(), prices, to_root, bound);
-        }
-        reduced.emplace(rest->problem.compact(), reduction_limits{}, limit_only());
-        if (limit.expired()) {
+    solution<Cost> run() {
+      const bool is_timed = options.goes_on && std::isfinite(control.seconds);
+      const double bound = explore({std::vector<char>(root->total_labels(), 1), std::make_shared<const memory>()},
+                                   is_timed ? std::numeric_limits<std::size_t>::max() : options.nodes);
+      solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed(), .iterations = explored};
+      statistics.seconds_to_best = found_at;
+      statistics.counters = {{"nodes", static_cast<double>(explored)},
+                             {"labels dropped", static_cast<double>(dropped)},
+                             {"ascent steps", static_cast<double>(steps)}};
+      if (!has_best && !cut_short)
+        statistics.note = "no labeling keeps all rows: every branch of the search is empty. ";
+      if (cut_short) statistics.note = "stopped after " + std::to_string(explored) + " nodes. ";
+      return conclude(problem, std::span<const strategy>(best), bound, cut_short, std::move(statistics));
+    }
+
+    /// Searches all labelings with labels that a node leaves, best bound first. \returns a lower bound on those that
+    /// beat the best assignment known at the end; the cost of that assignment if there are none
+    double explore(node first, std::size_t most_nodes) {
+      std::vector<node> open;
+      open.push_back(std::move(first));
+      while (!open.empty()) {
+        std::pop_heap(open.begin(), open.end());
+        node next = std::move(open.back());
+        open.pop_back();
+        if (is_closed(next.bound)) break;  // and so are all others
+        if (explored >= most_nodes || limit.expired()) {
           cut_short = true;
-          return bound;
+          return std::min(settled(), next.bound);
         }
+        const std::size_t known = open.size();
+        expand(std::move(next), open);
+        if (!open.empty() && explored >= 8 && explored <= 256 && (explored & (explored - 1)) == 0) {
+          best_of_climb = best;  // the tree grows: better assignments are worth more effort
+          polish(
+              *root, [](std::span<const strategy> labels) { return std::vector(labels.begin(), labels.end()); },
+              options.polish_moves * explored / 8);
+        }
+        for (std::size_t i = known + 1; i <= open.size(); ++i)
+          std::push_heap(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(i));
+        if (!open.empty()) report(open.front().bound);
+      }
+      return settled();
+    }
+
+    /// Raises the bound of a node, drops labels, and adds what is left of it, in two parts.
+    void expand(node here, std::vector<node>& open) {
+      const bool is_root = explored++ == 0;
+      restriction<Cost> part(*root);
+      for (std::size_t x = 0; x < root->size(); ++x)
+        for (strategy l = 0; l < root->label_count(x); ++l)
+          if (here.allowed[root->label_start(x) + l] == 0) part.forbid(x, l);
+      auto rest = part.build();
+      if (!rest) return;
+      detail::reduced_view<Cost> now = detail::reduced_view<Cost>::of(*std::move(rest));
+      for (std::size_t round = 0;; ++round) {
+        if ((!is_root || round > 0 || options.reduces_root) && !now.reduce(limit_only())) return;
+        const compact_problem<Cost>& kernel = now.problem();
+        if (kernel.size() == 0) {  // nothing is left to decide
+          offer(kernel.constant(), now.lift({}));
+          return;
+        }
+        best_of_climb.clear();
+        price_ascent<Cost> ascent(kernel, trws{});
+        ascent.start(*here.known, now.origin(), options.row_work);
+        const bool is_warm = !here.known->messages.empty();
+        climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
+        if (!is_warm && !is_closed(ascent.bound()) && !limit.expired() && ascent.strengthen(options.row_work))
+          climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
+        here.bound = std::max(here.bound, ascent.bound());
+        if (is_closed(here.bound)) return;
+        const std::vector<double> least = ascent.label_bounds();
+        here.bound = std::max(here.bound, ascent.bound());
+        here.known = std::make_shared<const memory>(ascent.memory(now.origin()));
+        if (is_root && round == 0) {
+          here.bound = std::max(here.bound, guess(now, least, here));
+        }
+        if (round == 0 && !is_closed(here.bound) && explored <= options.polished_nodes)
+          polish(
+              kernel, [&](std::span<const strategy> labels) { return now.lift(labels); },
+              is_root ? options.polish_moves : options.polish_moves / 4);
+        if (is_closed(here.bound)) return;
+        if (limit.expired()) {
+          open.push_back(std::move(here));
+          return;
+        }
+        restriction<Cost> narrowed(kernel);
+        std::size_t left = 0;
+        for (std::size_t x = 0; x < kernel.size(); ++x)
+          for (strategy l = 0; l < kernel.label_count(x); ++l)
+            if (is_closed(least[kernel.label_start(x) + l])) {
+              narrowed.forbid(x, l);
+            } else {
+              ++left;
+            }
+        dropped += kernel.total_labels() - left;
+        if (static_cast<double>(left) > (1 - options.worthwhile) * static_cast<double>(kernel.total_labels())) {
+          split(std::move(here), now, ascent.prices(), least, open);
+          return;
+        }
+        rest = narrowed.build();
+        if (!rest) return;
+        now.narrow(*std::move(rest));
       }
     }
 
     /// Raises the bound and tries to make assignments of what the prices favour.
-    void climb(price_ascent<Cost>& ascent, const compact_problem<Cost>& p, std::size_t most, const lift_to_root& lift) {
+    void climb(price_ascent<Cost>& ascent, const detail::reduced_view<Cost>& now, std::size_t most) {
+      const compact_problem<Cost>& p = now.problem();
       std::vector<strategy> labels(p.size());
+      double mark = -infinity;
+      // the fewer variables there are, the sooner prices and messages settle
+      const std::size_t patience = std::min<std::size_t>(150, 20 + 2 * p.size());
       for (std::size_t i = 0; i < most; ++i) {
+        if (i % patience == 0) {
+          if (ascent.bound() <= mark + options.least_gain * std::abs(mark)) return;
+          mark = ascent.bound();
+        }
         const bool more = ascent.step(has_best ? static_cast<double>(best_cost) : infinity);
         ++steps;
         if (i % options.decode_every == 0 || !more || i + 1 == most) {
           ascent.decode(labels);
           if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)) {
-            if (offer(p.cost(labels), lift(labels))) best_of_climb = labels;
+            const Cost cost = p.cost(labels);
+            if (is_better(cost)) offer(cost, now.lift(labels));
+            if (best_of_climb.empty() || cost < cost_of_climb) {
+              best_of_climb = labels;
+              cost_of_climb = cost;
+            }
           }
-          report(ascent.bound());
+          if (explored == 1) report(ascent.bound());
         }
         if (!more || is_closed(ascent.bound()) || limit.expired()) return;
       }
@@ -153,30 +243,24 @@ class branch_and_bound {
     /// Supposes that the relaxation is nearly tight: then an optimum has only labels whose bounds are near the best
     /// one. They are searched alone, which also decides ties that decoding does not. \returns a bound on all labelings
     /// that beat the best assignment known at the end
-    double guess(const compact_problem<Cost>& p, const std::vector<double>& least, const price_list& prices,
-                 const lift_to_root& lift, double bound) {
-      for (const double share : {1e-6, 1e-4, 1e-2}) {
+    double guess(const detail::reduced_view<Cost>& now, const std::vector<double>& least, const node& here) {
+      const compact_problem<Cost>& p = now.problem();
+      double bound = here.bound;
+      for (const double share : {1e-6, 1e-4, 1e-3, 1e-2}) {
         const double supposed = bound + share * std::max(std::abs(bound), 1.0);
         if (is_closed(supposed) || limit.expired()) break;
-        restriction<Cost> part(p);
+        node part{now.allowed_in(*root), here.known, bound, 0};
         std::size_t left = 0;
         for (std::size_t x = 0; x < p.size(); ++x)
           for (strategy l = 0; l < p.label_count(x); ++l)
             if (least[p.label_start(x) + l] <= supposed) {
               ++left;
             } else {
-              part.forbid(x, l);
+              part.allowed[now.root_label(*root, x, l)] = 0;
             }
         if (2 * left > p.total_labels()) break;
-        const auto rest = part.build();
-        double of_part = infinity;
-        if (rest) {
-          const std::size_t usual = std::exchange(most_nodes, std::min(most_nodes, explored + options.guess_nodes));
-          of_part = explore(rest->problem.compact(), prices,
-                            [&](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
-          most_nodes = usual;
-          if (std::exchange(cut_short, false)) break;
-        }
+        const double of_part = explore(std::move(part), std::min(options.nodes, explored + options.guess_nodes));
+        if (std::exchange(cut_short, false)) break;
         // labelings with another label cost more than was supposed
         bound = std::max(bound, std::min(supposed, of_part));
         if (is_closed(bound)) break;
@@ -185,47 +269,37 @@ class branch_and_bound {
     }
 
     /// Local search from the best assignment of the ascent, or from its own start.
-    void polish(const compact_problem<Cost>& p, const lift_to_root& lift) {
-      const placement_problem<Cost> problem(p);
+    template <class Lift>
+    void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
+      if (p.size() < options.polished_size) return;
+      const placement_problem<Cost> part(p);
       solve_control effort = limit.rest();
-      effort.iterations = options.polish_moves * p.size();
+      effort.iterations = moves * p.size();
       effort.progress = {};
       const bool known = best_of_climb.size() == p.size();
       const solution<Cost> found =
-          known ? options.improve.improve(problem, best_of_climb, effort) : options.improve.solve(problem, effort);
-      if (found.has_assignment()) offer(found.objective, lift(found.choice));
+          known ? options.polisher.improve(part, best_of_climb, effort) : options.polisher.solve(part, effort);
+      if (found.has_assignment() && is_better(found.objective)) offer(found.objective, lift(found.choice));
     }
 
-    /// Notes the labels that no better assignment has. \returns whether there are any
-    bool drop(const compact_problem<Cost>& p, const std::vector<double>& least) {
-      narrowed.emplace(p);
-      std::size_t count = 0;
+    /// Two halves, and no labels that no better assignment has.
+    void split(node here, const detail::reduced_view<Cost>& now, const std::vector<double>& prices,
+               const std::vector<double>& least, std::vector<node>& open) {
+      const compact_problem<Cost>& p = now.problem();
+      const auto [chosen, halves] = halves_of(p, prices, least);
+      here.allowed = now.allowed_in(*root);
       for (std::size_t x = 0; x < p.size(); ++x)
         for (strategy l = 0; l < p.label_count(x); ++l)
-          if (is_closed(least[p.label_start(x) + l])) {
-            narrowed->forbid(x, l);
-            ++count;
-          }
-      dropped += count;
-      return count > 0;
-    }
-
-    /// Two halves, the one with the better label first.
-    double split(const compact_problem<Cost>& p, const price_ascent<Cost>& ascent, const std::vector<double>& least,
-                 const price_list& prices, const lift_to_root& lift, double bound) {
-      const auto [x, halves] = halves_of(p, ascent.prices(), least);
-      double weakest = infinity;
-      for (const std::vector<strategy>& half : halves) {
-        restriction<Cost> part(p);
-        part.keep(x, half);
-        const auto rest = part.build();
-        if (!rest) continue;
-        const double of_half =
-            explore(rest->problem.compact(), prices,
-                    [&rest, &lift](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
-        weakest = std::min(weakest, of_half);
+          if (is_closed(least[p.label_start(x) + l])) here.allowed[now.root_label(*root, x, l)] = 0;
+      for (std::size_t i = 0; i < halves.size(); ++i) {
+        node half = here;
+        half.order = 2 * explored + 1 - i;  // the one with the better label first
+        double of_half = infinity;
+        for (const strategy l : halves[i]) of_half = std::min(of_half, least[p.label_start(chosen) + l]);
+        for (const strategy l : halves[1 - i]) half.allowed[now.root_label(*root, chosen, l)] = 0;
+        half.bound = std::max(half.bound, of_half);
+        if (!is_closed(half.bound)) open.push_back(std::move(half));
       }
-      return std::min(settled(), std::max(bound, weakest));
     }
 
     std::pair<std::size_t, std::array<std::vector<strategy>, 2>> halves_of(const compact_problem<Cost>& p,
@@ -283,24 +357,13 @@ class branch_and_bound {
       return {chosen, std::move(halves)};
     }
 
-    static std::vector<double> look_up(const compact_problem<Cost>& p, const price_list& known) {
-      std::vector<double> prices(p.rows().size());
-      for (std::size_t r = 0; r < prices.size(); ++r)
-        if (const auto at = known.find({p.rows()[r].budget, p.rows()[r].time}); at != known.end())
-          prices[r] = at->second;
-      return known.empty() ? std::vector<double>() : prices;
-    }
-    static void remember(const compact_problem<Cost>& p, const std::vector<double>& prices, price_list& known) {
-      for (std::size_t r = 0; r < prices.size(); ++r) known[{p.rows()[r].budget, p.rows()[r].time}] = prices[r];
-    }
-
-    bool offer(Cost cost, std::vector<strategy> labels) {
-      if (is_forbidden(cost) || (has_best && !(cost < best_cost))) return false;
+    [[nodiscard]] bool is_better(Cost cost) const { return !is_forbidden(cost) && (!has_best || cost < best_cost); }
+    void offer(Cost cost, std::vector<strategy> labels) {
+      if (!is_better(cost)) return;
       best = std::move(labels);
       best_cost = cost;
       has_best = true;
       found_at = limit.elapsed();
-      return true;
     }
     /// Nothing above such a bound is better than what we have: whole numbers differ by one, others by more than half
     /// of what counts as equal.
@@ -325,22 +388,22 @@ class branch_and_bound {
 
     void report(double bound) const {
       if (control.progress)
-        control.progress({.stage = name,
-                          .seconds = limit.elapsed(),
-                          .objective = upper(),
-                          .lower_bound = explored == 1 ? bound : -infinity});
+        control.progress(
+            {.stage = name, .seconds = limit.elapsed(), .objective = upper(), .lower_bound = std::min(bound, upper())});
     }
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
     const branch_and_bound& options;
+    const placement_problem<Cost>& problem;
     const solve_control& control;
     deadline limit;
     std::vector<strategy> best = {};
-    std::vector<strategy> best_of_climb = {};  ///< labels of the problem in which the last better assignment was found
+    std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
+    Cost cost_of_climb{};
     Cost best_cost{};
     bool has_best = false, cut_short = false;
-    std::optional<restriction<Cost>> narrowed = {};
-    std::size_t most_nodes, explored = 0, dropped = 0, steps = 0;
+    const compact_problem<Cost>* root;
+    std::size_t explored = 0, dropped = 0, steps = 0;
     double found_at = 0;
   };
 };

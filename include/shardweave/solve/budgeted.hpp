@@ -80,9 +80,10 @@ class budgeted {
     }
     stopped = stopped || (more && statistics.iterations == most && most < steps);
     statistics.seconds = limit.elapsed();
+    const std::vector<double> prices = climb.prices();
     statistics.counters = {
-        {"priced rows", static_cast<double>(std::count_if(climb.prices().begin(), climb.prices().end(),
-                                                          [](double price) { return price != 0; }))}};
+        {"priced rows",
+         static_cast<double>(std::count_if(prices.begin(), prices.end(), [](double price) { return price != 0; }))}};
     if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " steps of the prices. ";
     return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics));
   }

@@ -3,6 +3,8 @@
 #include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <string_view>
 #include <utility>
 
@@ -23,16 +25,19 @@ class by_size {
   Small small;
   Large large;
   small_size most = {};
+  std::size_t labels_without_rows = 0;  ///< of a problem without rows, if that is more: they make it easier
 
   by_size() = default;
-  explicit by_size(Small for_small, Large for_large, small_size limits = {})
-      : small(std::move(for_small)), large(std::move(for_large)), most(limits) {}
+  explicit by_size(Small for_small, Large for_large, small_size limits = {}, std::size_t without_rows = 0)
+      : small(std::move(for_small)), large(std::move(for_large)), most(limits), labels_without_rows(without_rows) {}
 
   template <cost_value Cost>
     requires solver<Small, Cost> && solver<Large, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const compact_problem<Cost>& p = problem.compact();
-    const bool is_small = p.total_labels() <= most.labels && p.rows().size() <= most.rows;
+    const bool is_small =
+        p.total_labels() <= (p.rows().empty() ? std::max(most.labels, labels_without_rows) : most.labels) &&
+        p.rows().size() <= most.rows;
     return is_small ? small.solve(problem, control) : large.solve(problem, control);
   }
 };
@@ -41,6 +46,8 @@ template <class Small, class Large>
 by_size(Small, Large) -> by_size<Small, Large>;
 template <class Small, class Large>
 by_size(Small, Large, small_size) -> by_size<Small, Large>;
+template <class Small, class Large>
+by_size(Small, Large, small_size, std::size_t) -> by_size<Small, Large>;
 
 }  // namespace v0
 }  // namespace shardweave

@@ -60,7 +60,8 @@ class chain_prices {
       }
       for (const range& r : ranges_) {
         if (t_->demands[r.demand].channel != c) continue;
-        const double least = std::min(levels_[r.level][r.first], levels_[r.level][r.last + 1 - (std::size_t{1} << r.level)]);
+        const double least =
+            std::min(levels_[r.level][r.first], levels_[r.level][r.last + 1 - (std::size_t{1} << r.level)]);
         saved_[r.demand] = std::max(saved_[r.demand], 1 - least);
       }
     }

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/detail/descent.hpp>
+#include <shardweave/solve/detail/reduced_view.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/dive.hpp>
 #include <shardweave/solve/dual_guide.hpp>
@@ -13,7 +15,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <memory>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -27,9 +32,11 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// A quick assignment first; then an ascent of bound and prices; then, in turn, dives along the bound, forest moves
-/// from what they find, and more ascent, until the limit comes, the bound proves the best assignment, or `rounds` are
-/// over.
+/// A quick assignment first; then an ascent of bound and prices; then, in turn, a dive along the bound with forest
+/// moves from what it finds, merges of the best few assignments, windows of a large neighbourhood, and more ascent,
+/// until the limit comes, the bound proves the best assignment, or `rounds` are over. Labels whose bound is no better
+/// than the best assignment are ruled out for good: what is left is reduced, its bound raised, and so on; once little
+/// is left, branch and bound finishes the proof.
 ///
 /// Anytime: stops within milliseconds and returns the best so far with a valid bound. Without a time limit the work is
 /// bounded by `steps` and `rounds`.
@@ -41,7 +48,7 @@ class guided_search {
   std::size_t rounds = 12;              ///< of dives; with a time limit as many as fit
   std::size_t first_steps = 600;        ///< of the ascent before the first dive
   std::size_t steps_between = 100;      ///< of the ascent between dives
-  std::size_t steps = 3000;             ///< of the ascent in all
+  std::size_t steps = 3000;             ///< of the ascent in all; with a time limit as many as fit
   double ascent_share = 0.25;           ///< of the time, at most, before the first dive
   std::size_t decode_every = 50;        ///< steps between two attempts at an assignment
   double effort = 1;                    ///< forest moves per variable after a dive
@@ -52,6 +59,11 @@ class guided_search {
   std::size_t merges = 3;    ///< after every dive
   std::size_t windows = 10;  ///< of the large neighbourhood between dives
   large_neighbourhood<> around = {};
+  double worthwhile = 0.02;          ///< share of labels that must go for another round of ruling out
+  std::size_t closing_steps = 500;   ///< of the ascent in such a round
+  double closing_share = 0.4;        ///< of the time, at most, for ruling out
+  std::size_t small_labels = 10000;  ///< so much is left to `finish`
+  branch_and_bound finish = thorough_search();
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
@@ -72,6 +84,13 @@ class guided_search {
     brief.attempts = 3;
     return brief;
   }
+  static branch_and_bound thorough_search() {
+    branch_and_bound search;
+    search.nodes = 60;
+    search.polish_moves = 10;
+    search.reduces_root = false;
+    return search;
+  }
 
   template <cost_value Cost>
   class search {
@@ -89,16 +108,21 @@ class guided_search {
       if (!given.empty()) offer(std::move(given));
       start();
       climb(with_.first_steps, with_.ascent_share * control_.seconds);
-      const bool is_timed = std::isfinite(control_.seconds);
-      for (std::size_t round = 0; (is_timed || round < with_.rounds) && !is_over(); ++round) {
+      for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !is_over(); ++round) {
         go_down();
         for (std::size_t i = 0; i < with_.merges; ++i) merge();
         look_around();
-        climb(with_.steps_between, std::numeric_limits<double>::infinity());
+        close_in();
+        const double share = with_.ascent_share * limit_.elapsed() - climbing_seconds_;
+        if (is_timed() && share > 0) {
+          climb(std::numeric_limits<std::size_t>::max(), limit_.elapsed() + share);
+        } else {
+          climb(with_.steps_between, std::numeric_limits<double>::infinity());
+        }
       }
       statistics_.solver = name;
       statistics_.seconds = limit_.elapsed();
-      const bool proven = found_ && proves(ascent_.bound(), best_cost_);
+      const bool proven = found_ && proves(bound(), best_cost_);
       const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
       if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " steps. ";
       statistics_.counters = {{"ascent steps", static_cast<double>(climbed_)},
@@ -107,14 +131,15 @@ class guided_search {
                               {"merges", static_cast<double>(merges_)},
                               {"merges that gained", static_cast<double>(merge_gains_)},
                               {"windows", static_cast<double>(windows_)},
-                              {"windows that gained", static_cast<double>(window_gains_)}};
-      return conclude(problem_, std::span<const strategy>(best_), ascent_.bound(), stopped, std::move(statistics_));
+                              {"windows that gained", static_cast<double>(window_gains_)},
+                              {"labels ruled out", static_cast<double>(ruled_out_)}};
+      return conclude(problem_, std::span<const strategy>(best_), bound(), stopped, std::move(statistics_));
     }
 
    private:
     [[nodiscard]] bool is_over() const {
       return limit_.expired() || statistics_.iterations >= control_.iterations ||
-             (found_ && proves(ascent_.bound(), best_cost_));
+             (found_ && proves(bound(), best_cost_));
     }
 
     bool offer(std::vector<strategy> labels) {
@@ -130,8 +155,7 @@ class guided_search {
 
     void report() const {
       if (control_.progress)
-        control_.progress(
-            {.stage = name, .seconds = limit_.elapsed(), .objective = target(), .lower_bound = ascent_.bound()});
+        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = target(), .lower_bound = bound()});
     }
 
     [[nodiscard]] double target() const {
@@ -149,23 +173,133 @@ class guided_search {
       if (first.has_assignment()) offer(std::vector<strategy>(first.choice.begin(), first.choice.end()));
     }
 
+    [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
+    [[nodiscard]] double bound() const { return std::max(ascent_.bound(), bound_of_rest_); }
+    /// What labelings cost at least that were ruled out: no less than the best one known.
+    [[nodiscard]] double settled() const {
+      if constexpr (std::floating_point<Cost>) {
+        return target() - 0.5 * optimality_tolerance * std::max(1.0, std::abs(target()));
+      } else {
+        return target();
+      }
+    }
+    [[nodiscard]] bool is_closed(double least) const {
+      if constexpr (std::floating_point<Cost>) {
+        return least >= settled();
+      } else {
+        return proves(least, best_cost_);
+      }
+    }
+    void raise_bound_of_rest(double reached) {
+      bound_of_rest_ = std::max(bound_of_rest_, std::min(reached, settled()));
+    }
+
     /// \param until  seconds from the start at which it ends too
     void climb(std::size_t most, double until) {
-      std::vector<strategy> labels(p_.size());
-      for (std::size_t i = 0; i < most && climbs_ && climbed_ < with_.steps && !is_over(); ++i) {
-        if (std::isfinite(until) && limit_.elapsed() > until) return;
-        climbs_ = ascent_.step(target());
+      if (is_over()) return;
+      price_ascent<Cost>& ascent = rest_ ? *rest_ascent_ : ascent_;
+      const compact_problem<Cost>& p = rest_ ? rest_->problem() : p_;
+      std::vector<strategy> labels(p.size());
+      const double began = limit_.elapsed();
+      double mark = -std::numeric_limits<double>::infinity();
+      for (std::size_t i = 0; i < most && climbs_ && (is_timed() || climbed_ < with_.steps) && !is_over(); ++i) {
+        if (std::isfinite(until) && limit_.elapsed() > until) break;
+        climbs_ = ascent.step(target());
         ++statistics_.iterations;
+        if (rest_) raise_bound_of_rest(ascent.bound());
         if (++climbed_ % with_.decode_every != 0 && climbs_) continue;
-        ascent_.decode(labels);
-        if (detail::repair(p_, std::span<strategy>(labels), 50 + p_.size() / 20, limit_)) offer(labels);
+        ascent.decode(labels);
+        if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_))
+          offer(rest_ ? rest_->lift(labels) : labels);
         report();
+        if (rest_ && ascent.bound() <= mark + 1e-3 * std::max(target() - mark, 0.0)) break;  // time to rule out more
+        mark = ascent.bound();
       }
+      climbing_seconds_ += limit_.elapsed() - began;
+    }
+
+    /// Of the ascent that goes on, in the words of the problem.
+    [[nodiscard]] detail::ascent_memory memory() {
+      if (rest_) return rest_ascent_->memory(rest_->origin());
+      detail::variable_origin all;
+      for (std::uint32_t x = 0; x < p_.size(); ++x) {
+        auto& labels = all.emplace_back(x, std::vector<strategy>(p_.label_count(x))).second;
+        std::iota(labels.begin(), labels.end(), strategy{0});
+      }
+      return ascent_.memory(all);
+    }
+
+    /// Rules out labels that no better assignment has as long as that helps, and searches what is left once it is
+    /// little. The bound that this gives holds for all labelings: those that were ruled out cost no less than the best.
+    void close_in() {
+      if (!found_ || p_.size() == 0 || is_over()) return;
+      if (is_timed() && closing_seconds_ > with_.closing_share * limit_.elapsed()) return;
+      const double began = limit_.elapsed();
+      bool gained = false;
+      while (!is_over() && rule_out()) {
+        gained = true;
+        if (is_over()) return;
+        climb(with_.closing_steps, std::numeric_limits<double>::infinity());
+      }
+      if (!is_over() && rest_ && rest_->problem().total_labels() <= with_.small_labels &&
+          (gained || searches_ == 0 || searched_at_ != best_cost_)) {
+        branch_and_bound last = with_.finish;
+        last.nodes <<= std::min<std::size_t>(searches_++, 10);
+        searched_at_ = best_cost_;
+        solve_control brief = limit_.rest();
+        brief.progress = {};
+        if (is_timed()) brief.seconds *= with_.closing_share;
+        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_->problem()), best_cost_, brief);
+        raise_bound_of_rest(found.lower_bound);
+        if (found.has_assignment()) {
+          const double reached = found.lower_bound;
+          offer(rest_->lift(found.choice));
+          raise_bound_of_rest(reached);
+        }
+      }
+      closing_seconds_ += limit_.elapsed() - began;
+    }
+
+    /// \returns whether enough labels could go
+    bool rule_out() {
+      const compact_problem<Cost>& p = rest_ ? rest_->problem() : p_;
+      price_ascent<Cost>& ascent = rest_ ? *rest_ascent_ : ascent_;
+      const std::vector<double> least = ascent.label_bounds();
+      if (rest_) raise_bound_of_rest(ascent.bound());
+      restriction<Cost> narrowed(p);
+      std::size_t dropped = 0;
+      for (std::size_t x = 0; x < p.size(); ++x)
+        for (strategy l = 0; l < p.label_count(x); ++l)
+          if (is_closed(least[p.label_start(x) + l])) {
+            narrowed.forbid(x, l);
+            ++dropped;
+          }
+      if (static_cast<double>(dropped) < with_.worthwhile * static_cast<double>(p.total_labels())) return false;
+      ruled_out_ += dropped;
+      const detail::ascent_memory known = memory();
+      auto left = narrowed.build();
+      if (left && rest_) rest_->narrow(*std::move(left));
+      if (left && !rest_) rest_ = detail::reduced_view<Cost>::of(*std::move(left));
+      rest_ascent_.reset();
+      if (!left || !rest_->reduce({.seconds = limit_.rest().seconds, .stop = control_.stop})) {
+        bound_of_rest_ = std::max(bound_of_rest_, settled());  // nothing better is left
+        return true;
+      }
+      if (rest_->problem().size() == 0) {
+        const double before = settled();
+        offer(rest_->lift({}));
+        bound_of_rest_ = std::max(bound_of_rest_, std::min(before, static_cast<double>(best_cost_)));
+        return true;
+      }
+      rest_ascent_ = std::make_unique<price_ascent<Cost>>(rest_->problem(), trws{});
+      rest_ascent_->start(known, rest_->origin(), 0);
+      climbs_ = true;
+      return true;
     }
 
     void go_down() {
       if (is_over() || p_.size() == 0) return;
-      if (guided_at_ != climbed_ || guide_.label_bounds.empty()) guide_ = guide_of(ascent_);
+      if (guide_.label_bounds.empty() || (!rest_ && guided_at_ != climbed_)) guide_ = guide_of(ascent_);
       guided_at_ = climbed_;
       const bool stays_near = found_ && random_.chance(with_.near);
       const double share = draw_share();
@@ -257,6 +391,12 @@ class guided_search {
     std::vector<std::pair<Cost, std::vector<strategy>>> elite_ = {};
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;
+    std::optional<detail::reduced_view<Cost>> rest_ = {};  ///< what better assignments may be made of
+    std::unique_ptr<price_ascent<Cost>> rest_ascent_ = {};
+    double bound_of_rest_ = -std::numeric_limits<double>::infinity();
+    double closing_seconds_ = 0, climbing_seconds_ = 0;
+    Cost searched_at_ = forbidden<Cost>;
+    std::size_t searches_ = 0, ruled_out_ = 0;
     bool found_ = false, climbs_ = true;
     std::size_t climbed_ = 0, guided_at_ = 0, dives_ = 0, gains_ = 0, windows_ = 0, window_gains_ = 0, merges_ = 0,
                 merge_gains_ = 0;

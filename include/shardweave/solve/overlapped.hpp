@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/detail/front_bound.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/detail/savings_descent.hpp>
 #include <shardweave/solve/savings_ascent.hpp>
@@ -34,10 +35,11 @@ namespace detail {
 /// Effort of the search behind `overlapped`.
 struct savings_search_options {
   std::size_t nodes = 20000;
-  std::size_t root_steps = 200;   ///< of the prices
+  std::size_t root_steps = 200;  ///< of the prices
   std::size_t node_steps = 30;
-  double worthwhile = 0.05;       ///< share of labels that must go for another round of dropping
+  double worthwhile = 0.05;  ///< share of labels that must go for another round of dropping
   savings_ascent_options ascent = {};
+  front_options front = {};
 };
 
 /// Exact search with savings: at every node the bound of `savings_ascent` is raised, labels whose bound is no better
@@ -59,8 +61,9 @@ class savings_search {
   double run(const second_opinion& ask) {
     ask_ = ask;
     std::vector<strategy> all(root_.compact().size());
-    return explore(root_.compact(), *root_.savings(), {}, {}, {},
-                   [](std::span<const strategy> labels) { return std::vector<strategy>(labels.begin(), labels.end()); });
+    return explore(
+        root_.compact(), *root_.savings(), {}, {}, {}, root_.compact().total_labels(),
+        [](std::span<const strategy> labels) { return std::vector<strategy>(labels.begin(), labels.end()); });
   }
 
   bool offer(std::span<const strategy> of_root) {
@@ -85,9 +88,10 @@ class savings_search {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
 
   double explore(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, cut_list cuts,
-                 std::vector<double> chain, row_price_list row_prices, const lift_to_root& lift) {
+                 std::vector<double> chain, row_price_list row_prices, std::size_t narrow, const lift_to_root& lift) {
     const bool is_root = explored++ == 0;
     if (explored > options.nodes || explored > control.iterations || limit.expired()) {
       cut_short = true;
@@ -109,6 +113,7 @@ class savings_search {
       climb(ascent, *p, *terms, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
       if (is_root && round == 0) {
         if (has_best && !is_closed(ascent.bound())) improve_best();
+        if (has_best && !is_closed(ascent.bound())) guess(*p, *terms, ascent);
         if (ask_ && !is_closed(ascent.bound()) && !limit.expired()) bound = ask_(*this, ascent);
         root_bound = std::max(bound, ascent.bound());
       }
@@ -134,8 +139,13 @@ class savings_search {
           }
       dropped += gone;
       if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(p->total_labels()) ||
-          p->total_labels() == p->size())
-        return split(*p, *terms, ascent, least, gone, cuts, chain, row_prices, to_root, bound);
+          p->total_labels() == p->size()) {
+        const double before = upper();
+        bound = std::max(bound, try_fronts(*p, *terms, ascent, narrow, to_root));
+        if (is_closed(bound)) return settled();
+        if (!(upper() < before))
+          return split(*p, *terms, ascent, least, cuts, chain, row_prices, narrow, to_root, bound);
+      }
       auto rest = narrowed.build();
       if (!rest) return settled();
       auto kept = std::make_shared<const restricted_problem<Cost>>(*std::move(rest));
@@ -173,12 +183,82 @@ class savings_search {
     if (savings_descent(root_.compact(), *root_.savings(), labels, limit)) offer(labels);
   }
 
+  /// Looks for labelings not far above the bound: the nearer the objective that one hopes for, the fewer labels and
+  /// the smaller fronts.
+  void guess(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, savings_ascent<Cost>& root) {
+    const double gap = upper() - root.bound(), before = upper();
+    for (const double hope : {1.0 / 32, 1.0 / 8, 1.0 / 3}) {
+      if (limit.expired() || upper() < before) return;
+      const double target = root.bound() + hope * gap;
+      const compact_problem<Cost>* p = &given;
+      const savings_terms<Cost>* terms = &given_terms;
+      std::vector<restricted_problem<Cost>> parts;
+      parts.reserve(most_guesses);
+      std::optional<savings_ascent<Cost>> own;
+      savings_ascent<Cost>* ascent = &root;
+      const auto lift = [&](std::span<const strategy> of_part) {
+        std::vector<strategy> labels(of_part.begin(), of_part.end());
+        for (std::size_t i = parts.size(); i-- > 0;) labels = parts[i].lift(labels);
+        return labels;
+      };
+      while (parts.size() < most_guesses) {
+        const std::vector<double> least = ascent->label_bounds();
+        const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
+        if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(least.size())) break;
+        auto rest = without(*p, *terms, least, target).build();
+        if (!rest || rest->problem.compact().size() == 0) break;
+        parts.push_back(*std::move(rest));
+        p = &parts.back().problem.compact();
+        terms = savings_in(parts.back());
+        if (terms == nullptr) return;
+        cut_list cuts = ascent->cuts();
+        own.emplace(*p, *terms, options.ascent, std::move(cuts));
+        ascent = &*own;
+        for (std::size_t i = 0; i < options.node_steps && ascent->step(target); ++i) ++steps;
+      }
+      const auto best_or_target = [&] { return std::min(target, settled()); };
+      front_bound(*p, *terms, *ascent, options.front, 0.05, limit, best_or_target,
+                  [&](std::span<const strategy> labels) { offer(lift(labels)); });
+    }
+  }
+
+  static restriction<Cost> without(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                                   const std::vector<double>& least, double target) {
+    restriction<Cost> part(p);
+    part.with_savings(terms);
+    for (std::size_t x = 0; x < p.size(); ++x)
+      for (strategy l = 0; l < p.label_count(x); ++l)
+        if (least[p.label_start(x) + l] >= target) part.forbid(x, l);
+    return part;
+  }
+
+  /// Coarse fronts for labelings, then one for the bound, if so few labels are left; if that is too much, not again
+  /// before many more are gone.
+  double try_fronts(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                    const savings_ascent<Cost>& ascent, std::size_t& narrow, const lift_to_root& lift) {
+    if (p.total_labels() > narrow || !has_best) return -infinity;
+    const auto try_one = [&](double share) {
+      return front_bound(
+          p, terms, ascent, options.front, share, limit, [&] { return settled(); },
+          [&](std::span<const strategy> labels) { offer(lift(labels)); });
+    };
+    if (explored == 1) {
+      for (const double share : {0.05, 0.03, 0.02, 0.015, 0.01}) {
+        const double before = upper();
+        if (!try_one(share)) break;
+        if (upper() < before) improve_best();
+        if (upper() < before - 0.02 * (before - ascent.bound())) return -infinity;  // more labels can go now
+      }
+    }
+    if (const std::optional<double> found = try_one(0)) return *found;
+    narrow = p.total_labels() * 4 / 5;
+    return -infinity;
+  }
+
   /// Two halves, the one with the greater share of the mixture first.
   double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const savings_ascent<Cost>& ascent,
-               const std::vector<double>& least, std::size_t gone, const cut_list& cuts,
-               const std::vector<double>& chain, const row_price_list& row_prices, const lift_to_root& lift,
-               double bound) {
-    static_cast<void>(gone);
+               const std::vector<double>& least, const cut_list& cuts, const std::vector<double>& chain,
+               const row_price_list& row_prices, std::size_t narrow, const lift_to_root& lift, double bound) {
     const auto [x, halves] = halves_of(p, terms, ascent, least);
     double weakest = infinity;
     for (const std::vector<strategy>& half : halves) {
@@ -192,7 +272,7 @@ class savings_search {
       if (!rest) continue;
       const savings_terms<Cost>* left = savings_in(*rest);
       const double of_half =
-          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, chain, row_prices,
+          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, chain, row_prices, narrow,
                   [&rest, &lift](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
       weakest = std::min(weakest, of_half);
     }
@@ -227,9 +307,11 @@ class savings_search {
       doubt[x] = std::min(own[order[1]], own[order[0]]) + 1e-4 * std::clamp(near, 0.0, 1.0);
     }
     for (const auto& t : terms.offers)
-      impact[t.variable] += std::abs(static_cast<double>(t.amount[rivals[t.variable].first] - t.amount[rivals[t.variable].second]));
+      impact[t.variable] +=
+          std::abs(static_cast<double>(t.amount[rivals[t.variable].first] - t.amount[rivals[t.variable].second]));
     for (const auto& t : terms.own)
-      impact[t.variable] += std::abs(static_cast<double>(t.amount[rivals[t.variable].first] - t.amount[rivals[t.variable].second]));
+      impact[t.variable] +=
+          std::abs(static_cast<double>(t.amount[rivals[t.variable].first] - t.amount[rivals[t.variable].second]));
     for (const auto& t : terms.joint) {
       const cost_table<Cost>& table = *terms.tables[t.table];
       const double count = t.count;
@@ -259,7 +341,8 @@ class savings_search {
         const double a = gain(takes), b = gain(others);
         known->second = std::min(a, b) + 0.1 * std::max(a, b);
         // a side without labelings is unknown, not closed
-        if (std::count(others.begin(), others.end(), char{1}) == 0 || std::count(takes.begin(), takes.end(), char{1}) == 0)
+        if (std::count(others.begin(), others.end(), char{1}) == 0 ||
+            std::count(takes.begin(), takes.end(), char{1}) == 0)
           known->second = 0;
       }
       const std::pair<double, double> score(known->second, doubt[x] * (impact[x] + 1e-6));

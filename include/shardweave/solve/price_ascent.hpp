@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/solve/detail/ascent_memory.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
 #include <shardweave/solve/row_prices.hpp>
 
@@ -19,10 +20,12 @@ inline namespace v0 {
 
 /// How hard to try.
 struct price_ascent_options {
-  std::size_t warm_up = 30;  ///< sweeps before the prices move
-  double least_gain = 1e-6;  ///< relative rise of the bound that counts as progress
-  double step_decay = 0.7;   ///< of the step length, after a while without progress
-  double least_step = 1e-6;  ///< the ascent has converged when the step is shorter
+  std::size_t warm_up = 30;      ///< sweeps before the prices move
+  double least_gain = 1e-6;      ///< relative rise of the bound that counts as progress
+  double step_decay = 0.7;       ///< of the step length, after a while without progress
+  double least_step = 1e-6;      ///< the ascent has converged when the step is shorter
+  double later_step = 0.1;       ///< length of steps after `strengthen`
+  std::size_t row_cells = 1024;  ///< of a row that takes part as a knapsack (see `strengthen`)
 };
 
 /// Maximises the Lagrangian bound over row prices, one sweep of message passing per step of the prices. Messages and
@@ -44,7 +47,7 @@ class price_ascent {
         prices_(problem),
         direction_(problem.rows().size()),
         labels_(problem.size()),
-        patience_(problem.size() < 1500 ? 60 : 20) {}
+        patience_(problem.size() < 1500 ? std::min<std::size_t>(60, 15 + problem.size()) : 20) {}
 
   /// Starts from prices that were good for a similar problem: one per row, or none at all.
   void start(std::vector<double> prices) {
@@ -53,6 +56,70 @@ class price_ascent {
     prices_.confine();
     best_prices_ = prices_.values();
     warmed_ = options_.warm_up;  // prices that are known need no ascent without them
+  }
+
+  /// Starts where an ascent on a similar problem ended.
+  /// \param most_work  of rows that took part as knapsacks there, see `strengthen`
+  void start(const detail::ascent_memory& known, const detail::variable_origin& origin, std::size_t most_work) {
+    if (known.messages.empty() && known.prices.empty()) return;
+    for (std::size_t r = 0; r < prices_.values().size(); ++r)
+      if (const auto at = known.prices.find({p_->rows()[r].budget, p_->rows()[r].time}); at != known.prices.end())
+        prices_.values()[r] = at->second;
+    prices_.confine();
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const compact_edge& edge = p_->edges()[e];
+      for (const bool to_second : {false, true}) {
+        const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
+        const auto at = known.messages.find({origin[from].first, origin[to].first});
+        if (at == known.messages.end()) continue;
+        for (strategy l = 0; l < p_->label_count(to); ++l)
+          if (const auto m = at->second.find(origin[to].second[l]); m != at->second.end())
+            messages_.set_message(e, to_second, l, m->second);
+      }
+    }
+    taken_over_.resize(prices_.values().size());
+    for (std::uint32_t r = 0; r < prices_.values().size(); ++r) {
+      const auto at = known.row_costs.find({p_->rows()[r].budget, p_->rows()[r].time});
+      if (at == known.row_costs.end() || !take_over(r, prices_.values()[r], most_work)) continue;
+      prices_.values()[r] = 0;
+      auto& row = messages_.knapsacks().back();
+      for (std::size_t i = 0; i < row.members().size(); ++i) {
+        const auto& member = row.members()[i];
+        const auto& [variable, labels] = origin[member.variable];
+        const auto costs = at->second.find(variable);
+        if (costs == at->second.end()) continue;
+        for (std::size_t l = 0; l < labels.size(); ++l)
+          if (const auto c = costs->second.find(labels[l]); c != costs->second.end())
+            row.set_cost(i, member.class_of[l], c->second);
+      }
+    }
+    keep_best();
+    warmed_ = options_.warm_up;
+  }
+
+  /// What `start` takes, in the words of a problem before reductions.
+  [[nodiscard]] detail::ascent_memory memory(const detail::variable_origin& origin) {
+    detail::ascent_memory known;
+    const std::vector<double> all = prices();
+    for (std::size_t r = 0; r < all.size(); ++r)
+      if (all[r] != 0) known.prices[{p_->rows()[r].budget, p_->rows()[r].time}] = all[r];
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const compact_edge& edge = p_->edges()[e];
+      for (const bool to_second : {false, true}) {
+        const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
+        auto& of = known.messages[{origin[from].first, origin[to].first}];
+        for (strategy l = 0; l < p_->label_count(to); ++l)
+          of[origin[to].second[l]] = messages_.message(e, to_second, l);
+      }
+    }
+    for (const auto& row : messages_.knapsacks()) {
+      auto& of_row = known.row_costs[{p_->rows()[row.row()].budget, p_->rows()[row.row()].time}];
+      for (const auto& member : row.members()) {
+        const auto& [variable, labels] = origin[member.variable];
+        for (std::size_t l = 0; l < labels.size(); ++l) of_row[variable][labels[l]] = member.cost[member.class_of[l]];
+      }
+    }
+    return known;
   }
 
   /// One sweep, and one step of the prices towards `target`, the cost of the best assignment known (or what one might
@@ -91,10 +158,52 @@ class price_ascent {
     return step_ > options_.least_step;
   }
 
+  /// Lets rows take part as knapsacks of their own in place of prices, those first whose prices earn most: what the
+  /// prices cannot see, that usage comes in lumps, counts from now on: the bound is that of the row's integer hull, up
+  /// to rounding of usage to cells. Call it when steps gain nothing more; then they may gain again.
+  /// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987), for a problem and a
+  /// constraint that are solved apart and share their variables' costs.
+  /// \param most_work  cells, times usage classes, times variables, of all rows together
+  /// \returns whether there is a new one
+  bool strengthen(std::size_t most_work) {
+    if (best_prices_.empty()) return false;
+    fall_back();
+    std::vector<std::pair<double, std::uint32_t>> order;
+    for (std::uint32_t r = 0; r < best_prices_.size(); ++r)
+      if (best_prices_[r] > 0 && p_->rows()[r].low == -std::numeric_limits<double>::infinity())
+        order.emplace_back(-best_prices_[r] * p_->rows()[r].high, r);
+    std::sort(order.begin(), order.end());
+    taken_over_.resize(best_prices_.size());
+    bool any = false;
+    for (const auto& [earns, r] : order) {
+      if (-earns < 1e-3 * std::abs(bound_)) break;
+      if (!take_over(r, best_prices_[r], most_work)) continue;
+      best_prices_[r] = 0;
+      any = true;
+    }
+    if (!any) return false;
+    prices_.values() = best_prices_;
+    best_messages_ = messages_.messages();
+    stalled_ = 0;
+    step_ = options_.later_step;
+    return true;
+  }
+
   /// The best bound so far, the problem's constant included.
   [[nodiscard]] double bound() const { return bound_; }
   /// The prices that gave it.
-  [[nodiscard]] const std::vector<double>& prices() const { return best_prices_; }
+  [[nodiscard]] std::vector<double> prices() const {
+    std::vector<double> all = best_prices_;
+    for (std::size_t r = 0; r < taken_over_.size(); ++r) all[r] += taken_over_[r];
+    return all;
+  }
+  /// The message passing after a pass forward at the best prices, which are in its unary costs.
+  [[nodiscard]] const dual_ascent<Cost>& at_best() {
+    if (!best_prices_.empty()) fall_back();
+    prices_.add_to(messages_.unary());
+    messages_.forward();
+    return messages_;
+  }
   /// Labels by the present messages and prices; rows may be broken.
   void decode(std::span<strategy> labels) { messages_.decode(labels); }
 
@@ -125,6 +234,19 @@ class price_ascent {
     bound_ = reached;
     return true;
   }
+  bool take_over(std::uint32_t r, double price, std::size_t most_work) {
+    for (std::size_t cells = options_.row_cells; cells >= 256; cells /= 2) {
+      const std::size_t work = messages_.work_of_row(r, cells);
+      if (row_work_ + work > most_work) continue;
+      row_work_ += work;
+      messages_.add_row(r, price, cells);
+      taken_over_[r] = price;
+      is_taken_.resize(taken_over_.size());
+      is_taken_[r] = 1;
+      return true;
+    }
+    return false;
+  }
   void keep_best() {
     best_prices_ = prices_.values();
     best_messages_ = messages_.messages();
@@ -137,6 +259,7 @@ class price_ascent {
   void move(const std::vector<double>& slope, double target) {
     double length = 0;
     for (std::size_t r = 0; r < slope.size(); ++r) {
+      if (!is_taken_.empty() && is_taken_[r] != 0) continue;
       direction_[r] = 0.7 * direction_[r] + 0.3 * slope[r];
       if (!prices_.is_held(r, direction_[r])) length += direction_[r] * direction_[r];
     }
@@ -151,6 +274,9 @@ class price_ascent {
   std::vector<strategy> labels_;
   std::vector<double> best_prices_ = {};
   std::vector<double> best_messages_ = {};
+  std::vector<double> taken_over_ = {};  ///< prices of rows that take part as knapsacks
+  std::vector<char> is_taken_ = {};
+  std::size_t row_work_ = 0;
   double bound_ = -std::numeric_limits<double>::infinity();
   double step_ = 1;
   std::size_t patience_;

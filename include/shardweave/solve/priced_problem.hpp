@@ -29,7 +29,8 @@ class priced_problem {
   /// \pre `p` and `terms` outlive this object
   priced_problem(const compact_problem<Cost>& p, const savings_terms<Cost>& terms) : p_(&p), t_(&terms) {
     std::map<std::pair<std::uint32_t, std::uint32_t>, parts> of_pair;
-    for (const pair_amount<Cost>& a : terms.joint) of_pair[{a.first, a.second}][a.table].emplace_back(a.demand, a.count);
+    for (const pair_amount<Cost>& a : terms.joint)
+      of_pair[{a.first, a.second}][a.table].emplace_back(a.demand, a.count);
     compact_builder<double> builder;
     builder.add_constant(static_cast<double>(p.constant()));
     std::vector<double> unary;
@@ -74,7 +75,8 @@ class priced_problem {
   double reprice(const chain_prices<Cost>& prices, std::span<double> unary) {
     double constant = 0;
     for (std::size_t q = 0; q < t_->slots(); ++q) constant += prices.worth(q) * static_cast<double>(t_->computation[q]);
-    for (std::size_t d = 0; d < t_->demands.size(); ++d) constant += prices.saved(d) * static_cast<double>(t_->amount[d]);
+    for (std::size_t d = 0; d < t_->demands.size(); ++d)
+      constant += prices.saved(d) * static_cast<double>(t_->amount[d]);
     const auto take = [&](const label_amount<Cost>& t, double worth) {
       if (worth == 0) return;
       double* at = unary.data() + p_->label_start(t.variable);
@@ -112,12 +114,12 @@ class priced_problem {
     for (const compact_edge& e : shape_.edges()) {
       const auto& table = shape_.table(e);
       if (const auto at = priced.find(e.table); at != priced.end()) {
-        builder.add_edge(e.first, e.second,
-                         std::make_shared<const cost_table<double>>(cost_table<double>::from_classes(
-                             {table.row_class().begin(), table.row_class().end()},
-                             {table.column_class().begin(), table.column_class().end()}, table.row_classes(),
-                             table.column_classes(),
-                             [&](std::size_t i, std::size_t j) { return at->second[i * table.stride() + j]; })));
+        builder.add_edge(
+            e.first, e.second,
+            std::make_shared<const cost_table<double>>(cost_table<double>::from_classes(
+                {table.row_class().begin(), table.row_class().end()},
+                {table.column_class().begin(), table.column_class().end()}, table.row_classes(), table.column_classes(),
+                [&](std::size_t i, std::size_t j) { return at->second[i * table.stride() + j]; })));
       } else {
         builder.add_edge(e.first, e.second, shape_.tables()[e.table]);
       }

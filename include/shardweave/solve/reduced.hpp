@@ -29,7 +29,8 @@ class reduced {
   reduction_limits limits = {};
 
   reduced() = default;
-  explicit reduced(S inner_solver, reduction_limits reduction = {}) : inner(std::move(inner_solver)), limits(reduction) {}
+  explicit reduced(S inner_solver, reduction_limits reduction = {})
+      : inner(std::move(inner_solver)), limits(reduction) {}
 
   template <cost_value Cost>
     requires solver<S, Cost>
@@ -49,16 +50,16 @@ class reduced {
     statistics.seconds = limit.elapsed();
     statistics.seconds_to_best += spent;
     const reduction_counts& counts = r.counts();
-    for (const auto& [what, count] :
-         {std::pair<const char*, std::size_t>{"kernel variables", r.kernel().size()},
-          {"kernel edges", r.kernel().edges().size()},
-          {"kernel labels", r.kernel().total_labels()},
-          {"kernel rows", r.kernel().rows().size()},
-          {"inconsistent labels", counts.inconsistent},
-          {"dominated labels", counts.dominated},
-          {"merged variables", counts.merged},
-          {"settled variables", counts.settled},
-          {"eliminated variables", counts.eliminated}})
+    for (const auto& [what, count] : {std::pair<const char*, std::size_t>{"kernel variables", r.kernel().size()},
+                                      {"kernel edges", r.kernel().edges().size()},
+                                      {"kernel labels", r.kernel().total_labels()},
+                                      {"kernel rows", r.kernel().rows().size()},
+                                      {"inconsistent labels", counts.inconsistent},
+                                      {"oversized labels", counts.oversized},
+                                      {"dominated labels", counts.dominated},
+                                      {"merged variables", counts.merged},
+                                      {"settled variables", counts.settled},
+                                      {"eliminated variables", counts.eliminated}})
       statistics.counters.emplace_back(what, static_cast<double>(count));
     statistics.counters.emplace_back("reduction seconds", spent);
     std::vector<strategy> labels;

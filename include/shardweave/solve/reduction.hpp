@@ -31,6 +31,7 @@ struct reduction_limits {
 /// What a reduction did.
 struct reduction_counts {
   std::size_t inconsistent = 0;  ///< labels without a partner
+  std::size_t oversized = 0;     ///< labels that some row has no room for
   std::size_t dominated = 0;     ///< labels another one is at least as good as
   std::size_t merged = 0;        ///< variables that follow a neighbour
   std::size_t settled = 0;       ///< variables decided alone
@@ -46,6 +47,7 @@ struct reduction_counts {
 ///  - a leaf, an isolated variable, and a variable between two others are minimised out, where their usage
 ///    allows it;
 ///  - a label goes when another one costs no more whatever the neighbours do, and uses no more of any row;
+///  - a label that uses more of a row than is left when all others use their least goes;
 ///  - rows that no labeling can break, or that others imply, go.
 /// Rows with a lower limit count usage as worse in both directions. The kernel is arc consistent. A stop ends
 /// the work early with what was done until then, which is exact too.
@@ -70,6 +72,10 @@ class reduction {
   /// \pre !is_infeasible()
   [[nodiscard]] const compact_problem<Cost>& kernel() const { return *kernel_; }
   [[nodiscard]] const reduction_counts& counts() const { return counts_; }
+  /// Per variable of the kernel, which of the given variables it is, and what its labels are there.
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
+    return lifting_.kept();
+  }
   /// Labels of the kernel's variables -> labels of the given problem's. Costs and usage of every row that is left
   /// are the same, up to what was taken off both sides; an optimum becomes an optimum.
   /// Complexity: O(variables of the given problem)
@@ -84,6 +90,7 @@ class reduction {
   bool run(working& p, const reduction_limits& limits, const deadline& limit) {
     detail::usage_tidy<Cost> usage(p);
     detail::drop_inconsistent<Cost> consistent(p);
+    detail::drop_oversized<Cost> oversized(p);
     detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
     detail::absorb_single<Cost> single{p, usage};
     detail::separate_edges<Cost> separable{p};
@@ -97,7 +104,7 @@ class reduction {
       }
     };
 
-    bool feasible = usage.tidy();
+    bool feasible = usage.tidy() && oversized();
     for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
       const std::vector<std::uint32_t> open = changed(p);
       if (open.empty()) break;
@@ -112,10 +119,11 @@ class reduction {
       each(open, [&](std::uint32_t x) { dominated(x, limit); });
       each(open, leaf);
       each(open, between);
-      feasible = usage.tidy();
+      feasible = usage.tidy() && oversized();
     }
     feasible = feasible && consistent(changed(p));
     counts_ = {.inconsistent = consistent.removed,
+               .oversized = oversized.removed,
                .dominated = dominated.removed,
                .merged = follower.merged + leaf.merged,
                .settled = single.settled + leaf.settled,

@@ -37,7 +37,7 @@ struct savings_ascent_options {
   std::size_t rounds = 300;   ///< of play per step
   std::size_t patience = 12;  ///< steps without progress
   double least_gain = 1e-5;   ///< relative rise of the bound that counts as progress
-  double caution = 0.5;       ///< share of the best prices in the next ones
+  double caution = 0.3;       ///< share of the best prices in the next ones
   std::size_t most_cuts = 24;
 };
 
@@ -236,8 +236,12 @@ class savings_ascent {
     const Cost cost = p_->cost(labels_);
     if (is_forbidden(cost) || !known_points_.insert(labels_).second) return;
     t_->measure(labels_, offered_, wanted_);
-    point x{labels_, static_cast<double>(cost), p_->rows().empty() ? std::vector<double>{} : p_->usage(labels_),
-            {offered_.begin(), offered_.end()}, {wanted_.begin(), wanted_.end()}, {}};
+    point x{labels_,
+            static_cast<double>(cost),
+            p_->rows().empty() ? std::vector<double>{} : p_->usage(labels_),
+            {offered_.begin(), offered_.end()},
+            {wanted_.begin(), wanted_.end()},
+            {}};
     for (const cut_pointer& cut : cuts_) x.payoff.push_back(payoff(x, *cut));
     answer_to(x.offered, x.wanted);
     for (std::size_t j = x.payoff.size(); j < cuts_.size(); ++j) x.payoff.push_back(payoff(x, *cuts_[j]));

@@ -2,7 +2,7 @@
 
 #include <shardweave/core/interning.hpp>
 #include <shardweave/cost/collective_cost.hpp>
-#include <shardweave/cost/roofline.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -44,7 +44,7 @@ template <collective_cost_model Collectives>
 class redistributor {
  public:
   /// The groups along each mesh dimension fill nodes of the device's node size.
-  redistributor(device_mesh mesh, roofline compute, Collectives collectives, redistribution_options options = {})
+  redistributor(device_mesh mesh, compute_profile compute, Collectives collectives, redistribution_options options = {})
       : mesh_(std::move(mesh)), compute_(compute), collectives_(std::move(collectives)), options_(options) {
     for (std::size_t d = 0; d < mesh_.rank(); ++d)
       groups_.push_back(mesh_.group_along(d, compute_.device.devices_per_node));
@@ -99,7 +99,7 @@ class redistributor {
   }
 
   [[nodiscard]] const device_mesh& mesh() const { return mesh_; }
-  [[nodiscard]] const roofline& compute() const { return compute_; }
+  [[nodiscard]] const compute_profile& compute() const { return compute_; }
   [[nodiscard]] const Collectives& collectives() const { return collectives_; }
 
  private:
@@ -273,7 +273,7 @@ class redistributor {
   }
 
   device_mesh mesh_;
-  roofline compute_;
+  compute_profile compute_;
   [[no_unique_address]] Collectives collectives_;
   redistribution_options options_;
   std::vector<group_shape> groups_;

@@ -2,7 +2,7 @@
 
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
-#include <shardweave/cost/roofline.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/spmd/computation.hpp>
@@ -39,8 +39,8 @@ struct spmd_options {
   redistribution_options redistribution = {};
 };
 
-/// Prices strategies of a computation: computation by a roofline on the shards, edges by the cheapest
-/// redistribution from the producer's result to the consumer's argument. Costs are microseconds.
+/// Prices strategies of a computation: computation by a roofline, flat or by shape, on the shards, edges by the
+/// cheapest redistribution from the producer's result to the consumer's argument. Costs are microseconds.
 ///
 /// Models `classified_cost_model` and `decomposed_cost_model` for `graph()`: the classes of a producer's
 /// strategies are the shardings of the element that the edge carries, those of a consumer's the shardings of
@@ -54,7 +54,7 @@ class spmd_cost_model {
   using edge = compressed_graph::edge_descriptor;
 
   /// \throws error as `enumerate_strategies` does
-  spmd_cost_model(computation graph, device_mesh mesh, roofline compute, Collectives collectives,
+  spmd_cost_model(computation graph, device_mesh mesh, compute_profile compute, Collectives collectives,
                   rule_table rules = standard_rules(), spmd_options options = {})
       : data_(std::make_shared<const data>(std::move(graph), std::move(mesh), compute, std::move(collectives),
                                            std::move(rules), options)) {}
@@ -81,7 +81,7 @@ class spmd_cost_model {
   [[nodiscard]] const compressed_graph& graph() const { return data_->edges; }
   [[nodiscard]] const computation& operations() const { return data_->graph; }
   [[nodiscard]] const device_mesh& mesh() const { return data_->mesh; }
-  [[nodiscard]] const roofline& compute() const { return data_->compute; }
+  [[nodiscard]] const compute_profile& compute() const { return data_->compute; }
   [[nodiscard]] const spmd_options& options() const { return data_->options; }
   [[nodiscard]] const rule_table& rules() const { return data_->rules; }
   [[nodiscard]] const strategy_list& strategies(std::uint32_t v) const { return data_->space.of(v); }
@@ -128,7 +128,7 @@ class spmd_cost_model {
     computation graph;
     compressed_graph edges;
     device_mesh mesh;
-    roofline compute;
+    compute_profile compute;
     Collectives collectives;
     rule_table rules;
     spmd_options options;
@@ -137,7 +137,7 @@ class spmd_cost_model {
     std::vector<std::uint32_t> key_of;    // per edge: its table
     std::vector<std::vector<shardweave::edge_parts<double>>> tables;
 
-    data(computation g, device_mesh m, roofline c, Collectives k, rule_table r, spmd_options o)
+    data(computation g, device_mesh m, compute_profile c, Collectives k, rule_table r, spmd_options o)
         : graph(std::move(g)),
           edges(graph.graph()),
           mesh(std::move(m)),

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/cost/roofline.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/detail/strategy_enumerator.hpp>
 #include <shardweave/spmd/mesh.hpp>
@@ -19,7 +19,7 @@ inline namespace v0 {
 /// \throws error naming an operation that has no rule or no strategy, or whose inputs come after it
 /// Complexity: one pass over the operations, and the rule's work once per distinct list
 [[nodiscard]] inline strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
-                                                         const roofline& compute, const rule_table& rules) {
+                                                         const compute_profile& compute, const rule_table& rules) {
   return detail::strategy_enumerator(graph, mesh, compute, rules).run();
 }
 

@@ -100,6 +100,8 @@ class memory_tracker {
 
   [[nodiscard]] bytes live() const { return live_; }
   [[nodiscard]] bytes peak() const { return peak_; }
+  /// The peak from here on.
+  void restart_peak() { peak_ = live_; }
   /// Bytes that running `t` now would make live.
   [[nodiscard]] bytes demand(task_index t) const {
     bytes sum;

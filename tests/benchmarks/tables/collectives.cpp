@@ -33,21 +33,22 @@ estimator answers(Model model) {
 
 struct measured_file {
   const char* name;
+  const char* title;
   const char* device;
   double network_latency_us = 0;  ///< what the network plugin declares
   std::int64_t nics = 0;          ///< of a node, where it is not the common board
   double nic_bandwidth = 0;
 };
-constexpr measured_file files[] = {{"azure_nda100v4_allreduce", "a100"},
-                                   {"aws_p4d_2node_allreduce", "a100", 68, 4, 12.5},
-                                   {"aws_p5_1node_allreduce", "h100"},
-                                   {"azure_ndh100v5_allreduce", "h100"},
-                                   {"aws_p5_2node_allreduce", "h100", 20},
-                                   {"coreweave_h100_64_sharp_allreduce", "h100"},
-                                   {"xla_h100_8gpu", "h100"},
-                                   {"xla_b200_8gpu", "b200"},
-                                   {"coreweave_gb200_nvl72_allreduce", "gb200"},
-                                   {"xla_gb200_nvl72", "gb200"}};
+constexpr measured_file files[] = {{"azure_nda100v4_allreduce", "8 A100, Azure", "a100"},
+                                   {"aws_p4d_2node_allreduce", "2 x 8 A100, AWS p4d", "a100", 68, 4, 12.5},
+                                   {"aws_p5_1node_allreduce", "8 H100, AWS p5", "h100"},
+                                   {"azure_ndh100v5_allreduce", "8 H100, Azure", "h100"},
+                                   {"aws_p5_2node_allreduce", "2 x 8 H100, AWS p5", "h100", 20},
+                                   {"coreweave_h100_64_sharp_allreduce", "8 x 8 H100, SHARP, CoreWeave", "h100"},
+                                   {"xla_h100_8gpu", "8 H100, XLA", "h100"},
+                                   {"xla_b200_8gpu", "8 B200, XLA", "b200"},
+                                   {"coreweave_gb200_nvl72_allreduce", "GB200, CoreWeave", "gb200"},
+                                   {"xla_gb200_nvl72", "GB200, XLA", "gb200"}};
 
 sw::nccl_smooth nccl_of(const measured_file& file) {
   sw::nccl_node node = sw::nccl_node_of(sw::find_device(file.device));
@@ -113,7 +114,7 @@ void draw(const std::filesystem::path& folder, const measured_file& file, const 
         curve.front().kind == sw::collective::all_reduce || curve.front().kind == sw::collective::all_gather;
     if (!is_largest || !is_drawn || curve.size() < 20) return;
     const std::string kind(sw::name_of(curve.front().kind));
-    tables::log_plot plot(std::string(file.name) + ": " + kind + ", " + std::to_string(shape.nodes) + " x " +
+    tables::log_plot plot(std::string(file.title) + ": " + kind + ", " + std::to_string(shape.nodes) + " x " +
                               std::to_string(shape.ranks_per_node) + " ranks",
                           "bytes", "microseconds");
     std::vector<tables::plotted_point> dots;

@@ -61,21 +61,9 @@ class log_plot {
       out += grid(x, top, x, bottom) + text(x, bottom + 16, size_name(b), "middle");
     }
     out += text((left + right) / 2, bottom + 34, x_name_, "middle") + text(left, top - 8, y_name_, "start");
-    for (std::size_t i = 0; i < series_.size(); ++i) {
-      const series& s = series_[i];
-      const std::string colour = colours[i % std::size(colours)];
-      const double y = top + 14 + 18 * static_cast<double>(i);
-      if (s.are_dots) {
-        for (const plotted_point& p : s.points) out += dot(at_x(p.x), at_y(p.y), colour);
-        out += dot(right + 22, y - 4, colour);
-      } else {
-        out += "<polyline fill=\"none\" stroke-width=\"1.8\" stroke=\"" + colour + "\" points=\"";
-        for (const plotted_point& p : s.points) out += one(at_x(p.x)) + "," + one(at_y(p.y)) + " ";
-        out += "\"/>\n<line stroke-width=\"2.4\" stroke=\"" + colour + "\" x1=\"" + one(right + 12) + "\" x2=\"" +
-               one(right + 32) + "\" y1=\"" + one(y - 4) + "\" y2=\"" + one(y - 4) + "\"/>\n";
-      }
-      out += text(right + 38, y, s.name, "start");
-    }
+    for (const bool dots : {false, true})  // dots lie over lines
+      for (std::size_t i = 0; i < series_.size(); ++i)
+        if (series_[i].are_dots == dots) out += drawn(i, at_x, at_y);
     return out + "</svg>\n";
   }
 
@@ -88,6 +76,24 @@ class log_plot {
   static constexpr double left = 64, right = 590, top = 50, bottom = 372;
   static constexpr const char* colours[] = {"#222222", "#0072b2", "#d55e00", "#009e73", "#cc79a7", "#e69f00"};
 
+  template <class AtX, class AtY>
+  [[nodiscard]] std::string drawn(std::size_t i, AtX at_x, AtY at_y) const {
+    const series& s = series_[i];
+    const std::string colour = colours[i % std::size(colours)];
+    const double y = top + 14 + 18 * static_cast<double>(i);
+    std::string out;
+    if (s.are_dots) {
+      for (const plotted_point& p : s.points) out += dot(at_x(p.x), at_y(p.y), colour);
+      out += dot(right + 22, y - 4, colour);
+    } else {
+      out += "<polyline fill=\"none\" stroke-width=\"1.8\" stroke=\"" + colour + "\" points=\"";
+      for (const plotted_point& p : s.points) out += one(at_x(p.x)) + "," + one(at_y(p.y)) + " ";
+      out += "\"/>\n<line stroke-width=\"2.4\" stroke=\"" + colour + "\" x1=\"" + one(right + 12) + "\" x2=\"" +
+             one(right + 32) + "\" y1=\"" + one(y - 4) + "\" y2=\"" + one(y - 4) + "\"/>\n";
+    }
+    return out + text(right + 38, y, s.name, "start");
+  }
+
   static std::string one(double v) {
     char digits[32];
     std::snprintf(digits, sizeof digits, "%.1f", v);
@@ -95,7 +101,7 @@ class log_plot {
   }
   static std::string decimal(double v) {
     char digits[32];
-    std::snprintf(digits, sizeof digits, "%g", v);
+    std::snprintf(digits, sizeof digits, v < 1 ? "%g" : "%.0f", v);
     return digits;
   }
   static std::string size_name(double log2_bytes) {

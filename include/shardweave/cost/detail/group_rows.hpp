@@ -2,10 +2,13 @@
 
 #include <shardweave/cost/collective_cost.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -30,31 +33,79 @@ class group_rows {
   };
 
   /// Rows come sorted by nodes, then ranks per node.
-  void add(collective kind, group_shape group, Row row) { of(kind).emplace_back(group, std::move(row)); }
+  void add(collective kind, group_shape group, Row row) {
+    list& to = of(kind);
+    to.index.emplace(key(group), to.rows.size());
+    to.rows.emplace_back(group, std::move(row));
+    ++to.given;
+  }
 
-  [[nodiscard]] bool has(collective kind) const { return !of(kind).empty(); }
+  /// Gives the groups between rows a row of their own, so that asking for them costs no more than for the others;
+  /// wider gaps than `most_between` groups are left to whoever asks.
+  /// \param between  (kind, group, neighbours) -> std::optional<Row>
+  template <class Between>
+  void fill_gaps(Between between) {
+    for (std::size_t k = 0; k < lists_.size(); ++k) {
+      list& l = lists_[k];
+      for (std::size_t i = 0; i < l.given; ++i)
+        for (std::size_t j = 0; j < l.given; ++j) {
+          const group_shape a = l.rows[i].first;
+          const group_shape b = l.rows[j].first;
+          const bool inside = a.nodes == b.nodes;
+          if ((!inside && a.ranks_per_node != b.ranks_per_node) || a.ranks() >= b.ranks() ||
+              (b.ranks() - a.ranks()) / (inside ? a.nodes : a.ranks_per_node) > most_between)
+            continue;
+          for (group_shape g = a; g.ranks() < b.ranks(); ++(inside ? g.ranks_per_node : g.nodes)) {
+            if (l.index.contains(key(g))) continue;
+            std::optional<Row> row = between(static_cast<collective>(k), g, around(l, g));
+            if (!row) continue;
+            l.index.emplace(key(g), l.rows.size());
+            l.rows.emplace_back(g, std::move(*row));
+          }
+        }
+    }
+  }
 
   [[nodiscard]] neighbours find(collective kind, group_shape group) const {
-    const auto& rows = of(kind);
-    for (const auto& [g, row] : rows)
-      if (g == group) return {&row, &row, 0};
+    const list& l = of(kind);
+    if (l.rows.empty()) return {};
+    if (const auto found = l.index.find(key(group)); found != l.index.end()) {
+      const Row* row = &l.rows[found->second].second;
+      return {row, row, 0};
+    }
+    return around(l, group);
+  }
+
+ private:
+  using entry = std::pair<group_shape, Row>;
+  struct list {
+    std::vector<entry> rows;  ///< the given ones first
+    std::size_t given = 0;
+    std::unordered_map<std::uint64_t, std::size_t> index;
+  };
+  static constexpr std::int64_t most_between = 256;
+
+  /// Different for groups of up to 2^32 nodes with up to 2^32 ranks each.
+  static std::uint64_t key(group_shape g) {
+    return (static_cast<std::uint64_t>(g.nodes) << 32) ^ static_cast<std::uint64_t>(g.ranks_per_node);
+  }
+
+  static neighbours around(const list& l, group_shape group) {
+    const std::span rows(l.rows.data(), l.given);
     const neighbours inside = between(rows, group, [&](group_shape g) { return g.nodes == group.nodes; });
     if (inside.below != nullptr) return inside;
     return between(rows, group, [&](group_shape g) { return g.ranks_per_node == group.ranks_per_node; });
   }
 
- private:
-  using list = std::vector<std::pair<group_shape, Row>>;
-
   template <class Comparable>
-  static neighbours between(const list& rows, group_shape group, Comparable comparable) {
-    const std::pair<group_shape, Row>* below = nullptr;
-    const std::pair<group_shape, Row>* above = nullptr;
-    for (const auto& entry : rows) {
-      if (!comparable(entry.first)) continue;
-      const auto ranks = entry.first.ranks();
-      if (ranks < group.ranks() && (below == nullptr || ranks > below->first.ranks())) below = &entry;
-      if (ranks > group.ranks() && (above == nullptr || ranks < above->first.ranks())) above = &entry;
+  static neighbours between(std::span<const entry> rows, group_shape group, Comparable comparable) {
+    const entry* below = nullptr;
+    const entry* above = nullptr;
+    for (const entry& e : rows) {
+      if (!comparable(e.first)) continue;
+      const auto ranks = e.first.ranks();
+      if (ranks < group.ranks() && (below == nullptr || ranks > below->first.ranks())) below = &e;
+      if (ranks > group.ranks() && (above == nullptr || ranks < above->first.ranks())) above = &e;
     }
     if (below == nullptr || above == nullptr) return {};
     const auto log_of = [](group_shape g) { return std::log(static_cast<double>(g.ranks())); };
@@ -67,6 +118,12 @@ class group_rows {
 
   std::array<list, 4> lists_;
 };
+
+/// A weighted geometric mean; of a figure that is 0 the weighted mean.
+[[nodiscard]] inline double blend(double a, double b, double weight) {
+  if (!(a > 0) || !(b > 0)) return (1 - weight) * a + weight * b;
+  return std::exp((1 - weight) * std::log(a) + weight * std::log(b));
+}
 
 }  // namespace detail
 }  // namespace v0

@@ -39,7 +39,8 @@ namespace detail {
   return cells;
 }
 
-[[nodiscard]] inline std::vector<measured_record> read_collective_csv(const record_text& source) {
+[[nodiscard]] inline std::vector<measured_record> read_collective_csv(const record_text& source,
+                                                                      const record_options& options) {
   enum column : std::size_t { kind, nodes, ranks, size, time, system, placement, note, columns };
   constexpr std::array<std::string_view, columns> names{"collective", "nodes",  "ranks",     "size_bytes",
                                                         "time_us",    "system", "placement", "note"};
@@ -64,7 +65,9 @@ namespace detail {
     if (!found)
       source.fail(number,
                   "collective is '" + text(kind) + "', expected all_gather, reduce_scatter, all_reduce or all_to_all");
-    const std::int64_t node_count = source.count(number, names[nodes], text(nodes));
+    const bool is_open = text(nodes) == "-1";
+    if (is_open && !options.group) source.fail(number, "nodes is -1, not stated: say how many nodes the groups span");
+    const std::int64_t node_count = is_open ? options.group->nodes : source.count(number, names[nodes], text(nodes));
     const std::int64_t rank_count = source.count(number, names[ranks], text(ranks));
     if (node_count < 1 || rank_count < 2 || rank_count % node_count != 0)
       source.fail(number, std::to_string(rank_count) + " ranks on " + std::to_string(node_count) +

@@ -33,7 +33,7 @@ namespace detail {
 /// device ..."); a line of results has size, count, type, redop, root and twice time, algbw, busbw, #wrong. What
 /// stands between (logs of NCCL) is skipped. nccl-tests states full sizes and microseconds, as we do.
 [[nodiscard]] inline std::vector<measured_record> read_nccl_tests(const record_text& source,
-                                                                    const record_options& options) {
+                                                                  const record_options& options) {
   std::optional<collective> kind = options.kind;
   std::map<std::string_view, std::int64_t> ranks_on;  // by host
   std::int64_t ranks = 0;

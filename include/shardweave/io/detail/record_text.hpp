@@ -94,10 +94,16 @@ struct record_text {
   }
 
   [[nodiscard]] double time(std::size_t line, std::string_view field, std::string_view found) const {
+    return positive(line, field, found, "a positive number of microseconds");
+  }
+
+  /// A number above 0; `expected` tells in words what it should be.
+  [[nodiscard]] double positive(std::size_t line, std::string_view field, std::string_view found,
+                                std::string_view expected) const {
     double value = 0;
     const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
     if (code != std::errc() || end != found.data() + found.size() || !(value > 0) || !std::isfinite(value))
-      fail(line, std::string(field) + " is '" + std::string(found) + "', expected a positive number of microseconds");
+      fail(line, std::string(field) + " is '" + std::string(found) + "', expected " + std::string(expected));
     return value;
   }
 };

@@ -128,7 +128,7 @@ class text_proto {
 /// An entry states an instruction and the bytes per second that it reached. The instruction's shape is that of the
 /// result, which for a reduce-scatter is one rank's share; the throughput counts the full size.
 [[nodiscard]] inline std::vector<measured_record> read_xla_table(const record_text& source,
-                                                                   const record_options& options) {
+                                                                 const record_options& options) {
   struct entry {
     std::string_view opcode;
     std::string_view type;

@@ -3,8 +3,8 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
-#include <shardweave/cost/roofline.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/fsdp_tags.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
@@ -91,12 +91,12 @@ class redistribution_writer {
     tag_fsdp(tasks_, is_parameter);
 
     const device_mesh& mesh = redistribution_.mesh();
-    const roofline& compute = redistribution_.compute();
+    const compute_profile& compute = redistribution_.compute();
     builder_.name = name;
     builder_.device.name = compute.device.name;
-    builder_.device.dram_bytes_per_ns = compute.device.memory_bandwidth * compute.memory_efficiency / 1e9;
+    builder_.device.dram_bytes_per_ns = compute.device.memory_bandwidth * compute.memory.peak / 1e9;
     builder_.device.bf16_tflops = compute.device.rate(arithmetic::f16) / 1e12;
-    builder_.device.flop_efficiency = compute.flops_efficiency;
+    builder_.device.flop_efficiency = compute.product[static_cast<std::size_t>(arithmetic::f16)].peak;
     builder_.device.gpus_per_node = compute.device.devices_per_node;
     std::vector<group_shape> shapes;
     std::int64_t stride = mesh.size();

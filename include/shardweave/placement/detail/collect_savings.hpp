@@ -111,7 +111,8 @@ class savings_collector {
     for (pending& p : pending_)
       p.where = {slot[p.where.first], slot[p.where.last - 1],
                  p.where.except == no_position ? no_position : slot[p.where.except]};
-    std::erase_if(pending_, [](const pending& p) { return p.where.first == p.where.last && p.where.except == p.where.first; });
+    std::erase_if(pending_,
+                  [](const pending& p) { return p.where.first == p.where.last && p.where.except == p.where.first; });
     slot_of_.assign(n, none);
     for (std::size_t v = 0; v < n; ++v)
       if (before[v] != before[v + 1]) slot_of_[v] = slot[before[v]];

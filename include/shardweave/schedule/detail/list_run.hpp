@@ -1,8 +1,8 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/memory_profile.hpp>
 #include <shardweave/schedule/launch_units.hpp>
-#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -31,6 +31,8 @@ struct list_limits {
   std::size_t compute_ahead = 0;
   std::size_t window = 0;
   std::optional<bytes> memory = std::nullopt;
+  std::optional<std::uint32_t> lag = std::nullopt;  ///< by which a launch that nothing computes with may be late
+  memory_profile ahead = {};                        ///< bytes alive in the original order; only with `memory`
 };
 
 /// What all runs on one graph share: units, needs, and what each collective has to wait for.
@@ -39,28 +41,34 @@ struct list_plan {
       : g(graph),
         units(graph, buckets),
         uses(graph),
-        chains(units),
+        order(units.order().begin(), units.order().end()),
         rank(units.size()),
         need(units.size(), no_index),
         compute_before(units.size() + 1),
         blockers(units.size()),
         blocks(units.size()),
         prelude(units.size()) {
-    const std::size_t n = units.size();
-    for (std::uint32_t i = 0; i < n; ++i) {
-      rank[units.order()[i]] = i;
-      compute_before[i + 1] = compute_before[i] + (is_compute(units.order()[i]) ? 1 : 0);
+    set_order();
+  }
+
+  /// Most bytes alive while each unit runs in the order nearest to the original, by rank.
+  [[nodiscard]] std::vector<bytes> memory_in_order() const {
+    memory_tracker memory(uses, g.storages().size());
+    std::vector<bytes> along;
+    along.reserve(units.size());
+    std::vector<bool> unpacked(units.size());
+    for (const std::uint32_t u : order) {
+      memory.restart_peak();
+      const task_index t = units.first(u);
+      if (const task_index c = g.completes(t); c != no_index) {
+        const std::uint32_t launched = units.unit_of(c);
+        if (units.is_bucket(launched) && !unpacked[launched]) memory.unpack(units.bucket_at(launched));
+        unpacked[launched] = true;
+      }
+      units.is_bucket(u) ? memory.launch(units.bucket_at(u)) : memory.run(t);
+      along.push_back(memory.peak());
     }
-    for (std::size_t i = n; i-- > 0;) {
-      const std::uint32_t u = units.order()[i];
-      if (is_compute(u))
-        need[u] = rank[u];
-      else
-        for (const auto& e : units.graph().out(u)) need[u] = std::min(need[u], need[e.target]);
-    }
-    std::vector<std::uint32_t> seen(n, no_index);
-    for (std::uint32_t u = 0; u < n; ++u)
-      if (units.is_collective(u)) find_prelude(u, seen);
+    return along;
   }
 
   [[nodiscard]] task_kind kind(std::uint32_t u) const { return g.kind(units.first(u)); }
@@ -69,7 +77,7 @@ struct list_plan {
   const task_graph& g;
   launch_units units;
   storage_uses uses;
-  unit_chains chains;
+  std::vector<std::uint32_t> order;           // that the list goes by: nearest to the original, if not said otherwise
   std::vector<std::uint32_t> rank;            // place in the order nearest to the original
   std::vector<std::uint32_t> need;            // rank of the first computation that needs the unit; no_index: none does
   std::vector<std::uint32_t> compute_before;  // computations among the ranks below
@@ -78,6 +86,26 @@ struct list_plan {
   std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks that lead to it, by rank
 
  private:
+  void set_order() {
+    const std::size_t n = units.size();
+    for (std::uint32_t i = 0; i < n; ++i) {
+      rank[order[i]] = i;
+      compute_before[i + 1] = compute_before[i] + (is_compute(order[i]) ? 1 : 0);
+    }
+    std::fill(need.begin(), need.end(), no_index);
+    for (std::size_t i = n; i-- > 0;) {
+      const std::uint32_t u = order[i];
+      if (is_compute(u))
+        need[u] = rank[u];
+      else
+        for (const auto& e : units.graph().out(u)) need[u] = std::min(need[u], need[e.target]);
+    }
+    for (std::vector<std::uint32_t>& some : blocks) some.clear();
+    std::vector<std::uint32_t> seen(n, no_index);
+    for (std::uint32_t u = 0; u < n; ++u)
+      if (units.is_collective(u)) find_prelude(u, seen);
+  }
+
   /// Casts and views before a collective are pulled together with it; computations, waits and other
   /// collectives are not. Beyond a number of tasks nothing is pulled.
   void find_prelude(std::uint32_t u, std::vector<std::uint32_t>& seen) {
@@ -125,6 +153,7 @@ class list_run {
       if (missing_[u] == 0) make_ready(u);
       if (plan.kind(u) != task_kind::output) ++work_left_;
     }
+    if (limits.memory) ahead_ = limits.ahead;
   }
 
   [[nodiscard]] std::vector<task_index> run() {
@@ -132,6 +161,11 @@ class list_run {
     return std::move(order_);
   }
   [[nodiscard]] bytes peak() const { return memory_.peak(); }
+  [[nodiscard]] nanoseconds end_to_end() const {
+    nanoseconds last = now_;
+    for (const nanoseconds clock : clock_) last = std::max(last, clock);
+    return last;
+  }
   [[nodiscard]] std::vector<decision> refusals() const { return refusals_; }
 
  private:
@@ -148,13 +182,13 @@ class list_run {
     }
     while (!ready_.empty() && done_[ready_.top().second]) ready_.pop();
     // what nothing computes with (gradients on their way out) may lag behind without holding others up
-    while (oldest_ < p_.units.size() &&
-           (done_[p_.units.order()[oldest_]] || p_.need[p_.units.order()[oldest_]] == no_index))
-      ++oldest_;
+    while (oldest_ < p_.units.size() && (done_[p_.order[oldest_]] || p_.need[p_.order[oldest_]] == no_index)) ++oldest_;
     // the output stays last, even where others are not among what it returns
     const bool may_run = !ready_.empty() && (p_.kind(ready_.top().second) != task_kind::output || work_left_ == 0);
-    if (may_run && (ready_.top().first <= oldest_ + limits_.window || stalling_.empty())) {
+    if (may_run && (may_overtake(ready_.top()) || (stalling_.empty() && no_candidates()))) {
       const std::uint32_t u = ready_.top().second;
+      if (limits_.lag && launch_overdue()) return;
+      if (limits_.memory && make_room(memory_.demand(p_.units.first(u)))) return;
       const nanoseconds busy = p_.units.costs(u).duration + unpacking(u);
       if (busy > nanoseconds(0) && fill(now_ + busy)) return;  // look again: the clock may have moved
       ready_.pop();
@@ -168,6 +202,46 @@ class list_run {
     } else {
       launch_most_urgent();
     }
+  }
+
+  /// What stands first in the order may always run; what would overtake it only near by and where memory has room.
+  bool may_overtake(const by_rank& next) {
+    if (next.first <= oldest_) return true;
+    if (next.first > oldest_ + limits_.window) return stalling_.empty() && !limits_.memory;
+    return !limits_.memory || has_room(next.first, memory_.demand(p_.units.first(next.second)));
+  }
+  /// Whether so much may be made alive now that the order wants alive from a rank on.
+  [[nodiscard]] bool has_room(std::uint32_t rank, bytes demand) const {
+    return memory_.live() + demand <= *limits_.memory &&
+           (demand == bytes(0) || ahead_.most(oldest_, rank) + demand <= *limits_.memory);
+  }
+  /// Launches what nothing computes with, which frees what it sends, until there is room; true if any was.
+  bool make_room(bytes demand) {
+    bool any = false;
+    for (std::uint32_t c = 0; c < clock_.size(); ++c)
+      while (memory_.live() + demand > *limits_.memory) {
+        const auto next = candidates_[c].lower_bound({no_index, 0, 0});
+        if (next == candidates_[c].end()) break;
+        launch(c, next);
+        any = true;
+      }
+    return any;
+  }
+  /// Launches what nothing computes with and what has been passed over for long, where there is room.
+  bool launch_overdue() {
+    bool any = false;
+    for (std::uint32_t c = 0; c < clock_.size(); ++c)
+      for (;;) {
+        const auto next = candidates_[c].lower_bound({no_index, 0, 0});
+        if (next == candidates_[c].end() || std::get<1>(*next) + *limits_.lag > oldest_) break;
+        if (limits_.memory && memory_.live() + demand(std::get<2>(*next)) > *limits_.memory) break;
+        launch(c, next);
+        any = true;
+      }
+    return any;
+  }
+  [[nodiscard]] bool no_candidates() const {
+    return std::all_of(candidates_.begin(), candidates_.end(), [](const auto& some) { return some.empty(); });
   }
 
   /// Launches on every channel that would be idle before `until`; true if anything was launched.
@@ -197,9 +271,9 @@ class list_run {
       no.reason = decision_reason::in_flight_limit;
       no.found = (in_flight_ + size_of(u)).count();
       no.limit = limits_.in_flight.count();
-    } else if (limits_.memory && memory_.live() + demand(u) > *limits_.memory) {
+    } else if (limits_.memory && !has_room(p_.rank[u], demand(u))) {
       no.reason = decision_reason::memory_limit;
-      no.found = (memory_.live() + demand(u)).count();
+      no.found = (std::max(memory_.live(), ahead_.most(oldest_, p_.rank[u])) + demand(u)).count();
       no.limit = limits_.memory->count();
     } else {
       return true;
@@ -235,6 +309,7 @@ class list_run {
     const bucket_costs c = p_.units.costs(u);
     done_[u] = true;
     ++emitted_;
+    if (limits_.memory && p_.rank[u] > oldest_) ahead_.raise(oldest_, p_.rank[u], demand_of(u));
     if (p_.kind(u) != task_kind::output) --work_left_;
     for (const task_index member : p_.units.tasks(u)) order_.push_back(member);
     if (p_.units.is_collective(u)) {
@@ -283,9 +358,12 @@ class list_run {
     for (const task_index t : p_.units.tasks(u)) sum += p_.g.collective(t).bytes_in + p_.g.collective(t).bytes_out;
     return sum;
   }
+  [[nodiscard]] bytes demand_of(std::uint32_t u) const {
+    return p_.units.is_bucket(u) ? size_of(u) : memory_.demand(p_.units.first(u));
+  }
   /// Bytes that pulling a collective makes live at most.
   [[nodiscard]] bytes demand(std::uint32_t u) const {
-    bytes sum = p_.units.is_bucket(u) ? size_of(u) : memory_.demand(p_.units.first(u));
+    bytes sum = demand_of(u);
     for (const std::uint32_t v : p_.prelude[u])
       if (!done_[v]) sum += memory_.demand(p_.units.first(v));
     return sum;
@@ -294,6 +372,7 @@ class list_run {
   const list_plan& p_;
   list_limits limits_;
   memory_tracker memory_;
+  memory_profile ahead_;
   std::vector<std::uint32_t> missing_, blockers_;
   std::vector<bool> done_;
   std::vector<nanoseconds> clock_;

@@ -5,6 +5,7 @@
 #include <shardweave/solve/detail/usage_tidy.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -73,6 +74,62 @@ class drop_inconsistent {
 
   mutable_problem<Cost>& p_;
   std::map<table_pointer, std::vector<bool>> supports_;  ///< only looked up
+};
+
+/// Capacity.
+/// Condition: a label uses more of some row than the row allows when all other variables use their least.
+/// Exact because no solution has such a label.
+template <cost_value Cost>
+class drop_oversized {
+ public:
+  explicit drop_oversized(mutable_problem<Cost>& p) : p_(p) {}
+
+  std::size_t removed = 0;
+
+  /// \pre usage is tidy: least usage is zero everywhere
+  /// \returns false if some variable has no label left
+  /// Complexity: O(rows * log rows + labels * segments)
+  bool operator()() {
+    if (p_.rows.empty()) return true;
+    least_.assign(1, {});
+    for (const usage_row& r : p_.rows) least_[0].push_back(r.high);
+    for (std::size_t step = 1; 2 * step <= p_.rows.size(); step *= 2) {
+      const std::vector<double>& half = least_.back();
+      std::vector<double> whole(half.size() - step);
+      for (std::size_t r = 0; r < whole.size(); ++r) whole[r] = std::min(half[r], half[r + step]);
+      least_.push_back(std::move(whole));
+    }
+    std::vector<strategy> labels;
+    for (std::uint32_t x = 0; x < p_.variables.size(); ++x) {
+      auto& v = p_.variables[x];
+      if (!v.alive || v.segments.empty()) continue;
+      std::vector<bool> fits(v.unary.size(), true);
+      for (const usage_segment& s : v.segments) {
+        const double room = least_room(s.begin, s.end);
+        const double limit = room + budget_tolerance + 1e-9 * std::abs(room);
+        for (std::size_t l = 0; l < fits.size(); ++l)
+          if (s.usage[l] > limit) fits[l] = false;
+      }
+      labels.clear();
+      for (strategy l = 0; l < fits.size(); ++l)
+        if (fits[l]) labels.push_back(l);
+      if (labels.size() == fits.size()) continue;
+      if (labels.empty()) return false;
+      removed += fits.size() - labels.size();
+      p_.keep(x, labels);
+    }
+    return true;
+  }
+
+ private:
+  [[nodiscard]] double least_room(std::size_t begin, std::size_t end) const {
+    std::size_t level = 0;
+    while ((std::size_t{2} << level) <= end - begin) ++level;
+    return std::min(least_[level][begin], least_[level][end - (std::size_t{1} << level)]);
+  }
+
+  mutable_problem<Cost>& p_;
+  std::vector<std::vector<double>> least_;  ///< per power of two, the least room of that many rows from each on
 };
 
 /// Goldstein's dead-end elimination.

@@ -43,6 +43,8 @@ class lifting {
   /// The next variable of the reduced problem: which one it was, and its labels at the start.
   void keep(std::uint32_t x, std::vector<strategy> origin) { kept_.emplace_back(x, std::move(origin)); }
 
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> kept() const { return kept_; }
+
   /// The labels of all `variables` at the start behind those of the reduced problem.
   /// Complexity: O(variables)
   [[nodiscard]] std::vector<strategy> lift(std::size_t variables, std::span<const strategy> labels) const {

@@ -47,7 +47,8 @@ bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& 
       demands.push_back({terms.demands[d].where, wanted[d], terms.demands[d].channel});
     const hiding_prices prices = best_prices(offered, demands);
     for (std::size_t q = 0; q < worth.size(); ++q) worth[q] = prices.total_price(q);
-    for (std::size_t d = 0; d < relief.size(); ++d) relief[d] = prices.relief(terms.demands[d].where, terms.demands[d].channel);
+    for (std::size_t d = 0; d < relief.size(); ++d)
+      relief[d] = prices.relief(terms.demands[d].where, terms.demands[d].channel);
   };
   cut();
   const auto amount_at = [&](std::uint32_t i, std::uint32_t x, strategy l) {
@@ -68,7 +69,8 @@ bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& 
         if (change.conflicts > 0) continue;
         double priced = static_cast<double>(change.cost);
         for (const std::uint32_t i : offers[x])
-          priced -= worth[terms.offers[i].at] * static_cast<double>(terms.offers[i].amount[l] - terms.offers[i].amount[now]);
+          priced -=
+              worth[terms.offers[i].at] * static_cast<double>(terms.offers[i].amount[l] - terms.offers[i].amount[now]);
         for (const std::uint32_t i : own[x])
           priced -= relief[terms.own[i].at] * static_cast<double>(terms.own[i].amount[l] - terms.own[i].amount[now]);
         for (const std::uint32_t i : joint[x])
@@ -78,7 +80,8 @@ bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& 
         next_wanted = wanted;
         for (const std::uint32_t i : offers[x])
           next_offered[terms.offers[i].at] += terms.offers[i].amount[l] - terms.offers[i].amount[now];
-        for (const std::uint32_t i : own[x]) next_wanted[terms.own[i].at] += terms.own[i].amount[l] - terms.own[i].amount[now];
+        for (const std::uint32_t i : own[x])
+          next_wanted[terms.own[i].at] += terms.own[i].amount[l] - terms.own[i].amount[now];
         for (const std::uint32_t i : joint[x])
           next_wanted[terms.joint[i].demand] += amount_at(i, x, l) - amount_at(i, x, now);
         for (Cost& c : next_offered) c = std::max(c, Cost{});  // what rounding leaves of nothing

@@ -2,7 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
-#include <shardweave/cost/roofline.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/rules.hpp>
@@ -29,7 +29,7 @@ namespace detail {
 /// for operators that follow, the choices of the first argument) share one.
 class strategy_enumerator {
  public:
-  strategy_enumerator(const computation& graph, const device_mesh& mesh, const roofline& compute,
+  strategy_enumerator(const computation& graph, const device_mesh& mesh, const compute_profile& compute,
                       const rule_table& rules)
       : graph_(graph), mesh_(mesh), compute_(compute), rules_(rules) {}
 
@@ -247,7 +247,7 @@ class strategy_enumerator {
 
   const computation& graph_;
   const device_mesh& mesh_;
-  const roofline& compute_;
+  const compute_profile& compute_;
   const rule_table& rules_;
   strategy_space space_;
   std::unordered_map<std::string, std::uint32_t> numbers_;

@@ -1,0 +1,69 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// \file
+/// Which ranks of a run make up a process group.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A division of all ranks into groups of `size` ranks, `stride` apart.
+struct rank_layout {
+  std::int64_t size = 1;
+  std::int64_t stride = 1;
+
+  /// The position of a rank in its group.
+  [[nodiscard]] constexpr std::int64_t position(std::int64_t rank) const { return rank / stride % size; }
+  /// The first rank of a rank's group.
+  [[nodiscard]] constexpr std::int64_t first(std::int64_t rank) const { return rank - position(rank) * stride; }
+  /// The ranks of a rank's group, in order.
+  [[nodiscard]] std::vector<std::int64_t> members(std::int64_t rank) const {
+    std::vector<std::int64_t> all;
+    for (std::int64_t i = 0; i < size; ++i) all.push_back(first(rank) + i * stride);
+    return all;
+  }
+  friend bool operator==(const rank_layout&, const rank_layout&) = default;
+};
+
+/// How messages name a group.
+[[nodiscard]] inline std::string label_of(const process_group& group) {
+  return "group " + std::to_string(group.id) + (group.name.empty() ? "" : " (" + group.name + ")");
+}
+
+/// The layout of a group on `world` ranks. A task graph lists one rank's group; those of the others are its
+/// translates. Without a distance (`stride`, or two `ranks`) neighbours stand together; without a size the group is
+/// everyone.
+/// \throws error if the listed ranks are not equally far apart, or groups of that size and distance do not divide
+///         the ranks of the run
+[[nodiscard]] inline rank_layout layout_of(const process_group& group, std::int64_t world) {
+  rank_layout layout;
+  const auto listed = static_cast<std::int64_t>(group.ranks.size());
+  layout.size = group.size > 0 ? group.size : listed > 0 ? listed : world;
+  if (group.stride) {
+    layout.stride = *group.stride;
+  } else if (listed > 1 && layout.size < world) {
+    layout.stride = group.ranks[1] - group.ranks[0];
+    for (std::size_t i = 1; i < group.ranks.size(); ++i)
+      if (group.ranks[i] - group.ranks[i - 1] != layout.stride)
+        refuse(error_category::input, label_of(group) + " lists rank " + std::to_string(group.ranks[i]) + " after " +
+                                          std::to_string(group.ranks[i - 1]) + ", expected ranks " +
+                                          std::to_string(layout.stride) + " apart");
+  }
+  if (layout.size == 1) layout.stride = 1;
+  if (layout.stride < 1 || layout.size > world || layout.stride > world / layout.size ||
+      world % (layout.size * layout.stride) != 0)
+    refuse(error_category::input, label_of(group) + " has " + std::to_string(layout.size) + " ranks, " +
+                                      std::to_string(layout.stride) + " apart, which does not divide the " +
+                                      std::to_string(world) + " ranks of this run");
+  return layout;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,36 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+
+/// \file
+/// Whether two lists of figures agree on the order.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Kendall's tau-b: 1 if both lists order every pair alike, -1 if they order every pair the other way round. Ties of
+/// one list count neither way; not a number if a list is all ties.
+/// \pre the lists are equally long
+/// Complexity: O(n^2)
+[[nodiscard]] inline double rank_correlation(std::span<const double> a, std::span<const double> b) {
+  SHARDWEAVE_EXPECTS(a.size() == b.size());
+  double agreed = 0, in_a = 0, in_b = 0;
+  const auto sign = [](double d) { return d > 0 ? 1.0 : d < 0 ? -1.0 : 0.0; };
+  for (std::size_t i = 0; i < a.size(); ++i)
+    for (std::size_t j = 0; j < i; ++j) {
+      const double x = sign(a[i] - a[j]), y = sign(b[i] - b[j]);
+      agreed += x * y;
+      in_a += x * x;
+      in_b += y * y;
+    }
+  if (in_a == 0 || in_b == 0) return std::numeric_limits<double>::quiet_NaN();
+  return agreed / std::sqrt(in_a * in_b);
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <shardweave/placement/cost.hpp>
+
+#include <cstdint>
+#include <map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What an ascent has found, in words that outlive a reduction.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Per variable of a problem, which variable of a problem before reductions it is, and what its labels are there.
+using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;
+
+/// Prices by what stays of a row through all reductions, its budget and its time; messages and what variables have put
+/// into rows by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
+/// any messages and prices.
+struct ascent_memory {
+  using row_name = std::pair<std::uint32_t, std::int64_t>;
+  using per_label = std::map<strategy, double>;
+
+  std::map<row_name, double> prices = {};
+  std::map<std::pair<std::uint32_t, std::uint32_t>, per_label> messages = {};  ///< from, to -> by label of `to`
+  std::map<row_name, std::map<std::uint32_t, per_label>> row_costs = {};       ///< of rows that took part as knapsacks
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,137 @@
+// A small LLaMA plan on four ranks of this machine: what the simulator predicts by a calibration of the same machine,
+// and what the replay takes, for each way to merge and to order. Rank 0 prints. Runs under mpirun:
+//
+//   mpirun -np 4 table_replay [--markdown]
+#include "benchmarks/tables/table.hpp"
+#include "examples/support/schedulers.hpp"
+#include <shardweave/cost/collective_table.hpp>
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/engine/mpi_calibration.hpp>
+#include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/rank_correlation.hpp>
+#include <shardweave/engine/replay.hpp>
+#include <shardweave/engine/reprice.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+#include <exception>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+/// The end of the slowest rank and the stalls of the one that stalls longest, in ms, of the fastest of several
+/// replays: whatever else the machine does makes them slower.
+struct measured {
+  double end = 0;
+  double exposed = 0;
+};
+
+measured measure(const sw::task_graph& g, const sw::schedule& s, sw::mpi_engine& engine) {
+  constexpr std::size_t repetitions = 60;
+  engine.check(true);
+  static_cast<void>(sw::replay(g, s, engine));
+  engine.check(false);
+  std::vector<measured> runs;
+  for (std::size_t i = 0; i < repetitions; ++i) {
+    const sw::timeline line = sw::replay(g, s, engine);
+    const double mine[] = {static_cast<double>(line.end_to_end.count()) / 1e6,
+                           static_cast<double>(line.exposed.count()) / 1e6};
+    double all[2] = {};
+    sw::check_mpi(MPI_Allreduce(mine, all, 2, MPI_DOUBLE, MPI_MAX, engine.world().get()), "MPI_Allreduce");
+    runs.push_back({all[0], all[1]});
+  }
+  return *std::min_element(runs.begin(), runs.end(),
+                           [](const measured& a, const measured& b) { return a.end < b.end; });
+}
+
+/// Four layers on two by two ranks: small enough for hosts, with gathers, scatters and reductions on both dimensions.
+sw::task_graph small_plan() {
+  const sw::llama_config config{.name = "llama-tiny",
+                                .hidden_size = 256,
+                                .num_hidden_layers = 4,
+                                .num_attention_heads = 8,
+                                .num_key_value_heads = 4,
+                                .intermediate_size = 1024,
+                                .vocab_size = 2048};
+  const auto device = sw::find_device("h100");
+  const sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 4, .sequence = 256}),
+                                  sw::device_mesh({2, 2}), sw::roofline{device}, sw::node_table<>(device));
+  const auto constraints = sw::training_constraints(
+      model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});
+  const sw::pipeline way(sw::auto_solver{}, sw::no_bucketing{}, sw::in_order{});
+  return way.run(model, constraints, {.seconds = 60, .threads = 1}).lowered->tasks;
+}
+
+void print(bool markdown, const std::vector<std::string>& cells) {
+  std::string line = markdown ? "| " : "";
+  for (std::size_t i = 0; i < cells.size(); ++i) line += (i > 0 ? (markdown ? " | " : ",") : "") + cells[i];
+  std::printf("%s%s\n", line.c_str(), markdown ? " |" : "");
+  std::fflush(stdout);
+}
+
+double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  const sw::mpi_session session;
+  try {
+    const tables::request asked(argc, argv);
+    const bool speaks = session.rank() == 0;
+    const auto say = [&](const std::vector<std::string>& cells) {
+      if (speaks) print(asked.markdown, cells);
+    };
+    say({"computation", "compute / communication", "pass", "launched", "predicted ms", "measured ms", "error %",
+         "predicted exposed ms", "measured exposed ms"});
+    if (asked.markdown) say(std::vector<std::string>(9, "---"));
+    const sw::task_graph stated = small_plan();
+    const auto shapes = sw::shapes_of(stated.groups(), session.size(), sw::ranks_on_node(MPI_COMM_WORLD));
+    for (const sw::host_work work : {sw::host_work::time, sw::host_work::arithmetic}) {
+      const std::string way = work == sw::host_work::time ? "time passes" : "arithmetic";
+      const sw::mpi_calibration here = sw::calibrate_mpi(MPI_COMM_WORLD, {.work = work});
+      const sw::collective_table<> model(here.device.collectives);
+      if (speaks)
+        std::fprintf(stderr, "%s: a collective slows computation %.2f times, computation a collective %.2f times\n",
+                     way.c_str(), here.device.under_load->compute_factor, here.device.under_load->collective_factor);
+      sw::mpi_engine engine(MPI_COMM_WORLD, {.work = work});
+      for (const double ratio : {0.5, 1.0, 3.0}) {
+        // computation is stretched until it takes `ratio` times what all collectives take here, one after the other
+        const sw::timeline plain = sw::simulate(sw::reprice(stated, model, shapes));
+        const double scale = ratio * ms(plain.communication) / ms(plain.compute);
+        const sw::task_graph g =
+            sw::reprice(stated, model, shapes, {.compute_scale = scale, .dram_bytes_per_ns = here.dram_bytes_per_ns});
+        std::vector<double> predicted, found;
+        double error = 0;
+        for (const auto& bucketing : programs::bucketings())
+          for (const auto& scheduler : programs::schedulers()) {
+            const sw::schedule s = scheduler.run(g, bucketing.run(g, {}), {}, std::nullopt);
+            const sw::timeline line = sw::simulate(g, s);
+            const measured m = measure(g, s, engine);
+            predicted.push_back(ms(line.end_to_end));
+            found.push_back(m.end);
+            const double percent = 100 * (m.end / predicted.back() - 1);
+            error += std::abs(percent);
+            say({way, tables::number(ratio, 1), bucketing.name + " + " + scheduler.name,
+                 std::to_string(line.collectives), tables::number(predicted.back()), tables::number(m.end),
+                 tables::number(percent, 1), tables::number(ms(line.exposed)), tables::number(m.exposed)});
+          }
+        if (speaks)
+          std::fprintf(stderr, "%s, ratio %.1f: rank correlation %.2f, mean absolute error %.1f %%\n", way.c_str(),
+                       ratio, sw::rank_correlation(predicted, found), error / static_cast<double>(predicted.size()));
+      }
+    }
+  } catch (const std::exception& e) {
+    std::fprintf(stderr, "table_replay: rank %d: %s\n", session.rank(), e.what());
+    sw::mpi_session::abort(2);
+  }
+}

@@ -1,0 +1,288 @@
+#include "random_schedule.hpp"
+#include <shardweave/engine/mpi_calibration.hpp>
+#include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/replay.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+#include <support/small_tasks.hpp>
+#include <support/temporary_folder.hpp>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <chrono>
+#include <csignal>
+#include <cstdio>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iterator>
+#include <span>
+#include <string>
+#include <thread>
+#include <vector>
+
+namespace sw = shardweave;
+
+/// Tests in this file start this program again, four times under mpirun. What those processes do are the test cases of
+/// the suite "mpi rank", which are skipped otherwise.
+namespace mpi_engine_tests {
+namespace {
+
+struct mpi_run {
+  int status = -1;
+  std::string out = {};  // of all ranks, and of mpirun
+  double seconds = 0;
+};
+
+bool has_mpirun() {
+  if (std::system("command -v mpirun >/dev/null 2>&1") == 0) return true;
+  MESSAGE("skipped: there is no mpirun here");
+  return false;
+}
+
+/// Four ranks run one test case of the suite "mpi rank". Where processes see each other's memory is not allowed, and
+/// where there are fewer cores than ranks, MPI must be told.
+mpi_run run_ranks(const std::string& test_case, const std::string& environment = "") {
+  static const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
+  const temporary_folder shared;  // the memory that ranks share lies here: a killed rank does not remove it
+  const std::string command =
+      "env " + environment +
+      " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1"
+      " OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader"
+      " OMPI_MCA_btl_vader_backing_directory=" +
+      shared.path().string() +
+      " OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated OMPI_MCA_btl_base_warn_component_unused=0"
+      " ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 mpirun -np 4 '" +
+      self + "' --no-skip --test-suite='mpi rank' --test-case='" + test_case + "' 2>&1 </dev/null";
+  const auto begin = std::chrono::steady_clock::now();
+  mpi_run run;
+  std::FILE* pipe = popen(command.c_str(), "r");
+  REQUIRE(pipe != nullptr);
+  char text[4096];
+  for (std::size_t n; (n = std::fread(text, 1, sizeof text, pipe)) > 0;) run.out.append(text, n);
+  const int status = pclose(pipe);
+  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
+  run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  return run;
+}
+
+/// How many processes have this text in their environment.
+int processes_with(const std::string& text) {
+  int count = 0;
+  for (const auto& entry : std::filesystem::directory_iterator("/proc")) {
+    std::ifstream file(entry.path() / "environ", std::ios::binary);
+    const std::string all{std::istreambuf_iterator<char>(file), std::istreambuf_iterator<char>()};
+    if (all.find(text) != std::string::npos) ++count;
+  }
+  return count;
+}
+
+/// The graph on three kinds of groups: pairs of neighbours, pairs two apart, everyone.
+sw::task_graph on_groups(const sw::task_graph& g) {
+  sw::task_graph_builder b;
+  b.name = g.name;
+  b.device = g.device();
+  b.add_group({.id = 0, .name = "tp", .size = 2, .stride = 1});
+  b.add_group({.id = 1, .name = "dp", .size = 2, .ranks = {0, 2}});
+  b.add_group({.id = 2, .name = "world", .size = 4});
+  for (const sw::storage& s : g.storages()) b.add_storage(s);
+  for (const sw::duration_table& table : g.tables()) b.add_table(table);
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    sw::task_record record = g.record(t);
+    const char* dtypes[] = {"f32", "bf16", "i8", "f64", "i64"};
+    if (record.collective) {
+      record.collective->bytes_in *= 1 + 531 * (t % 3);  // some beyond what MPI sends at once
+      record.collective->dtype = dtypes[g.collective(t).group + (g.collective(t).op == "all_reduce" ? 2U : 0U)];
+      if (record.collective->reduce != "none" && g.collective(t).group == 1) record.collective->reduce = "max";
+    }
+    b.add_task(record);
+  }
+  return std::move(b).build();
+}
+
+std::size_t number_from(const char* variable, std::size_t otherwise) {
+  const char* text = std::getenv(variable);
+  return text == nullptr ? otherwise : static_cast<std::size_t>(std::strtoull(text, nullptr, 10));
+}
+
+/// One launch and its wait on everyone.
+sw::task_graph one_gather() {
+  sw::task_graph_builder b;
+  b.add_group({.id = 5, .name = "dp", .size = 4});
+  b.add_task(small_tasks::work("a", 1000));
+  b.add_task(small_tasks::gather("g", 30, {0}, 4096));
+  b.add_task(small_tasks::wait_for("w", 1));
+  return std::move(b).build();
+}
+
+/// Says what went wrong, as a program does, and ends all ranks.
+[[noreturn]] void fail(const std::string& what) {
+  std::fprintf(stderr, "FAULT %s\n", what.c_str());
+  std::fflush(stderr);
+  sw::mpi_session::abort(7);
+}
+}  // namespace
+
+TEST_SUITE("mpi_engine") {
+  TEST_CASE("random schedules with buckets on three kinds of groups end, with right values on every rank") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("random schedules");
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    CHECK(run.out.find("RIGHT ") != std::string::npos);
+    if (std::getenv("SHARDWEAVE_MPI_SCHEDULES") != nullptr) MESSAGE(run.out);
+  }
+
+  TEST_CASE("a killed rank ends the run, which names it and leaves no process behind") {
+    if (!has_mpirun()) return;
+    const std::string mark = "SHARDWEAVE_TEST_RUN=kill" + std::to_string(getpid());
+    const mpi_run run = run_ranks("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=9");
+    CAPTURE(run.out);
+    CHECK(run.status != 0);
+    CHECK(run.seconds < 20);
+    CHECK(run.out.find("rank 2") != std::string::npos);
+    CHECK(run.out.find("exited on signal 9") != std::string::npos);
+    CHECK(processes_with(mark) == 0);
+  }
+
+  TEST_CASE("a rank that hangs is named with the collective and the group, in time, and ends with the others") {
+    if (!has_mpirun()) return;
+    const std::string mark = "SHARDWEAVE_TEST_RUN=stop" + std::to_string(getpid());
+    const mpi_run run = run_ranks("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=19");
+    CAPTURE(run.out);
+    CHECK(run.status != 0);
+    CHECK(run.seconds < 30);
+    CHECK(run.out.find("FAULT all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 0.5 s: "
+                       "rank 2 does not answer") != std::string::npos);
+    CHECK(processes_with(mark) == 0);
+  }
+}
+
+TEST_SUITE("mpi_engine") {
+  TEST_CASE("a rank that is only late is told apart from one that is gone") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("a rank is late");
+    CAPTURE(run.out);
+    CHECK(run.status != 0);
+    CHECK(run.seconds < 20);
+    CHECK(run.out.find("FAULT all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 0.5 s: "
+                       "rank 3 has not started it\n") != std::string::npos);
+  }
+
+  TEST_CASE("groups that do not divide the run are refused on every rank") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("a group of three");
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    CHECK(run.out.find("RIGHT group 0 (odd) has 3 ranks, 1 apart, which does not divide the 4 ranks of this run") !=
+          std::string::npos);
+  }
+}
+
+TEST_SUITE("mpi_calibration") {
+  TEST_CASE("it measures every collective on pairs and on everyone, alike on all ranks") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("calibration");
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    CHECK(run.out.find("RIGHT 16 curve points") != std::string::npos);
+  }
+}
+
+TEST_SUITE("mpi rank") {
+  TEST_CASE("random schedules" * doctest::skip()) {
+    sw::mpi_session session;
+    sw::mpi_engine engine(MPI_COMM_WORLD, {.timeout_seconds = 60});
+    const std::size_t count = number_from("SHARDWEAVE_MPI_SCHEDULES", shardweave_test::at_scale(100));
+    std::size_t buckets = 0;
+    try {
+      for (std::size_t i = 0; i < count; ++i) {
+        const sw::task_graph g = on_groups(random_tasks(i, {.blocks = 16, .groups = 3, .longest = 2000}));
+        sw::random_source random(i + 1);
+        const sw::schedule s = random_schedule(g, random);
+        buckets += s.buckets.size();
+        // every rank is late somewhere else
+        sw::random_source own(1000 * i + static_cast<std::uint64_t>(session.rank()));
+        std::vector<sw::nanoseconds> durations;
+        for (sw::task_index t = 0; t < g.size(); ++t)
+          durations.emplace_back(
+              g.is_collective(t) ? 0 : static_cast<std::int64_t>(own.below(own.chance(0.1) ? 200'000 : 5'000)));
+        const sw::timeline line = sw::replay(g.with_durations(durations), s, engine);
+        if (line.end_to_end <= sw::nanoseconds(0)) fail("a replay took no time");
+      }
+    } catch (const sw::error& e) {
+      fail(e.what());
+    }
+    if (engine.checked() < count || buckets < count / 4)
+      fail("too little was tried: " + std::to_string(engine.checked()) + " values, " + std::to_string(buckets) +
+           " buckets");
+    if (session.rank() == 0)
+      std::printf("RIGHT %zu schedules, %zu buckets, %zu collectives on rank 0\n", count, buckets, engine.checked());
+  }
+
+  TEST_CASE("calibration" * doctest::skip()) {
+    sw::mpi_session session;
+    try {
+      const sw::mpi_calibration found =
+          sw::calibrate_mpi(MPI_COMM_WORLD, {}, {.largest = sw::kibibytes(4), .repetitions = 3, .warm_up = 1});
+      for (const sw::collective_measurement& m : found.device.collectives) {
+        double least = 0, most = 0;
+        MPI_Allreduce(&m.time_us, &least, 1, MPI_DOUBLE, MPI_MIN, MPI_COMM_WORLD);
+        MPI_Allreduce(&m.time_us, &most, 1, MPI_DOUBLE, MPI_MAX, MPI_COMM_WORLD);
+        if (!(least > 0) || least != most) fail("a time is not positive, or not the same on all ranks");
+        if (m.group.nodes != 1 || (m.group.ranks() != 2 && m.group.ranks() != 4)) fail("a group is wrong");
+      }
+      if (!(found.dram_bytes_per_ns > 0) || !found.device.under_load) fail("copies or contention are missing");
+      if (session.rank() == 0) std::printf("RIGHT %zu curve points\n", found.device.collectives.size());
+    } catch (const sw::error& e) {
+      fail(e.what());
+    }
+  }
+
+  TEST_CASE("a rank is late" * doctest::skip()) {
+    sw::mpi_session session;
+    sw::mpi_engine engine(MPI_COMM_WORLD, {.work = sw::host_work::time, .timeout_seconds = 0.5, .answer_seconds = 0.5});
+    const sw::task_graph g = one_gather();
+    try {
+      engine.connect(g.groups());
+      if (session.rank() == 3) engine.run({0, sw::nanoseconds(15'000'000'000)});
+      const sw::collective_call call{1, 0, "all_gather", "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
+      engine.wait(engine.start(call));
+    } catch (const sw::error& e) {
+      fail(e.what());
+    }
+  }
+
+  TEST_CASE("a group of three" * doctest::skip()) {
+    sw::mpi_session session;
+    sw::mpi_engine engine;
+    const sw::process_group odd{.id = 0, .name = "odd", .size = 3};
+    try {
+      engine.connect(std::span(&odd, 1));
+      fail("it was not refused");
+    } catch (const sw::error& e) {
+      std::printf("RIGHT %s\n", e.what());
+    }
+  }
+
+  TEST_CASE("a rank goes" * doctest::skip()) {
+    sw::mpi_session session;
+    sw::mpi_engine engine(MPI_COMM_WORLD, {.timeout_seconds = 0.5, .answer_seconds = 0.5});
+    const sw::task_graph g = one_gather();
+    try {
+      for (int i = 0; i < 1000; ++i) {
+        engine.connect(g.groups());
+        if (i == 3 && session.rank() == 2) raise(static_cast<int>(number_from("SHARDWEAVE_MPI_SIGNAL", 9)));
+        const sw::collective_call call{1, 0, "all_gather", "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
+        engine.wait(engine.start(call));
+        engine.finish();
+      }
+    } catch (const sw::error& e) {
+      fail(e.what());
+    }
+  }
+}
+
+}  // namespace mpi_engine_tests

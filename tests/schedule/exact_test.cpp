@@ -1,0 +1,275 @@
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/exact.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/search.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_tasks.hpp>
+#include <support/scale.hpp>
+#include <support/small_tasks.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+using small_tasks::gather;
+using small_tasks::wait_for;
+using small_tasks::work;
+
+namespace exact_tests {
+namespace {
+
+/// Tasks by name, to state small problems in one line each.
+struct problem {
+  sw::task_graph_builder b;
+  problem() {
+    b.add_group({.id = 0, .size = 4});
+    b.add_group({.id = 1, .size = 4});
+  }
+  sw::task_index mm(std::int64_t duration, std::vector<sw::task_index> inputs = {}) {
+    return b.add_task(work("mm", duration, std::move(inputs)));
+  }
+  /// A gather that holds `held` bytes until its wait, which it returns.
+  sw::task_index ag(std::int64_t duration, std::vector<sw::task_index> inputs, std::uint32_t group = 0,
+                    std::int64_t held = 0) {
+    auto c = gather("ag", duration, std::move(inputs), 1, group);
+    c.outputs = {{.size = sw::bytes(held), .storage = b.add_storage(sw::bytes(held))}};
+    return b.add_task(wait_for("wait", b.add_task(c)));
+  }
+  sw::task_graph graph() { return std::move(b).build(); }
+};
+std::int64_t best(const sw::task_graph& g, const sw::exact& policy = {}) {
+  const auto s = policy(g, {});
+  REQUIRE(s.statistics.front().name == "proven");
+  CHECK(s.statistics.front().value == 1);
+  return sw::simulate(g, s).end_to_end.count();
+}
+std::int64_t soon(const sw::task_graph& g) { return sw::simulate(g, sw::prefetch{}(g, {})).end_to_end.count(); }
+
+/// The best of all valid orders, by trying every one.
+std::int64_t best_by_trial(const sw::task_graph& g, const std::vector<sw::bucket>& buckets, std::int64_t memory,
+                           std::vector<sw::task_index>& order, std::vector<bool>& done) {
+  if (order.size() == g.size()) {
+    const auto line = sw::simulate(g, sw::schedule{.order = order, .buckets = buckets});
+    return line.peak.count() <= memory ? line.end_to_end.count() : std::numeric_limits<std::int64_t>::max();
+  }
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    const auto in = g.dependencies().in(t);
+    if (done[t] || std::any_of(in.begin(), in.end(), [&](const auto& e) { return !done[e.source]; })) continue;
+    done[t] = true;
+    order.push_back(t);
+    least = std::min(least, best_by_trial(g, buckets, memory, order, done));
+    order.pop_back();
+    done[t] = false;
+  }
+  return least;
+}
+
+}  // namespace
+
+TEST_SUITE("exact") {
+  // Durations and answers of small problems that other makespan solvers are tested with; times in tenths there.
+  TEST_CASE("small problems with known answers") {
+    SUBCASE("a gather beside a product") {
+      problem p;
+      const auto c1 = p.mm(5);
+      p.mm(3, {p.ag(10, {c1}), p.mm(8, {c1})});
+      const auto g = p.graph();
+      CHECK(best(g) == 18);
+      CHECK(soon(g) == 18);
+    }
+    SUBCASE("two groups run at the same time") {
+      problem p;
+      const auto c0 = p.mm(2);
+      p.mm(1, {p.ag(6, {c0}, 0), p.ag(8, {c0}, 1), p.mm(10, {c0})});
+      const auto g = p.graph();
+      CHECK(best(g) == 13);
+      CHECK(soon(g) == 13);
+    }
+    SUBCASE("a gather that nothing can hide") {
+      problem p;
+      const auto c0 = p.mm(2);
+      p.mm(1, {p.ag(20, {c0}), p.mm(5, {c0})});
+      const auto g = p.graph();
+      CHECK(best(g) == 23);
+      CHECK(soon(g) == 23);
+      CHECK(sw::simulate(g, sw::exact{}(g, {})).exposed == sw::nanoseconds(15));
+    }
+    SUBCASE("a chain") {
+      problem p;
+      p.mm(4, {p.ag(5, {p.mm(3)})});
+      CHECK(best(p.graph()) == 12);
+    }
+    SUBCASE("one group runs one after the other") {
+      problem p;
+      const auto c0 = p.mm(1);
+      p.mm(1, {p.ag(5, {c0}), p.ag(5, {c0}), p.mm(12, {c0})});
+      const auto g = p.graph();
+      CHECK(best(g) == 14);
+      CHECK(soon(g) == 14);
+    }
+    SUBCASE("memory for one of two gathers") {
+      problem p;
+      const auto c0 = p.mm(1);
+      p.mm(1, {p.ag(3, {c0}, 0, 100), p.ag(3, {c0}, 0, 100), p.mm(2, {p.mm(2, {c0})})});
+      const auto g = p.graph();
+      CHECK(best(g) == 8);
+      const auto s = sw::exact{.memory = sw::bytes(150)}(g, {});
+      CHECK(s.within_memory);
+      CHECK(sw::simulate(g, s).peak <= sw::bytes(150));
+      CHECK(sw::simulate(g, s).end_to_end >= sw::nanoseconds(8));
+      CHECK(!sw::exact{.memory = sw::bytes(50)}(g, {}).within_memory);
+    }
+    SUBCASE("a shorter gather than the product beside it") {
+      problem p;
+      const auto c0 = p.mm(3);
+      p.mm(2, {p.ag(4, {c0}), p.mm(5, {c0})});
+      const auto g = p.graph();
+      CHECK(best(g) == 10);
+      CHECK(soon(g) == 10);
+    }
+    SUBCASE("the large product stands before both waits") {
+      problem p;
+      const auto a = p.mm(20), w0 = p.ag(60, {a}, 0), w1 = p.ag(80, {a}, 1), big = p.mm(100, {a});
+      p.mm(15, {w0, w1, big});
+      const auto g = p.graph();
+      CHECK(best(g) == 135);
+      const auto order = sw::exact{}(g, {}).order;
+      const auto place = [&](sw::task_index t) { return std::find(order.begin(), order.end(), t) - order.begin(); };
+      CHECK(place(big) < place(w0));
+      CHECK(place(big) < place(w1));
+    }
+    SUBCASE("what leads to a gather goes before heavy work") {
+      problem p;
+      const auto heavy = p.mm(100, {p.mm(100)});
+      auto reshape = work("reshape", 1);
+      reshape.kind = sw::task_kind::other;
+      const auto w = p.ag(150, {p.b.add_task(reshape)});
+      p.mm(20, {heavy, w});
+      const auto g = p.graph();
+      CHECK(sw::simulate(g).end_to_end == sw::nanoseconds(371));
+      CHECK(best(g) == 221);
+      CHECK(soon(g) <= 271);
+    }
+  }
+  TEST_CASE("it finds what trying every order finds, with and without buckets and budgets") {
+    std::size_t bucketed = 0, tight = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 2, .groups = 1 + seed % 2, .chained_wait = 0});
+      const auto buckets =
+          seed % 2 == 0 ? sw::greedy{.fsdp_only = false, .needs_gain = false}(g) : sw::bucketing_result{};
+      bucketed += !buckets.buckets.empty();
+      std::vector<sw::task_index> order;
+      std::vector<bool> done(g.size());
+      const bool limited = seed % 3 == 0;
+      const sw::bytes memory = sw::simulate(g).peak - sw::bytes(limited ? 1 : 0);
+      const std::int64_t allowed = limited ? memory.count() : std::numeric_limits<std::int64_t>::max();
+      // a member has to be launched before the waits: orders that break this are refused by the simulator
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      if (buckets.buckets.empty()) {
+        least = best_by_trial(g, {}, allowed, order, done);
+      } else {
+        sw::random_source random(seed);
+        for (int i = 0; i < 300; ++i) {
+          const auto line =
+              sw::simulate(g, {.order = random_order(g, buckets.buckets, random), .buckets = buckets.buckets});
+          if (line.peak.count() <= allowed) least = std::min(least, line.end_to_end.count());
+        }
+      }
+      sw::exact policy;
+      if (limited) policy.memory = memory;
+      const auto s = policy(g, buckets);
+      CHECK_NOTHROW(sw::validate_schedule(g, s));
+      CHECK(s.statistics.front().value == 1);
+      CHECK(s.within_memory == (least < std::numeric_limits<std::int64_t>::max()));
+      if (!s.within_memory) continue;
+      tight += limited;
+      const auto line = sw::simulate(g, s);
+      CHECK(line.peak.count() <= allowed);
+      if (buckets.buckets.empty())
+        CHECK(line.end_to_end.count() == least);
+      else
+        CHECK(line.end_to_end.count() <= least);
+      CHECK(sw::makespan_bound(g, s.buckets).value() <= line.end_to_end);
+    }
+    CHECK(bucketed > 5);
+    CHECK(tight > 5);
+  }
+  TEST_CASE("a search that is cut off says so and returns the order it began with") {
+    const sw::task_graph g = random_tasks(7, {.blocks = 30});
+    const auto s = sw::exact{.states = 3}(g, {});
+    CHECK(s.statistics.front().value == 0);
+    CHECK(s.order == sw::prefetch{}(g, {}).order);
+  }
+}
+
+TEST_SUITE("search") {
+  TEST_CASE("it is never worse than its start, keeps buckets and budget, and is repeatable") {
+    std::size_t better = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 40, .groups = 1 + seed % 3});
+      const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
+      sw::search<> policy{.changes = 400};
+      if (seed % 2 == 0) policy.memory = policy.start.memory = sw::simulate(g, sw::in_order{}(g, buckets)).peak;
+      const auto s = policy(g, buckets);
+      CHECK_NOTHROW(sw::validate_schedule(g, s));
+      CHECK(s.buckets == buckets.buckets);
+      CHECK(s == policy(g, buckets));
+      const auto before = sw::simulate(g, policy.start(g, buckets)), after = sw::simulate(g, s);
+      CHECK(after.end_to_end <= before.end_to_end);
+      CHECK(after.peak <= std::max(before.peak, policy.memory.value_or(after.peak)));
+      CHECK(s.within_memory == (!policy.memory || after.peak <= *policy.memory));
+      CHECK(sw::makespan_bound(g, s.buckets).value() <= after.end_to_end);
+      better += after.end_to_end < before.end_to_end;
+    }
+    CHECK(better > shardweave_test::at_scale(20));
+  }
+  TEST_CASE("on tiny graphs it mostly finds the best order, and never a better one") {
+    std::size_t met = 0;
+    const std::size_t all = shardweave_test::at_scale(100);
+    for (std::uint64_t seed = 1; seed <= all; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 5, .groups = 2});
+      const auto proven = sw::simulate(g, sw::exact{}(g, {})).end_to_end;
+      const auto found = sw::simulate(g, sw::search<>{.changes = 300}(g, {})).end_to_end;
+      CHECK(proven <= found);
+      met += proven == found;
+    }
+    CHECK(met * 10 > all * 9);
+  }
+  TEST_CASE("the price of a changed order is the simulator's, from whatever checkpoint it was walked") {
+    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 900, .groups = 2, .longest = 90});
+      const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
+      const sw::launch_units units(g, buckets.buckets);
+      const sw::storage_uses uses(g);
+      const sw::bytes memory = sw::simulate(g, sw::in_order{}(g, buckets)).peak - sw::bytes(seed % 2 == 0 ? 10 : 0);
+      sw::detail::order_walk walk(g, units, uses, {units.order().begin(), units.order().end()}, memory);
+      sw::random_source random(seed);
+      std::size_t kept = 0;
+      for (int i = 0; i < 300; ++i) {
+        const auto a = static_cast<std::uint32_t>(random.below(units.size()));
+        const auto b = static_cast<std::uint32_t>(random.below(units.size()));
+        kept += random.chance(0.5) ? walk.pull(std::max(a, b), std::min(a, b), 60)
+                                   : walk.push(std::min(a, b), std::max(a, b), 60);
+        if (i % 10 != 0) continue;
+        sw::schedule s{.buckets = buckets.buckets};
+        for (const auto u : walk.order())
+          for (const auto t : units.tasks(u)) s.order.push_back(t);
+        const auto line = sw::simulate(g, s);
+        REQUIRE(line.end_to_end == walk.price().end_to_end);
+        REQUIRE(std::max(line.peak - memory, sw::bytes(0)) == walk.price().excess);
+        sw::nanoseconds stalls;
+        for (const auto& stall : walk.stalls()) stalls += stall.lasts;
+        REQUIRE(stalls == line.exposed);
+      }
+      CHECK(kept > 5);
+    }
+  }
+}
+
+}  // namespace exact_tests

@@ -1,0 +1,127 @@
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/search.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_tasks.hpp>
+#include <support/scale.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace properties_tests {
+namespace {
+
+/// What holds of every schedule, whoever made it; told as one answer so that thousands are quick.
+const char* what_is_wrong(const sw::task_graph& g, const sw::bucketing_result& buckets, const sw::schedule& s,
+                          sw::nanoseconds any, const std::optional<sw::bytes>& memory) {
+  sw::validate_schedule(g, s);  // throws
+  if (s.buckets != buckets.buckets) return "other buckets than it was given";
+  const sw::timeline line = sw::simulate(g, s, {.validate = false});
+  if (line.end_to_end < any) return "ends before the bound of all bucketings";
+  if (line.end_to_end < sw::makespan_bound(g, s.buckets, {.reach = 8}).value()) return "ends before its own bound";
+  if (memory && s.within_memory && line.peak > *memory) return "says it keeps the budget and does not";
+  if (memory && !s.within_memory && line.peak <= *memory) return "says it breaks the budget and does not";
+  // launches of a channel run one after the other, in the order of the schedule
+  std::vector<sw::nanoseconds> free(g.groups().size());
+  std::vector<bool> bucketed(g.size());
+  for (const sw::bucket& b : s.buckets)
+    for (const sw::task_index t : b.members) bucketed[t] = true;
+  for (const sw::task_index t : s.order) {
+    if (!g.is_collective(t) || bucketed[t]) continue;
+    sw::nanoseconds& clock = free[g.collective(t).group];
+    if (line.start[t] < clock) return "two launches of a channel at the same time";
+    clock = line.end[t];
+  }
+  sw::nanoseconds exposed;
+  for (const sw::hiding_record& h : s.hides) {
+    if (h.exposed < sw::nanoseconds(0) || h.hidden < sw::nanoseconds(0)) return "less than nothing hidden or exposed";
+    if (h.hidden > line.end[h.collective] - line.start[h.collective]) return "more hidden than there is";
+    exposed += h.exposed;
+  }
+  if (exposed != line.exposed) return "records of what hides what do not add up to the exposed time";
+  return "";
+}
+
+}  // namespace
+
+TEST_SUITE("schedulers") {
+  TEST_CASE("what is promised of every schedule holds on ten thousand random graphs") {
+    std::size_t bucketed = 0, limited = 0, faster = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(10'000); ++seed) {
+      const sw::task_graph g = random_tasks(
+          seed,
+          {.blocks = 2 + seed % 11, .groups = 1 + seed % 3, .longest = 10 + 20 * static_cast<std::int64_t>(seed % 4)});
+      sw::bucketing_result buckets;
+      if (seed % 3 != 0)
+        buckets = sw::greedy{.cap = sw::bytes(40 + 20 * static_cast<std::int64_t>(seed % 5)),
+                             .fsdp_only = false,
+                             .needs_gain = seed % 2 == 0}(g);
+      bucketed += !buckets.buckets.empty();
+      const sw::timeline given = sw::simulate(g);
+      std::optional<sw::bytes> memory;
+      if (seed % 4 != 0) memory = given.peak - sw::bytes(seed % 4 == 3 ? 5 : 0);
+      const sw::nanoseconds any = sw::bound_of_all_bucketings(g, {.reach = 16}).value();
+      const sw::prefetch quick{.memory = memory};
+      const sw::schedule soon = quick(g, buckets);
+      CAPTURE(seed);
+      REQUIRE(std::string_view(what_is_wrong(g, buckets, soon, any, memory)) == "");
+      if (memory && buckets.buckets.empty() && *memory == given.peak) {
+        // the original order always fits
+        ++limited;
+        REQUIRE(soon.within_memory);
+      }
+      faster += sw::simulate(g, soon).end_to_end < given.end_to_end;
+      if (seed % 5 != 0) continue;
+      const sw::schedule found =
+          sw::search<>{.start = quick, .memory = memory, .changes = 60}(g, buckets, {.seed = seed});
+      REQUIRE(std::string_view(what_is_wrong(g, buckets, found, any, memory)) == "");
+      REQUIRE_FALSE(sw::price_of(g, soon, memory) < sw::price_of(g, found, memory));
+      const sw::schedule plain = sw::in_order{}(g, buckets);
+      REQUIRE(std::string_view(what_is_wrong(g, buckets, plain, any, std::nullopt)) == "");
+    }
+    CHECK(bucketed > shardweave_test::at_scale(1000));
+    CHECK(limited > shardweave_test::at_scale(1000));
+    CHECK(faster > shardweave_test::at_scale(5000));
+  }
+  TEST_CASE("a change that is not kept leaves order, price and stalls as they were") {
+    std::size_t refused = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 60, .groups = 2});
+      const sw::launch_units units(g, {});
+      const sw::storage_uses uses(g);
+      sw::detail::order_walk walk(g, units, uses, {units.order().begin(), units.order().end()}, sw::simulate(g).peak);
+      sw::random_source random(seed);
+      for (int i = 0; i < 40; ++i) {
+        const std::vector<std::uint32_t> order(walk.order().begin(), walk.order().end());
+        const auto price = walk.price();
+        const std::size_t stalls = walk.stalls().size();
+        const auto a = static_cast<std::uint32_t>(random.below(units.size()));
+        const auto b = static_cast<std::uint32_t>(random.below(units.size()));
+        if (random.chance(0.5) ? walk.pull(std::max(a, b), std::min(a, b), 30)
+                               : walk.push(std::min(a, b), std::max(a, b), 30)) {
+          REQUIRE(walk.price() <= price);
+          continue;
+        }
+        ++refused;
+        REQUIRE(std::equal(order.begin(), order.end(), walk.order().begin()));
+        REQUIRE(walk.price() == price);
+        REQUIRE(walk.stalls().size() == stalls);
+        for (std::uint32_t p = 0; p < order.size(); ++p) REQUIRE(walk.place_of(order[p]) == p);
+      }
+    }
+    CHECK(refused > shardweave_test::at_scale(500));
+  }
+}
+
+}  // namespace properties_tests
