@@ -89,7 +89,7 @@ TEST_SUITE("benefit") {
       CHECK_FALSE(sw::price_of(g, policy.order(g, sized(g)), policy.memory) < price);
       CHECK_NOTHROW(sw::validate_schedule(g, policy.order(g, chosen)));
     }
-    CHECK(merged > 0);
+    CHECK((shardweave_test::is_sanitized || merged > 0));  // a tenth of the graphs has too few
   }
   TEST_CASE("a price puts the budget first, then the time, then the number of launches") {
     const auto price = [](std::int64_t excess, std::int64_t end, std::size_t launches) {

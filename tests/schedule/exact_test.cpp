@@ -197,6 +197,7 @@ TEST_SUITE("exact") {
         CHECK(line.end_to_end.count() <= least);
       CHECK(sw::makespan_bound(g, s.buckets).value() <= line.end_to_end);
     }
+    if (shardweave_test::is_sanitized) return;  // a tenth of the graphs has too few
     CHECK(bucketed > 5);
     CHECK(tight > 5);
   }

