@@ -113,7 +113,7 @@ class order_walk {
   void mark(std::uint32_t unit) { cone_[unit] = stamp_; }
 
   /// Marked units of the stretch to its front or its back, each part in its own order.
-  void partition(std::uint32_t first, std::uint32_t last, bool to_front) {
+  void partition(std::uint32_t first, [[maybe_unused]] std::uint32_t last, bool to_front) {
     std::uint32_t at = first;
     for (const bool marked : {to_front, !to_front})
       for (const std::uint32_t u : saved_)
