@@ -7,11 +7,14 @@
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/rules/letters.hpp>
+#include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 
 #include <cstdio>
+#include <string>
 #include <vector>
 
 namespace sw = shardweave;
@@ -25,6 +28,23 @@ std::vector<sw::dim_strategy> softmax_rule(const sw::operation_view& view, std::
   return ways;
 }
 // [rule]
+
+/// How many ways there are to run an operator on tensors of these shapes, and whether one of them is `label`.
+bool offers(const std::string& op, const std::vector<sw::tensor>& inputs, const sw::tensor& output,
+            const sw::rule_table& rules, const char* mesh, std::size_t count, const std::string& label) {
+  sw::graph_builder b("one operation");
+  std::vector<sw::graph_builder::value> arguments;
+  for (const sw::tensor& in : inputs) arguments.push_back(b.input("x" + std::to_string(arguments.size()), in));
+  const auto y = b.apply(op, arguments, {output});
+  b.result(y);
+  const auto device = sw::find_device("h100");
+  const sw::spmd_cost_model model(b.finish(), sw::device_mesh::parse(mesh), sw::roofline{device},
+                                  sw::node_table<>(device), rules);
+  bool found = false;
+  for (sw::strategy s = 0; s < model.strategy_count(y.vertex); ++s) found = found || model.label(y.vertex, s) == label;
+  std::printf("%s: %zu ways\n", op.c_str(), model.strategy_count(y.vertex));
+  return found && model.strategy_count(y.vertex) == count;
+}
 
 int main() {
   // [sharding]
@@ -49,5 +69,19 @@ int main() {
   const std::size_t count = model.strategy_count(1);  // R or S(0) along each of two mesh dimensions
   const auto plan = sw::planner(model.graph(), model).solve();
   std::printf("%zu ways to run it; best: %s\n", count, model.label(1, plan.choice[1]).c_str());
+
+  // [letters]
+  // scores of tokens for classes, from features: one letter per dimension; "f" is not to be cut
+  rules.add("class_scores", sw::letter_rule{"tf,cf->tc", "f"});
+  // a region with collectives of its own: queries cut along the sequence, keys and values whole
+  const auto query = sw::sharding::parse("S(0)S(2)");
+  const auto key = sw::sharding::parse("S(0)R");
+  rules.add("ring_attention", sw::local_region_rule{{query, key, key}, {query}});
+  // [letters]
+  const sw::tensor heads{{16, 8, 4096, 128}, sw::dtype::bf16};
+  const bool extended =
+      offers("class_scores", {{{512, 64}}, {{100, 64}}}, {{512, 100}}, rules, "8", 3, "S(0),R->S(0)") &&
+      offers("ring_attention", {heads, heads, heads}, heads, rules, "2x4", 1, "S(0)S(2),S(0)R,S(0)R->S(0)S(2)");
+  if (!extended) return 1;
   return held * 2 == scores.size() && count == 4 && model.label(1, plan.choice[1]) == "S(0)S(0)->S(0)S(0)" ? 0 : 1;
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 

@@ -55,6 +55,7 @@
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/models/alias_pass.hpp>
+#include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/graph_writer.hpp>
 #include <shardweave/models/llama.hpp>
@@ -70,6 +71,7 @@
 #include <shardweave/overlap/segments.hpp>
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/placement/class_costs.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
@@ -152,7 +154,10 @@
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/letters.hpp>
+#include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>
+#include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>

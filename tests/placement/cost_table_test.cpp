@@ -1,4 +1,5 @@
 #include <shardweave/core/random.hpp>
+#include <shardweave/placement/class_costs.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
 #include <doctest/doctest.h>
@@ -110,7 +111,7 @@ TEST_SUITE("cost_table") {
         for (std::size_t j = 0; j < t.stride(); ++j)
           CHECK(t.class_row(i)[j] == (j < t.column_classes() ? t.class_cost(i, j) : sw::forbidden<Cost>));
       }
-      const auto view = t.class_costs();
+      const auto view = sw::class_costs(t);
       CHECK(static_cast<std::size_t>(view.rows()) == t.row_classes());
       CHECK(static_cast<std::size_t>(view.cols()) == t.column_classes());
       for (Eigen::Index i = 0; i < view.rows(); ++i)

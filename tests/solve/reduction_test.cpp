@@ -1,4 +1,5 @@
 #include "small_problems.hpp"
+#include <shardweave/placement/class_costs.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/reduction.hpp>
 #include <shardweave/solve/trws.hpp>
@@ -278,9 +279,9 @@ TEST_SUITE("reduction") {
       for (const auto& e : kernel.edges()) {
         const auto& t = kernel.table(e);
         for (std::size_t i = 0; i < t.row_classes(); ++i)
-          CHECK(t.class_costs().row(static_cast<long>(i)).minCoeff() < 1e9);
+          CHECK(sw::class_costs(t).row(static_cast<long>(i)).minCoeff() < 1e9);
         for (std::size_t j = 0; j < t.column_classes(); ++j)
-          CHECK(t.class_costs().col(static_cast<long>(j)).minCoeff() < 1e9);
+          CHECK(sw::class_costs(t).col(static_cast<long>(j)).minCoeff() < 1e9);
       }
       shardweave_test::for_all_labelings<double>(kernel, [&](const label_list& labels) {
         const label_list lifted = r.lift(labels);

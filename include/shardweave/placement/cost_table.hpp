@@ -3,8 +3,6 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/cost.hpp>
 
-#include <Eigen/Core>
-
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -31,9 +29,6 @@ template <cost_value Cost>
 class cost_table {
  public:
   static constexpr std::size_t padding = 4;
-  using storage = std::vector<Cost, Eigen::aligned_allocator<Cost>>;
-  using view = Eigen::Map<const Eigen::Array<Cost, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>, Eigen::Aligned16,
-                          Eigen::OuterStride<>>;
 
   cost_table() = default;
 
@@ -64,10 +59,9 @@ class cost_table {
     const auto merged_rows = equal_lines(rows.size(), columns.size(), [&](std::size_t i, std::size_t j) -> const Cost& {
       return dense[i * columns.size() + j];
     });
-    const auto merged_columns =
-        equal_lines(columns.size(), merged_rows.first.size(), [&](std::size_t j, std::size_t i) -> const Cost& {
-          return dense[merged_rows.first[i] * columns.size() + j];
-        });
+    const auto merged_columns = equal_lines(
+        columns.size(), merged_rows.first.size(),
+        [&](std::size_t j, std::size_t i) -> const Cost& { return dense[merged_rows.first[i] * columns.size() + j]; });
 
     cost_table table;
     for (std::uint32_t& c : row_class) c = merged_rows.second[c];
@@ -115,10 +109,26 @@ class cost_table {
   [[nodiscard]] Cost class_cost(std::size_t i, std::size_t j) const { return costs_[i * stride_ + j]; }
   /// The costs of row class i, `stride()` of them, the last ones padding.
   [[nodiscard]] const Cost* class_row(std::size_t i) const { return costs_.data() + i * stride_; }
-  /// The class costs without padding.
-  [[nodiscard]] view class_costs() const {
-    return view(costs_.data(), static_cast<Eigen::Index>(row_classes_), static_cast<Eigen::Index>(column_classes_),
-                Eigen::OuterStride<>(static_cast<Eigen::Index>(stride_)));
+  /// The least cost of all. \pre neither side is empty
+  [[nodiscard]] Cost least() const { return *std::min_element(costs_.begin(), costs_.end()); }  // padding costs most
+  /// The greatest cost of all, forbidden ones included. \pre neither side is empty
+  [[nodiscard]] Cost most() const {
+    Cost result = class_cost(0, 0);
+    for (std::size_t i = 0; i < row_classes_; ++i)
+      result = std::max(result, *std::max_element(class_row(i), class_row(i) + column_classes_));
+    return result;
+  }
+  [[nodiscard]] bool has_forbidden() const { return is_forbidden(most()); }
+  /// The least cost that a row has with any column.
+  [[nodiscard]] Cost least_of_row(std::size_t row) const {
+    const Cost* costs = class_row(row_class_[row]);
+    return *std::min_element(costs, costs + column_classes_);
+  }
+  /// The least cost that a column has with any row.
+  [[nodiscard]] Cost least_of_column(std::size_t column) const {
+    Cost result = forbidden<Cost>;
+    for (std::size_t i = 0; i < row_classes_; ++i) result = std::min(result, class_cost(i, column_class_[column]));
+    return result;
   }
   [[nodiscard]] Cost operator()(std::size_t row, std::size_t column) const {
     return class_cost(row_class_[row], column_class_[column]);
@@ -161,11 +171,10 @@ class cost_table {
     std::vector<std::uint32_t> row_class, column_class;
     const auto rows = pair_up(a.row_class_, b.row_class_, b.row_classes_, row_class);
     const auto columns = pair_up(a.column_class_, b.column_class_, b.column_classes_, column_class);
-    return from_classes(std::move(row_class), std::move(column_class), rows.size(), columns.size(),
-                        [&](std::size_t i, std::size_t j) {
-                          return plus(a.class_cost(rows[i].first, columns[j].first),
-                                      b.class_cost(rows[i].second, columns[j].second));
-                        });
+    return from_classes(
+        std::move(row_class), std::move(column_class), rows.size(), columns.size(), [&](std::size_t i, std::size_t j) {
+          return plus(a.class_cost(rows[i].first, columns[j].first), b.class_cost(rows[i].second, columns[j].second));
+        });
   }
 
   friend bool operator==(const cost_table&, const cost_table&) = default;
@@ -234,7 +243,7 @@ class cost_table {
   std::size_t row_classes_ = 0;
   std::size_t column_classes_ = 0;
   std::size_t stride_ = 0;
-  storage costs_;
+  std::vector<Cost> costs_;  // the default allocator aligns to 16 bytes
 };
 
 }  // namespace v0

@@ -4,6 +4,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/graph/numbering.hpp>
+#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <algorithm>

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/constraints.hpp>
-#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
 #include <cstddef>

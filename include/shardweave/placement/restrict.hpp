@@ -61,6 +61,17 @@ class restriction {
     allowed_[p_->label_start(x) + label] = false;
     return *this;
   }
+  /// Rules out every label that `goes`, asked by its position among all labels. \returns how many
+  template <class Goes>
+  std::size_t forbid_if(Goes goes) {
+    std::size_t gone = 0;
+    for (std::size_t i = 0; i < allowed_.size(); ++i)
+      if (goes(i)) {
+        allowed_[i] = false;
+        ++gone;
+      }
+    return gone;
+  }
   /// Adds to a unary cost; a sum that is forbidden rules the label out.
   restriction& add_unary(std::size_t x, strategy label, Cost c) {
     Cost& at = extra_[p_->label_start(x) + label];

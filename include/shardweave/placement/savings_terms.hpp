@@ -85,7 +85,7 @@ struct savings_terms {
     for (std::size_t d = 0; d < demands.size(); ++d) wanted[demands[d].channel] += amount[d];
     for (const auto& t : own) wanted[demands[t.at].channel] += *std::max_element(t.amount.begin(), t.amount.end());
     for (const auto& t : joint)
-      wanted[demands[t.demand].channel] += static_cast<Cost>(t.count) * tables[t.table]->class_costs().maxCoeff();
+      wanted[demands[t.demand].channel] += static_cast<Cost>(t.count) * tables[t.table]->most();
     Cost total{};
     for (const Cost w : wanted) total += std::min(w, offered);
     return total;

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/reduced_view.hpp>
 #include <shardweave/solve/detail/repair.hpp>
+#include <shardweave/solve/detail/usage_split.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/price_ascent.hpp>
 #include <shardweave/solve/reduction.hpp>
@@ -71,7 +73,7 @@ class branch_and_bound {
                                        const solve_control& control = {}) const {
     search<Cost> s(*this, problem, control);
     if (const auto labels = problem.labels_of(choice); labels && s.root->keeps_rows(*labels))
-      s.offer(s.root->cost(*labels), *labels);
+      s.best.offer(s.root->cost(*labels), *labels, 0);
     return s.run();
   }
   /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
@@ -80,8 +82,7 @@ class branch_and_bound {
   [[nodiscard]] solution<Cost> solve_below(const placement_problem<Cost>& problem, Cost known,
                                            const solve_control& control = {}) const {
     search<Cost> s(*this, problem, control);
-    s.has_best = !is_forbidden(known);
-    s.best_cost = known;
+    s.best.set_cutoff(known);
     return s.run();
   }
 
@@ -110,14 +111,14 @@ class branch_and_bound {
       const double bound = explore({std::vector<char>(root->total_labels(), 1), std::make_shared<const memory>()},
                                    is_timed ? std::numeric_limits<std::size_t>::max() : options.nodes);
       solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed(), .iterations = explored};
-      statistics.seconds_to_best = found_at;
+      statistics.seconds_to_best = best.found_at();
       statistics.counters = {{"nodes", static_cast<double>(explored)},
                              {"labels dropped", static_cast<double>(dropped)},
                              {"ascent steps", static_cast<double>(steps)}};
-      if (!has_best && !cut_short)
+      if (!best.is_known() && !cut_short)
         statistics.note = "no labeling keeps all rows: every branch of the search is empty. ";
       if (cut_short) statistics.note = "stopped after " + std::to_string(explored) + " nodes. ";
-      return conclude(problem, std::span<const strategy>(best), bound, cut_short, std::move(statistics));
+      return conclude(problem, std::span<const strategy>(best.labels()), bound, cut_short, std::move(statistics));
     }
 
     /// Searches all labelings with labels that a node leaves, best bound first. \returns a lower bound on those that
@@ -129,15 +130,15 @@ class branch_and_bound {
         std::pop_heap(open.begin(), open.end());
         node next = std::move(open.back());
         open.pop_back();
-        if (is_closed(next.bound)) break;  // and so are all others
+        if (best.closes(next.bound)) break;  // and so are all others
         if (explored >= most_nodes || limit.expired()) {
           cut_short = true;
-          return std::min(settled(), next.bound);
+          return std::min(best.settled(), next.bound);
         }
         const std::size_t known = open.size();
         expand(std::move(next), open);
         if (!open.empty() && explored >= 8 && explored <= 256 && (explored & (explored - 1)) == 0) {
-          best_of_climb = best;  // the tree grows: better assignments are worth more effort
+          best_of_climb = best.labels();  // the tree grows: better assignments are worth more effort
           polish(
               *root, [](std::span<const strategy> labels) { return std::vector(labels.begin(), labels.end()); },
               options.polish_moves * explored / 8);
@@ -146,16 +147,14 @@ class branch_and_bound {
           std::push_heap(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(i));
         if (!open.empty()) report(open.front().bound);
       }
-      return settled();
+      return best.settled();
     }
 
     /// Raises the bound of a node, drops labels, and adds what is left of it, in two parts.
     void expand(node here, std::vector<node>& open) {
       const bool is_root = explored++ == 0;
       restriction<Cost> part(*root);
-      for (std::size_t x = 0; x < root->size(); ++x)
-        for (strategy l = 0; l < root->label_count(x); ++l)
-          if (here.allowed[root->label_start(x) + l] == 0) part.forbid(x, l);
+      part.forbid_if([&](std::size_t label) { return here.allowed[label] == 0; });
       auto rest = part.build();
       if (!rest) return;
       detail::reduced_view<Cost> now = detail::reduced_view<Cost>::of(*std::move(rest));
@@ -163,7 +162,7 @@ class branch_and_bound {
         if ((!is_root || round > 0 || options.reduces_root) && !now.reduce(limit_only())) return;
         const compact_problem<Cost>& kernel = now.problem();
         if (kernel.size() == 0) {  // nothing is left to decide
-          offer(kernel.constant(), now.lift({}));
+          best.offer(kernel.constant(), now.lift({}), limit.elapsed());
           return;
         }
         best_of_climb.clear();
@@ -171,36 +170,29 @@ class branch_and_bound {
         ascent.start(*here.known, now.origin(), options.row_work);
         const bool is_warm = !here.known->messages.empty();
         climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
-        if (!is_warm && !is_closed(ascent.bound()) && !limit.expired() && ascent.strengthen(options.row_work))
+        if (!is_warm && !best.closes(ascent.bound()) && !limit.expired() && ascent.strengthen(options.row_work))
           climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
         here.bound = std::max(here.bound, ascent.bound());
-        if (is_closed(here.bound)) return;
+        if (best.closes(here.bound)) return;
         const std::vector<double> least = ascent.label_bounds();
         here.bound = std::max(here.bound, ascent.bound());
         here.known = std::make_shared<const memory>(ascent.memory(now.origin()));
         if (is_root && round == 0) {
           here.bound = std::max(here.bound, guess(now, least, here));
         }
-        if (round == 0 && !is_closed(here.bound) && explored <= options.polished_nodes)
+        if (round == 0 && !best.closes(here.bound) && explored <= options.polished_nodes)
           polish(
               kernel, [&](std::span<const strategy> labels) { return now.lift(labels); },
               is_root ? options.polish_moves : options.polish_moves / 4);
-        if (is_closed(here.bound)) return;
+        if (best.closes(here.bound)) return;
         if (limit.expired()) {
           open.push_back(std::move(here));
           return;
         }
         restriction<Cost> narrowed(kernel);
-        std::size_t left = 0;
-        for (std::size_t x = 0; x < kernel.size(); ++x)
-          for (strategy l = 0; l < kernel.label_count(x); ++l)
-            if (is_closed(least[kernel.label_start(x) + l])) {
-              narrowed.forbid(x, l);
-            } else {
-              ++left;
-            }
-        dropped += kernel.total_labels() - left;
-        if (static_cast<double>(left) > (1 - options.worthwhile) * static_cast<double>(kernel.total_labels())) {
+        const std::size_t gone = narrowed.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
+        dropped += gone;
+        if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(kernel.total_labels())) {
           split(std::move(here), now, ascent.prices(), least, open);
           return;
         }
@@ -222,13 +214,13 @@ class branch_and_bound {
           if (ascent.bound() <= mark + options.least_gain * std::abs(mark)) return;
           mark = ascent.bound();
         }
-        const bool more = ascent.step(has_best ? static_cast<double>(best_cost) : infinity);
+        const bool more = ascent.step(best.upper());
         ++steps;
         if (i % options.decode_every == 0 || !more || i + 1 == most) {
           ascent.decode(labels);
           if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)) {
             const Cost cost = p.cost(labels);
-            if (is_better(cost)) offer(cost, now.lift(labels));
+            if (best.is_beaten_by(cost)) best.offer(cost, now.lift(labels), limit.elapsed());
             if (best_of_climb.empty() || cost < cost_of_climb) {
               best_of_climb = labels;
               cost_of_climb = cost;
@@ -236,7 +228,7 @@ class branch_and_bound {
           }
           if (explored == 1) report(ascent.bound());
         }
-        if (!more || is_closed(ascent.bound()) || limit.expired()) return;
+        if (!more || best.closes(ascent.bound()) || limit.expired()) return;
       }
     }
 
@@ -248,7 +240,7 @@ class branch_and_bound {
       double bound = here.bound;
       for (const double share : {1e-6, 1e-4, 1e-3, 1e-2}) {
         const double supposed = bound + share * std::max(std::abs(bound), 1.0);
-        if (is_closed(supposed) || limit.expired()) break;
+        if (best.closes(supposed) || limit.expired()) break;
         node part{now.allowed_in(*root), here.known, bound, 0};
         std::size_t left = 0;
         for (std::size_t x = 0; x < p.size(); ++x)
@@ -263,7 +255,7 @@ class branch_and_bound {
         if (std::exchange(cut_short, false)) break;
         // labelings with another label cost more than was supposed
         bound = std::max(bound, std::min(supposed, of_part));
-        if (is_closed(bound)) break;
+        if (best.closes(bound)) break;
       }
       return bound;
     }
@@ -279,18 +271,21 @@ class branch_and_bound {
       const bool known = best_of_climb.size() == p.size();
       const solution<Cost> found =
           known ? options.polisher.improve(part, best_of_climb, effort) : options.polisher.solve(part, effort);
-      if (found.has_assignment() && is_better(found.objective)) offer(found.objective, lift(found.choice));
+      if (found.has_assignment() && best.is_beaten_by(found.objective))
+        best.offer(found.objective, lift(found.choice), limit.elapsed());
     }
 
     /// Two halves, and no labels that no better assignment has.
     void split(node here, const detail::reduced_view<Cost>& now, const std::vector<double>& prices,
                const std::vector<double>& least, std::vector<node>& open) {
       const compact_problem<Cost>& p = now.problem();
-      const auto [chosen, halves] = halves_of(p, prices, least);
+      const double floor = *std::min_element(least.begin(), least.end());
+      const double near = best.is_known() ? floor + 0.5 * (best.upper() - floor) : infinity;
+      const auto [chosen, halves] = detail::split_by_usage(p, prices, least, near);
       here.allowed = now.allowed_in(*root);
       for (std::size_t x = 0; x < p.size(); ++x)
         for (strategy l = 0; l < p.label_count(x); ++l)
-          if (is_closed(least[p.label_start(x) + l])) here.allowed[now.root_label(*root, x, l)] = 0;
+          if (best.closes(least[p.label_start(x) + l])) here.allowed[now.root_label(*root, x, l)] = 0;
       for (std::size_t i = 0; i < halves.size(); ++i) {
         node half = here;
         half.order = 2 * explored + 1 - i;  // the one with the better label first
@@ -298,98 +293,18 @@ class branch_and_bound {
         for (const strategy l : halves[i]) of_half = std::min(of_half, least[p.label_start(chosen) + l]);
         for (const strategy l : halves[1 - i]) half.allowed[now.root_label(*root, chosen, l)] = 0;
         half.bound = std::max(half.bound, of_half);
-        if (!is_closed(half.bound)) open.push_back(std::move(half));
+        if (!best.closes(half.bound)) open.push_back(std::move(half));
       }
     }
 
-    std::pair<std::size_t, std::array<std::vector<strategy>, 2>> halves_of(const compact_problem<Cost>& p,
-                                                                           const std::vector<double>& prices,
-                                                                           const std::vector<double>& least) const {
-      std::vector<double> prefix(p.rows().size() + 1);
-      for (std::size_t r = 0; r < prices.size(); ++r) prefix[r + 1] = prefix[r] + prices[r];
-      const double floor = *std::min_element(least.begin(), least.end());
-      const double near = has_best ? floor + 0.5 * (static_cast<double>(best_cost) - floor) : infinity;
-      std::size_t chosen = p.size();
-      double widest = -1;
-      std::vector<double> measure;
-      for (std::size_t x = 0; x < p.size(); ++x) {
-        const std::size_t k = p.label_count(x);
-        if (k < 2) continue;
-        std::vector<double> priced(k);
-        for (const usage_segment& s : p.segments(x))
-          for (std::size_t l = 0; l < k; ++l) priced[l] += (prefix[s.end] - prefix[s.begin]) * s.usage[l];
-        double low = infinity, high = -infinity;
-        for (std::size_t l = 0; l < k; ++l)
-          if (least[p.label_start(x) + l] <= near) {
-            low = std::min(low, priced[l]);
-            high = std::max(high, priced[l]);
-          }
-        // where usage does not tell labels apart, many of them do
-        const double width =
-            high > low ? high - low : 1e-9 * static_cast<double>(k) / static_cast<double>(p.total_labels());
-        if (width > widest) {
-          widest = width;
-          chosen = x;
-          if (!(high > low))
-            for (std::size_t l = 0; l < k; ++l) priced[l] = least[p.label_start(x) + l];
-          measure = std::move(priced);
-        }
-      }
-      std::vector<strategy> order(p.label_count(chosen));
-      std::iota(order.begin(), order.end(), strategy{0});
-      std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return measure[a] < measure[b]; });
-      std::size_t cut = 1;
-      double gap = -1;
-      for (std::size_t i = 1; i < order.size(); ++i)
-        if (const double here = measure[order[i]] - measure[order[i - 1]]; here > gap && std::isfinite(here)) {
-          gap = here;
-          cut = i;
-        }
-      std::array<std::vector<strategy>, 2> halves{
-          std::vector<strategy>(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(cut)),
-          std::vector<strategy>(order.begin() + static_cast<std::ptrdiff_t>(cut), order.end())};
-      const auto best_of = [&](const std::vector<strategy>& half) {
-        double value = infinity;
-        for (const strategy l : half) value = std::min(value, least[p.label_start(chosen) + l]);
-        return value;
-      };
-      if (best_of(halves[1]) < best_of(halves[0])) std::swap(halves[0], halves[1]);
-      return {chosen, std::move(halves)};
-    }
-
-    [[nodiscard]] bool is_better(Cost cost) const { return !is_forbidden(cost) && (!has_best || cost < best_cost); }
-    void offer(Cost cost, std::vector<strategy> labels) {
-      if (!is_better(cost)) return;
-      best = std::move(labels);
-      best_cost = cost;
-      has_best = true;
-      found_at = limit.elapsed();
-    }
-    /// Nothing above such a bound is better than what we have: whole numbers differ by one, others by more than half
-    /// of what counts as equal.
-    [[nodiscard]] bool is_closed(double bound) const {
-      if (!has_best) return false;
-      if constexpr (std::floating_point<Cost>) {
-        return bound >= settled();
-      } else {
-        return proves(bound, best_cost);
-      }
-    }
-    /// What is known of labelings that were closed.
-    [[nodiscard]] double settled() const {
-      if constexpr (std::floating_point<Cost>) {
-        return upper() - (has_best ? 0.5 * optimality_tolerance * std::max(1.0, std::abs(upper())) : 0.0);
-      } else {
-        return upper();
-      }
-    }
-    [[nodiscard]] double upper() const { return has_best ? static_cast<double>(best_cost) : infinity; }
     [[nodiscard]] solve_control limit_only() const { return {.seconds = limit.rest().seconds, .stop = control.stop}; }
 
     void report(double bound) const {
       if (control.progress)
-        control.progress(
-            {.stage = name, .seconds = limit.elapsed(), .objective = upper(), .lower_bound = std::min(bound, upper())});
+        control.progress({.stage = name,
+                          .seconds = limit.elapsed(),
+                          .objective = best.upper(),
+                          .lower_bound = std::min(bound, best.upper())});
     }
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -397,14 +312,12 @@ class branch_and_bound {
     const placement_problem<Cost>& problem;
     const solve_control& control;
     deadline limit;
-    std::vector<strategy> best = {};
+    detail::incumbent<Cost> best = {};
     std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
     Cost cost_of_climb{};
-    Cost best_cost{};
-    bool has_best = false, cut_short = false;
+    bool cut_short = false;
     const compact_problem<Cost>* root;
     std::size_t explored = 0, dropped = 0, steps = 0;
-    double found_at = 0;
   };
 };
 

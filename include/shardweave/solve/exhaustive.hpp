@@ -49,7 +49,7 @@ struct exhaustive {
         const auto unary = p.unary(x);
         rest[x] = rest[x + 1] + *std::min_element(unary.begin(), unary.end());
         for (const compact_link& link : p.links(x))
-          if (!link.is_first) rest[x] += p.table(p.edges()[link.edge]).class_costs().minCoeff();
+          if (!link.is_first) rest[x] += p.table(p.edges()[link.edge]).least();
       }
     }
 

@@ -2,9 +2,11 @@
 
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/detail/descent.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/reduced_view.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/dive.hpp>
+#include <shardweave/solve/dual_bound.hpp>
 #include <shardweave/solve/dual_guide.hpp>
 #include <shardweave/solve/large_neighbourhood.hpp>
 #include <shardweave/solve/local_search.hpp>
@@ -120,9 +122,11 @@ class guided_search {
           climb(with_.steps_between, std::numeric_limits<double>::infinity());
         }
       }
+      if (bound() == -std::numeric_limits<double>::infinity()) bound_of_rest_ = plain_bound();
       statistics_.solver = name;
+      statistics_.seconds_to_best = best_.found_at();
       statistics_.seconds = limit_.elapsed();
-      const bool proven = found_ && proves(bound(), best_cost_);
+      const bool proven = best_.is_known() && proves(bound(), best_.cost());
       const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
       if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " steps. ";
       statistics_.counters = {{"ascent steps", static_cast<double>(climbed_)},
@@ -133,37 +137,31 @@ class guided_search {
                               {"windows", static_cast<double>(windows_)},
                               {"windows that gained", static_cast<double>(window_gains_)},
                               {"labels ruled out", static_cast<double>(ruled_out_)}};
-      return conclude(problem_, std::span<const strategy>(best_), bound(), stopped, std::move(statistics_));
+      return conclude(problem_, std::span<const strategy>(best_.labels()), bound(), stopped, std::move(statistics_));
     }
 
    private:
     [[nodiscard]] bool is_over() const {
       return limit_.expired() || statistics_.iterations >= control_.iterations ||
-             (found_ && proves(bound(), best_cost_));
+             (best_.is_known() && proves(bound(), best_.cost()));
     }
 
     bool offer(std::vector<strategy> labels) {
       const Cost cost = p_.cost(labels);
-      if (is_forbidden(cost) || (found_ && !(cost < best_cost_)) || !p_.keeps_rows(labels)) return false;
-      best_ = std::move(labels);
-      best_cost_ = cost;
-      found_ = true;
-      statistics_.seconds_to_best = limit_.elapsed();
+      if (!best_.is_beaten_by(cost) || !p_.keeps_rows(labels)) return false;
+      best_.offer(cost, std::move(labels), limit_.elapsed());
       report();
       return true;
     }
 
     void report() const {
       if (control_.progress)
-        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = target(), .lower_bound = bound()});
-    }
-
-    [[nodiscard]] double target() const {
-      return found_ ? static_cast<double>(best_cost_) : std::numeric_limits<double>::infinity();
+        control_.progress(
+            {.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper(), .lower_bound = bound()});
     }
 
     void start() {
-      if (is_over() || found_) return;
+      if (is_over() || best_.is_known()) return;
       solve_control brief = limit_.rest();
       brief.iterations = std::min<std::size_t>(control_.iterations, 500);
       brief.progress = {};
@@ -175,23 +173,12 @@ class guided_search {
 
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
     [[nodiscard]] double bound() const { return std::max(ascent_.bound(), bound_of_rest_); }
-    /// What labelings cost at least that were ruled out: no less than the best one known.
-    [[nodiscard]] double settled() const {
-      if constexpr (std::floating_point<Cost>) {
-        return target() - 0.5 * optimality_tolerance * std::max(1.0, std::abs(target()));
-      } else {
-        return target();
-      }
-    }
-    [[nodiscard]] bool is_closed(double least) const {
-      if constexpr (std::floating_point<Cost>) {
-        return least >= settled();
-      } else {
-        return proves(least, best_cost_);
-      }
+    /// Without any multipliers, for a search that was stopped before it had some.
+    [[nodiscard]] double plain_bound() const {
+      return dual_bound(p_, {std::vector<double>(dual_offsets(p_).back()), std::vector<double>(p_.rows().size())});
     }
     void raise_bound_of_rest(double reached) {
-      bound_of_rest_ = std::max(bound_of_rest_, std::min(reached, settled()));
+      bound_of_rest_ = std::max(bound_of_rest_, std::min(reached, best_.settled()));
     }
 
     /// \param until  seconds from the start at which it ends too
@@ -204,7 +191,7 @@ class guided_search {
       double mark = -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < most && climbs_ && (is_timed() || climbed_ < with_.steps) && !is_over(); ++i) {
         if (std::isfinite(until) && limit_.elapsed() > until) break;
-        climbs_ = ascent.step(target());
+        climbs_ = ascent.step(best_.upper());
         ++statistics_.iterations;
         if (rest_) raise_bound_of_rest(ascent.bound());
         if (++climbed_ % with_.decode_every != 0 && climbs_) continue;
@@ -212,7 +199,8 @@ class guided_search {
         if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_))
           offer(rest_ ? rest_->lift(labels) : labels);
         report();
-        if (rest_ && ascent.bound() <= mark + 1e-3 * std::max(target() - mark, 0.0)) break;  // time to rule out more
+        if (rest_ && ascent.bound() <= mark + 1e-3 * std::max(best_.upper() - mark, 0.0))
+          break;  // time to rule out more
         mark = ascent.bound();
       }
       climbing_seconds_ += limit_.elapsed() - began;
@@ -232,7 +220,7 @@ class guided_search {
     /// Rules out labels that no better assignment has as long as that helps, and searches what is left once it is
     /// little. The bound that this gives holds for all labelings: those that were ruled out cost no less than the best.
     void close_in() {
-      if (!found_ || p_.size() == 0 || is_over()) return;
+      if (!best_.is_known() || p_.size() == 0 || is_over()) return;
       if (is_timed() && closing_seconds_ > with_.closing_share * limit_.elapsed()) return;
       const double began = limit_.elapsed();
       bool gained = false;
@@ -242,14 +230,14 @@ class guided_search {
         climb(with_.closing_steps, std::numeric_limits<double>::infinity());
       }
       if (!is_over() && rest_ && rest_->problem().total_labels() <= with_.small_labels &&
-          (gained || searches_ == 0 || searched_at_ != best_cost_)) {
+          (gained || searches_ == 0 || searched_at_ != best_.cost())) {
         branch_and_bound last = with_.finish;
         last.nodes <<= std::min<std::size_t>(searches_++, 10);
-        searched_at_ = best_cost_;
+        searched_at_ = best_.cost();
         solve_control brief = limit_.rest();
         brief.progress = {};
         if (is_timed()) brief.seconds *= with_.closing_share;
-        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_->problem()), best_cost_, brief);
+        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_->problem()), best_.cost(), brief);
         raise_bound_of_rest(found.lower_bound);
         if (found.has_assignment()) {
           const double reached = found.lower_bound;
@@ -267,13 +255,7 @@ class guided_search {
       const std::vector<double> least = ascent.label_bounds();
       if (rest_) raise_bound_of_rest(ascent.bound());
       restriction<Cost> narrowed(p);
-      std::size_t dropped = 0;
-      for (std::size_t x = 0; x < p.size(); ++x)
-        for (strategy l = 0; l < p.label_count(x); ++l)
-          if (is_closed(least[p.label_start(x) + l])) {
-            narrowed.forbid(x, l);
-            ++dropped;
-          }
+      const std::size_t dropped = narrowed.forbid_if([&](std::size_t label) { return best_.closes(least[label]); });
       if (static_cast<double>(dropped) < with_.worthwhile * static_cast<double>(p.total_labels())) return false;
       ruled_out_ += dropped;
       const detail::ascent_memory known = memory();
@@ -282,13 +264,13 @@ class guided_search {
       if (left && !rest_) rest_ = detail::reduced_view<Cost>::of(*std::move(left));
       rest_ascent_.reset();
       if (!left || !rest_->reduce({.seconds = limit_.rest().seconds, .stop = control_.stop})) {
-        bound_of_rest_ = std::max(bound_of_rest_, settled());  // nothing better is left
+        bound_of_rest_ = std::max(bound_of_rest_, best_.settled());  // nothing better is left
         return true;
       }
       if (rest_->problem().size() == 0) {
-        const double before = settled();
+        const double before = best_.settled();
         offer(rest_->lift({}));
-        bound_of_rest_ = std::max(bound_of_rest_, std::min(before, static_cast<double>(best_cost_)));
+        bound_of_rest_ = std::max(bound_of_rest_, std::min(before, static_cast<double>(best_.cost())));
         return true;
       }
       rest_ascent_ = std::make_unique<price_ascent<Cost>>(rest_->problem(), trws{});
@@ -301,12 +283,12 @@ class guided_search {
       if (is_over() || p_.size() == 0) return;
       if (guide_.label_bounds.empty() || (!rest_ && guided_at_ != climbed_)) guide_ = guide_of(ascent_);
       guided_at_ = climbed_;
-      const bool stays_near = found_ && random_.chance(with_.near);
+      const bool stays_near = best_.is_known() && random_.chance(with_.near);
       const double share = draw_share();
       ++statistics_.iterations;
       ++dives_;
-      const auto kept = stays_near ? std::span<const strategy>(best_) : std::span<const strategy>();
-      auto labels = with_.down.once(p_, guide_, share, kept, found_ ? best_cost_ : forbidden<Cost>, limit_, random_);
+      const auto kept = stays_near ? std::span<const strategy>(best_.labels()) : std::span<const strategy>();
+      auto labels = with_.down.once(p_, guide_, share, kept, best_.cost(), limit_, random_);
       if (!labels) return;
       const Cost reached = polish(*std::move(labels));
       if (is_forbidden(best_of_shares_) || reached < best_of_shares_) {
@@ -324,16 +306,16 @@ class guided_search {
     /// Dives among the labels of a few assignments that were good.
     void merge() {
       if (elite_.size() < 2 || is_over()) return;
-      std::vector<std::vector<strategy>> parents{best_};
+      std::vector<std::vector<strategy>> parents{best_.labels()};
       for (std::size_t i = 1 + random_.below(4); i-- > 0;)
         parents.push_back(elite_[random_.below(elite_.size())].second);
       ++statistics_.iterations;
       ++merges_;
-      const Cost before = best_cost_;
+      const Cost before = best_.cost();
       auto labels = with_.down.merge(p_, guide_, with_.down.most_share, std::span<const std::vector<strategy>>(parents),
-                                     best_cost_, limit_, random_);
+                                     best_.cost(), limit_, random_);
       if (labels) polish(*std::move(labels));
-      if (best_cost_ < before) ++merge_gains_;
+      if (best_.cost() < before) ++merge_gains_;
     }
 
     /// Remembers an assignment among the best few.
@@ -367,15 +349,15 @@ class guided_search {
     }
 
     void look_around() {
-      if (!found_ || p_.size() == 0) return;
-      std::vector<strategy> labels = best_;
-      Cost cost = best_cost_;
+      if (!best_.is_known() || p_.size() == 0) return;
+      std::vector<strategy> labels = best_.labels();
+      Cost cost = best_.cost();
       for (std::size_t i = 0; i < with_.windows && !is_over(); ++i, ++windows_)
         if (with_.around.once(p_, labels, cost, limit_, random_)) {
           ++window_gains_;
           offer(labels);
         }
-      if (cost == best_cost_) best_ = std::move(labels);  // as good, and somewhere else
+      if (cost == best_.cost()) best_.replace(std::move(labels));  // as good, and somewhere else
     }
 
     const guided_search& with_;
@@ -386,8 +368,7 @@ class guided_search {
     random_source random_;
     price_ascent<Cost> ascent_;
     dual_guide guide_ = {};
-    std::vector<strategy> best_ = {};
-    Cost best_cost_ = forbidden<Cost>;
+    detail::incumbent<Cost> best_ = {};
     std::vector<std::pair<Cost, std::vector<strategy>>> elite_ = {};
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;
@@ -397,7 +378,7 @@ class guided_search {
     double closing_seconds_ = 0, climbing_seconds_ = 0;
     Cost searched_at_ = forbidden<Cost>;
     std::size_t searches_ = 0, ruled_out_ = 0;
-    bool found_ = false, climbs_ = true;
+    bool climbs_ = true;
     std::size_t climbed_ = 0, guided_at_ = 0, dives_ = 0, gains_ = 0, windows_ = 0, window_gains_ = 0, merges_ = 0,
                 merge_gains_ = 0;
     solve_statistics statistics_ = {};

@@ -66,7 +66,7 @@ class savings_collector {
       cost_table<Cost> amounts = cost_table<Cost>::from_classes(
           std::move(rows), std::move(columns), part.row_classes(), part.column_classes(),
           [&](std::size_t i, std::size_t j) { return amount_of(part.class_cost(i, j)); });
-      if (amounts.class_costs().maxCoeff() > Cost{}) {
+      if (amounts.most() > Cost{}) {
         at->second = static_cast<std::uint32_t>(result_.tables.size());
         result_.tables.push_back(
             std::make_shared<const cost_table<Cost>>(flipped ? amounts.transposed() : std::move(amounts)));

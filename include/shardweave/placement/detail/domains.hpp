@@ -82,8 +82,7 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Wh
   std::vector<std::uint32_t> open;
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
     poll();
-    const auto costs = edges[e].table->class_costs();
-    if (!(costs == forbidden<Cost>).any()) continue;  // a table without forbidden pairs removes nothing
+    if (!edges[e].table->has_forbidden()) continue;  // a table without forbidden pairs removes nothing
     edges_of[edges[e].first].push_back(e);
     edges_of[edges[e].second].push_back(e);
     open.push_back(e);

@@ -45,9 +45,7 @@ template <cost_value Cost>
           const Cost c = p.link_cost(link, l, labels[link.other]);
           is_forbidden(c) ? void(++broken) : void(cost += static_cast<double>(c));
         } else if (weight.empty()) {
-          const auto costs = t.class_costs();
-          cost += static_cast<double>(link.is_first ? costs.row(t.row_class(l)).minCoeff()
-                                                    : costs.col(t.column_class(l)).minCoeff());
+          cost += static_cast<double>(link.is_first ? t.least_of_row(l) : t.least_of_column(l));
         }
       }
       const double wish = weight.empty() ? 0 : -weight[p.label_start(x) + l];
