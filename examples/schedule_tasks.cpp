@@ -83,7 +83,9 @@ std::string_view meaning(sw::decision_reason reason) {
     case in_flight_limit:
       return "too many bytes would be in flight";
     case distance_limit:
-      return "too far ahead of its first use";
+      return "too far ahead, or from the first member";
+    case overlap:
+      return "what is hidden would be exposed";
   }
   return "";
 }
@@ -208,17 +210,23 @@ int main(int argc, char** argv) {
   app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
   const auto bucketings = programs::names_of(programs::bucketings());
   const auto schedulers = programs::names_of(programs::schedulers());
-  app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one")
-      ->check(CLI::IsMember(bucketings))
-      ->capture_default_str();
-  app.add_option("--scheduler", chosen.scheduler, "how tasks are ordered")
-      ->check(CLI::IsMember(schedulers))
-      ->capture_default_str();
+  auto* bucketing = app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one");
+  bucketing->check(CLI::IsMember(bucketings))->capture_default_str();
+  auto* scheduler = app.add_option("--scheduler", chosen.scheduler,
+                                   "how tasks are ordered; a name that is a bucketing, too, stands for both");
+  scheduler->check(CLI::IsMember(schedulers))->capture_default_str();
   app.add_option("--memory", chosen.memory,
                  "BYTES that must suffice, inputs included; else what the original order needs is aimed at")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
   chosen.common.add_to(app, "scheduling");
-  return programs::run(app, argc, argv, [&] { return schedule(chosen); });
+  return programs::run(app, argc, argv, [&] {
+    const auto is_in = [](const auto& names, const std::string& name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
+    if (bucketing->count() == 0 && is_in(bucketings, chosen.scheduler)) chosen.bucketing = chosen.scheduler;
+    if (scheduler->count() == 0 && is_in(schedulers, chosen.bucketing)) chosen.scheduler = chosen.bucketing;
+    return schedule(chosen);
+  });
 }

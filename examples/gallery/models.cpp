@@ -5,6 +5,9 @@
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/conflicting_demands.hpp>
+#include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
@@ -44,5 +47,19 @@ int main() {
       std::printf("%-18s %s\n", op.name.c_str(), model.label(v, plan.choice[v]).c_str());
   }
   std::printf("%.0f us, %s\n", plan.objective, plan.status == sw::solve_status::optimal ? "optimal" : "not proven");
+
+  // [demands]
+  sw::constraint_log log;
+  log.add(sw::inputs_placed{sw::sharding::parse("S(0)")});
+  log.add(sw::gradients_paired{});
+  log.add(sw::operations_placed{"w", sw::sharding::parse("R")});
+  const auto limit = log.add(sw::parameters_limited{sw::bytes(64'000'000)});
+  for (const auto& record : sw::conflicting_demands(model, log, sw::auto_solver{}))  // w alone takes 134 MB
+    std::printf("cannot hold together: %u %s\n", record.id, sw::to_string(record.what).c_str());
+  log.remove(limit);
+  const auto pinned = sw::planner(model.graph(), model, sw::constraints_of(model, log)).solve();
+  // [demands]
+  std::printf("w whole on every device: %.0f us\n", pinned.objective);
+  if (pinned.objective < plan.objective) return 1;
   return plan.status == sw::solve_status::optimal ? 0 : 1;
 }

@@ -2,11 +2,14 @@
 
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
@@ -46,6 +49,19 @@ struct named_scheduler {
       run;
 };
 
+/// What other programs' users know under this name, as bucketing or as scheduler.
+template <class Pass>
+[[nodiscard]] named_bucketing buckets_of(const std::string& about) {
+  return {std::string(Pass::name), about,
+          [](const auto& graph, const auto& control, auto) { return Pass{}(graph, control); }};
+}
+template <class Pass>
+[[nodiscard]] named_scheduler order_of(const std::string& about) {
+  return {std::string(Pass::name), about, [](const auto& graph, const auto& buckets, const auto& control, auto) {
+            return Pass{}(graph, buckets, control);
+          }};
+}
+
 /// All of them; the first is the default.
 [[nodiscard]] inline std::vector<named_bucketing> bucketings() {
   return {{"benefit", "buckets of the size with which the schedule ends first, or none",
@@ -56,8 +72,15 @@ struct named_scheduler {
            }},
           {"greedy", "fills buckets in graph order, where merging gains time",
            [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
+          {"topological_span", "fills buckets in graph order that do not reach far",
+           [](const auto& graph, const auto& control, auto) { return shardweave::topological_span{}(graph, control); }},
           {"none", "merges nothing",
-           [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }}};
+           [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }},
+          buckets_of<shardweave::torch_default>("as PyTorch, before and after scheduling"),
+          buckets_of<shardweave::torch_no_prebucket>("as PyTorch, after scheduling"),
+          buckets_of<shardweave::torch_overlap_only>("as PyTorch: none"),
+          buckets_of<shardweave::autoparallel_481>("as AutoParallel"),
+          buckets_of<shardweave::autoparallel_412>("as AutoParallel's first pass")};
 }
 
 [[nodiscard]] inline std::vector<named_scheduler> schedulers() {
@@ -77,9 +100,19 @@ struct named_scheduler {
            [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
              return shardweave::exact{.memory = memory}(graph, buckets, control);
            }},
-          {"in_order", "the original order", [](const auto& graph, const auto& buckets, const auto& control, auto) {
+          {"overlap", "hides by an account of what is still exposed",
+           [](const auto& graph, const auto& buckets, const auto& control, auto) {
+             return shardweave::overlap_scheduler{}(graph, buckets, control);
+           }},
+          {"in_order", "the original order",
+           [](const auto& graph, const auto& buckets, const auto& control, auto) {
              return shardweave::in_order{}(graph, buckets, control);
-           }}};
+           }},
+          order_of<shardweave::torch_default>("as PyTorch"),
+          order_of<shardweave::torch_no_prebucket>("as PyTorch without buckets before scheduling"),
+          order_of<shardweave::torch_overlap_only>("as PyTorch without buckets"),
+          order_of<shardweave::autoparallel_481>("as AutoParallel"),
+          order_of<shardweave::autoparallel_412>("as AutoParallel's first pass")};
 }
 
 template <class Named>

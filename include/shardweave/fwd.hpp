@@ -10,7 +10,7 @@
 /// Forward declarations of the public types, for headers that only name them. Default template arguments stand with
 /// the definitions, so a name that is used with a default needs its own header. Constraints are part of a declaration:
 /// the small headers above define `cost_value` and `collective_cost_model`. Templates that are constrained by what
-/// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `savings_tracker`, `ilp`,
+/// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `hidden_piece`, `savings_tracker`, `ilp`,
 /// `lp_relaxation`, `benefit`, `search`, `pipeline`) are not here.
 
 namespace shardweave {
@@ -31,6 +31,7 @@ template <class Unit>
 class quantity;
 
 // graph
+class augmented_graph;
 class compressed_graph;
 
 // overlap
@@ -264,8 +265,11 @@ struct any_placement_rule;
 struct attention_flops;
 struct attention_rule;
 struct attributes;
+struct cat_rule;
 struct complex_view_rule;
 struct computation;
+class constraint_log;
+struct conversion_rule;
 class device_mesh;
 class dim_placement;
 struct dim_strategy;
@@ -276,12 +280,25 @@ struct einsum_terms;
 struct embedding_backward_rule;
 struct embedding_rule;
 struct expand_rule;
+struct gather_rule;
+struct gradients_paired;
+struct histogram_rule;
+struct inputs_placed;
+struct layers_tied;
+struct letter_rule;
+struct line_rule;
+struct local_region_rule;
 struct mesh_strategy;
 struct operation;
 struct operation_view;
+struct operations_placed;
+struct operations_placed_along;
 struct operator_cost;
 enum class parameter_unit : std::uint8_t;
+struct parameters_limited;
+struct parameters_shared;
 enum class partial_kind : std::uint8_t;
+enum class partial_passing : std::uint8_t;
 struct permute_rule;
 enum class phase : std::uint8_t;
 struct pointwise_rule;
@@ -289,9 +306,11 @@ struct redistribution;
 struct redistribution_options;
 struct redistribution_step;
 struct reduction_rule;
+struct results_placed;
 enum class role : std::uint8_t;
 class rule_table;
 struct same_placement_rule;
+struct scatter_rule;
 class sharding;
 struct sharding_classes;
 struct spmd_options;
@@ -306,6 +325,8 @@ template <collective_cost_model Collectives>
 class spmd_cost_model;
 
 // models
+struct deepseek_config;
+class fused_operations;
 class graph_builder;
 class graph_writer;
 struct llama_config;
@@ -323,6 +344,7 @@ enum class decision_reason : std::uint8_t;
 struct device_figures;
 class duration_table;
 struct hiding_record;
+class launch_units;
 class memory_tracker;
 struct output_info;
 struct output_record;
@@ -353,18 +375,30 @@ struct simulate_options;
 struct timeline;
 
 // bucketing
+enum class bucket_members : std::uint8_t;
 struct greedy;
 class merge_order;
 struct no_bucketing;
+struct overlap_preserving;
+struct topological_span;
 
 // schedule
+struct autoparallel_412;
+struct autoparallel_481;
 struct exact;
 struct in_order;
-class launch_units;
 struct makespan_bound_options;
 struct makespan_bounds;
+struct overlap_passes;
+struct overlap_scheduler;
+struct overlap_settings;
 struct prefetch;
 struct schedule_price;
+struct torch_default;
+struct torch_no_prebucket;
+struct torch_overlap_only;
+template <class Pass>
+struct compatible_pass;
 
 // report
 struct channel_span;

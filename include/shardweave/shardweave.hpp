@@ -6,6 +6,8 @@
 #include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/bucketing/merge_order.hpp>
+#include <shardweave/bucketing/overlap_preserving.hpp>
+#include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
@@ -46,6 +48,7 @@
 #include <shardweave/cost/shared_links.hpp>
 #include <shardweave/cost/size_curve.hpp>
 #include <shardweave/cost/torch_formula.hpp>
+#include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/graph/numbering.hpp>
@@ -55,6 +58,8 @@
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/models/alias_pass.hpp>
+#include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/deepseek_config.hpp>
 #include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/graph_writer.hpp>
@@ -98,10 +103,12 @@
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>
@@ -147,6 +154,9 @@
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/conflicting_demands.hpp>
+#include <shardweave/spmd/constraint_log.hpp>
+#include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
@@ -160,6 +170,7 @@
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/smallest_conflict.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
@@ -169,6 +180,8 @@
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/content_hash.hpp>
 #include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/launch_signature.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task.hpp>

@@ -19,8 +19,10 @@
 #include <fstream>
 #include <iterator>
 #include <span>
+#include <stdexcept>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -191,7 +193,176 @@ TEST_SUITE("mpi_calibration") {
   }
 }
 
+TEST_SUITE("mpi_session, mpi_roll_call") {
+  TEST_CASE("sessions, communicators and roll calls do what they say on four ranks") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("pieces");
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    for (const char* part :
+         {"RIGHT session", "RIGHT communicators", "RIGHT roll call", "RIGHT refusals", "RIGHT engine"})
+      CHECK(run.out.find(part) != std::string::npos);
+  }
+
+  TEST_CASE("leaving a session by an exception ends all ranks instead of waiting for them") {
+    if (!has_mpirun()) return;
+    const std::string mark = "SHARDWEAVE_TEST_RUN=leave" + std::to_string(getpid());
+    const mpi_run run = run_ranks("an exception", mark);
+    CAPTURE(run.out);
+    CHECK(run.status != 0);
+    CHECK(run.seconds < 20);
+    CHECK(run.out.find("a session was left and its run goes on") == std::string::npos);
+    CHECK(processes_with(mark) == 0);
+  }
+}
+
 TEST_SUITE("mpi rank") {
+  /// A fault unless both are the same.
+  template <class T, class U>
+  void same(const T& found, const U& expected, const char* what) {
+    if (!(found == expected)) fail(what);
+  }
+  void right(const sw::mpi_session& session, const char* part) {
+    if (session.rank() == 0) std::printf("RIGHT %s\n", part);
+  }
+  template <class Call>
+  std::string words_of(Call call) {
+    try {
+      call();
+    } catch (const sw::error& e) {
+      return e.what();
+    }
+    return {};
+  }
+
+  TEST_CASE("pieces" * doctest::skip()) {
+    sw::mpi_session session;
+    {
+      same(session.size(), 4, "the size of the session");
+      const sw::mpi_session inner;  // within another one it neither starts nor ends MPI
+      same(inner.rank(), session.rank(), "the rank of an inner session");
+    }
+    same(words_of([] { sw::check_mpi(MPI_SUCCESS, "MPI_Nothing"); }), std::string(), "success is no error");
+    if (!words_of([] { sw::check_mpi(MPI_ERR_COMM, "MPI_Nothing"); }).starts_with("MPI_Nothing: MPI_ERR_COMM"))
+      fail("an error names its call");
+    right(session, "session");
+
+    {
+      sw::mpi_communicator all = sw::mpi_communicator::duplicate(MPI_COMM_WORLD);
+      same(all.rank(), session.rank(), "the rank in a duplicate");
+      sw::mpi_communicator half = sw::mpi_communicator::split(all.get(), session.rank() % 2);
+      same(half.size(), 2, "the size of a half");
+      same(half.rank(), session.rank() / 2, "the order in a half");
+      int sum = 0;
+      const int mine = session.rank();
+      sw::check_mpi(MPI_Allreduce(&mine, &sum, 1, MPI_INT, MPI_SUM, half.get()), "MPI_Allreduce");
+      same(sum, session.rank() % 2 == 0 ? 2 : 4, "who is in a half");
+      const sw::mpi_communicator moved = std::move(half);
+      same(moved.size(), 2, "the size of what was moved");
+      // what MPI refuses is returned, not fatal
+      const std::string words =
+          words_of([&] { sw::check_mpi(MPI_Bcast(nullptr, 1, MPI_INT, 17, moved.get()), "MPI_Bcast"); });
+      if (!words.starts_with("MPI_Bcast: MPI_ERR_")) fail("a wrong root is not refused: " + words);
+      sw::mpi_communicator kept = sw::mpi_communicator::duplicate(MPI_COMM_WORLD);
+      kept.leak();
+      same(kept.get(), MPI_COMM_NULL, "what was let go");
+    }
+    right(session, "communicators");
+
+    {
+      sw::mpi_roll_call calls(MPI_COMM_WORLD, [&](std::int64_t channel) {
+        return sw::rank_state{10 * channel + session.rank(), session.rank() == 2 ? 77 : -1, session.rank()};
+      });
+      calls.answer();  // nobody asked
+      if (session.rank() == 1) {
+        const auto states = calls.ask(4, std::chrono::seconds(20), [] {});
+        same(states.size(), std::size_t{4}, "a state for each rank");
+        for (std::int64_t r = 0; r < 4; ++r) {
+          const auto& state = states[static_cast<std::size_t>(r)];
+          if (!state) fail("a rank did not answer");
+          same(state->started, 40 + r, "what a rank has started");
+          same(state->waits_task, r == 2 ? 77 : -1, "for what a rank waits");
+          same(state->waits_channel, r, "on which channel a rank waits");
+        }
+        MPI_Request request = MPI_REQUEST_NULL;
+        sw::check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+        sw::check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
+      } else {
+        // the others answer until the one that asks is there too
+        MPI_Request request = MPI_REQUEST_NULL;
+        sw::check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+        for (int done = 0; done == 0;) {
+          calls.answer();
+          sw::check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+        }
+        calls.give_up();  // the run counts as failed on all ranks
+      }
+    }
+    right(session, "roll call");
+
+    const std::string limits = "the timeout, the time for answers and the slice of mpi_engine must be positive";
+    for (const sw::mpi_engine_options& wrong : {sw::mpi_engine_options{.timeout_seconds = 0},
+                                                {.timeout_seconds = -1},
+                                                {.answer_seconds = 0},
+                                                {.slice = sw::nanoseconds(0)}})
+      same(words_of([&] { const sw::mpi_engine engine(MPI_COMM_WORLD, wrong); }), limits,
+           "limits that are not positive");
+    const auto calibrated = [](const sw::mpi_calibration_options& options) {
+      return words_of([&] { static_cast<void>(sw::calibrate_mpi(MPI_COMM_WORLD, {}, options)); });
+    };
+    const std::string rest =
+        " repetitions, expected a size that is positive, a factor of 2 or more and one repetition or more";
+    same(calibrated({.factor = 1}), "calibrate_mpi was given sizes from 1024 bytes by a factor of 1 and 15" + rest,
+         "a factor of 1");
+    same(calibrated({.smallest = sw::bytes(0)}),
+         "calibrate_mpi was given sizes from 0 bytes by a factor of 4 and 15" + rest, "no size");
+    same(calibrated({.repetitions = 0}), "calibrate_mpi was given sizes from 1024 bytes by a factor of 4 and 0" + rest,
+         "no repetition");
+    right(session, "refusals");
+
+    {
+      sw::mpi_engine engine;
+      const std::vector<sw::process_group> groups{{.id = 0, .size = 2, .stride = 2}, {.id = 1, .size = 4}};
+      engine.connect(groups);
+      const std::size_t work = engine.run({0, sw::nanoseconds(50'000)});
+      const sw::collective_call first{3, 0, "all_reduce", "f32", "max", sw::bytes(64), sw::bytes(64), {}, {}};
+      const sw::collective_call second{4, 0, "all_to_all", "i8", "none", sw::bytes(64), sw::bytes(64), {}, {}};
+      const sw::collective_call third{5, 1, "reduce_scatter", "bf16", "sum", sw::bytes(64), sw::bytes(16), {}, {}};
+      const std::size_t a = engine.start(first), b = engine.start(second), c = engine.start(third);
+      const std::size_t waited = engine.wait(b);  // and so for the one before it on its channel
+      engine.finish();
+      same(std::vector{work, a, b, c, waited}, std::vector<std::size_t>{0, 1, 2, 3, 4}, "operations are numbered");
+      same(engine.checked(), std::size_t{3}, "every collective is checked once");
+      if (engine.span(work).length() < sw::nanoseconds(10'000)) fail("work took no time");
+      if (engine.span(b).start < engine.span(a).end) fail("a channel did two collectives at a time");
+      if (engine.span(waited).end < engine.span(b).end) fail("a wait ended before its collective");
+      if (engine.now() < engine.span(c).end) fail("the clock goes back");
+      engine.check(false);
+      engine.connect(groups);
+      engine.wait(engine.start(first));
+      engine.finish();
+      same(engine.checked(), std::size_t{3}, "nothing is checked where that is off");
+      same(words_of([&] {
+             engine.start({6, 1, "broadcast", "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
+           }),
+           std::string(
+               "task 6 is a collective broadcast, expected all_gather, reduce_scatter, all_reduce or all_to_all"),
+           "another operation");
+    }
+    right(session, "engine");
+  }
+
+  TEST_CASE("an exception" * doctest::skip()) {
+    sw::mpi_session outer;
+    try {
+      const sw::mpi_session session;
+      if (outer.rank() == 1) throw std::runtime_error("gone");
+      sw::check_mpi(MPI_Barrier(MPI_COMM_WORLD), "MPI_Barrier");  // one rank never comes
+    } catch (const std::runtime_error&) {
+      std::printf("a session was left and its run goes on\n");
+    }
+  }
+
   TEST_CASE("random schedules" * doctest::skip()) {
     sw::mpi_session session;
     sw::mpi_engine engine(MPI_COMM_WORLD, {.timeout_seconds = 60});

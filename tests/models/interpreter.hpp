@@ -2,72 +2,36 @@
 
 #include <shardweave/spmd/computation.hpp>
 
+#include <models/arrays.hpp>
+#include <models/line_operators.hpp>
+#include <models/training_operators.hpp>
+
 #include <algorithm>
 #include <cmath>
-#include <complex>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <stdexcept>
 #include <string>
 #include <utility>
 #include <vector>
 
-/// Executes a computation on one device, number by number, in double precision whatever the element types
-/// are: what the graph means, written without regard to speed.
+/// Executes a computation on one device, number by number, in double precision but for conversions to whole numbers:
+/// what the graph means, written without regard to speed.
 namespace interpreter {
 
-using number = std::complex<double>;
-using indices = std::vector<std::int64_t>;
-
-struct array {
-  indices shape;
-  std::vector<number> data;
-};
-
-inline std::int64_t count(const indices& shape) {
-  std::int64_t n = 1;
-  for (const std::int64_t extent : shape) n *= extent;
-  return n;
-}
-
-inline array zeros(indices shape) {
-  const auto n = static_cast<std::size_t>(count(shape));
-  return {std::move(shape), std::vector<number>(n)};
-}
-
-/// Calls f(index) for every index of the shape, last dimension fastest.
-template <class F>
-void each(const indices& shape, F f) {
-  indices at(shape.size());
-  for (std::int64_t n = count(shape); n > 0; --n) {
-    f(std::as_const(at));
-    for (std::size_t d = shape.size(); d-- > 0;) {
-      if (++at[d] < shape[d]) break;
-      at[d] = 0;
-    }
-  }
-}
-
-/// The element at an index; extent 1 stretches, and missing leading dimensions are ignored.
-inline std::size_t offset(const array& a, const indices& at) {
-  std::size_t position = 0;
-  const std::size_t skip = at.size() - a.shape.size();
-  for (std::size_t d = 0; d < a.shape.size(); ++d)
-    position = position * static_cast<std::size_t>(a.shape[d]) +
-               (a.shape[d] == 1 ? 0 : static_cast<std::size_t>(at[d + skip]));
-  return position;
-}
-
-inline array einsum(const std::string& equation, const array& a, const array& b, const indices& out_shape) {
-  const std::size_t comma = equation.find(',');
+inline array einsum(const std::string& equation, const std::vector<const array*>& in, const indices& out_shape) {
   const std::size_t arrow = equation.find("->");
-  const std::string of_a = equation.substr(0, comma);
-  const std::string of_b = equation.substr(comma + 1, arrow - comma - 1);
   const std::string of_out = equation.substr(arrow + 2);
+  std::vector<std::string> of;
   std::map<char, std::int64_t> extent;
-  for (std::size_t d = 0; d < of_a.size(); ++d) extent[of_a[d]] = a.shape[d];
-  for (std::size_t d = 0; d < of_b.size(); ++d) extent[of_b[d]] = b.shape[d];
+  for (std::size_t at = 0; at < arrow;) {
+    const std::size_t end = std::min(equation.find(',', at), arrow);
+    of.push_back(equation.substr(at, end - at));
+    for (std::size_t d = 0; d < of.back().size(); ++d) extent[of.back()[d]] = in[of.size() - 1]->shape[d];
+    at = end + 1;
+  }
   std::string letters;
   indices all;
   for (const auto& [letter, size] : extent) {
@@ -81,7 +45,9 @@ inline array einsum(const std::string& equation, const array& a, const array& b,
     return result;
   };
   each(all, [&](const indices& at) {
-    out.data[offset(out, pick(of_out, at))] += a.data[offset(a, pick(of_a, at))] * b.data[offset(b, pick(of_b, at))];
+    number product = 1;
+    for (std::size_t a = 0; a < in.size(); ++a) product *= in[a]->data[offset(*in[a], pick(of[a], at))];
+    out.data[offset(out, pick(of_out, at))] += product;
   });
   return out;
 }
@@ -110,9 +76,9 @@ inline std::pair<array, array> attention_probabilities(const array& q, const arr
 inline std::vector<array> sdpa(const array& q, const array& k, const array& v) {
   auto [p, sums] = attention_probabilities(q, k);
   const std::int64_t share = q.shape[1] / k.shape[1];
-  array out = zeros(q.shape);
+  array out = zeros({q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
   each(p.shape, [&](const indices& at) {
-    for (std::int64_t c = 0; c < q.shape[3]; ++c)
+    for (std::int64_t c = 0; c < v.shape[3]; ++c)
       out.data[offset(out, {at[0], at[1], at[2], c})] +=
           p.data[offset(p, at)] * v.data[offset(v, {at[0], at[1] / share, at[3], c})];
   });
@@ -129,7 +95,7 @@ inline std::vector<array> sdpa_backward(const array& go, const array& q, const a
   each(p.shape, [&](const indices& at) {
     const number weight = p.data[offset(p, at)];
     number slope = 0;
-    for (std::int64_t c = 0; c < q.shape[3]; ++c) {
+    for (std::int64_t c = 0; c < v.shape[3]; ++c) {
       const indices row{at[0], at[1], at[2], c};
       const indices key{at[0], at[1] / share, at[3], c};
       slope += go.data[offset(go, row)] * (v.data[offset(v, key)] - out.data[offset(out, row)]);
@@ -153,6 +119,8 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
     const shardweave::operation& op = graph.operations[i];
     if (op.op == "output") continue;
     const auto in = [&](std::size_t slot) -> const array& { return values[op.inputs.at(slot)].front(); };
+    std::vector<const array*> inputs;
+    for (const std::uint32_t input : op.inputs) inputs.push_back(&values[input].front());
     const indices shape = op.outputs.front().shape;
     array out = zeros(shape);
     const auto unary = [&](auto f) { std::ranges::transform(in(0).data, out.data.begin(), f); };
@@ -165,7 +133,7 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
     if (op.inputs.empty())
       out = sources.at(op.name);
     else if (op.op == "einsum")
-      out = einsum(op.with.equation, in(0), in(1), shape);
+      out = einsum(op.with.equation, inputs, shape);
     else if (op.op == "add")
       binary([](number a, number b) { return a + b; });
     else if (op.op == "sub")
@@ -174,6 +142,15 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       binary([](number a, number b) { return a * b; });
     else if (op.op == "div")
       binary([](number a, number b) { return a / b; });
+    else if (op.op == "maximum")
+      binary([](number a, number b) { return std::max(a.real(), b.real()); });
+    else if (op.op == "minimum")
+      binary([](number a, number b) { return std::min(a.real(), b.real()); });
+    else if (op.op == "where")
+      each(shape, [&](const indices& at) {
+        const array& from = in(0).data[offset(in(0), at)] != 0.0 ? in(1) : in(2);
+        out.data[offset(out, at)] = from.data[offset(from, at)];
+      });
     else if (op.op == "neg")
       unary([](number a) { return -a; });
     else if (op.op == "exp")
@@ -184,6 +161,22 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       unary([](number a) { return 1.0 / a; });
     else if (op.op == "conj")
       unary([](number a) { return std::conj(a); });
+    else if (op.op == "log")
+      unary([](number a) { return std::log(a); });
+    else if (op.op == "sqrt")
+      unary([](number a) { return std::sqrt(a); });
+    else if (op.op == "abs")
+      unary([](number a) { return std::abs(a); });
+    else if (op.op == "tanh")
+      unary([](number a) { return std::tanh(a.real()); });
+    else if (op.op == "relu")
+      unary([](number a) { return std::max(0.0, a.real()); });
+    else if (op.op == "sigmoid")
+      unary([](number a) { return 1.0 / (1.0 + std::exp(-a)); });
+    else if (op.op == "silu")
+      unary([](number a) { return a / (1.0 + std::exp(-a)); });
+    else if (op.op == "gelu")
+      unary([](number a) { return a.real() / 2 * (1 + std::erf(a.real() / std::sqrt(2.0))); });
     else if (op.op == "pow")
       unary([&](number a) { return c == 2 ? a * a : std::pow(a, c); });
     else if (op.op == "add_scalar")
@@ -194,6 +187,10 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       unary([&](number a) { return a / c; });
     else if (op.op == "rsub_scalar")
       unary([&](number a) { return c - a; });
+    else if ((op.op == "conv" || op.op == "cast") && op.outputs[0].type == shardweave::dtype::boolean)
+      unary([](number a) { return a == 0.0 ? 0.0 : 1.0; });
+    else if ((op.op == "conv" || op.op == "cast") && op.outputs[0].type == shardweave::dtype::i64)
+      unary([](number a) { return std::trunc(a.real()); });
     else if (op.op == "conv" || op.op == "cast" || op.op == "clone" || op.op == "alias" || op.op == "view")
       out.data = in(0).data;
     else if (op.op == "permute") {
@@ -202,6 +199,19 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
         for (std::size_t d = 0; d < at.size(); ++d) from[static_cast<std::size_t>(op.with.dims[d])] = at[d];
         out.data[offset(out, at)] = in(0).data[offset(in(0), from)];
       });
+    } else if (op.op == "expand") {
+      each(shape, [&](const indices& at) { out.data[offset(out, at)] = in(0).data[offset(in(0), at)]; });
+    } else if (op.op == "amax" || op.op == "amin") {
+      const double sign = op.op == "amax" ? 1 : -1;
+      indices kept = in(0).shape;
+      for (const std::int64_t d : op.with.dims) kept[static_cast<std::size_t>(d)] = 1;
+      array found = zeros(kept);
+      std::ranges::fill(found.data, -sign * std::numeric_limits<double>::infinity());
+      each(in(0).shape, [&](const indices& at) {
+        number& so_far = found.data[offset(found, at)];
+        so_far = sign * std::max(sign * so_far.real(), sign * in(0).data[offset(in(0), at)].real());
+      });
+      out.data = found.data;
     } else if (op.op == "sum" || op.op == "mean") {
       indices kept = in(0).shape;
       for (const std::int64_t d : op.with.dims) kept[static_cast<std::size_t>(d)] = 1;
@@ -225,6 +235,8 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       const auto width = static_cast<std::size_t>(shape.back());
       for (std::size_t t = 0; t < in(1).data.size(); ++t) {
         const auto row = static_cast<std::size_t>(in(1).data[t].real());
+        if (row >= static_cast<std::size_t>((op.op == "embedding" ? in(0).shape : shape)[0]))
+          continue;  // held elsewhere
         for (std::size_t d = 0; d < width; ++d)
           if (op.op == "embedding")
             out.data[t * width + d] = in(0).data[row * width + d];
@@ -235,6 +247,7 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       values[i] = sdpa(in(0), in(1), in(2));
     } else if (op.op == "sdpa_backward") {
       values[i] = sdpa_backward(in(0), in(1), in(2), in(3), in(4));
+    } else if (line_operator(op, inputs, values[i]) || training_operator(op, inputs, values[i])) {
     } else {
       throw std::runtime_error("the interpreter does not know " + op.op);
     }

@@ -1,7 +1,9 @@
 #include "overlap/random_demands.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/overlap/budget_chains.hpp>
+#include <shardweave/overlap/forms.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/overlap/segments.hpp>
 #include <shardweave/solve/backend/glpk.hpp>
@@ -69,6 +71,50 @@ TEST_SUITE("budget_chains") {
       REQUIRE(by_linear_program(rows, computation, demands) ==
               doctest::Approx(static_cast<double>(sw::hide(computation, demands).total)).epsilon(1e-9));
     }
+  }
+
+  TEST_CASE("on graphs, in every form and on every channel, rows, sweep and flow agree; no savings are negative") {
+    sw::random_source random(37);
+    std::size_t tried = 0, some = 0;
+    for (std::size_t trial = 0; trial < shardweave_test::at_scale(1'000); ++trial) {
+      constexpr std::size_t n = 7;
+      std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
+      for (std::uint32_t a = 0; a < n; ++a)
+        for (std::uint32_t b = a + 1; b < n; ++b)
+          if (random.chance(0.3)) ends.emplace_back(a, b);
+      const sw::compressed_graph g(n, ends);
+      std::vector<std::int64_t> computation(n), amounts(ends.size());
+      for (auto& c : computation) c = random.chance(0.3) ? 0 : static_cast<std::int64_t>(random.below(12));
+      for (auto& a : amounts) a = static_cast<std::int64_t>(random.below(16));
+      std::vector<sw::hiding> direction;
+      for (std::size_t e = 0; e < ends.size(); ++e) direction.push_back(static_cast<sw::hiding>(random.below(4)));
+      std::vector<std::uint32_t> order(n);
+      for (std::uint32_t v = 0; v < n; ++v) order[v] = v;
+      const std::size_t channels = 1 + trial % 3;
+      const auto agree = [&](const auto& form) {
+        const auto places = sw::hiding_places(
+            g, order, [&](std::uint32_t v) { return computation[v] > 0; },
+            [&](const auto& e) { return direction[e.index]; }, form, [&](const auto& e) { return e.index % channels; });
+        const auto demands = sw::demands_of(places, [&](std::size_t e) { return amounts[e]; });
+        const auto saved = sw::hide(computation, demands);
+        std::int64_t flow = 0;
+        for (std::size_t c = 0; c < channels; ++c) flow += overlap_test::most_flow(computation, demands, c);
+        REQUIRE(saved.total == flow);
+        const auto rows = by_linear_program(sw::budget_chains_of(demands, n), computation, demands);
+        REQUIRE(rows == doctest::Approx(static_cast<double>(flow)).epsilon(1e-9));
+        for (std::size_t i = 0; i < places.size(); ++i)
+          REQUIRE((saved.hidden[i] >= 0 && saved.hidden[i] <= amounts[places[i].edge]));
+        ++tried;
+        some += flow > 0 ? 1U : 0U;
+      };
+      agree(sw::windows_form{});
+      agree(sw::windows_form{.prefetch = 3, .every_edge = true});
+      agree(sw::strict_form{});
+      agree(sw::inclusive_form{});
+      agree(sw::inclusive_form{.twice = true});
+    }
+    CHECK(tried == shardweave_test::at_scale(1'000) * 5);
+    CHECK(some > tried / 2);
   }
 
   TEST_CASE("prefix and suffix windows are the two chains of the original model") {

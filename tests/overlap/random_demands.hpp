@@ -3,6 +3,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/overlap/hideable.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -44,6 +45,42 @@ inline std::pair<std::vector<std::int64_t>, std::vector<sw::hideable<std::int64_
       d.where = {p, n == 0 ? 0 : n - 1};
   }
   return {computation, demands};
+}
+
+/// The most that flows from demands to the positions of their windows, by augmenting paths: a definition that knows
+/// nothing of order.
+inline std::int64_t most_flow(std::vector<std::int64_t> room, const std::vector<sw::hideable<std::int64_t>>& demands,
+                              std::size_t channel) {
+  std::vector<std::vector<std::int64_t>> flow(demands.size(), std::vector<std::int64_t>(room.size()));
+  std::vector<bool> seen;
+  const auto push = [&](const auto& self, std::size_t d, std::int64_t most) -> std::int64_t {
+    seen[d] = true;
+    for (std::size_t q = 0; q < room.size(); ++q) {
+      if (!demands[d].where.contains(q)) continue;
+      std::int64_t now = std::min(most, room[q]);
+      room[q] -= now;
+      for (std::size_t other = 0; other < demands.size() && now == 0; ++other)
+        if (!seen[other] && flow[other][q] > 0) {
+          now = self(self, other, std::min(most, flow[other][q]));
+          flow[other][q] -= now;
+        }
+      flow[d][q] += now;
+      if (now > 0) return now;
+    }
+    return 0;
+  };
+  std::int64_t total = 0;
+  for (std::size_t d = 0; d < demands.size(); ++d) {
+    if (demands[d].channel != channel) continue;
+    for (std::int64_t left = demands[d].amount; left > 0;) {
+      seen.assign(demands.size(), false);
+      const std::int64_t now = push(push, d, left);
+      if (now == 0) break;
+      left -= now;
+      total += now;
+    }
+  }
+  return total;
 }
 
 }  // namespace overlap_test

@@ -198,6 +198,15 @@ TEST_SUITE("hide") {
         REQUIRE(s.spent[i] >= 0);
         REQUIRE(s.spent[i] <= computation[i % computation.size()]);
       }
+      std::vector<ns> hidden(demands.size()), spent(s.spent.size());
+      for (const sw::hidden_piece<ns>& piece : sw::hide_in_pieces(computation, demands)) {
+        REQUIRE(piece.amount >= 0);
+        REQUIRE(demands[piece.demand].where.contains(piece.position));
+        hidden[piece.demand] += piece.amount;
+        spent[demands[piece.demand].channel * computation.size() + piece.position] += piece.amount;
+      }
+      REQUIRE(hidden == s.hidden);
+      REQUIRE(spent == s.spent);
       if (trial % 4 != 0) continue;
 
       // the other ways to count time agree, unit by unit

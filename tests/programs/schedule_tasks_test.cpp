@@ -24,7 +24,10 @@ TEST_SUITE("schedule_tasks") {
     const temporary_folder folder;
     const sw::task_graph g = random_tasks(11, {.blocks = 60});
     sw::write_task_graph(folder / "tasks.json.gz", g);
-    for (const char* policies : {"", "--bucketing none", "--scheduler in_order"}) {
+    for (const char* policies :
+         {"", "--bucketing none", "--scheduler in_order", "--bucketing topological_span --scheduler overlap",
+          "--scheduler torch_overlap_only", "--bucketing torch_default", "--bucketing none --scheduler torch_default",
+          "--scheduler autoparallel_481", "--bucketing autoparallel_412 --scheduler prefetch"}) {
       CAPTURE(policies);
       const auto run = run_program("schedule_tasks",
                                    (folder / "tasks.json.gz").string() + " --json " + policies + " --schedule " +

@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -85,7 +86,7 @@ TEST_SUITE("local_polytope") {
   }
   TEST_CASE("the same holds where rows are chained") {
     std::size_t points = 0, outside = 0;
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(40); ++seed) {
       CAPTURE(seed);
       const auto p = shardweave_test::long_intervals(seed);
       const sw::local_polytope<double> polytope(p, sw::presence(p), false);
@@ -95,8 +96,8 @@ TEST_SUITE("local_polytope") {
       CHECK(free_below > 30);  // the levels of usage
       check_all_points(p, points, outside);
     }
-    CHECK(points - outside > 100);
-    CHECK(outside > 5000);
+    CHECK(points - outside > shardweave_test::at_scale(100));
+    CHECK(outside > shardweave_test::at_scale(5000));
   }
   TEST_CASE("pairs cost columns by class, not by strategy") {
     constexpr std::size_t k = 300;

@@ -1,5 +1,6 @@
 #include "long_intervals.hpp"
 #include "small_problems.hpp"
+#include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/budgeted.hpp>
@@ -117,7 +118,7 @@ TEST_SUITE("trws") {
 TEST_SUITE("budgeted") {
   TEST_CASE("bounds hold under timed rows and lower limits, and assignments keep them") {
     std::size_t feasible = 0, answered = 0, proven = 0;
-    for (std::uint64_t seed = 0; seed < 120; ++seed) {
+    for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(120); ++seed) {
       CAPTURE(seed);
       const auto p = draw_small<double>(seed, {.variables = 6, .density = 0.2, .rows = 8, .lower_limits = 0.3});
       const auto optimum = brute_optimum_of(p);
@@ -136,12 +137,12 @@ TEST_SUITE("budgeted") {
       CHECK(shardweave_test::naive_rows(p, std::span<const sw::strategy>(*labels)));
       proven += answer.status == sw::solve_status::optimal;
     }
-    CHECK(feasible > 80);
+    CHECK(feasible > shardweave_test::at_scale(80));
     CHECK(answered * 10 > feasible * 7);
-    CHECK(proven > 20);
+    CHECK(proven > shardweave_test::at_scale(20));
   }
   TEST_CASE("usage of 1e9 over eighty rows is priced as well") {
-    for (std::uint64_t seed = 0; seed < 25; ++seed) {
+    for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(25); ++seed) {
       const auto p = shardweave_test::long_intervals(seed);
       const auto optimum = brute_optimum_of(p);
       const auto answer = sw::budgeted{sw::trws{}}.solve(sw::placement_problem<double>(p), {.iterations = 300});

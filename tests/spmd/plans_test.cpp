@@ -1,9 +1,11 @@
+#include "any_collectives.hpp"
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/trws.hpp>
+#include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
@@ -21,7 +23,7 @@ namespace plans_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<node_table<>>;
+using model_type = spmd_cost_model<any_collectives>;
 
 /// y = w2 (w1 x)^2 and its gradients; parameters are kept in f32 and used in bf16.
 computation feed_forward(std::int64_t rows, std::int64_t width, std::int64_t hidden) {
@@ -51,7 +53,7 @@ struct plan {
 
 plan best(const computation& graph, const char* mesh, const training_options& options) {
   const device_profile h100 = find_device("h100");
-  const model_type model(graph, device_mesh::parse(mesh), roofline{h100}, node_table<>(h100));
+  const model_type model(graph, device_mesh::parse(mesh), roofline{h100}, any_collectives::of(node_table<>(h100)));
   const auto solved = trws{}.solve(compile(describe(model.graph(), model, training_constraints(model, options))));
   REQUIRE(solved.status == solve_status::optimal);
   plan result{solved.objective, {}, {}};
@@ -110,6 +112,45 @@ TEST_SUITE("training_constraints") {
       CAPTURE(name);
       CHECK(where.find('R') == std::string::npos);
     }
+  }
+
+  TEST_CASE("wide experts stay where they are, and tokens come to them by all-to-all") {
+    // 8 sequences of 8192 tokens, 2 of 16 experts each; a sequence is a group
+    const auto mixture = [](std::int64_t hidden) {
+      graph_builder b("experts");
+      const auto x = b.input("x", {{8, 8192, 256}, dtype::bf16});
+      const auto chosen = b.input("chosen", {{8, 8192, 2}, dtype::i64});
+      const auto w1 = b.parameter("w1", {{16, 256, hidden}, dtype::bf16});
+      const auto w2 = b.parameter("w2", {{16, hidden, 256}, dtype::bf16});
+      const auto slots = b.moe_dispatch(x, chosen, 16, 1024);
+      const auto u = b.einsum("egcd,edf->egcf", {slots, w1});
+      b.result(b.moe_combine(b.einsum("egcf,efd->egcd", {u, w2}), chosen));
+      return insert_aliases(b.finish());
+    };
+    const device_profile h100 = find_device("h100");
+    const auto ways = [&](std::int64_t hidden) {
+      const model_type model(mixture(hidden), device_mesh::parse("8"), roofline{h100},
+                             any_collectives::of(node_table<>(h100)));
+      const auto found = trws{}.solve(compile(describe(
+          model.graph(), model,
+          training_constraints(model, {.inputs = sharding::parse("S(0)"), .results = sharding::parse("S(0)")}))));
+      REQUIRE(found.status == solve_status::optimal);
+      std::string text;
+      for (std::uint32_t v = 0; v < model.operations().operations.size(); ++v) {
+        const std::string& op = model.operations().operations[v].op;
+        if (op.starts_with("moe") || op == "einsum") text += model.label(v, found.choice[v]) + " ";
+      }
+      return text;
+    };
+    CHECK(ways(32768) == "S(0),S(0)->S(1) S(0),S(0)->S(0) S(0),S(0)->S(0) S(1),S(0)->S(0) ");
+    // narrow ones are gathered, and the tokens stay
+    CHECK(ways(64) == "S(0),S(0)->S(1) S(1),R->S(1) S(1),R->S(1) S(1),S(0)->S(0) ");
+    const device_mesh mesh = device_mesh::parse("8");
+    auto plans = redistributor<any_collectives>(mesh, roofline{h100}, any_collectives::of(node_table<>(h100)));
+    const auto steps =
+        plans.plan({{16, 8, 1024, 256}, dtype::bf16}, sharding::parse("S(1)"), sharding::parse("S(0)")).steps;
+    REQUIRE(steps.size() == 1);
+    CHECK(steps[0].op == collective::all_to_all);
   }
 }
 

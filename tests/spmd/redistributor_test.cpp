@@ -1,5 +1,6 @@
 #include "simulated_mesh.hpp"
 #include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 
@@ -10,8 +11,10 @@
 #include <cmath>
 #include <limits>
 #include <map>
+#include <sstream>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -227,6 +230,125 @@ TEST_SUITE("redistributor") {
     CHECK(cheapest(x, spec("P"), spec("S(1)"), eight, find_device("h100"), 1) == near(3588.1222));
     CHECK(cost(node, x, "S(1)", "R") == near(507.3157 + 2755.2331));
     CHECK(cost(node, x, "P", "S(1)") == near(2755.2331 + 507.3157));
+  }
+
+  TEST_CASE("one step per mesh dimension reproduces AutoParallel's published costs on 8 nodes") {
+    const device_profile device = find_device("h100");
+    const tensor x{{16, 8192, 4096}, dtype::bf16};
+    const tensor y{{1024, 128, 4096}, dtype::bf16};  // as large, and may be cut in 64 along its first dimension
+    const tensor w{{14336, 4096}, dtype::bf16};
+    const auto costs = [&](const char* mesh, bool search) {
+      return redistributor<autoparallel_formula>(device_mesh::parse(mesh), roofline{device},
+                                                 autoparallel_formula(device), {.search = search});
+    };
+    struct anchor {
+      const tensor& value;
+      const char* ways;  ///< "from>to", all at this cost
+      double cost;
+    };
+    auto fixed = costs("8x8", false);
+    auto searched = costs("8x8", true);
+    for (const anchor& a :
+         std::vector<anchor>{{x, "S(0)R>RR", 19664.5389},
+                             {x, "RS(0)>RR", 2755.2331},
+                             {x, "S(0)S(2)>S(0)R S(0)S(1)>S(0)R S(0)P>S(0)S(1) S(0)P>S(0)S(2)", 474.7653},
+                             {x, "S(0)S(2)>S(0)S(1) S(0)S(1)>S(0)S(2)", 120.1784},
+                             {x, "S(0)P>S(0)R", 533.6881},
+                             {y, "S(0)P>S(0)S(0)", 370.6541},
+                             {y, "PP>S(0)S(0) S(0)S(0)>RR", 5306.4004},
+                             {x, "PP>S(0)S(2)", 6139.2895},
+                             {x, "PP>RR", 42002.2298},
+                             {y, "S(0)S(0)>RS(0)", 2551.1674},
+                             {x, "S(0)R>S(1)R", 2649.6246},
+                             {x, "S(2)P>S(0)S(1)", 3124.3899},
+                             {y, "RS(0)>S(0)S(0) RR>S(0)S(1) S(0)R>S(0)S(1)", 0},
+                             {x, "S(0)R>S(0)P RR>RP", infinity},
+                             {w, "S(0)S(0)>RS(0) S(0)S(1)>RS(1) PS(0)>S(0)S(0) PS(1)>S(0)S(1)", 364.1943},
+                             {w, "S(0)S(0)>RR PP>S(0)S(0)", 692.2667},
+                             {w, "S(0)R>RR", 2245.5714},
+                             {w, "PR>RR", 5023.8224},
+                             {w, "PS(0)>RS(0)", 991.7717}}) {
+      std::istringstream words(a.ways);
+      for (std::string word; words >> word;) {
+        CAPTURE(word);
+        const sharding from = spec(word.substr(0, word.find('>')));
+        const sharding to = spec(word.substr(word.find('>') + 1));
+        const double found = fixed.cost(a.value, from, to);
+        if (a.cost == infinity)
+          CHECK(found == infinity);
+        else
+          CHECK(found == doctest::Approx(a.cost).epsilon(1e-6));
+        CHECK(fixed.plan(a.value, from, to).cost_us == found);
+        CHECK(searched.cost(a.value, from, to) <= found);
+      }
+    }
+    tensor strided = x;
+    strided.contiguous = false;
+    CHECK(fixed.cost(strided, spec("S(0)R"), spec("RR")) == doctest::Approx(19768.6500).epsilon(2e-7));
+
+    auto node = costs("8", false);
+    for (const auto& [from, to, cost] : {std::tuple{"S(0)", "R", 2755.2331},
+                                         {"P", "S(0)", 2755.2331},
+                                         {"S(1)", "R", 3588.1222},
+                                         {"P", "S(1)", 3588.1222},
+                                         {"S(0)", "S(1)", 507.3157},
+                                         {"S(1)", "S(2)", 611.4268},
+                                         {"P", "R", 4052.5050}})
+      CHECK(node.cost(x, spec(from), spec(to)) == doctest::Approx(cost).epsilon(2e-7));
+  }
+
+  TEST_CASE("a searched way is never dearer than one step per mesh dimension, and sometimes much cheaper") {
+    for (const char* text : {"2x4", "8x8"}) {
+      auto fixed = h100(text, {.search = false});
+      auto searched = h100(text);
+      const tensor x{{64, 128, 64}, dtype::bf16};
+      std::size_t cheaper = 0;
+      for (const sharding& from : all_shardings(x, fixed.mesh()))
+        for (const sharding& to : all_shardings(x, fixed.mesh())) {
+          // where cuts meet on the way, one step per dimension would put the pieces together in a wrong order
+          const auto meet = [](dim_placement a, dim_placement b) { return a.is_sharded() && a == b; };
+          if (meet(from[0], from[1]) || meet(from[0], to[1]) || meet(to[0], from[1]) || meet(to[0], to[1])) continue;
+          CAPTURE(from.to_string());
+          CAPTURE(to.to_string());
+          const double straight = fixed.cost(x, from, to);
+          const double best = searched.cost(x, from, to);
+          CHECK((straight == infinity) == (best == infinity));
+          CHECK(best <= straight * (1 + 1e-12));
+          cheaper += best < 0.75 * straight ? 1U : 0U;
+        }
+      CHECK(cheaper > 10);
+    }
+    // the slice along the second dimension is free and makes the gather of the first eight times smaller
+    const tensor x{{16, 8192, 4096}, dtype::bf16};
+    auto fixed = h100("8x8", {.search = false});
+    auto searched = h100("8x8");
+    CHECK(searched.cost(x, spec("S(0)R"), spec("RS(1)")) < 0.2 * fixed.cost(x, spec("S(0)R"), spec("RS(1)")));
+  }
+
+  TEST_CASE("uneven pieces travel padded to the largest") {
+    auto plans = h100("8");
+    const tensor uneven{{10, 64}};  // pieces of 2 rows, on 8 devices as good as 16 rows
+    const tensor even{{16, 64}};
+    CHECK(plans.cost(uneven, spec("S(0)"), spec("R")) == plans.cost(even, spec("S(0)"), spec("R")));
+    const redistribution plan = plans.plan(uneven, spec("S(0)"), spec("R"));
+    REQUIRE(plan.steps.size() == 1);
+    CHECK(plan.steps[0].before == bytes(2 * 64 * 4));
+    CHECK(plan.steps[0].after == bytes(10 * 64 * 4));
+  }
+
+  TEST_CASE("every kind of partial result is put together at one price, and stays what it is on the way") {
+    auto plans = h100("2x4");
+    const tensor x{{64, 64}};
+    for (const char* kind : {"P", "P(avg)", "P(max)", "P(min)", "P(mask)"}) {
+      const std::string two = std::string(kind) + kind;
+      CHECK(plans.cost(x, spec(two), spec("RR")) == plans.cost(x, spec("PP"), spec("RR")));
+      CHECK(plans.cost(x, spec(two), spec("S(0)" + std::string(kind))) == plans.cost(x, spec("PP"), spec("S(0)P")));
+      for (const char* other : {"P", "P(avg)", "P(max)", "P(min)", "P(mask)"})
+        if (std::string(other) != kind)
+          CHECK(plans.cost(x, spec(std::string(kind) + "R"), spec(std::string(other) + "R")) == infinity);
+      for (const redistribution_step& step : plans.plan(x, spec(two), spec("RS(1)")).steps)
+        if (step.from.is_partial()) CHECK(step.from == spec(two)[0]);
+    }
   }
 
   TEST_CASE("a slice makes what follows smaller") {

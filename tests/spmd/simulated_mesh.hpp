@@ -168,7 +168,14 @@ inline bool close(const array& a, const array& b) {
   return true;
 }
 
-/// The tensor that the pieces stand for; nothing if copies that should be equal are not.
+/// Whether at most one of the pieces has something else than zero, element by element.
+inline bool are_masks(const pieces& parts) {
+  for (std::size_t e = 0; e < parts.front().data.size(); ++e)
+    if (std::ranges::count_if(parts, [e](const array& part) { return part.data[e] != 0.0; }) > 1) return false;
+  return true;
+}
+
+/// The tensor that the pieces stand for; nothing if copies that should be equal are not, or masks overlap.
 inline std::optional<array> collect(const pieces& held, const sharding& where, const device_mesh& mesh,
                                     std::size_t d = 0, std::size_t first = 0) {
   if (d == mesh.rank()) return held[first];
@@ -179,6 +186,7 @@ inline std::optional<array> collect(const pieces& held, const sharding& where, c
     parts.push_back(std::move(*part));
   }
   if (where[d].is_sharded()) return joined(parts, where[d].dim());
+  if (where[d] == dim_placement::partial(partial_kind::mask) && !are_masks(parts)) return std::nullopt;
   if (where[d].is_partial()) return reduced(parts, where[d].kind());
   for (const array& other : parts)
     if (!close(parts.front(), other)) return std::nullopt;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -70,6 +71,59 @@ inline namespace v0 {
     stated[t] = g.is_fsdp(t).value_or(false);
   }
   return any ? stated : fsdp_tags_by_structure(g);
+}
+
+/// Another rule, that of what data a collective moves. True for
+///  - an all_gather of what is derived from parameters alone: every input leads back to `is_param` inputs only;
+///  - a reduce_scatter or all_reduce of what becomes gradients alone: every way on ends in the output of a backward
+///    graph, one with `tangents` among its inputs.
+/// Source: the tagging of AutoParallel's first bucketing pass, on a graph that holds one direction only.
+/// Complexity: O((V + E) log V)
+[[nodiscard]] inline std::vector<bool> derived_tags(const task_graph& g) {
+  const std::vector<task_index> order = stable_topological_order(g.dependencies());
+  bool backward = false;
+  std::vector<bool> from_params(g.size()), to_gradients(g.size()), tags(g.size());
+  for (const task_index t : order) {
+    if (g.kind(t) == task_kind::input) {
+      from_params[t] = g.is_param(t);
+      backward = backward || g.name_of(t).starts_with("tangents");
+      continue;
+    }
+    from_params[t] = !g.inputs(t).empty();
+    for (const task_index p : g.inputs(t)) from_params[t] = from_params[t] && from_params[p];
+  }
+  for (std::size_t i = order.size(); backward && i-- > 0;) {
+    const task_index t = order[i];
+    if (g.kind(t) == task_kind::output) continue;
+    const auto users = g.dependencies().out(t);
+    bool returned = false, all = !users.empty();
+    for (const auto& e : users) {
+      const bool is_output = g.kind(e.target) == task_kind::output;
+      returned = returned || is_output;
+      all = all && (is_output || to_gradients[e.target]);
+    }
+    to_gradients[t] = returned || all;
+  }
+  for (task_index t = 0; t < g.size(); ++t)
+    if (g.is_collective(t)) tags[t] = g.collective(t).op == "all_gather" ? from_params[t] : to_gradients[t];
+  return tags;
+}
+
+/// Collectives that may be members of a bucket at all: of an operation that can be merged, with a price, with a wait,
+/// and with no users but waits and the output.
+/// Complexity: O(V + E)
+[[nodiscard]] inline std::vector<bool> fit_for_buckets(const task_graph& g) {
+  std::vector<bool> fit(g.size());
+  for (task_index t = 0; t < g.size(); ++t)
+    if (const task_index c = g.completes(t); c != no_index) fit[c] = true;
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (!fit[t]) continue;
+    const collective_info c = g.collective(t);
+    fit[t] = is_mergeable(c.op) && g.table(c.op, c.group) != nullptr;
+    for (const auto& e : g.dependencies().out(t))
+      fit[t] = fit[t] && (g.completes(e.target) == t || g.kind(e.target) == task_kind::output);
+  }
+  return fit;
 }
 
 }  // namespace v0

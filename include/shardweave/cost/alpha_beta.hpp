@@ -1,11 +1,10 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/device.hpp>
 
 #include <algorithm>
-#include <string>
 
 /// \file
 /// The classic cost of a collective: a latency per step and a time per byte.
@@ -35,9 +34,7 @@ struct alpha_beta {
       : link_bandwidth(device.link_bandwidth), network_bandwidth(device.network_bandwidth) {}
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
-    if (group.ranks_per_node < 1 || group.nodes < 1)
-      refuse(error_category::input, "a group of " + std::to_string(group.nodes) + " nodes with " +
-                                        std::to_string(group.ranks_per_node) + " ranks each has no ranks");
+    detail::require_ranks(group);
     collective_estimate result;
     if (group.ranks() == 1) return result;
     const double n = static_cast<double>(group.ranks());

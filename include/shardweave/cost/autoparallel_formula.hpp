@@ -1,9 +1,10 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/detail/autoparallel_tables.hpp>
+#include <shardweave/cost/detail/ported_tuner.hpp>
+#include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/detail/tree_correction.hpp>
 #include <shardweave/cost/device.hpp>
 
@@ -12,7 +13,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <string_view>
 
 /// \file
@@ -45,9 +45,7 @@ struct autoparallel_formula {
         has_switch(device.has_switch) {}
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
-    if (group.nodes < 1 || group.ranks_per_node < 1)
-      refuse(error_category::input, "a group of " + std::to_string(group.nodes) + " nodes with " +
-                                        std::to_string(group.ranks_per_node) + " ranks each has no ranks");
+    detail::require_ranks(group);
     if (group.ranks() == 1) return {};
     const call c{kind,
                  static_cast<double>(size.count()),
@@ -75,6 +73,8 @@ struct autoparallel_formula {
   }
 
  private:
+  using figures = detail::ported_tuner;
+
   struct call {
     collective kind;
     double size;
@@ -82,13 +82,12 @@ struct autoparallel_formula {
     double nodes;
     double per_node;
     group_shape group;
-    [[nodiscard]] std::size_t node_class() const { return nodes == 1 ? 0 : nodes == 2 ? 1 : 2; }
+    [[nodiscard]] std::size_t node_class() const { return figures::node_class(nodes); }
     [[nodiscard]] double rounds() const { return kind == collective::all_reduce ? 2 : 1; }
     [[nodiscard]] double steps() const { return kind == collective::all_to_all ? ranks : rounds() * (ranks - 1); }
     /// log2 of the 64-byte lines that a rank owns
     [[nodiscard]] double lines() const { return size > 0 ? std::log2(size / ranks / 64) : -1; }
   };
-  static constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
 
   struct best {
     collective_estimate estimate;
@@ -107,9 +106,7 @@ struct autoparallel_formula {
 
   [[nodiscard]] bool is_recent() const { return family == architecture::hopper || family == architecture::blackwell; }
   [[nodiscard]] double generation() const { return family == architecture::blackwell ? 2 : 1; }
-  [[nodiscard]] std::size_t index() const {
-    return family == architecture::blackwell ? 2 : family == architecture::hopper ? 1 : 0;
-  }
+  [[nodiscard]] std::size_t index() const { return figures::generation(family); }
   [[nodiscard]] double channels() const { return is_recent() ? 16 : 12; }
   [[nodiscard]] double link() const { return link_bandwidth / channels(); }
   [[nodiscard]] double network() const { return network_bandwidth / channels(); }
@@ -150,45 +147,41 @@ struct autoparallel_formula {
 
   /// \param sync  what the nodes cost to agree
   [[nodiscard]] double ring_latency(const call& c, std::size_t p, double sync) const {
-    constexpr std::array base{6.6, 14.0, 8.4}, hop{.6, 1.9, 3.4}, net{2.7, 4.0, 14.0}, lone_net{5.0, 8.5, 14.0};
     const double crossings = c.rounds() * (c.nodes - 1);
-    const double overhead = c.nodes == 1 ? 0 : p == 2 ? 3 : 1;
+    const double network = c.per_node == 1 ? figures::tree_network[p] : figures::ring_network[p];
     const double extra = c.nodes == 1 ? 0 : extra_network_us * (p == 2 ? 2 : 1);
-    return base[p] + (c.steps() - crossings) * std::max(hop[p], overhead) +
-           crossings * ((c.per_node == 1 ? lone_net[p] : net[p]) + extra) + sync;
+    return figures::ring_base[p] +
+           (c.steps() - crossings) * std::max(figures::ring_hop[p], figures::overhead(p, c.nodes > 1)) +
+           crossings * (network + extra) + sync;
   }
 
   void ring(const call& c, best& b) const {
-    constexpr std::array<std::array<double, 3>, 3> ll_cap{{{87.7, 39, 20.4}, {141, 39, 20.4}, {282, 39, 20.4}}};
-    constexpr std::array ll128_cap{20.0, 36.7, 40.0};
     const double sync = c.nodes == 1 ? 0 : 4.7 * c.nodes * std::pow(std::max(c.nodes / 4, 1.0), .65);
     const double all = bus(c);
-    const std::array speed{std::min(ll_cap[index()][c.node_class()], all / 2),
-                           std::min(.92 * all, channels() * ll128_cap[index()]), all};
+    const std::array speed{std::min(figures::ll_cap[index()][c.node_class()], all / 2),
+                           std::min(.92 * all, channels() * figures::ring_ll128_cap[index()]), all};
     const double reached = c.nodes == 1 ? 1 : detail::autoparallel_ring_correction(c.lines(), c.nodes);
     for (std::size_t p = 0; p < 3; ++p) {
       double latency = ring_latency(c, p, sync);
       if (p == 2 && c.nodes > 1 && c.kind == collective::all_reduce && c.size / (channels() * c.ranks) >= 64)
         latency *= 1.4;
-      b.offer(latency, c.size, speed[p] * reached * c.ranks / c.steps(), "ring", protocols[p]);
+      b.offer(latency, c.size, speed[p] * reached * c.ranks / c.steps(), "ring", figures::protocols[p]);
     }
   }
 
   void tree(const call& c, best& b) const {
-    constexpr std::array base{6.8, 14.0, 8.4}, hop{.6, 1.25, 4.0}, net{5.0, 8.5, 14.0};
-    constexpr std::array<std::array<double, 3>, 3> cap{{{24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-    constexpr std::array<std::array<double, 3>, 3> ll128_cap{{{20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-    constexpr std::array<std::array<double, 3>, 3> ll_cap{{{87.7, 39, 20.4}, {141, 39, 20.4}, {282, 39, 20.4}}};
     const std::size_t g = index();
     const std::size_t n = c.node_class();
-    const double simple = std::min(.92 * bus(c), channels() * cap[g][n]);
-    const std::array speed{std::min(simple / 3.8, ll_cap[g][n]),
-                           std::min(simple * (n == 0 ? 7.0 / 9 : 120.0 / 128), channels() * ll128_cap[g][n]), simple};
+    const double simple = std::min(.92 * bus(c), channels() * figures::tree_cap[g][n]);
+    const std::array speed{
+        std::min(simple / 3.8, figures::ll_cap[g][n]),
+        std::min(simple * (n == 0 ? 7.0 / 9 : 120.0 / 128), channels() * figures::tree_ll128_cap[g][n]), simple};
     const double levels = std::floor(std::log2(c.nodes));
     for (std::size_t p = 0; p < 3; ++p) {
       const double extra = extra_network_us * (p == 2 ? 2 : 1);
-      b.offer(base[p] + 2 * ((c.per_node - 1) * hop[p] + levels * (net[p] + extra)), c.size,
-              speed[p] / 2 * detail::tree_correction(p, c.size), "tree", protocols[p]);
+      b.offer(figures::tree_base[p] +
+                  2 * ((c.per_node - 1) * figures::tree_hop[p] + levels * (figures::tree_network[p] + extra)),
+              c.size, speed[p] / 2 * detail::tree_correction(p, c.size), "tree", figures::protocols[p]);
     }
   }
 
@@ -213,13 +206,13 @@ struct autoparallel_formula {
       const double reached = full ? detail::autoparallel_full_mesh_ramp(c.lines()) : 1;
       for (std::size_t p = 0; p < 3; ++p)
         b.offer(entry.ring[p].latency_us, c.size, generation() * entry.ring[p].bandwidth * reached, "ring",
-                protocols[p]);
+                figures::protocols[p]);
       return;
     }
     for (std::size_t p = 0; p < 3; ++p) {
       const auto line = detail::autoparallel_tree(entry, p, c.nodes);
       b.offer(line.latency_us, c.size, generation() * line.bandwidth * detail::tree_correction(p, c.size), "tree",
-              protocols[p]);
+              figures::protocols[p]);
     }
     if (c.group.ranks_per_node >= 4) {
       const double bandwidth =

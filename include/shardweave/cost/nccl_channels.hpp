@@ -92,9 +92,15 @@ namespace detail {
 
 inline constexpr std::int32_t most_searched = 16;  ///< channels that the search looks for
 
+/// The search does not go on to speeds of less than half of what it has found.
+[[nodiscard]] inline bool is_searched(double speed, const nccl_paths& found) {
+  return found.count == 0 || speed > .49 * found.inside;
+}
+
 [[nodiscard]] inline nccl_paths ring_in_node(const nccl_node& node) {
   nccl_paths best;
   for (const double s : speeds_inside(node.compute_capability)) {
+    if (!is_searched(s, best)) break;
     const std::int32_t k = std::min(carried(node.link_bandwidth, s), most_searched);
     if (k * s > best.count * best.inside + 1e-9) best = {k, s, s};
     if (best.count * best.inside >= node.link_bandwidth - 1e-9) break;
@@ -111,6 +117,7 @@ inline constexpr std::int32_t most_searched = 16;  ///< channels that the search
   const double links = ranks_per_node == 1 ? 1e9 : node.link_bandwidth * per_node / (per_node - 1);
   nccl_paths best;
   for (const double s : speeds_between(node.compute_capability)) {
+    if (!is_searched(s, best)) break;
     const std::int64_t on_network = rails * carried(node.nic_bandwidth, s);
     const auto k = static_cast<std::int32_t>(std::min<std::int64_t>({on_network, carried(links, s), most_searched}));
     if (k * s > best.count * best.inside + 1e-9) best = {k, s, s};

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/cost/detail/tree_correction.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -78,10 +80,7 @@ struct nccl_constants {
   bool corrects_nvls_tree = true;       ///< the correction of trees applies to NVLS trees on Blackwell
 
   /// By what share of its bandwidth a tree runs at sizes of 64 bytes, 128 bytes, ... 512 MiB; 1 beyond.
-  std::array<std::array<double, 24>, nccl_protocol_count> tree_correction{
-      {{1, 1, 1, 1, .9, .8, .7, .7, .7, .7, .6, .5, .4, .4, .5, .6, .7, .8, .9, 1, 1, 1, 1, 1},
-       {1, 1, 1, 1, 1, .9, .8, .8, .8, .7, .6, .6, .6, .6, .6, .6, .8, .9, .9, .9, .9, 1, 1, 1},
-       {.9, .9, .9, .9, .9, .9, .9, .8, .7, .6, .6, .5, .5, .5, .5, .6, .7, .8, .7, .7, .8, .9, .9, .9}}};
+  std::array<std::array<double, 24>, nccl_protocol_count> tree_correction = detail::tree_corrections;
 
   /// How long after a step begins the next may be posted to a network, per protocol; AMD processors take twice that.
   by_protocol network_overhead{1, 1, 3};

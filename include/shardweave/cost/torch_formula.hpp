@@ -3,6 +3,8 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/ported_tuner.hpp>
+#include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/detail/tree_correction.hpp>
 #include <shardweave/cost/device.hpp>
 
@@ -40,9 +42,9 @@ struct torch_formula {
       : edition(e), family(device.family) {}
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
-    if (group.nodes < 1 || group.ranks_per_node < 1 || devices_per_node < 1)
-      refuse(error_category::input, "a group of " + std::to_string(group.nodes) + " nodes with " +
-                                        std::to_string(group.ranks_per_node) + " ranks each has no ranks");
+    detail::require_ranks(group);
+    if (devices_per_node < 1)
+      refuse(error_category::input, "a node of " + std::to_string(devices_per_node) + " devices holds no rank");
     if (group.ranks() == 1) return {};
     const call c{kind, static_cast<double>(size.count()), static_cast<double>(group.ranks()),
                  static_cast<double>((group.ranks() + devices_per_node - 1) / devices_per_node)};
@@ -55,7 +57,6 @@ struct torch_formula {
     double size;
     double ranks;
     double nodes;
-    [[nodiscard]] std::size_t node_class() const { return nodes == 1 ? 0 : nodes == 2 ? 1 : 2; }
     [[nodiscard]] bool both_ways() const { return kind == collective::all_reduce || kind == collective::all_to_all; }
     [[nodiscard]] double steps() const { return (both_ways() ? 2 : 1) * (ranks - 1); }
   };
@@ -87,16 +88,12 @@ struct torch_formula {
     constexpr std::array links{240.0, 370.0, 720.0};
     constexpr std::array networks{25.0, 50.0, 50.0};
     constexpr std::array channels{8.0, 16.0, 32.0};
-    constexpr std::array ll_cap{87.7, 141.0, 282.0};
-    constexpr std::array ring_ll128{20.0, 36.7, 40.0};
-    constexpr std::array<std::array<double, 3>, 3> tree_ll128{{{20, 20, 20}, {36.7, 36.7, 29}, {55.6, 31.67, 20}}};
-    constexpr std::array<std::array<double, 3>, 3> tree_cap{{{24, 23.6, 17.8}, {38.7, 41.4, 36}, {70, 42.8, 24}}};
-    constexpr std::array<std::string_view, 3> protocols{"ll", "ll128", "simple"};
+    using figures = detail::ported_tuner;
 
-    const std::size_t g = family == architecture::blackwell ? 2 : family == architecture::hopper ? 1 : 0;
-    const std::size_t n = c.node_class();
+    const std::size_t g = figures::generation(family);
+    const std::size_t n = figures::node_class(c.nodes);
     const bool one_node = n == 0;
-    const double most_ll = one_node ? ll_cap[g] : n == 1 ? 39 : 20.4;  // across nodes by the host: Intel
+    const double most_ll = figures::ll_cap[g][n];
     double bus = one_node ? links[g] : networks[g] * (0.77 + 0.23 * std::min(1.0, (c.nodes - 1) / 7));
     if (n == 2) bus *= std::pow(std::max(c.size, 5e7) / 5e7, 0.17);
 
@@ -105,25 +102,25 @@ struct torch_formula {
     const auto offer = [&](double latency, double bandwidth, std::string_view algorithm, std::size_t protocol) {
       const double moving = c.size / (1e3 * bandwidth);
       if (best.time_us < 0 || latency + moving < best.time_us)
-        best = answer(latency, moving, algorithm, protocols[protocol]);
+        best = answer(latency, moving, algorithm, figures::protocols[protocol]);
     };
     for (std::size_t p = 0; p < 3; ++p) {
       if (p == 1 && !one_node) continue;  // LL128 is off across nodes
-      const double overhead = one_node ? 0 : p == 2 ? 3 : 1;
+      const double overhead = figures::overhead(p, !one_node);
       const double ring_bus = p == 0   ? std::min(most_ll, bus / 2)
-                              : p == 1 ? std::min(bus * 120 / 128, channels[g] * ring_ll128[g])
+                              : p == 1 ? std::min(bus * 120 / 128, channels[g] * figures::ring_ll128_cap[g])
                                        : bus;
       const double crossings = (c.kind == collective::all_reduce ? 2 : 1) * (c.nodes - 1);
-      constexpr std::array ring_base{6.6, 14.0, 8.4}, ring_hop{0.6, 1.9, 3.4}, ring_net{2.7, 4.0, 14.0};
-      offer(ring_base[p] + (c.steps() - crossings) * std::max(ring_hop[p], overhead) + crossings * ring_net[p],
+      offer(figures::ring_base[p] + (c.steps() - crossings) * std::max(figures::ring_hop[p], overhead) +
+                crossings * figures::ring_network[p],
             ring_bus * c.ranks / c.steps(), "ring", p);
       if (c.kind != collective::all_reduce) continue;
       const double tree_bus = p == 0   ? std::min(bus / 3.8, most_ll)
-                              : p == 1 ? std::min(bus * 7 / 9, channels[g] * tree_ll128[g][n])
-                                       : std::min(0.92 * bus, channels[g] * tree_cap[g][n]);
-      constexpr std::array tree_base{6.8, 14.0, 8.4}, tree_hop{0.6, 1.25, 4.0}, tree_net{5.0, 8.5, 14.0};
-      const double latency = tree_base[p] + 2 * ((c.ranks / c.nodes - 1) * std::max(tree_hop[p], overhead) +
-                                                 std::log2(c.nodes) * tree_net[p]);
+                              : p == 1 ? std::min(bus * 7 / 9, channels[g] * figures::tree_ll128_cap[g][n])
+                                       : std::min(0.92 * bus, channels[g] * figures::tree_cap[g][n]);
+      const double latency =
+          figures::tree_base[p] + 2 * ((c.ranks / c.nodes - 1) * std::max(figures::tree_hop[p], overhead) +
+                                       std::log2(c.nodes) * figures::tree_network[p]);
       offer(latency, tree_bus / 2 * detail::tree_correction(p, c.size), "tree", p);
     }
     return best;

@@ -40,8 +40,8 @@ struct rank_layout {
 /// The layout of a group on `world` ranks. A task graph lists one rank's group; those of the others are its
 /// translates. Without a distance (`stride`, or two `ranks`) neighbours stand together; without a size the group is
 /// everyone.
-/// \throws error if the listed ranks are not equally far apart, or groups of that size and distance do not divide
-///         the ranks of the run
+/// \throws error if the listed ranks are not equally far apart or no group of the division, or groups of that size and
+///         distance do not divide the ranks of the run
 [[nodiscard]] inline rank_layout layout_of(const process_group& group, std::int64_t world) {
   rank_layout layout;
   const auto listed = static_cast<std::int64_t>(group.ranks.size());
@@ -62,6 +62,11 @@ struct rank_layout {
     refuse(error_category::input, label_of(group) + " has " + std::to_string(layout.size) + " ranks, " +
                                       std::to_string(layout.stride) + " apart, which does not divide the " +
                                       std::to_string(world) + " ranks of this run");
+  // a list that begins in the middle of a group would name ranks of two
+  if (!group.stride && listed == layout.size && layout.size < world && layout.first(group.ranks[0]) != group.ranks[0])
+    refuse(error_category::input, label_of(group) + " begins with rank " + std::to_string(group.ranks[0]) +
+                                      ", expected a first rank of groups of " + std::to_string(layout.size) +
+                                      " ranks, " + std::to_string(layout.stride) + " apart");
   return layout;
 }
 

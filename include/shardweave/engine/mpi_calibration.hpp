@@ -134,10 +134,15 @@ class mpi_sweep {
 ///
 /// The device's `under_load` says what computation and a collective do to each other: `compute_factor` is what a
 /// piece of computation takes that is as long as the collective, with it and without it.
-/// \throws error as the engine does
+/// \throws error (input) for sizes that do not grow and measurements of nothing, else as the engine does
 [[nodiscard]] inline mpi_calibration calibrate_mpi(MPI_Comm world = MPI_COMM_WORLD,
                                                    const mpi_engine_options& engine = {},
                                                    const mpi_calibration_options& options = {}) {
+  if (options.smallest < bytes(1) || options.factor < 2 || options.repetitions < 1)
+    refuse(error_category::input,
+           "calibrate_mpi was given sizes from " + std::to_string(options.smallest.count()) + " bytes by a factor of " +
+               std::to_string(options.factor) + " and " + std::to_string(options.repetitions) +
+               " repetitions, expected a size that is positive, a factor of 2 or more and one repetition or more");
   detail::mpi_sweep sweep(world, engine, options);
   mpi_calibration found;
   std::vector<double> slower_work, slower_collective;

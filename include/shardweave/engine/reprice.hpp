@@ -13,8 +13,9 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <map>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -30,15 +31,20 @@ struct reprice_options {
 };
 
 /// How groups lie on the nodes of a run whose ranks fill one node after the other.
-/// \throws error if a node holds more ranks of a group than another
+/// \throws error if a node holds more ranks of a group than another, or none at all
 [[nodiscard]] inline std::vector<group_shape> shapes_of(std::span<const process_group> groups, std::int64_t world,
                                                         std::int64_t ranks_per_node) {
+  if (ranks_per_node < 1)
+    refuse(error_category::input,
+           "nodes of " + std::to_string(ranks_per_node) + " ranks, expected one or more on each");
   std::vector<group_shape> shapes;
   for (const process_group& group : groups) {
     const std::vector<std::int64_t> ranks = layout_of(group, world).members(0);
     const auto count = static_cast<std::int64_t>(ranks.size());
-    const auto here = std::count_if(ranks.begin(), ranks.end(), [&](std::int64_t r) { return r < ranks_per_node; });
-    if (count % here != 0)
+    std::map<std::int64_t, std::int64_t> on_node;
+    for (const std::int64_t r : ranks) ++on_node[r / ranks_per_node];
+    const std::int64_t here = on_node[0];
+    if (std::any_of(on_node.begin(), on_node.end(), [&](const auto& node) { return node.second != here; }))
       refuse(error_category::input, label_of(group) + " has " + std::to_string(here) + " of its " +
                                         std::to_string(count) + " ranks on the first node, expected as many on each");
     shapes.push_back({.ranks_per_node = here, .nodes = count / here});
@@ -47,11 +53,16 @@ struct reprice_options {
 }
 
 /// A task graph whose collectives take what a model says, alone and in buckets, and whose other tasks take
-/// `compute_scale` times what they took. Everything else, the tasks' numbers included, stays. \param shapes  of the
-/// groups, by their position Complexity: O(V + E), and one estimate per point of the tables
+/// `compute_scale` times what they took, fused or not. Everything else, the tasks' numbers included, stays.
+/// \param shapes  of the groups, by their position
+/// \throws error if the scale is negative or not finite, or the model has no price
+/// Complexity: O(V + E), and one estimate per point of the tables
 template <collective_cost_model Model>
 [[nodiscard]] task_graph reprice(const task_graph& g, const Model& model, std::span<const group_shape> shapes,
                                  const reprice_options& options = {}) {
+  if (!(options.compute_scale >= 0) || !std::isfinite(options.compute_scale))
+    refuse(error_category::input, "computation that takes " + std::to_string(options.compute_scale) +
+                                      " times as long, expected a finite factor, not negative");
   const auto scaled = [&](nanoseconds t) {
     return nanoseconds(
         static_cast<std::int64_t>(std::nearbyint(static_cast<double>(t.count()) * options.compute_scale)));
@@ -74,6 +85,8 @@ template <collective_cost_model Model>
       for (const duration_table& table : tables)
         if (table.group() == t.collective->group && table.op() == t.collective->op)
           t.duration = table(t.collective->bytes_in);
+    if (!g.fused_durations().empty())
+      b.fused_durations.push_back(t.collective ? t.duration : scaled(g.fused_durations()[b.fused_durations.size()]));
     b.add_task(t);
   }
   for (const duration_table& table : tables) b.add_table(table);

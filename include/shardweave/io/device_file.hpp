@@ -4,6 +4,7 @@
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
@@ -63,7 +64,9 @@ inline void write_saturation(json_writer& out, const saturation& s) {
   } curve;
   const auto curve_ends = [&]() -> std::string {
     const auto kind = detail::collective_of_name(curve.op);
-    if (!kind) return "has op '" + curve.op + "', expected all_gather, reduce_scatter, all_reduce or all_to_all";
+    if (!kind)
+      return "has op '" + detail::shortened(curve.op) +
+             "', expected all_gather, reduce_scatter, all_reduce or all_to_all";
     if (curve.group.nodes < 1 || curve.group.ranks_per_node < 1 || curve.group.nodes > (1 << 30) ||
         curve.group.ranks_per_node > (1 << 30) || curve.group.ranks() < 2)
       return "has a group without two ranks, or one that is too large";
@@ -92,7 +95,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
           into[k] = found;
           return {};
         }
-      return "has arithmetic '" + kind + "', expected f64, f32, f16 or i8";
+      return "has arithmetic '" + detail::shortened(kind) + "', expected f64, f32, f16 or i8";
     });
   };
   std::vector<json_field> fields = json_header("shardweave.device", 1);

@@ -158,6 +158,16 @@ template <class Number>
   });
 }
 
+/// A number, or null where there is none, as our files say infinity and "not a number".
+template <class Number>
+  requires std::is_arithmetic_v<Number>
+[[nodiscard]] json_shape json_number_or_null(std::optional<Number>& into) {
+  return json_value(json_number_name<Number>() + " or null", [&into](const json_scalar& s) {
+    into = json_number_of<Number>(s);
+    return into.has_value() || s.type == json_scalar::kind::null;
+  });
+}
+
 /// \param each  called after every element, which by then has gone where the element's shape sends it
 [[nodiscard]] inline json_shape json_list(json_shape element, std::function<std::string()> each = {}) {
   json_shape shape;

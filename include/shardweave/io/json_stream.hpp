@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/detail/json_handler.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/text_input.hpp>
 
@@ -53,7 +54,7 @@ auto with_name_of(const text_input& input, Check check) {
   try {
     return check();
   } catch (const error& e) {
-    refuse(e.category(), input.name() + ": " + e.what());
+    refuse(e.category(), input.name() + ": " + one_line(e.what()));
   }
 }
 

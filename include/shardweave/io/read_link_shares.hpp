@@ -3,6 +3,7 @@
 #include <shardweave/cost/link_shares.hpp>
 #include <shardweave/io/detail/collective_csv.hpp>
 #include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <algorithm>
@@ -47,7 +48,8 @@ inline namespace v0 {
       source.fail(number, "has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(width));
     const std::string& kind = cells[place[0]];
     const auto path = std::find(paths.begin(), paths.end(), kind);
-    if (path == paths.end()) source.fail(number, "kind is '" + kind + "', expected nvlink, nic or ata");
+    if (path == paths.end())
+      source.fail(number, "kind is '" + detail::shortened(kind) + "', expected nvlink, nic or ata");
     link_share s;
     s.path = static_cast<shared_path>(path - paths.begin());
     s.nodes = source.count(number, names[1], cells[place[1]]);

@@ -24,10 +24,7 @@ class nccl_graphs_reader {
   explicit nccl_graphs_reader(text_input& input) : tree_(input) {}
 
   nccl_known_layout read() {
-    const xml_element& root = tree_[0];
-    if (root.name != "graphs") tree_.fail_at(root, "is not the <graphs> of an NCCL graph file");
-    if (const std::int64_t version = tree_.whole(root, "version", 0, 1'000'000); version != 1)
-      tree_.fail_at(root, "has version " + std::to_string(version) + "; version 1 can be read");
+    const xml_element& root = tree_.nccl_root("graphs", "graph file");
     for (const std::size_t child : root.children)
       if (tree_[child].name == "graph") read_graph(tree_[child]);
     if (out_.layout.ring.count == 0) tree_.fail_at(root, "holds no ring (graph 0) with channels");

@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/nccl_filter.hpp>
 #include <shardweave/cost/nccl_rule.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <array>
@@ -49,9 +50,6 @@ class nccl_rules_reader {
 
   [[noreturn]] void fail(const std::string& what) const {
     refuse(error_category::format, source_ + ": line " + std::to_string(line_) + ": " + what);
-  }
-  [[nodiscard]] static std::string shortened(std::string_view text) {
-    return std::string(text.substr(0, 40)) + (text.size() > 40 ? "..." : "");
   }
   [[nodiscard]] static std::string_view trimmed(std::string_view text) {
     const auto blank = [](char c) { return c == ' ' || c == '\t' || c == '\r'; };

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/nccl_topology.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/detail/xml_tree.hpp>
 #include <shardweave/io/text_input.hpp>
 
@@ -27,10 +28,7 @@ class nccl_topology_reader {
   explicit nccl_topology_reader(text_input& input) : tree_(input) {}
 
   nccl_topology read() {
-    const xml_element& root = tree_[0];
-    if (root.name != "system") tree_.fail_at(root, "is not the <system> of an NCCL topology");
-    if (const std::int64_t version = tree_.whole(root, "version", 0, 1'000'000); version != 1)
-      tree_.fail_at(root, "has version " + std::to_string(version) + "; version 1 can be read");
+    const xml_element& root = tree_.nccl_root("system", "topology");
     for (const std::size_t child : root.children)
       if (tree_[child].name == "cpu") read_processor(tree_[child]);
     if (out_.devices.empty()) tree_.fail_at(root, "holds no <gpu>");
@@ -80,7 +78,7 @@ class nccl_topology_reader {
     if (!speed.empty() && speed != "Unknown speed") {
       const auto [end, error] = std::from_chars(speed.data(), speed.data() + speed.size(), transfers);
       if (error != std::errc() || !(transfers > 0 && transfers <= 1024))
-        tree_.fail_at(e, "link_speed=\"" + xml_tree::shortened(speed) + "\" does not begin with a number of GT/s");
+        tree_.fail_at(e, "link_speed=\"" + shortened(speed) + "\" does not begin with a number of GT/s");
     }
     const double coding = transfers < 8 ? .8 : 1;  // the first two generations send 10 bits for 8
     return lanes * transfers * coding * .75 / 8;   // three quarters of what the link could carry
@@ -114,7 +112,7 @@ class nccl_topology_reader {
       d.links.push_back(std::move(links));
     }
     for (const nccl_topology::device& other : out_.devices)
-      if (other.bus == d.bus) tree_.fail_at(slot, "has the busid " + xml_tree::shortened(d.bus) + " of another device");
+      if (other.bus == d.bus) tree_.fail_at(slot, "has the busid " + shortened(d.bus) + " of another device");
     if (out_.devices.size() == most_devices)
       tree_.fail_at(e, "is one more device than the " + std::to_string(most_devices) + " that can be priced");
     out_.devices.push_back(std::move(d));

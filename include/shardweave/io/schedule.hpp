@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
@@ -13,6 +14,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -88,8 +90,8 @@ class schedule_reader {
     return json_object({json_optional("name", json_text(name_)), json_optional("hash", json_text(hash_))},
                        [this]() -> std::string {
                          if (hash_.empty() || hash_ == content_hash_text(*graph_)) return {};
-                         return "is '" + name_ + "' with hash " + hash_ + ", expected '" + graph_->name +
-                                "' with hash " + content_hash_text(*graph_);
+                         return "is '" + shortened(name_) + "' with hash " + shortened(hash_) + ", expected '" +
+                                graph_->name + "' with hash " + content_hash_text(*graph_);
                        });
   }
 
@@ -128,7 +130,7 @@ class schedule_reader {
 
   json_shape decisions() {
     auto reason = json_value("the name of a reason", [this](const json_scalar& s) {
-      constexpr auto last = static_cast<std::uint8_t>(decision_reason::distance_limit);
+      constexpr auto last = static_cast<std::uint8_t>(decision_reason::overlap);
       for (std::uint8_t i = 0; i <= last; ++i)
         if (s.type == json_scalar::kind::text && s.text == to_string(static_cast<decision_reason>(i))) {
           decision_.reason = static_cast<decision_reason>(i);
@@ -144,8 +146,8 @@ class schedule_reader {
   }
 
   json_shape statistics() {
-    return json_map(statistic_.name, json_number(statistic_.value), [this] {
-      s_.statistics.push_back(statistic_);
+    return json_map(statistic_name_, json_number_or_null(statistic_), [this] {
+      if (statistic_) s_.statistics.push_back({statistic_name_, *statistic_});
       return std::string();
     });
   }
@@ -157,12 +159,13 @@ class schedule_reader {
   std::vector<task_index> two_;
   hiding_record hide_;
   decision decision_;
-  statistic statistic_;
+  std::string statistic_name_;
+  std::optional<double> statistic_;
 };
 
 }  // namespace detail
 
-/// Reads a schedule of the graph. `order` is all that a file needs.
+/// Reads a schedule of the graph. `order` is all that a file needs. Statistics without a number are left out.
 /// \throws error (format) for text of another shape or a schedule of another graph, (input) as `validate_schedule`
 [[nodiscard]] inline schedule read_schedule(text_input& input, const task_graph& g, const read_options& options = {}) {
   return detail::schedule_reader(g).read(input, options);

@@ -11,6 +11,7 @@
 #include <cstdint>
 #include <filesystem>
 #include <limits>
+#include <optional>
 #include <string>
 #include <utility>
 
@@ -86,18 +87,8 @@ template <cost_value Cost>
 [[nodiscard]] stored_solution<Cost> read_solution(text_input& input, const read_options& options = {}) {
   stored_solution<Cost> result;
   solution<Cost>& s = result.answer;
-  json_shape objective = json_value("a number or null", [&](const json_scalar& value) {
-    if (value.type == json_scalar::kind::null) return true;
-    const auto cost = json_number_of<Cost>(value);
-    if (cost) s.objective = *cost;
-    return cost.has_value();
-  });
-  json_shape bound = json_value("a number or null", [&](const json_scalar& value) {
-    if (value.type == json_scalar::kind::null) return true;
-    const auto number = number_of(value);
-    if (number) s.lower_bound = *number;
-    return number.has_value();
-  });
+  std::optional<Cost> objective;
+  std::optional<double> bound;
   json_shape status =
       json_value("\"optimal\", \"feasible\", \"infeasible\" or \"stopped\"", [&](const json_scalar& value) {
         for (const solve_status known :
@@ -109,25 +100,27 @@ template <cost_value Cost>
         return false;
       });
   std::string counter;
-  double value = 0;
+  std::optional<double> value;
   auto statistics = json_object({json_optional("solver", json_text(s.statistics.solver)),
                                  json_optional("seconds", json_number(s.statistics.seconds)),
                                  json_optional("seconds_to_best", json_number(s.statistics.seconds_to_best)),
                                  json_optional("iterations", json_number(s.statistics.iterations)),
                                  json_optional("note", json_text(s.statistics.note)),
-                                 json_optional("counters", json_map(counter, json_number(value), [&] {
-                                                 s.statistics.counters.emplace_back(counter, value);
+                                 json_optional("counters", json_map(counter, json_number_or_null(value), [&] {
+                                                 if (value) s.statistics.counters.emplace_back(counter, *value);
                                                  return std::string();
                                                }))});
   auto fields = json_header("shardweave.solution", 1);
   for (json_field field :
        {json_required("problem", json_text(result.problem)), json_optional("unit", json_anything()),
-        json_required("assignment", json_numbers(s.choice)), json_optional("objective", std::move(objective)),
+        json_required("assignment", json_numbers(s.choice)), json_optional("objective", json_number_or_null(objective)),
         json_optional("parts", json_anything()), json_optional("overlap", json_anything()),
-        json_optional("lower_bound", std::move(bound)), json_optional("status", std::move(status)),
+        json_optional("lower_bound", json_number_or_null(bound)), json_optional("status", std::move(status)),
         json_optional("statistics", std::move(statistics)), json_optional("choices", json_anything())})
     fields.push_back(std::move(field));
   read_json(input, json_object(std::move(fields)), options);
+  if (objective) s.objective = *objective;
+  if (bound) s.lower_bound = *bound;
   if (s.status == solve_status::infeasible) s.lower_bound = std::numeric_limits<double>::infinity();
   return result;
 }

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/models/graph_writer.hpp>
+#include <shardweave/models/fused_operations.hpp>
 
 #include <cstdint>
 #include <string>
@@ -22,9 +22,9 @@ inline namespace v0 {
 /// b.result(b.einsum("bk,kn->bn", {x, w}));
 /// const computation graph = insert_aliases(b.finish());
 /// ```
-class graph_builder : public graph_writer {
+class graph_builder : public fused_operations {
  public:
-  using graph_writer::graph_writer;
+  using fused_operations::fused_operations;
 
   // Contractions and attention
   value einsum(const std::string& equation, const std::vector<value>& operands) {
@@ -40,22 +40,24 @@ class graph_builder : public graph_writer {
     tensor out{einsum_shape(who, equation, shapes), of_value(operands.front()).type};
     return apply("einsum", operands, {std::move(out)}, {.equation = equation});
   }
-  /// Causal attention of q [B, H, S, h] on k and v [B, KV, S, h], where H is a multiple of KV.
-  /// Gives a tuple: output, log-sum-exp [B, H, S], and two elements of random state.
+  /// Causal attention of q [B, H, S, h] on k [B, KV, S, h] and v [B, KV, S, h'], where H is a multiple of KV.
+  /// Gives a tuple: output [B, H, S, h'], log-sum-exp [B, H, S], and two elements of random state.
   value sdpa(value q, value k, value v) {
     const tensor& like = of_value(q);
     const tensor& keys = of_value(k);
+    shape_vector matching = keys.shape;  // of values, which may be of another width
+    if (matching.size() == 4 && of_value(v).rank() == 4) matching[3] = of_value(v).shape[3];
     if (like.rank() != 4 || keys.rank() != 4 || keys.shape[1] == 0 || like.shape[1] % keys.shape[1] != 0 ||
-        like.shape[0] != keys.shape[0] || like.shape[3] != keys.shape[3] || keys.shape != of_value(v).shape)
+        like.shape[0] != keys.shape[0] || like.shape[3] != keys.shape[3] || matching != of_value(v).shape)
       refuse(error_category::input, next_name("sdpa") + ": q " + text_of(like.shape) + ", k " + text_of(keys.shape) +
                                         " and v " + text_of(of_value(v).shape) +
                                         " do not match, expected [B, H, S, h] and twice [B, KV, S, h]");
     const tensor sums{{like.shape[0], like.shape[1], like.shape[2]}, dtype::f32};
-    return apply("sdpa", {q, k, v}, {{like.shape, like.type}, sums, {{2}, dtype::i64}, {{}, dtype::i64}});
+    const tensor out{{like.shape[0], like.shape[1], like.shape[2], matching[3]}, like.type};
+    return apply("sdpa", {q, k, v}, {out, sums, {{2}, dtype::i64}, {{}, dtype::i64}});
   }
   /// Gives a tuple: the gradients of q, k and v.
   value sdpa_backward(value gradient, value q, value k, value v, value out, value sums, value seed, value offset) {
-    const auto fresh = [&](value x) { return tensor{of_value(x).shape, of_value(x).type}; };
     return apply("sdpa_backward", {gradient, q, k, v, out, sums, seed, offset}, {fresh(q), fresh(k), fresh(v)});
   }
   value getitem(value tuple, std::int64_t index) {
@@ -85,8 +87,12 @@ class graph_builder : public graph_writer {
   value sub(value a, value b) { return binary("sub", a, b); }
   value mul(value a, value b) { return binary("mul", a, b); }
   value div(value a, value b) { return binary("div", a, b); }
+  value maximum(value a, value b) { return binary("maximum", a, b); }
+  value minimum(value a, value b) { return binary("minimum", a, b); }
   value neg(value x) { return unary("neg", x); }
   value exp(value x) { return unary("exp", x); }
+  value log(value x) { return unary("log", x); }
+  value sigmoid(value x) { return unary("sigmoid", x); }
   value rsqrt(value x) { return unary("rsqrt", x); }
   value reciprocal(value x) { return unary("reciprocal", x); }
   value conj(value x) { return unary("conj", x); }
@@ -99,13 +105,16 @@ class graph_builder : public graph_writer {
   /// constant - x
   value rsub_scalar(value x, double constant) { return unary("rsub_scalar", x, constant); }
   /// A conversion that the model itself asks for.
-  value conv(value x, dtype to) { return converted("conv", x, to); }
-  /// A conversion that mixed precision adds: of a parameter, or of its gradient.
-  value cast(value x, dtype to) { return converted("cast", x, to); }
+  value conv(value x, dtype to) { return converted("conv", x, to, of_value(x).contiguous); }
+  /// A conversion that mixed precision adds: of a parameter, or of its gradient. It writes a tensor of its own, which
+  /// is contiguous.
+  value cast(value x, dtype to) { return converted("cast", x, to, true); }
 
   // Reductions and shapes; negative dimensions count from the last
   value sum(value x, shape_vector dims, bool keep_dims = false) { return reduce("sum", x, dims, keep_dims); }
   value mean(value x, shape_vector dims, bool keep_dims = false) { return reduce("mean", x, dims, keep_dims); }
+  value amax(value x, shape_vector dims, bool keep_dims = false) { return reduce("amax", x, dims, keep_dims); }
+  value amin(value x, shape_vector dims, bool keep_dims = false) { return reduce("amin", x, dims, keep_dims); }
   value permute(value x, const shape_vector& dims) {
     tensor out{permuted_shape(next_name("permute"), of_value(x).shape, dims), of_value(x).type};
     out.contiguous = false;
@@ -117,6 +126,15 @@ class graph_builder : public graph_writer {
       refuse(error_category::input, next_name("view") + ": " + text_of(of_value(x).shape) + " cannot be seen as " +
                                         text_of(out.shape) + ", which has another number of elements");
     return apply("view", {x}, {std::move(out)});
+  }
+  /// Repeats extents of 1, and adds leading dimensions.
+  value expand(value x, shape_vector shape) {
+    const tensor& from = of_value(x);
+    demand(broadcast_shape(next_name("expand"), from.shape, shape) == shape, "expand",
+           text_of(from.shape) + " cannot be repeated to " + text_of(shape));
+    tensor out{std::move(shape), from.type};
+    out.contiguous = false;
+    return apply("expand", {x}, {std::move(out)});
   }
   /// [..., 2] of f32 as [...] of c64.
   value view_as_complex(value x) {
@@ -149,9 +167,8 @@ class graph_builder : public graph_writer {
     out.contiguous = (x.contiguous || x.shape != out.shape) && (y.contiguous || y.shape != out.shape);
     return apply(op, {a, b}, {std::move(out)});
   }
-  value converted(const char* op, value x, dtype to) {
-    tensor out = of_value(x);
-    out.type = to;
+  value converted(const char* op, value x, dtype to, bool contiguous) {
+    tensor out{of_value(x).shape, to, contiguous};
     return apply(op, {x}, {std::move(out)});
   }
   value reduce(const char* op, value x, const shape_vector& dims, bool keep_dims) {

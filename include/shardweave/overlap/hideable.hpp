@@ -41,6 +41,14 @@ struct savings {
   std::vector<Time> spent;
 };
 
+/// Communication of a demand that one position hides.
+template <duration_value Time>
+struct hidden_piece {
+  std::size_t demand = 0;
+  std::size_t position = 0;
+  Time amount{};
+};
+
 /// Demands for `hide` and its kin: a range of `hideable<Time>`.
 template <class R, class Time>
 concept hideable_range = std::ranges::random_access_range<R> && std::ranges::sized_range<R> &&

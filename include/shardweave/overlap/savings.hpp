@@ -47,7 +47,24 @@ template <computation_range Computation, std::ranges::random_access_range Demand
   return result;
 }
 
-/// The same for the edges of a graph: `order` lists vertices, `computation` prices them, `communication`
+/// What hides what where `hide` reaches its total, in no order. Pieces are not negative; a demand and a position may
+/// have several. \throws error as `hide` Complexity: as `hide`
+template <computation_range Computation, std::ranges::random_access_range Demands,
+          duration_value Time = std::ranges::range_value_t<Computation>>
+  requires hideable_range<Demands, Time>
+[[nodiscard]] std::vector<hidden_piece<Time>> hide_in_pieces(const Computation& computation, const Demands& demands) {
+  const auto by_channel = detail::checked<Time>(computation, demands);
+  std::vector<Time> hidden(std::ranges::size(demands));
+  std::vector<hidden_piece<Time>> result;
+  for (const std::vector<std::size_t>& chosen : by_channel.chosen) {
+    auto swept = detail::sweep_channel<Time>(computation, demands, by_channel.windows, chosen, hidden);
+    detail::fill_idle<Time>(demands, by_channel.windows, chosen, swept, hidden);
+    result.insert(result.end(), swept.pieces.begin(), swept.pieces.end());
+  }
+  return result;
+}
+
+/// The same as `hide` for the edges of a graph: `order` lists vertices, `computation` prices them, `communication`
 /// prices edges, and `where(edge)` says which positions may hide an edge, or nothing.
 ///
 /// `hidden` follows the order of `edges(g)`; edges without a window have 0.

@@ -3,11 +3,11 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/activity_network.hpp>
-#include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

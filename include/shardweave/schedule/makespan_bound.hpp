@@ -3,8 +3,8 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/activity_network.hpp>
-#include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

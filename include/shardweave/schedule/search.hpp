@@ -4,11 +4,11 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/order_walk.hpp>
-#include <shardweave/schedule/launch_units.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

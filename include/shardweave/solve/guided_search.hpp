@@ -2,26 +2,21 @@
 
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/detail/descent.hpp>
+#include <shardweave/solve/detail/elite.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/detail/reduced_view.hpp>
+#include <shardweave/solve/detail/remainder.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/dive.hpp>
-#include <shardweave/solve/dual_bound.hpp>
 #include <shardweave/solve/dual_guide.hpp>
 #include <shardweave/solve/large_neighbourhood.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/price_ascent.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <numeric>
-#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -63,6 +58,7 @@ class guided_search {
   large_neighbourhood<> around = {};
   double worthwhile = 0.02;          ///< share of labels that must go for another round of ruling out
   std::size_t closing_steps = 500;   ///< of the ascent in such a round
+  double least_gain = 1e-3;          ///< share of the gap that its steps must close, `decode_every` of them, to go on
   double closing_share = 0.4;        ///< of the time, at most, for ruling out
   std::size_t small_labels = 10000;  ///< so much is left to `finish`
   branch_and_bound finish = thorough_search();
@@ -104,7 +100,8 @@ class guided_search {
           control_(control),
           limit_(control),
           random_(control.seed),
-          ascent_(p_, trws{}) {}
+          rest_(p_),
+          elite_(with.elite) {}
 
     solution<Cost> run(std::vector<strategy> given) {
       if (!given.empty()) offer(std::move(given));
@@ -122,7 +119,7 @@ class guided_search {
           climb(with_.steps_between, std::numeric_limits<double>::infinity());
         }
       }
-      if (bound() == -std::numeric_limits<double>::infinity()) bound_of_rest_ = plain_bound();
+      if (bound() == -std::numeric_limits<double>::infinity()) rest_.raise_without_ascent();
       statistics_.solver = name;
       statistics_.seconds_to_best = best_.found_at();
       statistics_.seconds = limit_.elapsed();
@@ -172,49 +169,29 @@ class guided_search {
     }
 
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
-    [[nodiscard]] double bound() const { return std::max(ascent_.bound(), bound_of_rest_); }
-    /// Without any multipliers, for a search that was stopped before it had some.
-    [[nodiscard]] double plain_bound() const {
-      return dual_bound(p_, {std::vector<double>(dual_offsets(p_).back()), std::vector<double>(p_.rows().size())});
-    }
-    void raise_bound_of_rest(double reached) {
-      bound_of_rest_ = std::max(bound_of_rest_, std::min(reached, best_.settled()));
-    }
+    [[nodiscard]] double bound() const { return rest_.bound(); }
 
     /// \param until  seconds from the start at which it ends too
-    void climb(std::size_t most, double until) {
+    /// \param patience  it ends too when `decode_every` steps gain less than this share of the gap
+    void climb(std::size_t most, double until, double patience = 0) {
       if (is_over()) return;
-      price_ascent<Cost>& ascent = rest_ ? *rest_ascent_ : ascent_;
-      const compact_problem<Cost>& p = rest_ ? rest_->problem() : p_;
+      price_ascent<Cost>& ascent = rest_.ascent();
+      const compact_problem<Cost>& p = rest_.problem();
       std::vector<strategy> labels(p.size());
       const double began = limit_.elapsed();
       double mark = -std::numeric_limits<double>::infinity();
       for (std::size_t i = 0; i < most && climbs_ && (is_timed() || climbed_ < with_.steps) && !is_over(); ++i) {
         if (std::isfinite(until) && limit_.elapsed() > until) break;
-        climbs_ = ascent.step(best_.upper());
+        climbs_ = rest_.step(best_);
         ++statistics_.iterations;
-        if (rest_) raise_bound_of_rest(ascent.bound());
         if (++climbed_ % with_.decode_every != 0 && climbs_) continue;
         ascent.decode(labels);
-        if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_))
-          offer(rest_ ? rest_->lift(labels) : labels);
+        if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
         report();
-        if (rest_ && ascent.bound() <= mark + 1e-3 * std::max(best_.upper() - mark, 0.0))
-          break;  // time to rule out more
+        if (patience > 0 && ascent.bound() <= mark + patience * std::max(best_.upper() - mark, 0.0)) break;
         mark = ascent.bound();
       }
       climbing_seconds_ += limit_.elapsed() - began;
-    }
-
-    /// Of the ascent that goes on, in the words of the problem.
-    [[nodiscard]] detail::ascent_memory memory() {
-      if (rest_) return rest_ascent_->memory(rest_->origin());
-      detail::variable_origin all;
-      for (std::uint32_t x = 0; x < p_.size(); ++x) {
-        auto& labels = all.emplace_back(x, std::vector<strategy>(p_.label_count(x))).second;
-        std::iota(labels.begin(), labels.end(), strategy{0});
-      }
-      return ascent_.memory(all);
     }
 
     /// Rules out labels that no better assignment has as long as that helps, and searches what is left once it is
@@ -227,9 +204,9 @@ class guided_search {
       while (!is_over() && rule_out()) {
         gained = true;
         if (is_over()) return;
-        climb(with_.closing_steps, std::numeric_limits<double>::infinity());
+        climb(with_.closing_steps, std::numeric_limits<double>::infinity(), with_.least_gain);  // then rule out more
       }
-      if (!is_over() && rest_ && rest_->problem().total_labels() <= with_.small_labels &&
+      if (!is_over() && !rest_.is_whole() && rest_.problem().total_labels() <= with_.small_labels &&
           (gained || searches_ == 0 || searched_at_ != best_.cost())) {
         branch_and_bound last = with_.finish;
         last.nodes <<= std::min<std::size_t>(searches_++, 10);
@@ -237,12 +214,11 @@ class guided_search {
         solve_control brief = limit_.rest();
         brief.progress = {};
         if (is_timed()) brief.seconds *= with_.closing_share;
-        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_->problem()), best_.cost(), brief);
-        raise_bound_of_rest(found.lower_bound);
+        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_.problem()), best_.cost(), brief);
+        rest_.raise(found.lower_bound, best_);
         if (found.has_assignment()) {
-          const double reached = found.lower_bound;
-          offer(rest_->lift(found.choice));
-          raise_bound_of_rest(reached);
+          offer(rest_.lift(found.choice));
+          rest_.raise(found.lower_bound, best_);
         }
       }
       closing_seconds_ += limit_.elapsed() - began;
@@ -250,38 +226,18 @@ class guided_search {
 
     /// \returns whether enough labels could go
     bool rule_out() {
-      const compact_problem<Cost>& p = rest_ ? rest_->problem() : p_;
-      price_ascent<Cost>& ascent = rest_ ? *rest_ascent_ : ascent_;
-      const std::vector<double> least = ascent.label_bounds();
-      if (rest_) raise_bound_of_rest(ascent.bound());
-      restriction<Cost> narrowed(p);
-      const std::size_t dropped = narrowed.forbid_if([&](std::size_t label) { return best_.closes(least[label]); });
-      if (static_cast<double>(dropped) < with_.worthwhile * static_cast<double>(p.total_labels())) return false;
-      ruled_out_ += dropped;
-      const detail::ascent_memory known = memory();
-      auto left = narrowed.build();
-      if (left && rest_) rest_->narrow(*std::move(left));
-      if (left && !rest_) rest_ = detail::reduced_view<Cost>::of(*std::move(left));
-      rest_ascent_.reset();
-      if (!left || !rest_->reduce({.seconds = limit_.rest().seconds, .stop = control_.stop})) {
-        bound_of_rest_ = std::max(bound_of_rest_, best_.settled());  // nothing better is left
-        return true;
-      }
-      if (rest_->problem().size() == 0) {
-        const double before = best_.settled();
-        offer(rest_->lift({}));
-        bound_of_rest_ = std::max(bound_of_rest_, std::min(before, static_cast<double>(best_.cost())));
-        return true;
-      }
-      rest_ascent_ = std::make_unique<price_ascent<Cost>>(rest_->problem(), trws{});
-      rest_ascent_->start(known, rest_->origin(), 0);
-      climbs_ = true;
-      return true;
+      const solve_control rest{.seconds = limit_.rest().seconds, .stop = control_.stop};
+      const std::size_t gone = rest_.rule_out(best_, with_.worthwhile, rest,
+                                              [&](std::vector<strategy> labels) { offer(std::move(labels)); });
+      ruled_out_ += gone;
+      climbs_ = climbs_ || gone > 0;
+      return gone > 0;
     }
 
     void go_down() {
       if (is_over() || p_.size() == 0) return;
-      if (guide_.label_bounds.empty() || (!rest_ && guided_at_ != climbed_)) guide_ = guide_of(ascent_);
+      if (guide_.label_bounds.empty() || (rest_.is_whole() && guided_at_ != climbed_))
+        guide_ = guide_of(rest_.ascent_on_whole());
       guided_at_ = climbed_;
       const bool stays_near = best_.is_known() && random_.chance(with_.near);
       const double share = draw_share();
@@ -307,8 +263,7 @@ class guided_search {
     void merge() {
       if (elite_.size() < 2 || is_over()) return;
       std::vector<std::vector<strategy>> parents{best_.labels()};
-      for (std::size_t i = 1 + random_.below(4); i-- > 0;)
-        parents.push_back(elite_[random_.below(elite_.size())].second);
+      for (std::size_t i = 1 + random_.below(4); i-- > 0;) parents.push_back(elite_.draw(random_));
       ++statistics_.iterations;
       ++merges_;
       const Cost before = best_.cost();
@@ -316,15 +271,6 @@ class guided_search {
                                      best_.cost(), limit_, random_);
       if (labels) polish(*std::move(labels));
       if (best_.cost() < before) ++merge_gains_;
-    }
-
-    /// Remembers an assignment among the best few.
-    void remember(Cost cost, std::span<const strategy> labels) {
-      for (const auto& [known, same] : elite_)
-        if (known == cost && std::equal(same.begin(), same.end(), labels.begin(), labels.end())) return;
-      elite_.emplace_back(cost, std::vector<strategy>(labels.begin(), labels.end()));
-      std::stable_sort(elite_.begin(), elite_.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
-      if (elite_.size() > with_.elite) elite_.pop_back();
     }
 
     /// \returns the cost after local search
@@ -344,7 +290,7 @@ class guided_search {
       gained |= offer(std::vector<strategy>(state.labels().begin(), state.labels().end()));
       if (gained) ++gains_;
       const Cost cost = state.cost();
-      if (state.keeps_rows()) remember(cost, state.labels());
+      if (state.keeps_rows()) elite_.add(cost, state.labels());
       return cost;
     }
 
@@ -366,15 +312,12 @@ class guided_search {
     const solve_control& control_;
     deadline limit_;
     random_source random_;
-    price_ascent<Cost> ascent_;
+    detail::remainder<Cost> rest_;
     dual_guide guide_ = {};
     detail::incumbent<Cost> best_ = {};
-    std::vector<std::pair<Cost, std::vector<strategy>>> elite_ = {};
+    detail::elite<Cost> elite_;
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;
-    std::optional<detail::reduced_view<Cost>> rest_ = {};  ///< what better assignments may be made of
-    std::unique_ptr<price_ascent<Cost>> rest_ascent_ = {};
-    double bound_of_rest_ = -std::numeric_limits<double>::infinity();
     double closing_seconds_ = 0, climbing_seconds_ = 0;
     Cost searched_at_ = forbidden<Cost>;
     std::size_t searches_ = 0, ruled_out_ = 0;

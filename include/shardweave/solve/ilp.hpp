@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/detail/relaxation.hpp>
+#include <shardweave/solve/detail/savings_relaxation.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -26,10 +27,12 @@ inline namespace v0 {
 /// backend's word, and `statistics.note` says "certificate: " and its name. Solutions are priced anew in any
 /// case; those that break a budget within the backend's tolerance are cut off by a cover row and the backend
 /// is asked again.
+///
+/// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
 template <integer_backend Backend>
 struct ilp {
   static constexpr std::string_view name = "ilp";
-  static constexpr solver_abilities abilities{.budgets = true};
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   Backend backend;
   double mip_gap;      ///< relative distance of objective and bound at which branch and bound may stop
@@ -41,16 +44,9 @@ struct ilp {
   /// \throws error (input) for costs that are not numbers; error (backend) if the backend breaks down
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    detail::relaxation<Cost, Backend> work(problem.compact(), backend, control, name);
-    work.start(sweeps);
-    work.solve_relaxation();
-    const double certified = work.bound;
-    std::size_t nodes = 0, cuts = 0;
-    branch(work, nodes, cuts);
-    work.statistics.counters.emplace_back("certified_bound", certified);
-    work.statistics.counters.emplace_back("nodes", static_cast<double>(nodes));
-    work.statistics.counters.emplace_back("cover_rows", static_cast<double>(cuts));
-    return work.finish(problem);
+    if (problem.savings() != nullptr)
+      return prove(detail::savings_relaxation<Cost, Backend>(problem, backend, control, name));
+    return prove(detail::relaxation<Cost, Backend>(problem, backend, control, name));
   }
 
   /// A backend computes in floating point, so a bound of its own may be off by this much of the objective. It
@@ -63,15 +59,28 @@ struct ilp {
     std::size_t most;
   };
 
-  template <cost_value Cost>
-  void branch(detail::relaxation<Cost, Backend>& work, std::size_t& nodes, std::size_t& cuts) const {
+  template <class Work>
+  [[nodiscard]] auto prove(Work work) const {
+    work.start(sweeps);
+    work.solve_relaxation();
+    const double certified = work.bound;
+    std::size_t nodes = 0, cuts = 0;
+    branch(work, nodes, cuts);
+    work.statistics.counters.emplace_back("certified_bound", certified);
+    work.statistics.counters.emplace_back("nodes", static_cast<double>(nodes));
+    work.statistics.counters.emplace_back("cover_rows", static_cast<double>(cuts));
+    return work.finish();
+  }
+
+  template <class Work>
+  void branch(Work& work, std::size_t& nodes, std::size_t& cuts) const {
     std::vector<cover> covers;
     for (std::size_t round = 0; !work.closed() && !work.stopped; ++round) {
       if (work.limit.expired() || round >= work.control.iterations) {
         work.stopped = true;
         return;
       }
-      local_polytope<Cost> polytope(work.p, work.present, true);
+      auto polytope = work.polytope(true);
       for (const cover& c : covers) polytope.add_cover(c.labels, c.most);
       work.tell(polytope.model());
       backend_limits limits = work.limits();
@@ -80,7 +89,7 @@ struct ilp {
       const backend_outcome outcome = backend.solve(polytope.model(), limits);
       nodes += outcome.nodes;
       work.statistics.iterations += outcome.iterations;
-      if (outcome.status == backend_status::infeasible) return work.fail("the integer program");
+      if (outcome.status == backend_status::infeasible) return work.fail("the integer program", backend.name);
       double claim = polytope.unscaled(outcome.bound - polytope.resolution());
       claim -= trust * std::abs(claim);
       const bool had_best = work.has_best;

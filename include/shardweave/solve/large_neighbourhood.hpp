@@ -3,7 +3,9 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/detail/savings_state.hpp>
 #include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/priced_problem.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -45,13 +47,17 @@ struct window_search : branch_and_bound {
 /// balls around variables that use one row, so that usage can change hands between variables far apart.
 ///
 /// Without an assignment to start from, `first` finds one. Budgets are kept exactly. The work is `windows` windows;
-/// with a time limit it goes on until then, or until as many windows in a row gained nothing. Source: P. Shaw, Using
-/// constraint programming and local search methods to solve vehicle routing problems, CP 1998.
+/// with a time limit it goes on until then, or until as many windows in a row gained nothing.
+///
+/// With savings, `S` is asked about the window at prices of the computation that hides: the best ones for the labels
+/// that it has, then means of these and of those for the answers that were no better. Answers are taken if costs less
+/// savings do not grow, exactly. A solver that counts savings itself is given the window as it is. Source: P. Shaw,
+/// Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
 template <class S = detail::window_search>
 class large_neighbourhood {
  public:
   static constexpr std::string_view name = "large_neighbourhood";
-  static constexpr solver_abilities abilities{.budgets = true};
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   S inner;
   std::size_t windows = 200;
@@ -67,19 +73,9 @@ class large_neighbourhood {
   template <cost_value Cost>
   bool once(const compact_problem<Cost>& p, std::vector<strategy>& labels, Cost& cost, const deadline& limit,
             random_source& random) const {
-    const std::vector<std::uint32_t> open = window(p, labels, random);
-    restriction<Cost> part(p);
-    std::vector<bool> is_open(p.size());
-    for (const std::uint32_t x : open) is_open[x] = true;
-    for (std::size_t x = 0; x < p.size(); ++x)
-      if (!is_open[x]) part.fix(x, labels[x]);
-    const auto rest = part.build();
+    const auto rest = opened(restriction<Cost>(p), p, labels, random);
     if (!rest || rest->open.empty()) return false;
-    solve_control control = limit.rest();
-    control.iterations = std::numeric_limits<std::size_t>::max();
-    control.seed = random();
-    control.progress = {};
-    const solution<Cost> found = inner.solve(rest->problem, control);
+    const solution<Cost> found = inner.solve(rest->problem, brief(limit, random));
     if (!found.has_assignment() || found.objective > cost) return false;
     std::vector<strategy> better = rest->lift(*rest->problem.labels_of(found.choice));
     const Cost price = p.cost(better);
@@ -87,6 +83,27 @@ class large_neighbourhood {
     const bool gained = price < cost;
     labels = std::move(better);
     cost = price;
+    return gained;
+  }
+
+  /// The same with savings. `objective` is costs less savings.
+  template <cost_value Cost>
+  bool once(const placement_problem<Cost>& problem, std::vector<strategy>& labels, Cost& objective,
+            const deadline& limit, random_source& random) const {
+    const compact_problem<Cost>& p = problem.compact();
+    if (problem.savings() == nullptr) return once(p, labels, objective, limit, random);
+    restriction<Cost> part(p);
+    part.with_savings(*problem.savings());
+    const auto rest = opened(std::move(part), p, labels, random);
+    if (!rest || rest->open.empty()) return false;
+    std::vector<strategy> better = answer(*rest, labels, limit, random);
+    if (better.empty()) return false;
+    better = rest->lift(better);
+    const Cost value = problem.objective(better);
+    if (is_forbidden(value) || value > objective || !p.keeps_rows(better)) return false;
+    const bool gained = value < objective;
+    labels = std::move(better);
+    objective = value;
     return gained;
   }
 
@@ -111,12 +128,12 @@ class large_neighbourhood {
     const deadline limit(control);
     solve_statistics statistics{.solver = std::string(name)};
     std::optional<std::vector<strategy>> labels = problem.labels_of(choice);
-    Cost cost = labels ? p.cost(*labels) : forbidden<Cost>;
+    Cost cost = labels ? problem.objective(*labels) : forbidden<Cost>;
     if (is_forbidden(cost) || !p.keeps_rows(*labels)) {
       const solution<Cost> repaired = first.improve(problem, choice, limit.rest());
       if (!repaired.has_assignment()) return repaired;
       labels = problem.labels_of(repaired.choice);
-      cost = p.cost(*labels);
+      cost = problem.objective(*labels);
     }
     random_source random(control.seed);
     const bool is_timed = std::isfinite(control.seconds);
@@ -125,7 +142,7 @@ class large_neighbourhood {
     while (p.size() > 0 && !is_cut() && (is_timed ? idle : statistics.iterations) < windows) {
       ++statistics.iterations;
       ++idle;
-      if (!once(p, *labels, cost, limit, random)) continue;
+      if (!once(problem, *labels, cost, limit, random)) continue;
       idle = 0;
       ++gains;
       statistics.seconds_to_best = limit.elapsed();
@@ -140,6 +157,66 @@ class large_neighbourhood {
   }
 
  private:
+  static constexpr std::size_t savings_attempts = 3;  ///< prices per window
+
+  [[nodiscard]] static solve_control brief(const deadline& limit, random_source& random) {
+    solve_control control = limit.rest();
+    control.iterations = std::numeric_limits<std::size_t>::max();
+    control.seed = random();
+    control.progress = {};
+    return control;
+  }
+
+  /// A window with all else fixed.
+  template <cost_value Cost>
+  [[nodiscard]] std::optional<restricted_problem<Cost>> opened(restriction<Cost> part, const compact_problem<Cost>& p,
+                                                               const std::vector<strategy>& labels,
+                                                               random_source& random) const {
+    std::vector<bool> is_open(p.size());
+    for (const std::uint32_t x : window(p, labels, random)) is_open[x] = true;
+    for (std::size_t x = 0; x < p.size(); ++x)
+      if (!is_open[x]) part.fix(x, labels[x]);
+    return part.build();
+  }
+
+  /// Labels of a window whose costs less savings are no worse, if such are found.
+  template <cost_value Cost>
+  [[nodiscard]] std::vector<strategy> answer(const restricted_problem<Cost>& rest, const std::vector<strategy>& labels,
+                                             const deadline& limit, random_source& random) const {
+    const compact_problem<Cost>& p = rest.problem.compact();
+    const savings_terms<Cost>* terms = rest.problem.savings();
+    if (terms == nullptr || S::abilities.savings) {
+      const solution<Cost> found = inner.solve(rest.problem, brief(limit, random));
+      return found.has_assignment() ? *rest.problem.labels_of(found.choice) : std::vector<strategy>{};
+    }
+    std::vector<strategy> now(rest.open.size());
+    for (std::size_t i = 0; i < now.size(); ++i) {
+      const auto& kept = rest.kept[rest.open[i]];
+      now[i] = static_cast<strategy>(std::find(kept.begin(), kept.end(), labels[rest.open[i]]) - kept.begin());
+    }
+    const Cost worst = rest.problem.objective(now);
+    priced_problem<Cost> priced(p, *terms);
+    chain_prices<Cost> chain(*terms);
+    std::vector<Cost> offered, wanted;
+    terms->measure(now, offered, wanted);
+    chain.values() = random.chance(0.5) ? detail::cut_prices(*terms, offered, wanted)
+                                        : detail::mixed_prices(*terms, offered, wanted, random);
+    for (std::size_t attempt = 1; attempt <= savings_attempts && !limit.expired(); ++attempt) {
+      chain.update();
+      const placement_problem<double> plain(priced.with_prices(chain));
+      const solution<double> found = inner.solve(plain, brief(limit, random));
+      if (!found.has_assignment()) return {};
+      std::vector<strategy> better(found.choice.begin(), found.choice.end());
+      if (better == now) return {};
+      if (!(rest.problem.objective(better) > worst)) return better;
+      terms->measure(better, offered, wanted);
+      const std::vector<double> other = detail::cut_prices(*terms, offered, wanted);
+      for (std::size_t i = 0; i < other.size(); ++i)
+        chain.values()[i] += (other[i] - chain.values()[i]) / static_cast<double>(attempt + 1);
+    }
+    return {};
+  }
+
   template <cost_value Cost>
   [[nodiscard]] std::vector<std::uint32_t> window(const compact_problem<Cost>& p, std::span<const strategy> labels,
                                                   random_source& random) const {

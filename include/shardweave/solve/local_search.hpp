@@ -5,6 +5,8 @@
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/greedy_labels.hpp>
 #include <shardweave/solve/detail/label_repair.hpp>
+#include <shardweave/solve/detail/savings_state.hpp>
+#include <shardweave/solve/priced_problem.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -31,11 +33,14 @@ inline namespace v0 {
 /// Gives no bound. Budgets are kept exactly: moves that break them are priced until they do not. Without a
 /// limit the work is about `effort` forest moves per variable and start; with a limit on time or iterations
 /// it goes on until the limit, or until as many moves in a row gained nothing.
-/// Complexity: a forest move costs O(labels * degrees of its members + their class tables + rows touched)
+///
+/// With savings, moves are found at prices of the computation that hides, at first the best ones for the present
+/// labels, and made if they lower costs less savings, exactly: no labeling's priced cost is above that. Complexity: a
+/// forest move costs O(labels * degrees of its members + their class tables + rows touched)
 class local_search {
  public:
   static constexpr std::string_view name = "local_search";
-  static constexpr solver_abilities abilities{.budgets = true};
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   std::size_t starts = 2;            ///< independent starts; the best result counts
   std::size_t sweeps = 12;           ///< coordinate sweeps before forests
@@ -98,7 +103,7 @@ class local_search {
 
     /// Remembers a labeling if it is feasible and the best so far.
     void offer(std::span<const strategy> labels) {
-      const Cost cost = p_.cost(labels);
+      const Cost cost = problem_.objective(labels);
       if (is_forbidden(cost) || (found_ && cost >= best_cost_) || !p_.keeps_rows(labels)) return;
       best_.assign(labels.begin(), labels.end());
       best_cost_ = cost;
@@ -123,6 +128,7 @@ class local_search {
         state.refresh();
       }
       offer(state.labels());
+      if (problem_.savings() != nullptr) return improve_savings({state.labels().begin(), state.labels().end()});
       detail::descent<Cost> moves(state, block_, limit_);
       for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
         if (!moves.coordinate_sweep()) break;
@@ -134,9 +140,8 @@ class local_search {
     }
 
     void forests(labeling_state<Cost>& state, detail::descent<Cost>& moves) {
-      const std::size_t most = std::max<std::size_t>(200, with_.effort * moves.size());
-      const bool is_limited =
-          std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
+      const std::size_t most = most_steps(moves.size());
+      const bool is_limited = has_limit();
       for (std::size_t step = 0, idle = 0; idle < most && (is_limited || step < most) && !is_stopped(); ++step) {
         ++statistics_.iterations;
         const bool gained = step % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(with_.largest_block, random_);
@@ -149,6 +154,62 @@ class local_search {
       state.refresh();
       offer(state.labels());
     }
+
+    [[nodiscard]] std::size_t most_steps(std::size_t variables) const {
+      return std::max<std::size_t>(200, with_.effort * variables);
+    }
+    [[nodiscard]] bool has_limit() const {
+      return std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
+    }
+
+    /// Rounds at fixed prices: those that are the best for the labels, means of these and earlier ones, and mixtures
+    /// of those for less communication and for more, in turn.
+    void improve_savings(std::vector<strategy> labels) {
+      detail::savings_state<Cost> exact(p_, *problem_.savings(), std::move(labels));
+      priced_problem<Cost> priced(p_, *problem_.savings());
+      chain_prices<Cost> chain(*problem_.savings());
+      std::size_t idle = 0;
+      for (std::size_t round = 0; idle < savings_rounds && !is_stopped(); ++round) {
+        next_prices(exact, round, chain.values());
+        chain.update();
+        const Cost before = exact.objective();
+        if (!round_at(priced.with_prices(chain), exact, round)) return;
+        exact.refresh();
+        offer(exact.labels());
+        idle = exact.objective() < before ? 0 : idle + 1;
+        if (!has_limit() && round >= 4 * savings_rounds) return;
+      }
+    }
+    void next_prices(const detail::savings_state<Cost>& exact, std::size_t round, std::vector<double>& prices) {
+      if (round % 3 == 2) {
+        prices = exact.prices(random_);
+      } else {
+        const std::vector<double> best = exact.prices();
+        for (std::size_t i = 0; i < prices.size(); ++i)
+          prices[i] = round % 3 == 0 ? best[i] : 0.5 * (prices[i] + best[i]);
+      }
+    }
+    /// \returns whether there is anything to decide
+    bool round_at(const compact_problem<double>& costs, detail::savings_state<Cost>& exact, std::size_t round) {
+      labeling_state<double> state(costs, {exact.labels().begin(), exact.labels().end()});
+      detail::forest_block<double> block(costs);
+      detail::descent<double> moves(state, block, limit_, &exact);
+      for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.coordinate_sweep()) break;
+      for (std::size_t i = 0; i < with_.star_sweeps && round < 2 && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.star_sweep(with_.star_neighbours)) break;
+      if (moves.size() == 0) return false;
+      for (std::size_t step = most_steps(moves.size()) / savings_rounds; step-- > 0 && !is_stopped();) {
+        ++statistics_.iterations;
+        if (step % 4 == 3) {
+          moves.pair_step(random_);
+        } else {
+          moves.forest_step(with_.largest_block, random_);
+        }
+      }
+      return true;
+    }
+    static constexpr std::size_t savings_rounds = 6;  ///< in a row that may gain nothing
 
     const local_search& with_;
     const placement_problem<Cost>& problem_;

@@ -23,6 +23,10 @@ struct price_ascent_options {
   std::size_t warm_up = 30;      ///< sweeps before the prices move
   double least_gain = 1e-6;      ///< relative rise of the bound that counts as progress
   double step_decay = 0.7;       ///< of the step length, after a while without progress
+  double newest = 0.3;           ///< weight of the newest slope in the direction, the rest is the direction before
+  std::size_t many_rows = 50;    ///< from so many on the weight begins at half of that
+  double newest_decay = 0.8;     ///< and falls by this factor after a while without progress
+  double least_newest = 0.03;    ///< but no lower
   double least_step = 1e-6;      ///< the ascent has converged when the step is shorter
   double later_step = 0.1;       ///< length of steps after `strengthen`
   std::size_t row_cells = 1024;  ///< of a row that takes part as a knapsack (see `strengthen`)
@@ -32,8 +36,10 @@ struct price_ascent_options {
 /// prices stay warm; every bound is valid, since a pass is a bound for any messages and any prices. Without rows it is
 /// message passing alone.
 ///
-/// Source: B. Polyak, Minimization of unsmooth functionals, USSR Comp. Math. 9 (1969), for the steps; momentum on the
-/// direction; prices and messages fall back to the best known when nothing is gained.
+/// Source: B. Polyak, Minimization of unsmooth functionals, USSR Comp. Math. 9 (1969), for the steps. F. Barahona and
+/// R. Anbil, The volume algorithm, Math. Programming 87 (2000), for the direction, a mean over what many labelings use:
+/// many rows that overlap in time pull back and forth, and a short memory follows them. Prices and messages fall back
+/// to the best known when nothing is gained; then the memory grows longer.
 template <cost_value Cost>
 class price_ascent {
  public:
@@ -47,6 +53,7 @@ class price_ascent {
         prices_(problem),
         direction_(problem.rows().size()),
         labels_(problem.size()),
+        newest_(has_many_rows() ? options.newest / 2 : options.newest),
         patience_(problem.size() < 1500 ? std::min<std::size_t>(60, 15 + problem.size()) : 20) {}
 
   /// Starts from prices that were good for a similar problem: one per row, or none at all.
@@ -148,6 +155,7 @@ class price_ascent {
     } else if (++stalled_ >= patience_) {
       stalled_ = 0;
       step_ *= options_.step_decay;
+      if (has_many_rows()) newest_ = std::max(options_.least_newest, newest_ * options_.newest_decay);
       fall_back();
       return step_ > options_.least_step;
     }
@@ -229,6 +237,7 @@ class price_ascent {
   }
 
  private:
+  [[nodiscard]] bool has_many_rows() const { return p_->rows().size() >= options_.many_rows; }
   bool raise(double reached) {
     if (!(reached > bound_)) return false;
     bound_ = reached;
@@ -260,7 +269,7 @@ class price_ascent {
     double length = 0;
     for (std::size_t r = 0; r < slope.size(); ++r) {
       if (!is_taken_.empty() && is_taken_[r] != 0) continue;
-      direction_[r] = 0.7 * direction_[r] + 0.3 * slope[r];
+      direction_[r] = (1 - newest_) * direction_[r] + newest_ * slope[r];  // which may be infinite
       if (!prices_.is_held(r, direction_[r])) length += direction_[r] * direction_[r];
     }
     if (length > 0) prices_.move(direction_, step_ * std::max(target - bound_, 1e-4 * std::abs(target)) / length);
@@ -278,7 +287,7 @@ class price_ascent {
   std::vector<char> is_taken_ = {};
   std::size_t row_work_ = 0;
   double bound_ = -std::numeric_limits<double>::infinity();
-  double step_ = 1;
+  double step_ = 1, newest_;
   std::size_t patience_;
   std::size_t stalled_ = 0;
   std::size_t warmed_ = 0;

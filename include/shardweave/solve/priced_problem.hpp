@@ -98,8 +98,10 @@ class priced_problem {
     return constant;
   }
 
-  /// The priced problem on its own, for solvers of plain problems. \pre prices.update() was called
-  [[nodiscard]] compact_problem<double> with_prices(const chain_prices<Cost>& prices) {
+  /// The priced problem on its own, for solvers of plain problems.
+  /// \param merges  classes that the prices made equal are one; or else edges and classes are those of `shape()`
+  /// \pre prices.update() was called
+  [[nodiscard]] compact_problem<double> with_prices(const chain_prices<Cost>& prices, bool merges = true) {
     dual_ascent<double> tables(shape_);
     std::vector<double*> lent;
     for (const priced_edge& e : edges_) lent.push_back(e.costs);
@@ -114,12 +116,15 @@ class priced_problem {
     for (const compact_edge& e : shape_.edges()) {
       const auto& table = shape_.table(e);
       if (const auto at = priced.find(e.table); at != priced.end()) {
-        builder.add_edge(
-            e.first, e.second,
-            std::make_shared<const cost_table<double>>(cost_table<double>::from_classes(
-                {table.row_class().begin(), table.row_class().end()},
-                {table.column_class().begin(), table.column_class().end()}, table.row_classes(), table.column_classes(),
-                [&](std::size_t i, std::size_t j) { return at->second[i * table.stride() + j]; })));
+        const auto cost = [&](std::size_t i, std::size_t j) { return at->second[i * table.stride() + j]; };
+        std::vector<std::uint32_t> rows(table.row_class().begin(), table.row_class().end());
+        std::vector<std::uint32_t> columns(table.column_class().begin(), table.column_class().end());
+        auto costs = merges
+                         ? cost_table<double>::from_classes(std::move(rows), std::move(columns), table.row_classes(),
+                                                            table.column_classes(), cost)
+                         : cost_table<double>::from_distinct_classes(std::move(rows), std::move(columns),
+                                                                     table.row_classes(), table.column_classes(), cost);
+        builder.add_edge(e.first, e.second, std::make_shared<const cost_table<double>>(std::move(costs)));
       } else {
         builder.add_edge(e.first, e.second, shape_.tables()[e.table]);
       }

@@ -39,6 +39,10 @@ struct redistribution_options {
   /// then a tensor that arrives with nested cuts can have any of them undone; what is cut on the way nests
   /// inside what is there.
   bool strict_nesting = false;
+  /// Search for the cheapest way. Off, there is one step per mesh dimension, in mesh order (the last first where all
+  /// are partial and all become cut), and a slice does not make what follows smaller: what AutoParallel assumes, kept
+  /// for comparison. Such steps need not be exact where cuts nest.
+  bool search = true;
 };
 
 }  // namespace v0

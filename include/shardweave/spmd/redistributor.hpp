@@ -3,6 +3,7 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/spmd/detail/step_prices.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -16,7 +17,6 @@
 #include <optional>
 #include <queue>
 #include <tuple>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -45,10 +45,7 @@ class redistributor {
  public:
   /// The groups along each mesh dimension fill nodes of the device's node size.
   redistributor(device_mesh mesh, compute_profile compute, Collectives collectives, redistribution_options options = {})
-      : mesh_(std::move(mesh)), compute_(compute), collectives_(std::move(collectives)), options_(options) {
-    for (std::size_t d = 0; d < mesh_.rank(); ++d)
-      groups_.push_back(mesh_.group_along(d, compute_.device.devices_per_node));
-  }
+      : price_(std::move(mesh), compute, std::move(collectives)), options_(options) {}
 
   /// Microseconds from one sharding to the other; +infinity if there is no way or either is not valid for
   /// the tensor. A sharding that stands for "no tensor" costs nothing.
@@ -61,7 +58,8 @@ class redistributor {
     if (from.is_none() || to.is_none() || from == to) return 0;
     space& known = *spaces_[value];
     const std::optional<std::uint32_t> target = reachable_number(known, from, to);
-    return target ? ways_from(known, from).cost[*target] : std::numeric_limits<double>::infinity();
+    if (!target) return std::numeric_limits<double>::infinity();
+    return options_.search ? ways_from(known, from).cost[*target] : straight(known.value, from, to).cost_us;
   }
   /// A number for the tensor's shape, type and layout, so that many questions hash it once.
   [[nodiscard]] std::uint32_t value_number(const tensor& value) {
@@ -76,6 +74,7 @@ class redistributor {
     if (from.is_none() || to.is_none() || from == to) return result;
     space& known = *spaces_[value_number(value)];
     const std::optional<std::uint32_t> target = reachable_number(known, from, to);
+    if (target && !options_.search) return straight(known.value, from, to);
     const ways& way = ways_from(known, from);
     result.cost_us = target ? way.cost[*target] : std::numeric_limits<double>::infinity();
     if (!(result.cost_us < std::numeric_limits<double>::infinity())) return result;
@@ -86,21 +85,21 @@ class redistributor {
     for (std::size_t i = route.size() - 1; i-- > 0;) {
       const std::uint32_t now = route[i + 1] / 4;
       const std::uint32_t next = route[i] / 4;
-      for (std::size_t d = 0; d < mesh_.rank(); ++d) {
+      for (std::size_t d = 0; d < mesh().rank(); ++d) {
         if (digit(known, now, d) == digit(known, next, d)) continue;
         const dim_placement to_placement = placement_of(known, digit(known, next, d));
-        const move step = price(known, now, d, to_placement, (route[i + 1] & is_contiguous) == 0);
-        result.steps.push_back(
-            {step.op, d, where[d], to_placement, bytes(known.size[now]), bytes(known.size[next]), step.cost});
+        const bytes held(known.size[now]);
+        const detail::priced_step step = price_(where[d], to_placement, held, d, (route[i + 1] & is_contiguous) == 0);
+        result.steps.push_back({step.op, d, where[d], to_placement, held, bytes(known.size[next]), step.cost_us});
         where.set(d, to_placement);
       }
     }
     return result;
   }
 
-  [[nodiscard]] const device_mesh& mesh() const { return mesh_; }
-  [[nodiscard]] const compute_profile& compute() const { return compute_; }
-  [[nodiscard]] const Collectives& collectives() const { return collectives_; }
+  [[nodiscard]] const device_mesh& mesh() const { return price_.mesh(); }
+  [[nodiscard]] const compute_profile& compute() const { return price_.compute(); }
+  [[nodiscard]] const Collectives& collectives() const { return price_.collectives(); }
 
  private:
   static constexpr std::uint32_t none = ~0U;
@@ -121,10 +120,6 @@ class redistributor {
     std::vector<std::int64_t> size;           ///< bytes on a rank, by number; -1 = not a valid sharding
     std::vector<std::unique_ptr<ways>> from;  ///< by number
   };
-  struct move {
-    std::optional<collective> op;
-    double cost = 0;
-  };
   struct tensor_hash {
     std::size_t operator()(const tensor& value) const {
       return hash_combine(sequence_hash{}(value.shape),
@@ -137,17 +132,18 @@ class redistributor {
     made->value = value;
     made->base = static_cast<std::uint32_t>(value.rank()) + 2;
     std::uint32_t count = 1;
-    made->weight.resize(mesh_.rank());
-    for (std::size_t d = mesh_.rank(); d-- > 0;) {
+    made->weight.resize(mesh().rank());
+    for (std::size_t d = mesh().rank(); d-- > 0;) {
       made->weight[d] = count;
       count *= made->base;
     }
     made->size.resize(count);
     made->from.resize(count);
     for (std::uint32_t number = 0; number < count; ++number) {
-      sharding where(mesh_.rank());
-      for (std::size_t d = 0; d < mesh_.rank(); ++d) where.set(d, placement_of(*made, digit(*made, number, d)));
-      made->size[number] = is_valid_sharding(value.shape, where, mesh_) ? local_size(value, where, mesh_).count() : -1;
+      sharding where(mesh().rank());
+      for (std::size_t d = 0; d < mesh().rank(); ++d) where.set(d, placement_of(*made, digit(*made, number, d)));
+      made->size[number] =
+          is_valid_sharding(value.shape, where, mesh()) ? local_size(value, where, mesh()).count() : -1;
     }
     return made;
   }
@@ -160,7 +156,7 @@ class redistributor {
   }
   /// Number of a sharding, or nothing if it is not one of this tensor on this mesh.
   [[nodiscard]] std::optional<std::uint32_t> number_of(const space& known, const sharding& where) const {
-    if (where.size() != mesh_.rank()) return std::nullopt;
+    if (where.size() != mesh().rank()) return std::nullopt;
     std::uint32_t number = 0;
     for (std::size_t d = 0; d < where.size(); ++d) {
       const dim_placement p = where[d];
@@ -184,46 +180,37 @@ class redistributor {
     return target;
   }
 
-  /// \pre `to` is not partial and differs from what mesh dimension d holds
-  [[nodiscard]] move price(const space& known, std::uint32_t number, std::size_t d, dim_placement to, bool copy_first) {
-    const dim_placement from = placement_of(known, digit(known, number, d));
-    if (from.is_replicated()) return {};
-    const bytes held(known.size[number]);
-    const std::int64_t ranks = mesh_.extent(d);
-    move step;
-    bytes moved = held;
-    int copies = 0;
-    if (from.is_partial()) {
-      step.op = to.is_replicated() ? collective::all_reduce : collective::reduce_scatter;
-      copies = to.is_sharded() && to.dim() != 0 ? 1 : 0;
-    } else if (to.is_replicated()) {
-      step.op = collective::all_gather;
-      moved = held * ranks;
-      copies = from.dim() != 0 ? 1 : 0;
-    } else {
-      step.op = collective::all_to_all;
-      copies = (from.dim() != 0 ? 1 : 0) + (to.dim() != 0 ? 1 : 0);
-    }
-    if (ranks == 1) return step;
-    step.cost = collective_time(*step.op, moved, d) + copies * compute_.memory_time(moved * 2);
-    if (copy_first) step.cost += compute_.memory_time(held * 2);
-    return step;
-  }
-  [[nodiscard]] double collective_time(collective op, bytes moved, std::size_t d) {
-    const std::uint64_t key =
-        (static_cast<std::uint64_t>(moved.count()) * max_mesh_rank + d) * 4 + static_cast<std::uint64_t>(op);
-    const auto [at, fresh] = times_.try_emplace(key, 0);
-    if (fresh) at->second = collectives_.estimate(op, moved, groups_[d]).time_us;
-    return at->second;
-  }
-
   /// Whether a mesh dimension other than d, not before `first`, cuts the same tensor dimension as `code` does.
   [[nodiscard]] bool is_nested(const space& known, std::uint32_t number, std::size_t d, std::uint32_t code,
                                std::size_t first) const {
     if (code == 0 || code + 1 == known.base) return false;
-    for (std::size_t other = first; other < mesh_.rank(); ++other)
+    for (std::size_t other = first; other < mesh().rank(); ++other)
       if (other != d && digit(known, number, other) == code) return true;
     return false;
+  }
+
+  /// One step per mesh dimension, see `redistribution_options::search`.
+  [[nodiscard]] redistribution straight(const tensor& value, const sharding& from, const sharding& to) {
+    bool all_partial = true, all_cut = true;
+    for (std::size_t d = 0; d < from.size(); ++d) {
+      all_partial = all_partial && from[d].is_partial();
+      all_cut = all_cut && to[d].is_sharded();
+    }
+    redistribution result;
+    bytes held = local_size(value, from, mesh());
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const std::size_t d = all_partial && all_cut ? from.size() - 1 - i : i;
+      if (from[d] == to[d]) continue;
+      const detail::priced_step step = price_(from[d], to[d], held, d, result.steps.empty() && !value.contiguous);
+      bytes after = held;
+      if (from[d].is_sharded() && to[d].is_replicated()) after = held * mesh().extent(d);
+      if (from[d].is_partial() && to[d].is_sharded())
+        after = bytes((held.count() + mesh().extent(d) - 1) / mesh().extent(d));
+      result.steps.push_back({step.op, d, from[d], to[d], held, after, step.cost_us});
+      result.cost_us += step.cost_us;
+      held = after;
+    }
+    return result;
   }
 
   [[nodiscard]] const ways& ways_from(space& known, const sharding& source) {
@@ -250,7 +237,7 @@ class redistributor {
         made->best[number] = state;
         made->cost[number] = spent;
       }
-      for (std::size_t d = 0; d < mesh_.rank(); ++d) {
+      for (std::size_t d = 0; d < mesh().rank(); ++d) {
         const std::uint32_t now = digit(known, number, d);
         for (std::uint32_t code = 0; code + 1 < known.base; ++code) {
           const std::uint32_t next = number + (code - now) * known.weight[d];
@@ -262,9 +249,10 @@ class redistributor {
             if ((flags & is_final) != 0 && is_nested(known, number, d, now, 0)) continue;
             if (is_nested(known, number, d, code, 0)) flags |= is_final;
           }
-          const move step = price(known, number, d, placement_of(known, code), (flags & is_contiguous) == 0);
+          const detail::priced_step step = price_(placement_of(known, now), placement_of(known, code),
+                                                  bytes(known.size[number]), d, (flags & is_contiguous) == 0);
           if (step.op) flags |= is_contiguous;
-          open.emplace(spent + step.cost, steps + 1, next * 4 + flags, state);
+          open.emplace(spent + step.cost_us, steps + 1, next * 4 + flags, state);
         }
       }
     }
@@ -272,14 +260,10 @@ class redistributor {
     return *known.from[start];
   }
 
-  device_mesh mesh_;
-  compute_profile compute_;
-  [[no_unique_address]] Collectives collectives_;
+  detail::step_prices<Collectives> price_;
   redistribution_options options_;
-  std::vector<group_shape> groups_;
   interner<tensor, tensor_hash> values_;
   std::vector<std::unique_ptr<space>> spaces_;
-  std::unordered_map<std::uint64_t, double> times_;
 };
 
 }  // namespace v0

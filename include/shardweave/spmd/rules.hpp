@@ -57,7 +57,8 @@ concept dim_rule = std::copy_constructible<F> && requires(const F& rule, const o
 };
 
 /// Says where the result lies if the first argument lies so, or nothing if that cannot be kept up. The
-/// strategies of the mesh are one per distinct placement that the argument's producer offers.
+/// strategies of the mesh are one per distinct placement that the argument's producer offers; if none of those can be
+/// kept up, the one for a whole argument.
 template <class F>
 concept follow_rule = std::copy_constructible<F> &&
                       requires(const F& rule, const operation_view& view, dim_placement first_input, std::int64_t n) {
@@ -129,6 +130,12 @@ class rule_table {
                                       "'; add one to the rule table, or let it replicate unknown operators");
   }
   [[nodiscard]] bool contains(std::string_view op) const { return entries_.find(op) != entries_.end(); }
+  /// Names of the operators that have a rule, in alphabetical order.
+  [[nodiscard]] std::vector<std::string> operators() const {
+    std::vector<std::string> names;
+    for (const auto& [name, rule] : entries_) names.push_back(name);
+    return names;
+  }
 
  private:
   template <class Function>

@@ -36,6 +36,8 @@ struct spmd_options {
   double transition_us = 1;
   /// A parameter that is cast to a narrower type before use is not moved before the cast.
   bool gather_after_cast = true;
+  /// A gradient that is cast to a wider type is not moved before the cast, so that it is added up in the wide type.
+  bool reduce_after_cast = false;
   redistribution_options redistribution = {};
 };
 
@@ -73,7 +75,12 @@ class spmd_cost_model {
   [[nodiscard]] std::span<const std::uint32_t> consumer_classes(edge e) const { return taken(e).of; }
   [[nodiscard]] shardweave::edge_parts<double> class_parts(edge e, std::uint32_t producer,
                                                            std::uint32_t consumer) const {
-    return data_->tables[data_->key_of[e.index]][producer * taken(e).distinct.size() + consumer];
+    const std::vector<double>& table = data_->tables[data_->table_of[data_->key_of[e.index]]];
+    if (table.empty()) return {};  // what is returned stays where it is
+    const sharding& from = sent(e).distinct[producer];
+    const sharding& to = taken(e).distinct[consumer];
+    const bool changes = !from.is_none() && !to.is_none() && from != to;
+    return {table[producer * taken(e).distinct.size() + consumer], changes ? data_->options.transition_us : 0};
   }
   [[nodiscard]] std::uint64_t edge_key(edge e) const { return data_->key_of[e.index]; }
 
@@ -134,8 +141,9 @@ class spmd_cost_model {
     spmd_options options;
     strategy_space space;
     std::vector<std::uint32_t> argument;  // per edge
-    std::vector<std::uint32_t> key_of;    // per edge: its table
-    std::vector<std::vector<shardweave::edge_parts<double>>> tables;
+    std::vector<std::uint32_t> key_of;    // per edge: equal for edges between equal lists
+    std::vector<std::uint32_t> table_of;  // per key: its table, shared by keys with equal shardings of equal tensors
+    std::vector<std::vector<double>> tables;  // communication
 
     data(computation g, device_mesh m, compute_profile c, Collectives k, rule_table r, spmd_options o)
         : graph(std::move(g)),
@@ -152,6 +160,8 @@ class spmd_cost_model {
     void price() {
       using key = std::vector<std::uint32_t>;
       interner<key, sequence_hash> keys;
+      interner<key, sequence_hash> contents;
+      interner<std::vector<sharding>, sequence_hash> sets;
       redistributor<Collectives> prices(mesh, compute, collectives, options.redistribution);
       const std::vector<bool> still = edges_before_casts();
       for (const edge& e : edges.all_edges()) {
@@ -164,30 +174,50 @@ class spmd_cost_model {
             keys({space.list_of[e.source], static_cast<std::uint32_t>(k), space.list_of[e.target],
                   consumer.outputs.empty() ? 0U : argument.back(), still[e.index] ? 1U : 0U});
         key_of.push_back(number);
-        if (number < tables.size()) continue;
+        if (number < table_of.size()) continue;
         const auto& from = space.of(e.source).outputs[k].distinct;
-        auto& table = tables.emplace_back();
         if (consumer.outputs.empty()) {  // what is returned stays where it is
-          table.resize(from.size());
+          table_of.push_back(contents({}));
+          if (table_of.back() == tables.size()) tables.emplace_back();
           continue;
         }
         const auto& to = space.of(e.target).inputs[argument.back()].distinct;
-        table.reserve(from.size() * to.size());
         const std::uint32_t value = prices.value_number(producer.outputs[k]);
+        table_of.push_back(contents({value, sets(from), sets(to), still[e.index] ? 1U : 0U}));
+        if (table_of.back() < tables.size()) continue;
+        auto& table = tables.emplace_back();
+        table.reserve(from.size() * to.size());
         for (const sharding& a : from)
           for (const sharding& b : to) {
             const bool changes = !a.is_none() && !b.is_none() && a != b;
             double communication = changes ? prices.cost(value, a, b) : 0;
             if (still[e.index] && communication > 0) communication = std::numeric_limits<double>::infinity();
-            table.push_back({communication, changes ? options.transition_us : 0});
+            table.push_back(communication);
           }
       }
     }
 
     /// Edges on the way from a parameter, through operations with one argument and values with one user, to a
-    /// cast that narrows it.
+    /// cast that narrows it, and likewise from the last operation with several arguments to a cast that widens a
+    /// gradient.
     [[nodiscard]] std::vector<bool> edges_before_casts() const {
       std::vector<bool> still(edges.all_edges().size());
+      if (options.reduce_after_cast) {
+        for (const auto& [parameter, gradient] : graph.gradient_of) {
+          bool before_cast = false;
+          for (std::uint32_t at = gradient; edges.in(at).size() == 1;) {
+            const edge last = edges.in(at).front();
+            const tensor& wide = graph.operations[at].outputs.front();
+            const tensor& narrow = graph.operations[last.source]
+                                       .outputs[element_taken(graph.operations[at], graph.operations[last.source])];
+            const bool widens =
+                graph.operations[at].op == "cast" && element_size(wide.type) > element_size(narrow.type);
+            before_cast = before_cast || widens;
+            if (before_cast) still[last.index] = true;
+            at = last.source;
+          }
+        }
+      }
       if (!options.gather_after_cast) return still;
       for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
         if (graph.operations[v].kind != role::parameter) continue;

@@ -13,7 +13,6 @@
 #include <map>
 #include <optional>
 #include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -43,6 +42,20 @@ struct training_options {
   bool tie_layers = true;
 };
 
+namespace detail {
+
+template <class Collectives>
+[[noreturn]] void refuse_placement(const spmd_cost_model<Collectives>& model, const fixed_strategies& fixed,
+                                   const std::string& where) {
+  std::string list;
+  for (const sharding& other : model.strategies(fixed.vertex).outputs.front().distinct)
+    list += (list.empty() ? "" : ", ") + other.to_string();
+  refuse(error_category::constraint, fixed.why + ": operation '" + model.operations().operations[fixed.vertex].name +
+                                         "' cannot be placed " + where + ", it offers " + list);
+}
+
+}  // namespace detail
+
 /// Strategies of an operation whose first result lies so.
 /// \throws error naming the operation and the shardings it offers if there is none
 template <class Collectives>
@@ -52,12 +65,25 @@ template <class Collectives>
   const sharding_classes& offered = model.strategies(v).outputs.front();
   for (strategy s = 0; s < offered.of.size(); ++s)
     if (offered.distinct[offered.of[s]] == where) fixed.allowed.push_back(s);
-  if (fixed.allowed.empty()) {
-    std::string list;
-    for (const sharding& other : offered.distinct) list += (list.empty() ? "" : ", ") + other.to_string();
-    refuse(error_category::constraint, fixed.why + ": operation '" + model.operations().operations[v].name +
-                                           "' cannot be placed " + where.to_string() + ", it offers " + list);
+  if (fixed.allowed.empty()) detail::refuse_placement(model, fixed, where.to_string());
+  return fixed;
+}
+
+/// The same along one mesh dimension.
+/// \throws error naming the operation and the shardings it offers if there is none, or no such mesh dimension
+template <class Collectives>
+[[nodiscard]] fixed_strategies result_placed_along(const spmd_cost_model<Collectives>& model, std::uint32_t v,
+                                                   std::size_t mesh_dim, dim_placement where, std::string why) {
+  if (mesh_dim >= model.mesh().rank())
+    refuse(error_category::constraint,
+           why + ": there is no dimension " + std::to_string(mesh_dim) + " of mesh " + model.mesh().to_string());
+  fixed_strategies fixed{v, {}, std::move(why)};
+  const sharding_classes& offered = model.strategies(v).outputs.front();
+  for (strategy s = 0; s < offered.of.size(); ++s) {
+    const sharding& lying = offered.distinct[offered.of[s]];
+    if (!lying.is_none() && lying[mesh_dim] == where) fixed.allowed.push_back(s);
   }
+  if (fixed.allowed.empty()) detail::refuse_placement(model, fixed, sharding{where}.to_string() + " there");
   return fixed;
 }
 
@@ -100,8 +126,79 @@ template <class Collectives>
   return limit;
 }
 
-/// The constraints of one training step. A parameter budget that leaves every parameter only its smallest
-/// pieces is stated as allowed strategies, which is the same and easier to solve.
+/// All inputs lie so.
+template <class Collectives>
+void place_inputs(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
+                  const std::string& why) {
+  const auto& operations = model.operations().operations;
+  for (std::uint32_t v = 0; v < operations.size(); ++v)
+    if (operations[v].kind == role::input) all.fixed.push_back(result_placed(model, v, where, why));
+}
+
+/// All results but gradients lie so.
+template <class Collectives>
+void place_results(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
+                   const std::string& why) {
+  const computation& graph = model.operations();
+  for (const std::uint32_t v : graph.results) {
+    const bool is_gradient = std::ranges::any_of(graph.gradient_of, [v](const auto& pair) { return pair.second == v; });
+    if (!is_gradient) all.fixed.push_back(result_placed(model, v, where, why));
+  }
+}
+
+/// Gradients lie as their parameters do, incoming gradients as the results they belong to. Placements are compared, not
+/// strategies: every way to produce a placement on one side goes with every way on the other.
+/// \throws error naming two operations that have no placement in common
+template <class Collectives>
+void pair_gradients(constraint_set& all, const spmd_cost_model<Collectives>& model, const std::string& why = {}) {
+  const auto& operations = model.operations().operations;
+  const auto pair_up = [&](const auto& pairs, const std::string& reason) {
+    for (const auto& [a, b] : pairs) {
+      all.pairs.push_back(results_alike(model, a, b, reason));
+      if (all.pairs.back().allowed.empty())
+        refuse(error_category::constraint, reason + ": operations '" + operations[a].name + "' and '" +
+                                               operations[b].name + "' have no placement in common");
+    }
+  };
+  pair_up(model.operations().gradient_of, why.empty() ? "gradient placed as its parameter" : why);
+  pair_up(model.operations().tangent_of, why.empty() ? "incoming gradient placed as its result" : why);
+}
+
+/// The limit of `parameter_budget`. One that leaves every parameter only its smallest pieces is stated as allowed
+/// strategies, which is the same and easier to solve.
+template <class Collectives>
+void share_parameters(constraint_set& all, const spmd_cost_model<Collectives>& model, double share, parameter_unit unit,
+                      const std::vector<std::uint32_t>& skip = {}, const std::string& why = "parameter memory") {
+  budget limit = parameter_budget(model, share, unit, skip);
+  limit.name = why;
+  double least = 0;
+  for (const budget_term& term : limit.terms) least += *std::ranges::min_element(term.usage);
+  if (limit.high - least >= budget_tolerance) {
+    all.budgets.push_back(std::move(limit));
+    return;
+  }
+  for (const budget_term& term : limit.terms) {
+    const double best = *std::ranges::min_element(term.usage);
+    fixed_strategies fixed{term.vertex, {}, limit.name};
+    for (strategy s = 0; s < term.usage.size(); ++s)
+      if (term.usage[s] <= best * (1 + 1e-12)) fixed.allowed.push_back(s);
+    all.fixed.push_back(std::move(fixed));
+  }
+}
+
+/// Operations with equal `site` and equal strategies take the same one.
+template <class Collectives>
+void tie_layers(constraint_set& all, const spmd_cost_model<Collectives>& model,
+                const std::string& why = "repeated layers") {
+  const auto& operations = model.operations().operations;
+  std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::uint32_t>> alike;
+  for (std::uint32_t v = 0; v < operations.size(); ++v)
+    if (operations[v].site != 0) alike[{operations[v].site, model.list_number(v)}].push_back(v);
+  for (auto& [site, vertices] : alike)
+    if (vertices.size() > 1) all.ties.push_back({std::move(vertices), why});
+}
+
+/// The constraints of one training step.
 ///
 /// \throws error if an input, a result or a pair cannot be placed as demanded
 /// Complexity: linear in the strategies, but for pairs, which are listed
@@ -109,57 +206,11 @@ template <class Collectives>
 [[nodiscard]] constraint_set training_constraints(const spmd_cost_model<Collectives>& model,
                                                   const training_options& options = {}) {
   constraint_set all;
-  const computation& graph = model.operations();
-  const auto& operations = graph.operations;
-
-  if (options.inputs)
-    for (std::uint32_t v = 0; v < operations.size(); ++v)
-      if (operations[v].kind == role::input)
-        all.fixed.push_back(result_placed(model, v, *options.inputs, "input placement"));
-  if (options.results)
-    for (const std::uint32_t v : graph.results) {
-      const bool is_gradient =
-          std::ranges::any_of(graph.gradient_of, [v](const auto& pair) { return pair.second == v; });
-      if (!is_gradient) all.fixed.push_back(result_placed(model, v, *options.results, "result placement"));
-    }
-
-  if (options.pair_gradients) {
-    const auto pair_up = [&](const auto& pairs, std::string_view why) {
-      for (const auto& [a, b] : pairs) {
-        all.pairs.push_back(results_alike(model, a, b, std::string(why)));
-        if (all.pairs.back().allowed.empty())
-          refuse(error_category::constraint, std::string(why) + ": operations '" + operations[a].name + "' and '" +
-                                                 operations[b].name + "' have no placement in common");
-      }
-    };
-    pair_up(graph.gradient_of, "gradient placed as its parameter");
-    pair_up(graph.tangent_of, "incoming gradient placed as its result");
-  }
-
-  if (options.parameter_share) {
-    budget limit = parameter_budget(model, *options.parameter_share, options.unit);
-    double least = 0;
-    for (const budget_term& term : limit.terms) least += *std::ranges::min_element(term.usage);
-    if (limit.high - least < budget_tolerance) {
-      for (const budget_term& term : limit.terms) {
-        const double best = *std::ranges::min_element(term.usage);
-        fixed_strategies fixed{term.vertex, {}, limit.name};
-        for (strategy s = 0; s < term.usage.size(); ++s)
-          if (term.usage[s] <= best * (1 + 1e-12)) fixed.allowed.push_back(s);
-        all.fixed.push_back(std::move(fixed));
-      }
-    } else {
-      all.budgets.push_back(std::move(limit));
-    }
-  }
-
-  if (options.tie_layers) {
-    std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::uint32_t>> alike;
-    for (std::uint32_t v = 0; v < operations.size(); ++v)
-      if (operations[v].site != 0) alike[{operations[v].site, model.list_number(v)}].push_back(v);
-    for (auto& [site, vertices] : alike)
-      if (vertices.size() > 1) all.ties.push_back({std::move(vertices), "repeated layers"});
-  }
+  if (options.inputs) place_inputs(all, model, *options.inputs, "input placement");
+  if (options.results) place_results(all, model, *options.results, "result placement");
+  if (options.pair_gradients) pair_gradients(all, model);
+  if (options.parameter_share) share_parameters(all, model, *options.parameter_share, options.unit);
+  if (options.tie_layers) tie_layers(all, model);
   return all;
 }
 

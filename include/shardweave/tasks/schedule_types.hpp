@@ -38,13 +38,14 @@ enum class decision_reason : std::uint8_t {
   alone,            ///< no partner of the same key was left
   memory_limit,     ///< memory would not suffice
   in_flight_limit,  ///< too many bytes would be in flight
-  distance_limit    ///< too far ahead of its first use
+  distance_limit,   ///< too far ahead of its first use
+  overlap           ///< something that is hidden would be exposed
 };
 
 [[nodiscard]] constexpr std::string_view to_string(decision_reason reason) {
-  constexpr std::string_view names[] = {"dependency",   "cycle",           "byte_cap",      "foreign_user",
-                                        "no_wait",      "unpriced",        "no_gain",       "alone",
-                                        "memory_limit", "in_flight_limit", "distance_limit"};
+  constexpr std::string_view names[] = {"dependency",   "cycle",           "byte_cap",       "foreign_user",
+                                        "no_wait",      "unpriced",        "no_gain",        "alone",
+                                        "memory_limit", "in_flight_limit", "distance_limit", "overlap"};
   return names[static_cast<std::size_t>(reason)];
 }
 

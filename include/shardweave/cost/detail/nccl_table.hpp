@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/nccl_channels.hpp>
 #include <shardweave/cost/nccl_constants.hpp>
 #include <shardweave/cost/nccl_filter.hpp>
@@ -154,10 +155,10 @@ class nccl_table {
   }
 
   [[noreturn]] void refuse_group(group_shape group) const {
+    require_ranks(group);
     const std::string who = "a group of " + std::to_string(group.nodes) + " nodes with " +
                             std::to_string(group.ranks_per_node) + " ranks each ";
     const std::string where = node_.name.empty() ? "the node" : "node '" + node_.name + "'";
-    if (group.ranks_per_node < 1 || group.nodes < 1) refuse(error_category::input, who + "has no ranks");
     if (group.ranks_per_node > node_.devices)
       refuse(error_category::input,
              who + "does not fit: " + where + " has " + std::to_string(node_.devices) + " devices");

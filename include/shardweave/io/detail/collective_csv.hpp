@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 
 #include <algorithm>
 #include <array>
@@ -63,8 +64,8 @@ namespace detail {
     const auto text = [&](column c) { return place[c] < width ? cells[place[c]] : std::string(); };
     const auto found = collective_of_name(text(kind));
     if (!found)
-      source.fail(number,
-                  "collective is '" + text(kind) + "', expected all_gather, reduce_scatter, all_reduce or all_to_all");
+      source.fail(number, "collective is '" + shortened(text(kind)) +
+                              "', expected all_gather, reduce_scatter, all_reduce or all_to_all");
     const bool is_open = text(nodes) == "-1";
     if (is_open && !options.group) source.fail(number, "nodes is -1, not stated: say how many nodes the groups span");
     const std::int64_t node_count = is_open ? options.group->nodes : source.count(number, names[nodes], text(nodes));

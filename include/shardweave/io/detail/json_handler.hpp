@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_shape.hpp>
 
 #include <boost/json/basic_parser_impl.hpp>
@@ -80,11 +81,11 @@ class json_handler {
         if (top.shape->key) {
           top.shape->key(key);
         } else if (strict_) {
-          return fail("has the unknown field '" + std::string(key) + "'", ec);
+          return fail("has the unknown field '" + shortened(key) + "'", ec);
         }
       } else if ((top.seen >> top.index & 1U) != 0) {
         top.index = none;
-        return fail("has the field '" + std::string(key) + "' twice", ec);
+        return fail("has the field '" + shortened(key) + "' twice", ec);
       } else {
         top.seen |= std::uint64_t{1} << top.index;
       }
@@ -180,9 +181,8 @@ class json_handler {
     const json_shape& shape = next();
     if (shape.type != json_shape::kind::anything) {
       if (shape.type != json_shape::kind::scalar || !shape.take(s)) {
-        const std::string text(s.text.substr(0, 40));
-        const std::string dots = s.text.size() > 40 ? "..." : "";
-        return mismatch(s.type == json_scalar::kind::text ? "\"" + text + dots + "\"" : text + dots, shape, ec);
+        const std::string text = shortened(s.text);
+        return mismatch(s.type == json_scalar::kind::text ? "\"" + text + "\"" : text, shape, ec);
       }
     }
     held_.clear();

@@ -2,6 +2,8 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/detail/shortened.hpp>
+#include <shardweave/report/text_sink.hpp>
 #include <shardweave/solve/linear_model.hpp>
 
 #include <algorithm>
@@ -23,36 +25,30 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Collects text, and hands it on when there are some 64 KiB.
-template <class Sink>
+/// Words and numbers on their way to a sink.
+template <text_sink Sink>
 class linear_text {
  public:
-  explicit linear_text(Sink& sink) : sink_(&sink) {}
-  linear_text(const linear_text&) = delete;
-  linear_text& operator=(const linear_text&) = delete;
+  explicit linear_text(Sink& sink) : out_(sink) {}
 
   linear_text& operator<<(std::string_view words) {
-    text_ += words;
+    out_.text += words;
     return *this;
   }
   /// The shortest text that reads back as the same number.
   linear_text& operator<<(double value) {
     std::array<char, 40> room;
-    text_.append(room.data(), std::to_chars(room.data(), room.data() + room.size(), value).ptr);
+    out_.text.append(room.data(), std::to_chars(room.data(), room.data() + room.size(), value).ptr);
     return *this;
   }
   void end_line() {
-    text_ += '\n';
-    if (text_.size() >= (std::size_t{1} << 16)) flush();
+    out_.text += '\n';
+    out_.pass();
   }
-  void flush() {
-    (*sink_)(std::string_view(text_));
-    text_.clear();
-  }
+  void flush() { out_.flush(); }
 
  private:
-  Sink* sink_;
-  std::string text_;
+  piecewise<Sink> out_;
 };
 
 /// Names for everything: those given, or x0, x1 ... and r0, r1 ...
@@ -72,8 +68,8 @@ inline linear_names readable_names(const linear_model& model, const linear_names
     for (std::size_t i = 0; i < count; ++i) {
       const std::string& name = all[i];
       const auto fail = [&](const std::string& why) {
-        refuse(error_category::input,
-               "linear model: " + std::string(kind) + " " + std::to_string(i) + " is called \"" + name + "\", " + why);
+        refuse(error_category::input, "linear model: " + std::string(kind) + " " + std::to_string(i) + " is called \"" +
+                                          shortened(name) + "\", " + why);
       };
       const auto is_letter = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z'); };
       const auto is_digit = [](char c) { return c >= '0' && c <= '9'; };

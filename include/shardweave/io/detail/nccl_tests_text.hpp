@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -51,7 +52,7 @@ namespace detail {
         if (words[i] == "starting:" && !kind) {
           kind = collective_of_name(words[i + 1]);
           if (!kind)
-            source.fail(number, "the test is '" + std::string(words[i + 1]) +
+            source.fail(number, "the test is '" + shortened(words[i + 1]) +
                                     "', expected that of one of all_gather, reduce_scatter, all_reduce, alltoall");
         }
         if (words[1] == "Rank" && words[i] == "on") {

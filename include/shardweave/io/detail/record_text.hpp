@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/measured_record.hpp>
 
 #include <algorithm>
@@ -89,7 +90,7 @@ struct record_text {
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
     if (code != std::errc() || end != found.data() + found.size() || value < 0)
-      fail(line, std::string(field) + " is '" + std::string(found) + "', expected a whole number, not negative");
+      fail(line, std::string(field) + " is '" + shortened(found) + "', expected a whole number, not negative");
     return value;
   }
 
@@ -103,7 +104,7 @@ struct record_text {
     double value = 0;
     const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
     if (code != std::errc() || end != found.data() + found.size() || !(value > 0) || !std::isfinite(value))
-      fail(line, std::string(field) + " is '" + std::string(found) + "', expected " + std::string(expected));
+      fail(line, std::string(field) + " is '" + shortened(found) + "', expected " + std::string(expected));
     return value;
   }
 };

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 
 #include <algorithm>
 #include <array>
@@ -34,7 +35,7 @@ class text_proto {
     while (true) {
       const std::string_view name = word();
       if (name.empty()) {
-        if (!path.empty()) fail("the text ends inside of '" + std::string(path.back()) + "'");
+        if (!path.empty()) fail("the text ends inside of '" + shortened(path.back()) + "'");
         return;
       }
       if (name == "}") {
@@ -44,22 +45,22 @@ class text_proto {
         continue;
       }
       if (name == ";" || name == ",") continue;
-      if (!is_name(name)) fail("found '" + std::string(name) + "', expected the name of a field");
+      if (!is_name(name)) fail("found '" + shortened(name) + "', expected the name of a field");
       std::string_view next = word();
       const bool has_colon = next == ":";
       if (has_colon) next = word();
       path.push_back(name);
       if (path.size() > 32) fail("messages are nested more than 32 deep");
       if (next == "{") continue;
-      if (!has_colon) fail("found '" + std::string(next) + "' after '" + std::string(name) + "', expected ':' or '{'");
+      if (!has_colon) fail("found '" + shortened(next) + "' after '" + shortened(name) + "', expected ':' or '{'");
       if (next == "[") {
         for (next = word(); next != "]"; next = word()) {
           if (next.empty() || next == "{" || next == "}" || next == "[")
-            fail("the list '" + std::string(name) + "' does not end");
+            fail("the list '" + shortened(name) + "' does not end");
           if (next != ",") scalar(path, next, line_);
         }
       } else {
-        if (next.empty() || next == "}" || next == "]") fail("'" + std::string(name) + "' has no value");
+        if (next.empty() || next == "}" || next == "]") fail("'" + shortened(name) + "' has no value");
         scalar(path, next, line_);
       }
       path.pop_back();
@@ -79,9 +80,10 @@ class text_proto {
   std::string_view word() {
     const std::string_view text = source_.text;
     for (; at_ < text.size(); ++at_) {
-      if (text[at_] == '#') at_ = std::min(text.find('\n', at_), text.size() - 1);
+      if (text[at_] == '#') at_ = std::min(text.find('\n', at_), text.size());
+      if (at_ == text.size()) return {};  // in a comment
       if (text[at_] == '\n') ++line_;
-      if (std::string_view(" \t\r\n").find(text[at_]) == std::string_view::npos && text[at_] != '#') break;
+      if (std::string_view(" \t\r\n").find(text[at_]) == std::string_view::npos) break;
     }
     if (at_ >= text.size()) return {};
     const std::size_t from = at_;
@@ -173,7 +175,7 @@ class text_proto {
     const std::int64_t ranks = done.ranks > 0 ? done.ranks : done.listed;
     if (!kind || done.throughput == 0 || ranks < 2) return;  // other instructions, entries without a measurement
     const std::int64_t element = xla_element_bytes(done.type);
-    if (element == 0) source.fail(done.line, "no element type is called '" + std::string(done.type) + "'");
+    if (element == 0) source.fail(done.line, "no element type is called '" + shortened(done.type) + "'");
     if (ranks > (1 << 20)) source.fail(done.line, "a group of " + std::to_string(ranks) + " ranks is too large");
     const std::int64_t size = done.elements * element * (*kind == collective::reduce_scatter ? ranks : 1);
     if (size < 1) return;
@@ -197,7 +199,7 @@ class text_proto {
   for (const found& f : all)
     if (f.device == wanted) records.push_back({f.measurement, std::string(f.device), "xla", {}});
   if (records.empty() && !all.empty())
-    refuse(error_category::input, source.name + ": has no device '" + std::string(wanted) + "'; known are " + known);
+    refuse(error_category::input, source.name + ": has no device '" + shortened(wanted) + "'; known are " + known);
   return records;
 }
 

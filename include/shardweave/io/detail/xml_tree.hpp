@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <charconv>
@@ -40,8 +41,18 @@ class xml_tree {
 
   [[nodiscard]] const xml_element& operator[](std::size_t i) const { return elements_[i]; }
 
+  /// The root of a file of NCCL, which must have this name and version 1.
+  [[nodiscard]] const xml_element& nccl_root(const std::string& name, const std::string& kind) const {
+    const xml_element& root = elements_.front();
+    if (root.name != name) fail_at(root, "is not the <" + name + "> of an NCCL " + kind);
+    if (const std::int64_t version = whole(root, "version", 0, 1'000'000); version != 1)
+      fail_at(root, "has version " + std::to_string(version) + "; version 1 can be read");
+    return root;
+  }
+
   [[noreturn]] void fail_at(const xml_element& e, const std::string& what) const {
-    refuse(error_category::format, source_ + ": line " + std::to_string(e.line) + ": <" + e.name + "> " + what);
+    refuse(error_category::format,
+           source_ + ": line " + std::to_string(e.line) + ": <" + shortened(e.name) + "> " + what);
   }
 
   [[nodiscard]] static const std::string* find(const xml_element& e, std::string_view attribute) {
@@ -79,9 +90,6 @@ class xml_tree {
     if (error != std::errc() || end != value.data() + value.size() || !(number >= 0 && number <= most))
       fail_at(e, std::string(attribute) + "=\"" + shortened(value) + "\" is not a number from 0 on");
     return number;
-  }
-  [[nodiscard]] static std::string shortened(std::string_view text) {
-    return std::string(text.substr(0, 40)) + (text.size() > 40 ? "..." : "");
   }
 
  private:

@@ -25,10 +25,6 @@ class llama_writer : private training_parts {
     value q, k, v, out, sums, seed, offset, angles;
     linear wq, wk, wv, wo;
   };
-  struct feed_forward {
-    value u, s, gate;
-    linear w1, w2, w3;
-  };
   struct layer_weights {
     value wq, wk, wv, wo, w1, w2, w3, attention_norm, ffn_norm;
   };
@@ -92,15 +88,6 @@ class llama_writer : private training_parts {
 
  private:
   value as_heads(value x, std::int64_t heads) { return b_.view(x, {s_.batch, s_.sequence, heads, c_.head_size()}); }
-  value as_pairs(value x) {
-    const shape_vector shape = b_.of_value(x).shape;
-    return b_.view_as_complex(b_.view(b_.conv(x, dtype::f32), {shape[0], shape[1], shape[2], shape[3] / 2, 2}));
-  }
-  value from_pairs(value x) {
-    const shape_vector shape = b_.of_value(x).shape;
-    return b_.view(b_.view_as_real(x), {shape[0], shape[1], shape[2], 2 * shape[3]});
-  }
-
   attention attend(const layer_weights& w, value y, value& out) {
     attention a;
     const value q = project("wq", w.wq, y, a.wq);
@@ -138,13 +125,9 @@ class llama_writer : private training_parts {
     const value dk = part(1);
     const value dv = part(2);
     b_.group("rope");
-    const auto turned_back = [&](value x) {
-      const value pairs = as_pairs(x);
-      return b_.conv(from_pairs(b_.mul(pairs, b_.clone(b_.conj(a.angles)))), dtype::bf16);
-    };
     const std::int64_t kv = c_.num_key_value_heads * c_.head_size();
-    const value dk_turned = turned_back(dk);
-    const value dq_turned = turned_back(dq);
+    const value dk_turned = turned_back(dk, a.angles);
+    const value dq_turned = turned_back(dq, a.angles);
     const value fv = b_.view(dv, {s_.batch, s_.sequence, kv});
     const value fk = b_.view(dk_turned, {s_.batch, s_.sequence, kv});
     const value fq = b_.view(dq_turned, {s_.batch, s_.sequence, c_.hidden_size});
@@ -153,36 +136,6 @@ class llama_writer : private training_parts {
     const value both = b_.add(from_v, from_k);
     const value from_q = project_backward("wq", a.wq, fq);
     return b_.add(both, from_q);
-  }
-
-  /// w2 (silu(w1 y) * (w3 y)), where silu(u) = u / (1 + exp(-u)) in f32.
-  feed_forward feed(const layer_weights& w, value y, value& out) {
-    feed_forward f;
-    f.u = project("w1", w.w1, y, f.w1);
-    b_.group("silu");
-    const value u32 = b_.conv(f.u, dtype::f32);
-    f.s = b_.conv(b_.div(u32, b_.add_scalar(b_.exp(b_.neg(u32)), 1)), dtype::bf16);
-    f.gate = project("w3", w.w3, y, f.w3);
-    b_.group("silu");
-    const value z = b_.mul(f.s, f.gate);
-    out = project("w2", w.w2, z, f.w2);
-    return f;
-  }
-  value feed_backward(const feed_forward& f, value g) {
-    const value dz = project_backward("w2", f.w2, g);
-    b_.group("silu");
-    const value dgate = b_.mul(dz, f.s);
-    const value ds = b_.mul(dz, f.gate);
-    const value from_gate = project_backward("w3", f.w3, dgate);
-    b_.group("silu");
-    const value ds32 = b_.conv(ds, dtype::f32);
-    const value u32 = b_.conv(f.u, dtype::f32);
-    const value sigma = b_.mul_scalar(b_.reciprocal(b_.add_scalar(b_.exp(b_.neg(u32)), 1)), 1);
-    const value scaled = b_.mul(ds32, sigma);
-    const value slope = b_.add_scalar(b_.mul(u32, b_.rsub_scalar(sigma, 1)), 1);
-    const value du = b_.conv(b_.mul(scaled, slope), dtype::bf16);
-    const value from_u = project_backward("w1", f.w1, du);
-    return b_.add(from_gate, from_u);
   }
 
   value forward(std::int64_t index, const layer_weights& w, value x, std::vector<layer>& layers) {
@@ -194,7 +147,7 @@ class llama_writer : private training_parts {
     b_.group("residual");
     const value middle = b_.add(x, out);
     l.ffn_norm = normalize("ffn_norm", w.ffn_norm, middle, c_.rms_norm_eps);
-    l.feed = feed(w, l.ffn_norm.y, out);
+    l.feed = feed({w.w1, w.w2, w.w3}, l.ffn_norm.y, out);
     layers.push_back(l);
     b_.group("residual");
     return b_.add(middle, out);

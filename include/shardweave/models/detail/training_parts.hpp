@@ -7,7 +7,8 @@
 #include <utility>
 
 /// \file
-/// Norm and linear map of mixed-precision training, forward and backward, as most models have them.
+/// Norm, linear map, gated feed-forward and rotation of mixed-precision training, forward and backward, as most models
+/// have them.
 
 namespace shardweave {
 inline namespace v0 {
@@ -22,6 +23,14 @@ class training_parts {
   };
   struct linear {
     value weight, x, transposed;
+  };
+
+  struct feed_weights {
+    value w1, w2, w3;
+  };
+  struct feed_forward {
+    value u, s, gate;
+    linear w1, w2, w3;
   };
 
   explicit training_parts(std::string name) : b_(std::move(name)) {}
@@ -68,6 +77,59 @@ class training_parts {
     else
       b_.gradient(p.weight, dw);
     return b_.einsum("bsn,nk->bsk", {g, b_.permute(p.transposed, {1, 0})});
+  }
+
+  /// silu(u) = u / (1 + exp(-u)) in f32.
+  value silu(value u) {
+    const value u32 = b_.conv(u, dtype::f32);
+    return b_.conv(b_.div(u32, b_.add_scalar(b_.exp(b_.neg(u32)), 1)), dtype::bf16);
+  }
+  value silu_backward(value u, value ds) {
+    const value ds32 = b_.conv(ds, dtype::f32);
+    const value u32 = b_.conv(u, dtype::f32);
+    const value sigma = b_.mul_scalar(b_.reciprocal(b_.add_scalar(b_.exp(b_.neg(u32)), 1)), 1);
+    const value scaled = b_.mul(ds32, sigma);
+    const value slope = b_.add_scalar(b_.mul(u32, b_.rsub_scalar(sigma, 1)), 1);
+    return b_.conv(b_.mul(scaled, slope), dtype::bf16);
+  }
+
+  /// w2 (silu(w1 y) * (w3 y)). Groups are w1, w2, w3 after `prefix`.
+  feed_forward feed(const feed_weights& w, value y, value& out, const std::string& prefix = "") {
+    feed_forward f;
+    f.u = project(prefix + "w1", w.w1, y, f.w1);
+    b_.group("silu");
+    f.s = silu(f.u);
+    f.gate = project(prefix + "w3", w.w3, y, f.w3);
+    b_.group("silu");
+    const value z = b_.mul(f.s, f.gate);
+    out = project(prefix + "w2", w.w2, z, f.w2);
+    return f;
+  }
+  value feed_backward(const feed_forward& f, value g, const std::string& prefix = "") {
+    const value dz = project_backward(prefix + "w2", f.w2, g);
+    b_.group("silu");
+    const value dgate = b_.mul(dz, f.s);
+    const value ds = b_.mul(dz, f.gate);
+    const value from_gate = project_backward(prefix + "w3", f.w3, dgate);
+    b_.group("silu");
+    const value du = silu_backward(f.u, ds);
+    const value from_u = project_backward(prefix + "w1", f.w1, du);
+    return b_.add(from_gate, from_u);
+  }
+
+  /// Neighbours along the last of four dimensions, as complex numbers.
+  value as_pairs(value x) {
+    const shape_vector shape = b_.of_value(x).shape;
+    return b_.view_as_complex(b_.view(b_.conv(x, dtype::f32), {shape[0], shape[1], shape[2], shape[3] / 2, 2}));
+  }
+  value from_pairs(value x) {
+    const shape_vector shape = b_.of_value(x).shape;
+    return b_.view(b_.view_as_real(x), {shape[0], shape[1], shape[2], 2 * shape[3]});
+  }
+  /// Gradient of a rotation by `angles`: back by as much.
+  value turned_back(value x, value angles) {
+    const value pairs = as_pairs(x);
+    return b_.conv(from_pairs(b_.mul(pairs, b_.clone(b_.conj(angles)))), dtype::bf16);
   }
 
   graph_builder b_;

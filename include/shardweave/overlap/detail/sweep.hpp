@@ -18,14 +18,6 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Communication that one position hides.
-template <class Time>
-struct hidden_piece {
-  std::size_t demand = 0;
-  std::size_t position = 0;
-  Time amount{};
-};
-
 /// What is known after the sweep of a channel.
 template <class Time>
 struct sweep_result {

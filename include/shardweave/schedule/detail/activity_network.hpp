@@ -2,7 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/schedule/launch_units.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>

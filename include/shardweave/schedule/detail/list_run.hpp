@@ -2,7 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/memory_profile.hpp>
-#include <shardweave/schedule/launch_units.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/launch_units.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

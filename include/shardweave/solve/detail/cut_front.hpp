@@ -52,9 +52,10 @@ class cut_front {
   [[nodiscard]] bool prepare() {
     layers_.clear();
     const std::size_t n = p_->size();
+    const std::vector<std::vector<std::uint32_t>> near = neighbours();
     std::vector<std::size_t> left(n);  // neighbours without a place in the order
     std::vector<char> placed(n);
-    for (std::size_t x = 0; x < n; ++x) left[x] = p_->links(x).size();
+    for (std::size_t x = 0; x < n; ++x) left[x] = near[x].size();
     std::vector<std::uint32_t> open;
     std::size_t entries = 0;
     for (std::size_t i = 0; i < n; ++i) {
@@ -65,10 +66,10 @@ class cut_front {
         if (placed[x] != 0) continue;
         double growth = left[x] > 0 ? std::log(static_cast<double>(p_->label_count(x))) : 0;
         bool is_near = false;
-        for (const compact_link& link : p_->links(x))
-          if (placed[link.other] != 0) {
+        for (const std::uint32_t y : near[x])
+          if (placed[y] != 0) {
             is_near = true;
-            if (left[link.other] == 1) growth -= std::log(static_cast<double>(p_->label_count(link.other)));
+            if (left[y] == 1) growth -= std::log(static_cast<double>(p_->label_count(y)));
           }
         if (!is_near && !open.empty()) growth += 1e3;  // finish a component first
         if (growth < least) {
@@ -80,7 +81,7 @@ class cut_front {
       l.variable = static_cast<std::uint32_t>(next);
       l.before = open;
       placed[next] = 1;
-      for (const compact_link& link : p_->links(next)) --left[link.other];
+      for (const std::uint32_t y : near[next]) --left[y];
       open.push_back(l.variable);
       std::erase_if(open, [&](std::uint32_t x) { return left[x] == 0; });
       l.after = open;
@@ -118,6 +119,23 @@ class cut_front {
     std::uint32_t parent = 0;
     strategy label = 0;
   };
+
+  /// Whom a variable shares costs or savings with. Savings may join two that no edge does: where what an edge costs
+  /// besides communication makes its costs equal.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> neighbours() const {
+    std::vector<std::vector<std::uint32_t>> near(p_->size());
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (const compact_link& link : p_->links(x)) near[x].push_back(link.other);
+    for (const auto& t : t_->joint) {
+      near[t.first].push_back(t.second);
+      near[t.second].push_back(t.first);
+    }
+    for (auto& of_variable : near) {
+      std::sort(of_variable.begin(), of_variable.end());
+      of_variable.erase(std::unique(of_variable.begin(), of_variable.end()), of_variable.end());
+    }
+    return near;
+  }
 
   /// What every label, and every pair of labels of an edge, costs at every price.
   void price(const std::vector<std::vector<double>>& prices) {

@@ -5,6 +5,7 @@
 #include <shardweave/placement/move.hpp>
 #include <shardweave/solve/detail/forest_block.hpp>
 #include <shardweave/solve/detail/label_costs.hpp>
+#include <shardweave/solve/detail/move_judge.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,12 +25,12 @@ inline namespace v0 {
 namespace detail {
 
 /// Coordinate, star and forest moves on a feasible labeling; none of them makes it dearer or infeasible. Nobody else
-/// may change the state meanwhile.
+/// may change the state meanwhile. Where a judge is given, a move needs its consent as well.
 template <cost_value Cost>
 class descent {
  public:
-  descent(labeling_state<Cost>& state, forest_block<Cost>& block, const deadline& limit)
-      : p_(state.problem()), state_(state), costs_(state), block_(block), limit_(limit) {
+  descent(labeling_state<Cost>& state, forest_block<Cost>& block, const deadline& limit, move_judge* judge = nullptr)
+      : p_(state.problem()), state_(state), costs_(state), block_(block), limit_(limit), judge_(judge) {
     for (std::uint32_t x = 0; x < p_.size(); ++x)
       if (p_.label_count(x) > 1) free_.push_back(x);
   }
@@ -87,8 +88,7 @@ class descent {
     }
     if (best == none) return false;
     moves_[1].label = best;
-    apply(moves_);
-    return matters(least);
+    return consents(moves_) && (apply(moves_), matters(least));
   }
 
   /// Moves a random forest of up to `largest` variables to its best labels. Rows that this would break are
@@ -111,8 +111,7 @@ class descent {
       const move_price<Cost> change = state_.delta(moves_);
       if (change.conflicts > 0 || change.cost > Cost{}) return false;
       if (price_broken_rows(std::abs(static_cast<double>(change.cost)) * price)) continue;
-      apply(moves_);
-      return matters(change.cost);
+      return consents(moves_) && (apply(moves_), matters(change.cost));
     }
     return false;
   }
@@ -153,6 +152,11 @@ class descent {
     for (std::size_t k = 0; k < prices_.size(); ++k) prices_[k] = conflicts[k] > 0 ? forbidden<Cost> : allowed[k];
   }
 
+  [[nodiscard]] bool consents(std::span<const relabel> moves) { return judge_ == nullptr || judge_->accepts(moves); }
+  [[nodiscard]] bool consents(std::uint32_t x, strategy label) {
+    const relabel move{x, label};
+    return consents(std::span(&move, 1));
+  }
   void apply(std::span<const relabel> moves) {
     costs_.change(state_, moves);
     state_.apply(moves);
@@ -162,7 +166,8 @@ class descent {
     apply(std::span(&move, 1));
   }
 
-  bool respond(std::uint32_t x) {
+  /// \param judged  whether the judge is asked
+  bool respond(std::uint32_t x, bool judged = true) {
     price_labels(x);
     const Cost current = prices_[state_[x]];
     better_.clear();
@@ -170,7 +175,7 @@ class descent {
       if (prices_[k] < current) better_.emplace_back(prices_[k], k);
     std::sort(better_.begin(), better_.end());
     for (const auto& [price, k] : better_)
-      if (state_.fits(x, k)) {
+      if (state_.fits(x, k) && (!judged || consents(x, k))) {
         const bool gained = is_forbidden(current) || matters(price - current);
         apply(x, k);
         return gained;
@@ -195,11 +200,20 @@ class descent {
       back_.assign(1, {x, own});
       for (std::size_t i = 0; i < count; ++i) back_.push_back({leaves_[i].second, state_[leaves_[i].second]});
       apply(x, k);
-      for (std::size_t i = 0; i < count; ++i) respond(leaves_[i].second);
-      if (state_.conflicts() == 0 && matters(state_.cost() - before)) return true;
+      for (std::size_t i = 0; i < count; ++i) respond(leaves_[i].second, false);
+      if (state_.conflicts() == 0 && matters(state_.cost() - before) && consents_to_all_since()) return true;
       apply(back_);
     }
     return false;
+  }
+
+  /// Asks about what differs from the labels that would be taken back.
+  bool consents_to_all_since() {
+    if (judge_ == nullptr) return true;
+    moves_.clear();
+    for (const relabel& old : back_)
+      if (state_[old.variable] != old.label) moves_.push_back({old.variable, state_[old.variable]});
+    return judge_->accepts(moves_);
   }
 
   /// The labels that could be best if all neighbours gave way.
@@ -230,6 +244,7 @@ class descent {
   label_costs<Cost> costs_;
   forest_block<Cost>& block_;
   const deadline& limit_;
+  move_judge* judge_;
   block_terms terms_;
   std::vector<std::uint32_t> free_, roots_;
   std::vector<relabel> moves_, back_;

@@ -100,6 +100,7 @@ class strategy_enumerator {
         combine(op, entry, *rule);
       } else if (const auto* follow = std::get_if<rule_table::follow_function>(&entry.rule)) {
         for (const sharding& in : offered(op)) follow_one(op, entry, *follow, in);
+        if (list_->strategies.empty()) follow_one(op, entry, *follow, sharding(mesh_.rank()));
       } else {
         const operation_view view{op, whole_, whole_, op.outputs};
         for (const mesh_strategy& found : std::get<rule_table::mesh_function>(entry.rule)(view, mesh_))

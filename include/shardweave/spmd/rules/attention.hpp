@@ -39,16 +39,18 @@ struct attention_rule {
   }
 };
 
-/// Two matrix products per query and key, without credit for the causal mask; the backward five.
+/// A product with the keys and one with the values, without credit for the causal mask; three and two backward.
 struct attention_flops {
   std::size_t query = 0;
-  double products = 2;
+  double with_keys = 1;
+  double with_values = 1;
 
   [[nodiscard]] double operator()(const operation_view& view) const {
     const std::vector<std::int64_t>& q = view.inputs[query].shape;
     const std::vector<std::int64_t>& k = view.inputs[query + 1].shape;
-    return products * 2 * static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * q[3]) *
-           static_cast<double>(k[2]);
+    const std::vector<std::int64_t>& v = view.inputs[query + 2].shape;
+    return (with_keys * static_cast<double>(q[3]) + with_values * static_cast<double>(v[3])) * 2 *
+           static_cast<double>(q[0] * q[1]) * static_cast<double>(q[2] * k[2]);
   }
 };
 

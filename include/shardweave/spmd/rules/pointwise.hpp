@@ -102,6 +102,25 @@ inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min
   return {{{{partial_sums}, {partial_sums, whole}}, {{averages}, {averages, whole}}}};
 }
 
+/// max(x, y) and min(x, y) grow with both: extremes pass beside a whole value, and `own` beside its like.
+[[nodiscard]] inline pointwise_rule extremum_rule(partial_kind own) {
+  using namespace detail::placements;
+  const dim_placement alike = dim_placement::partial(own);
+  return {{{{alike}, {alike, alike}},
+           {{maxima}, {maxima, whole}},
+           {{maxima}, {whole, maxima}},
+           {{minima}, {minima, whole}},
+           {{minima}, {whole, minima}}}};
+}
+/// condition ? x : y with a whole condition: partial results of any one kind pass.
+[[nodiscard]] inline pointwise_rule choice_rule() {
+  using namespace detail::placements;
+  return {{{{partial_sums}, {whole, partial_sums, partial_sums}},
+           {{averages}, {whole, averages, averages}},
+           {{maxima}, {whole, maxima, maxima}},
+           {{minima}, {whole, minima, minima}}}};
+}
+
 /// Pairs of reals as complex numbers and back: any dimension but that of the pair, and partial sums.
 struct complex_view_rule {
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
@@ -114,10 +133,25 @@ struct complex_view_rule {
   }
 };
 
-/// The result lies as the argument does, partial or not: conversions, copies, conjugation, elements
-/// of a tuple.
+/// The result lies as the argument does, partial or not: copies, conjugation, elements of a tuple.
 struct same_placement_rule {
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view&, dim_placement in, std::int64_t) const {
+    return dim_strategy{{in}, {in}};
+  }
+};
+
+/// The same for conversions of element type. Those that cut off fractions round each piece on its own, so that sums
+/// are to be made whole first; truth values keep no partial result at all.
+struct conversion_rule {
+  [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
+                                                       std::int64_t) const {
+    const auto is_whole_number = [](dtype t) { return t == dtype::i64 || t == dtype::i32 || t == dtype::u8; };
+    const dtype from = view.inputs.front().type;
+    const dtype to = view.outputs.front().type;
+    const bool is_extreme = in.is_partial() && (in.kind() == partial_kind::max || in.kind() == partial_kind::min);
+    const bool rounds = is_whole_number(to) && !is_whole_number(from);
+    if (in.is_partial() && (to == dtype::boolean || from == dtype::boolean || (rounds && !is_extreme)))
+      in = dim_placement();
     return dim_strategy{{in}, {in}};
   }
 };

@@ -96,7 +96,7 @@ struct expand_rule {
 
 /// Reduces `dims`, or everything if none is named: a cut there gives partial results of `kind`, which pass through; an
 /// argument that is partial in another way is to be made whole first. Averages of pieces are the average only of equal
-/// pieces.
+/// pieces, and a device without elements has neither a largest nor a least.
 struct reduction_rule {
   partial_kind kind = partial_kind::sum;
 
@@ -109,7 +109,12 @@ struct reduction_rule {
       return dims.empty() || detail::position_in(dims, d, view.inputs.front().rank()) < dims.size();
     };
     if (is_reduced(in.dim())) {
-      if (kind == partial_kind::avg && view.inputs.front().shape[in.dim()] % extent != 0)
+      const std::int64_t size = view.inputs.front().shape[in.dim()];
+      const bool is_even = size % extent == 0;
+      // some pieces of earlier uneven cuts are smaller than the one in view
+      const bool has_empty =
+          (size + extent - 1) / extent * (extent - 1) >= size || view.whole_inputs.front().shape[in.dim()] % size != 0;
+      if ((kind == partial_kind::avg && !is_even) || (kind != partial_kind::sum && has_empty))
         return dim_strategy{{dim_placement()}, {dim_placement()}};
       return dim_strategy{{dim_placement::partial(kind)}, {in}};
     }

@@ -1,0 +1,188 @@
+#pragma once
+
+#include <shardweave/bucketing/bucket_key.hpp>
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/fsdp_tags.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/graph/augmented_graph.hpp>
+#include <shardweave/graph/stable_order.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Buckets by structure alone, filled in graph order and kept short.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Bytes from which on a ring over so many ranks runs at nine tenths of its bandwidth: the size at which transfer
+/// takes nine times as long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth to be
+/// saturated, 40 us a hop), more a network of 400 Gb/s (22 GB/s, 12 us); 0 for a single rank.
+/// Source: figures and form of PyTorch's saturation profiles for H100.
+[[nodiscard]] inline bytes saturation_size(std::int64_t ranks, std::int64_t per_node = 8) {
+  if (ranks < 2) return bytes(0);
+  const bool inside = ranks <= per_node;
+  const double bytes_per_us = inside ? 36e3 : 22e3, hop_us = inside ? 40 : 12, start_us = inside ? 10 : 30;
+  const auto size =
+      bytes(static_cast<std::int64_t>(9 * (start_us + static_cast<double>(ranks - 1) * hop_us) * bytes_per_us + 0.5));
+  return inside ? size : std::max(size, mebibytes(100));
+}
+
+/// Channels on which parameters are gathered, the one with the most such gathers (the first of equals) in front.
+/// Complexity: O(V)
+[[nodiscard]] inline std::vector<std::uint32_t> sharding_channels(const task_graph& g, const std::vector<bool>& tags) {
+  std::vector<std::size_t> gathers(g.groups().size());
+  std::vector<std::uint32_t> found;
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (!tags[t] || g.collective(t).op != "all_gather") continue;
+    if (gathers[g.collective(t).group]++ == 0) found.push_back(g.collective(t).group);
+  }
+  const auto most =
+      std::max_element(found.begin(), found.end(), [&](auto a, auto b) { return gathers[a] < gathers[b]; });
+  if (most != found.end()) std::iter_swap(found.begin(), most);
+  return found;
+}
+
+/// Which collectives may become members.
+enum class bucket_members : std::uint8_t {
+  sharded,  ///< gathers of parameters, scatters of gradients (`fsdp_tags`), all_reduces of the channels of such gathers
+  derived   ///< gathers of what comes from parameters alone, scatters and all_reduces of what goes to gradients alone
+};
+
+/// Of each key the collectives in graph order, one bucket after the other: one is closed when the next collective
+/// would exceed its cap, or is more than `span` tasks behind its first member: merging what lies far apart pulls late
+/// work forward, and with it the memory of all that is alive in between. What depends on a member stays out for good.
+///
+/// Source: AutoParallel's bounded pre-bucketing (`adjacent` and no span: PyTorch's own; `derived`: its first form),
+/// with the acyclicity of all buckets together kept at every step.
+/// Complexity: O(V + E) and one bounded search per collective
+struct topological_span {
+  static constexpr std::string_view name = "topological_span";
+
+  /// The larger of a bucket's bytes in and out; absent: `saturation_size` of the channel that gathers parameters,
+  /// from 50 to 2000 MiB.
+  std::optional<bytes> cap = std::nullopt;
+  std::optional<std::uint32_t> span = 1500;  ///< tasks of the original order; absent: any number
+  bool adjacent = false;     ///< only those between whose waits no candidate of another key is waited for
+  bool primary_only = true;  ///< all_reduces only on the channel with the most gathers of parameters
+  bucket_members members = bucket_members::sharded;
+
+  [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
+    bucketing_result result;
+    const std::vector<std::uint32_t> keys = bucket_keys(g);
+    const bytes limit = cap ? *cap : default_cap(g);
+    augmented_graph graph(g.dependencies());
+    for (const std::string_view op : {"all_gather", "reduce_scatter", "all_reduce"}) {
+      const std::vector<task_index> wanted = candidates(g, op);
+      for (const std::vector<task_index>& group : groups_of(wanted, keys)) {
+        if (control.stop.stop_requested()) return result;
+        fill(g, graph, group, limit, result);
+      }
+    }
+    return result;
+  }
+
+ private:
+  [[nodiscard]] static bytes default_cap(const task_graph& g) {
+    const std::vector<bool> tags = fsdp_tags(g);
+    for (task_index t = 0; t < g.size(); ++t)
+      if (tags[t] && g.collective(t).op == "all_gather")
+        return std::clamp(saturation_size(g.groups()[g.collective(t).group].size), mebibytes(50), mebibytes(2000));
+    return mebibytes(500);
+  }
+
+  /// Those that may be members, in the order of their waits, or of their launches.
+  [[nodiscard]] std::vector<task_index> candidates(const task_graph& g, std::string_view op) const {
+    std::vector<task_index> found;
+    const std::vector<bool> mergeable = fit_for_buckets(g);
+    if (members == bucket_members::derived) {
+      const std::vector<bool> tags = derived_tags(g);
+      for (task_index t = 0; t < g.size(); ++t)
+        if (g.is_collective(t) && g.collective(t).op == op && tags[t] && mergeable[t]) found.push_back(t);
+      return found;
+    }
+    const std::vector<bool> tags = fsdp_tags(g);
+    std::vector<std::uint32_t> channels = sharding_channels(g, tags);
+    if (primary_only && channels.size() > 1) channels.resize(1);
+    std::vector<bool> seen(g.size());
+    for (task_index t = 0; t < g.size(); ++t) {
+      const task_index c = g.completes(t);
+      if (c == no_index || seen[c] || g.collective(c).op != op || !mergeable[c]) continue;
+      const bool fits = op == "all_reduce"
+                            ? std::find(channels.begin(), channels.end(), g.collective(c).group) != channels.end()
+                            : tags[c];
+      if (fits) found.push_back(c);
+      seen[c] = true;
+    }
+    return found;
+  }
+
+  [[nodiscard]] std::vector<std::vector<task_index>> groups_of(const std::vector<task_index>& wanted,
+                                                               const std::vector<std::uint32_t>& keys) const {
+    std::vector<std::vector<task_index>> groups;
+    std::vector<std::size_t> group_of;
+    for (std::size_t i = 0; i < wanted.size(); ++i) {
+      const std::uint32_t key = keys[wanted[i]];
+      if (group_of.size() <= key) group_of.resize(key + 1, no_index);
+      if (group_of[key] == no_index || (adjacent && key != keys[wanted[i - 1]])) {
+        group_of[key] = groups.size();
+        groups.emplace_back();
+      }
+      groups[group_of[key]].push_back(wanted[i]);
+    }
+    return groups;
+  }
+
+  void fill(const task_graph& g, augmented_graph& graph, const std::vector<task_index>& group, bytes limit,
+            bucketing_result& result) const {
+    std::vector<task_index> open;
+    bytes total;
+    const auto close = [&] {
+      if (open.size() > 1) result.buckets.push_back(make_bucket(g, open));
+      if (open.size() == 1) result.decisions.push_back({.reason = decision_reason::alone, .subject = open.front()});
+      open.clear();
+      total = bytes(0);
+    };
+    for (const task_index t : group) {
+      const collective_info c = g.collective(t);
+      const bytes size = std::max(c.bytes_in, c.bytes_out);
+      if (!open.empty()) {
+        if (graph.has_path(open.front(), t)) {
+          result.decisions.push_back({.reason = decision_reason::dependency, .subject = t, .other = open.front()});
+          continue;
+        }
+        const std::int64_t far = std::int64_t{t} - std::int64_t{open.front()};
+        const bool large = total + size > limit;
+        if (large || (span && far > std::int64_t{*span})) {
+          result.decisions.push_back({.reason = large ? decision_reason::byte_cap : decision_reason::distance_limit,
+                                      .subject = t,
+                                      .other = open.front(),
+                                      .found = large ? (total + size).count() : far,
+                                      .limit = large ? limit.count() : std::int64_t{*span}});
+          close();
+        } else if (!graph.merge(open.front(), t)) {
+          result.decisions.push_back({.reason = decision_reason::cycle, .subject = t, .other = open.front()});
+          continue;
+        }
+      }
+      open.push_back(t);
+      total += size;
+    }
+    close();
+  }
+};
+
+static_assert(bucketing_policy<topological_span>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,21 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+
+#include <string>
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// \throws error (input) if a group has no ranks
+inline void require_ranks(group_shape group) {
+  if (group.ranks_per_node < 1 || group.nodes < 1)
+    refuse(error_category::input, "a group of " + std::to_string(group.nodes) + " nodes with " +
+                                      std::to_string(group.ranks_per_node) + " ranks each has no ranks");
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

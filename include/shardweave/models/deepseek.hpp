@@ -1,0 +1,40 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/models/deepseek_config.hpp>
+#include <shardweave/models/detail/deepseek_writer.hpp>
+#include <shardweave/models/llama_config.hpp>
+#include <shardweave/spmd/computation.hpp>
+
+#include <string>
+
+/// \file
+/// The joint forward and backward graph of a DeepSeek-style model, as mixed-precision training runs it.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The joint graph of one training step, in the manner of `llama_training_graph`.
+///
+/// Experts are open to placement: a token's slots, [expert, sequence, place, width], are made by "moe_dispatch" and
+/// added up by "moe_combine"; cut by sequences on one side and by experts on the other, they meet in an all-to-all.
+/// Every sequence is a group of its own, and an expert that is full drops what comes later (`capacity_factor`). The
+/// router works in f32; the bias that steers the choice under sigmoid scores is a constant "balance", and experts are
+/// chosen from all, not from groups of experts first.
+///
+/// Layers with and without experts are of the kinds "layers" and "dense". Groups are those of `llama_training_graph`,
+/// and wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, router, dispatch, experts.w1 to w3, shared.w1 to w3.
+/// Source: DeepSeek-V3 Technical Report, arXiv:2412.19437.
+/// \throws error if a figure of the model or the shape is not positive, or two do not fit
+[[nodiscard]] inline computation deepseek_training_graph(const deepseek_config& config, training_shape shape) {
+  if (const std::string wrong = config.problem(); !wrong.empty())
+    refuse(error_category::input, "model '" + config.name + "': " + wrong);
+  if (shape.batch <= 0 || shape.sequence <= 0)
+    refuse(error_category::input, "model '" + config.name + "': batch is " + std::to_string(shape.batch) +
+                                      " and sequence " + std::to_string(shape.sequence) +
+                                      ", expected positive numbers");
+  return detail::deepseek_writer(config, shape).write();
+}
+
+}  // namespace v0
+}  // namespace shardweave

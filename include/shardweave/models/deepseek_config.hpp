@@ -1,0 +1,106 @@
+#pragma once
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <string>
+#include <utility>
+
+/// \file
+/// The figures of a DeepSeek-style model, by their names in public configs.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A transformer with latent attention and, after the first layers, mixtures of experts.
+struct deepseek_config {
+  std::string name = "deepseek";
+  std::int64_t hidden_size = 0;
+  std::int64_t num_hidden_layers = 0;
+  std::int64_t first_k_dense_replace = 0;  ///< so many layers at the beginning have no experts
+  std::int64_t num_attention_heads = 0;
+  std::int64_t q_lora_rank = 0;  ///< width to which queries are compressed; 0 = they are not
+  std::int64_t kv_lora_rank = 0;
+  std::int64_t qk_nope_head_dim = 0;
+  std::int64_t qk_rope_head_dim = 0;
+  std::int64_t v_head_dim = 0;
+  std::int64_t intermediate_size = 0;
+  std::int64_t moe_intermediate_size = 0;
+  std::int64_t n_routed_experts = 0;
+  std::int64_t n_shared_experts = 0;
+  std::int64_t num_experts_per_tok = 0;
+  std::int64_t vocab_size = 0;
+  bool sigmoid_scores = true;        ///< else softmax over the experts (`scoring_func`)
+  bool norm_topk_prob = true;        ///< the weights of a token's experts add up to `routed_scaling_factor`
+  double routed_scaling_factor = 1;  ///< of all weights
+  double rms_norm_eps = 1e-6;
+  /// Room in each expert, as a multiple of what it takes if all are chosen alike.
+  double capacity_factor = 1;
+
+  /// Number of weights that are trained; the bias of sigmoid scores is none.
+  [[nodiscard]] std::int64_t parameter_count() const {
+    const std::int64_t d = hidden_size;
+    const std::int64_t dense = std::min(first_k_dense_replace, num_hidden_layers);
+    const std::int64_t sparse = num_hidden_layers - dense;
+    const std::int64_t experts =
+        n_routed_experts * (3 * d * moe_intermediate_size + d) + 3 * d * n_shared_experts * moe_intermediate_size;
+    return num_hidden_layers * (attention_parameters() + 2 * d) + dense * 3 * d * intermediate_size + sparse * experts +
+           2 * vocab_size * d + d;
+  }
+  /// Weights that take part in the computation of one token.
+  [[nodiscard]] std::int64_t active_parameter_count() const {
+    deepseek_config one = *this;
+    one.n_routed_experts = num_experts_per_tok;
+    const std::int64_t sparse = num_hidden_layers - std::min(first_k_dense_replace, num_hidden_layers);
+    return one.parameter_count() + sparse * (n_routed_experts - num_experts_per_tok) * hidden_size;  // the router
+  }
+  /// Slots that an expert has for the tokens of one sequence.
+  [[nodiscard]] std::int64_t capacity(std::int64_t sequence) const {
+    const double even = static_cast<double>(sequence * num_experts_per_tok) / static_cast<double>(n_routed_experts);
+    return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(capacity_factor * even)));
+  }
+
+  /// What is wrong: the field that is not positive, or two that do not fit. Empty if nothing is.
+  [[nodiscard]] std::string problem() const {
+    const std::pair<const char*, std::int64_t> counts[] = {{"hidden_size", hidden_size},
+                                                           {"num_hidden_layers", num_hidden_layers},
+                                                           {"num_attention_heads", num_attention_heads},
+                                                           {"kv_lora_rank", kv_lora_rank},
+                                                           {"qk_nope_head_dim", qk_nope_head_dim},
+                                                           {"qk_rope_head_dim", qk_rope_head_dim},
+                                                           {"v_head_dim", v_head_dim},
+                                                           {"intermediate_size", intermediate_size},
+                                                           {"moe_intermediate_size", moe_intermediate_size},
+                                                           {"n_routed_experts", n_routed_experts},
+                                                           {"n_shared_experts", n_shared_experts},
+                                                           {"num_experts_per_tok", num_experts_per_tok},
+                                                           {"vocab_size", vocab_size}};
+    for (const auto& [field, found] : counts)
+      if (found <= 0) return field + (" is " + std::to_string(found)) + ", expected a positive number";
+    for (const auto& [field, found] :
+         {std::pair{"q_lora_rank", q_lora_rank}, std::pair{"first_k_dense_replace", first_k_dense_replace}})
+      if (found < 0) return field + (" is " + std::to_string(found)) + ", expected no less than 0";
+    if (qk_rope_head_dim % 2 != 0)
+      return "qk_rope_head_dim is " + std::to_string(qk_rope_head_dim) + ", expected an even number";
+    if (num_experts_per_tok > n_routed_experts)
+      return "num_experts_per_tok is " + std::to_string(num_experts_per_tok) + ", expected no more than " +
+             "n_routed_experts (" + std::to_string(n_routed_experts) + ")";
+    for (const auto& [field, found] :
+         {std::pair{"routed_scaling_factor", routed_scaling_factor}, std::pair{"capacity_factor", capacity_factor}})
+      if (!(found > 0)) return field + (" is " + std::to_string(found)) + ", expected a positive number";
+    if (!(rms_norm_eps >= 0)) return "rms_norm_eps is " + std::to_string(rms_norm_eps) + ", expected no less than 0";
+    return {};
+  }
+
+ private:
+  [[nodiscard]] std::int64_t attention_parameters() const {
+    const std::int64_t d = hidden_size;
+    const std::int64_t query = num_attention_heads * (qk_nope_head_dim + qk_rope_head_dim);
+    return (q_lora_rank == 0 ? d * query : q_lora_rank * (d + 1 + query)) + d * (kv_lora_rank + qk_rope_head_dim) +
+           kv_lora_rank * (1 + num_attention_heads * (qk_nope_head_dim + v_head_dim)) +
+           num_attention_heads * v_head_dim * d;
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

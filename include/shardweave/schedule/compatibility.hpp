@@ -1,0 +1,101 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/overlap_preserving.hpp>
+#include <shardweave/bucketing/topological_span.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <optional>
+#include <string_view>
+
+/// \file
+/// The passes of PyTorch and AutoParallel under the names by which their users know them.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Buckets before scheduling, the schedule, buckets after it: each part may be absent.
+struct overlap_passes {
+  std::optional<topological_span> before = std::nullopt;
+  overlap_settings settings = {};
+  std::optional<overlap_preserving> after = std::nullopt;
+
+  /// The whole plan.
+  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
+    return plan(g, before ? (*before)(g, control) : bucketing_result{}, control);
+  }
+  /// The same with other buckets before scheduling.
+  [[nodiscard]] schedule plan(const task_graph& g, const bucketing_result& buckets, const solve_control&) const {
+    schedule s = account_of_overlap(g, buckets, settings);
+    if (after) s = merge_preserving_overlap(g, s, *after);
+    inputs_first(g, s.order);
+    s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
+    return s;
+  }
+};
+
+/// A pass as bucketing and as scheduler: `Pass{}(g)` gives its buckets, `Pass{}(g, buckets)` the schedule of these
+/// buckets, which is the pass's own if they are its own; else they are scheduled, and merged no further.
+template <class Pass>
+struct compatible_pass {
+  [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
+    schedule s = Pass::passes().plan(g, control);
+    return {std::move(s.buckets), std::move(s.decisions)};
+  }
+  [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
+                                    const solve_control& control = {}) const {
+    overlap_passes passes = Pass::passes();
+    if (passes.before || passes.after) {
+      schedule own = passes.plan(g, control);
+      if (own.buckets == buckets.buckets) return own;
+    }
+    passes.after.reset();
+    return passes.plan(g, buckets, control);
+  }
+};
+
+/// PyTorch's overlap scheduling with function defaults, and bucketing before and after it.
+struct torch_default : compatible_pass<torch_default> {
+  static constexpr std::string_view name = "torch_default";
+  [[nodiscard]] static overlap_passes passes() {
+    return {topological_span{.span = std::nullopt, .adjacent = true, .primary_only = false}, {}, overlap_preserving{}};
+  }
+};
+/// The same without buckets.
+struct torch_overlap_only : compatible_pass<torch_overlap_only> {
+  static constexpr std::string_view name = "torch_overlap_only";
+  [[nodiscard]] static overlap_passes passes() { return {}; }
+};
+/// The same with buckets after scheduling only.
+struct torch_no_prebucket : compatible_pass<torch_no_prebucket> {
+  static constexpr std::string_view name = "torch_no_prebucket";
+  [[nodiscard]] static overlap_passes passes() { return {std::nullopt, {}, overlap_preserving{}}; }
+};
+/// AutoParallel's: bounded buckets before scheduling, and a scheduler with less ahead and in flight.
+struct autoparallel_481 : compatible_pass<autoparallel_481> {
+  static constexpr std::string_view name = "autoparallel_481";
+  [[nodiscard]] static overlap_passes passes() {
+    return {topological_span{}, {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100}, std::nullopt};
+  }
+};
+/// Its first form: buckets of 25 MiB of what is derived from parameters and of what becomes gradients.
+struct autoparallel_412 : compatible_pass<autoparallel_412> {
+  static constexpr std::string_view name = "autoparallel_412";
+  [[nodiscard]] static overlap_passes passes() {
+    return {topological_span{.cap = bytes(26'214'400), .span = std::nullopt, .members = bucket_members::derived},
+            {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100},
+            std::nullopt};
+  }
+};
+
+static_assert(bucketing_policy<torch_default> && scheduler<torch_default>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,145 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/spmd/demand.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// \file
+/// The demands of a user, record by record: added, removed, written down and replayed.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Demands in the order in which they were made. A number is never given twice; what is removed is gone.
+class constraint_log {
+ public:
+  struct record {
+    std::uint32_t id = 0;
+    demand what;
+  };
+
+  /// Returns the number of the record.
+  std::uint32_t add(demand what) {
+    records_.push_back({next_, std::move(what)});
+    return next_++;
+  }
+  /// False if there is none of this number.
+  bool remove(std::uint32_t id) {
+    return std::erase_if(records_, [id](const record& r) { return r.id == id; }) > 0;
+  }
+  [[nodiscard]] const std::vector<record>& records() const { return records_; }
+
+  /// A line per record, with its number: "3 placed layers.*.wq S(0)R".
+  [[nodiscard]] std::string to_string() const {
+    std::string text;
+    for (const record& r : records_) text += std::to_string(r.id) + " " + shardweave::to_string(r.what) + "\n";
+    return text;
+  }
+  /// Reads what `to_string` writes; empty lines are left out.
+  /// \throws error (format) naming a line that is no record, or whose number does not grow
+  [[nodiscard]] static constraint_log parse(std::string_view text) {
+    constraint_log log;
+    while (!text.empty()) {
+      const std::size_t end = std::min(text.find('\n'), text.size());
+      const std::string_view line = text.substr(0, end);
+      text.remove_prefix(std::min(end + 1, text.size()));
+      if (line.empty()) continue;
+      record r;
+      const auto [rest, code] = std::from_chars(line.data(), line.data() + line.size(), r.id);
+      if (code != std::errc{} || rest == line.data() + line.size() || *rest != ' ' || r.id < log.next_)
+        refuse(error_category::format, "'" + std::string(line) + "' is no record, expected a number of at least " +
+                                           std::to_string(log.next_) + " and a demand");
+      r.what = parse_demand(line.substr(static_cast<std::size_t>(rest + 1 - line.data())));
+      log.next_ = r.id + 1;
+      log.records_.push_back(std::move(r));
+    }
+    return log;
+  }
+
+ private:
+  std::vector<record> records_;
+  std::uint32_t next_ = 1;
+};
+
+namespace detail {
+
+/// Whether a name fits a pattern in which * stands for any text.
+[[nodiscard]] inline bool fits(std::string_view name, std::string_view pattern) {
+  const std::size_t star = pattern.find('*');
+  if (star == std::string_view::npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, star))) return false;
+  const std::string_view rest = pattern.substr(star + 1);
+  for (std::size_t at = star; at <= name.size(); ++at)
+    if (fits(name.substr(at), rest)) return true;
+  return false;
+}
+
+}  // namespace detail
+
+/// The constraints that the demands of a log mean for a model, each under the words of its record: "#3 placed ...".
+/// Records take effect together, in whatever order they were made: a parameter that one places outright does not count
+/// for the share that another demands.
+///
+/// \param only  if not empty, the numbers of the records that count
+/// \throws error (constraint) naming the record if it names no operation, or a placement that one does not offer
+template <class Collectives>
+[[nodiscard]] constraint_set constraints_of(const spmd_cost_model<Collectives>& model, const constraint_log& log,
+                                            const std::vector<std::uint32_t>& only = {}) {
+  constraint_set all;
+  const auto& operations = model.operations().operations;
+  std::vector<std::uint32_t> placed;
+  const auto each = [&](const auto& take) {
+    for (const constraint_log::record& r : log.records())
+      if (only.empty() || std::ranges::find(only, r.id) != only.end())
+        take(r.what, "#" + std::to_string(r.id) + " " + to_string(r.what));
+  };
+  const auto each_named = [&](const std::string& pattern, const std::string& why, const auto& take) {
+    bool any = false;
+    for (std::uint32_t v = 0; v < operations.size(); ++v)
+      if (!operations[v].outputs.empty() && detail::fits(operations[v].name, pattern)) {
+        any = true;
+        take(v);
+      }
+    if (!any) refuse(error_category::constraint, why + ": no operation has such a name");
+  };
+  each([&](const demand& what, const std::string& why) {
+    if (const auto* d = std::get_if<operations_placed>(&what))
+      each_named(d->pattern, why, [&](std::uint32_t v) {
+        all.fixed.push_back(result_placed(model, v, d->where, why));
+        placed.push_back(v);
+      });
+    if (const auto* d = std::get_if<operations_placed_along>(&what))
+      each_named(d->pattern, why, [&](std::uint32_t v) {
+        all.fixed.push_back(result_placed_along(model, v, d->mesh_dim, d->where, why));
+      });
+    if (const auto* d = std::get_if<inputs_placed>(&what)) place_inputs(all, model, d->where, why);
+    if (const auto* d = std::get_if<results_placed>(&what)) place_results(all, model, d->where, why);
+    if (std::holds_alternative<gradients_paired>(what)) pair_gradients(all, model, why);
+    if (std::holds_alternative<layers_tied>(what)) tie_layers(all, model, why);
+  });
+  each([&](const demand& what, const std::string& why) {
+    if (const auto* d = std::get_if<parameters_shared>(&what))
+      share_parameters(all, model, d->share, d->unit, placed, why);
+    if (const auto* d = std::get_if<parameters_limited>(&what)) {
+      budget limit = parameter_budget(model, 1, parameter_unit::size);
+      limit.name = why;
+      limit.high = static_cast<double>(d->most.count());
+      all.budgets.push_back(std::move(limit));
+    }
+  });
+  return all;
+}
+
+}  // namespace v0
+}  // namespace shardweave

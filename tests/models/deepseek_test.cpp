@@ -1,0 +1,376 @@
+#include "interpreter.hpp"
+#include <shardweave/core/random.hpp>
+#include <shardweave/models/deepseek.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <map>
+#include <numeric>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace deepseek_tests {
+namespace {
+
+namespace sw = shardweave;
+
+const sw::deepseek_config v3{.name = "v3",
+                             .hidden_size = 7168,
+                             .num_hidden_layers = 61,
+                             .first_k_dense_replace = 3,
+                             .num_attention_heads = 128,
+                             .q_lora_rank = 1536,
+                             .kv_lora_rank = 512,
+                             .qk_nope_head_dim = 128,
+                             .qk_rope_head_dim = 64,
+                             .v_head_dim = 128,
+                             .intermediate_size = 18432,
+                             .moe_intermediate_size = 2048,
+                             .n_routed_experts = 256,
+                             .n_shared_experts = 1,
+                             .num_experts_per_tok = 8,
+                             .vocab_size = 129280,
+                             .routed_scaling_factor = 2.5};
+
+sw::deepseek_config lite() {
+  sw::deepseek_config c = v3;
+  c.name = "v2-lite";
+  c.hidden_size = 2048;
+  c.num_hidden_layers = 27;
+  c.first_k_dense_replace = 1;
+  c.num_attention_heads = 16;
+  c.q_lora_rank = 0;
+  c.intermediate_size = 10944;
+  c.moe_intermediate_size = 1408;
+  c.n_routed_experts = 64;
+  c.n_shared_experts = 2;
+  c.num_experts_per_tok = 6;
+  c.vocab_size = 102400;
+  c.sigmoid_scores = c.norm_topk_prob = false;
+  c.routed_scaling_factor = 1;
+  return c;
+}
+
+/// One layer without and one with experts; the second variant has softmax scores and full queries.
+sw::deepseek_config tiny(bool sigmoid) {
+  return {.name = "tiny",
+          .hidden_size = 8,
+          .num_hidden_layers = 2,
+          .first_k_dense_replace = 1,
+          .num_attention_heads = 2,
+          .q_lora_rank = sigmoid ? 5 : 0,
+          .kv_lora_rank = 6,
+          .qk_nope_head_dim = 3,
+          .qk_rope_head_dim = 2,
+          .v_head_dim = 4,
+          .intermediate_size = 10,
+          .moe_intermediate_size = 5,
+          .n_routed_experts = 4,
+          .n_shared_experts = 2,
+          .num_experts_per_tok = 2,
+          .vocab_size = 9,
+          .sigmoid_scores = sigmoid,
+          .norm_topk_prob = sigmoid,
+          .routed_scaling_factor = sigmoid ? 2.5 : 1,
+          .rms_norm_eps = 1e-3,
+          .capacity_factor = 0.75};
+}
+
+using row = std::vector<double>;
+using weights = std::map<std::string, row>;
+
+/// The forward pass again, token by token, straight from the report.
+struct plain_deepseek {
+  sw::deepseek_config c;
+  std::size_t batch, sequence;
+  row balance;
+  mutable std::size_t dropped = 0;
+
+  [[nodiscard]] row norm(const row& x, const row& w) const {
+    double squares = 0;
+    for (const double v : x) squares += v * v;
+    const double scale = 1 / std::sqrt(squares / static_cast<double>(x.size()) + c.rms_norm_eps);
+    row y(x.size());
+    for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * scale * w[i];
+    return y;
+  }
+  /// w x, for w stored row by row; `first` skips matrices of a stack, `by_columns` takes the transpose.
+  [[nodiscard]] static row times(const row& w, const row& x, std::size_t first = 0, std::size_t out = 0,
+                                 bool by_columns = false) {
+    if (out == 0) out = w.size() / x.size();
+    row y(out);
+    for (std::size_t o = 0; o < out; ++o)
+      for (std::size_t i = 0; i < x.size(); ++i)
+        y[o] += w[first + (by_columns ? i * out + o : o * x.size() + i)] * x[i];
+    return y;
+  }
+  static double silu(double u) { return u / (1 + std::exp(-u)); }
+  [[nodiscard]] static row feed(const row& w1, const row& w2, const row& w3, const row& y) {
+    row gate = times(w1, y);
+    const row up = times(w3, y);
+    for (std::size_t i = 0; i < gate.size(); ++i) gate[i] = silu(gate[i]) * up[i];
+    return times(w2, gate);
+  }
+  void turn(row& x, std::size_t from, std::size_t position) const {
+    for (std::int64_t j = 0; j < c.qk_rope_head_dim / 2; ++j) {
+      const double angle = static_cast<double>(position) * std::pow(100.0, -static_cast<double>(j) / 3);
+      double& a = x[from + 2 * static_cast<std::size_t>(j)];
+      double& b = x[from + 2 * static_cast<std::size_t>(j) + 1];
+      const double turned = a * std::cos(angle) - b * std::sin(angle);
+      b = a * std::sin(angle) + b * std::cos(angle);
+      a = turned;
+    }
+  }
+
+  using lookup = std::function<const row&(const char*)>;
+
+  void attend(const lookup& of, std::vector<row>& x) const {
+    const auto heads = static_cast<std::size_t>(c.num_attention_heads);
+    const auto nope = static_cast<std::size_t>(c.qk_nope_head_dim), rope = static_cast<std::size_t>(c.qk_rope_head_dim);
+    const auto wide = static_cast<std::size_t>(c.v_head_dim), latent = static_cast<std::size_t>(c.kv_lora_rank);
+    std::vector<row> q, kv, shared;
+    for (std::size_t s = 0; s < sequence; ++s) {
+      const row y = norm(x[s], of("attention_norm"));
+      q.push_back(c.q_lora_rank == 0 ? times(of("wq"), y)
+                                     : times(of("wq_b"), norm(times(of("wq_a"), y), of("q_norm"))));
+      for (std::size_t h = 0; h < heads; ++h) turn(q[s], h * (nope + rope) + nope, s);
+      row down = times(of("wkv_a"), y);
+      turn(down, latent, s);
+      shared.emplace_back(down.begin() + static_cast<std::ptrdiff_t>(latent), down.end());
+      down.resize(latent);
+      kv.push_back(times(of("wkv_b"), norm(down, of("kv_norm"))));
+    }
+    for (std::size_t s = 0; s < sequence; ++s) {
+      row mixed(heads * wide);
+      for (std::size_t h = 0; h < heads; ++h) {
+        row score(s + 1);
+        for (std::size_t t = 0; t <= s; ++t) {
+          for (std::size_t i = 0; i < nope; ++i) score[t] += q[s][h * (nope + rope) + i] * kv[t][h * (nope + wide) + i];
+          for (std::size_t i = 0; i < rope; ++i) score[t] += q[s][h * (nope + rope) + nope + i] * shared[t][i];
+          score[t] = std::exp(score[t] / std::sqrt(static_cast<double>(nope + rope)));
+        }
+        const double total = std::accumulate(score.begin(), score.end(), 0.0);
+        for (std::size_t t = 0; t <= s; ++t)
+          for (std::size_t i = 0; i < wide; ++i)
+            mixed[h * wide + i] += score[t] / total * kv[t][h * (nope + wide) + nope + i];
+      }
+      const row out = times(of("wo"), mixed);
+      for (std::size_t i = 0; i < out.size(); ++i) x[s][i] += out[i];
+    }
+  }
+
+  void mix(const lookup& of, std::vector<row>& x) const {
+    const auto experts = static_cast<std::size_t>(c.n_routed_experts);
+    const auto f = static_cast<std::size_t>(c.moe_intermediate_size);
+    std::vector<std::int64_t> taken(experts);
+    for (row& token : x) {
+      const row y = norm(token, of("ffn_norm"));
+      row score = times(of("router"), y);
+      double total = 0;
+      for (double& v : score) total += v = c.sigmoid_scores ? 1 / (1 + std::exp(-v)) : std::exp(v);
+      if (!c.sigmoid_scores)
+        for (double& v : score) v /= total;
+      std::vector<std::size_t> order(experts);
+      std::iota(order.begin(), order.end(), std::size_t{0});
+      std::ranges::sort(order, std::greater{}, [&](std::size_t e) { return score[e] + balance[e]; });
+      order.resize(static_cast<std::size_t>(c.num_experts_per_tok));
+      double kept = 0;
+      for (const std::size_t e : order) kept += score[e];
+      row out = feed(of("shared.w1"), of("shared.w2"), of("shared.w3"), y);
+      for (const std::size_t e : order) {
+        if (taken[e]++ >= c.capacity(static_cast<std::int64_t>(sequence))) {
+          ++dropped;
+          continue;
+        }
+        const std::size_t first = e * f * y.size();
+        row gate = times(of("experts.w1"), y, first, f, true);
+        const row up = times(of("experts.w3"), y, first, f, true);
+        for (std::size_t i = 0; i < f; ++i) gate[i] = silu(gate[i]) * up[i];
+        const row made = times(of("experts.w2"), gate, first, y.size(), true);
+        const double weight = c.routed_scaling_factor * score[e] / (c.norm_topk_prob ? kept : 1);
+        for (std::size_t i = 0; i < out.size(); ++i) out[i] += weight * made[i];
+      }
+      for (std::size_t i = 0; i < out.size(); ++i) token[i] += out[i];
+    }
+  }
+
+  /// Logits [batch, sequence, vocabulary], flat.
+  [[nodiscard]] row operator()(const weights& w, const std::vector<std::size_t>& tokens) const {
+    const auto d = static_cast<std::size_t>(c.hidden_size);
+    row logits;
+    dropped = 0;
+    for (std::size_t b = 0; b < batch; ++b) {
+      std::vector<row> x;
+      for (std::size_t s = 0; s < sequence; ++s) {
+        const auto first = w.at("embedding").begin() + static_cast<std::ptrdiff_t>(tokens[b * sequence + s] * d);
+        x.emplace_back(first, first + static_cast<std::ptrdiff_t>(d));
+      }
+      for (std::int64_t l = 0; l < c.num_hidden_layers; ++l) {
+        const bool dense = l < c.first_k_dense_replace;
+        const lookup of = [&](const char* name) -> const row& {
+          return w.at((dense ? "dense." : "layers.") + std::to_string(l) + "." + name);
+        };
+        attend(of, x);
+        if (!dense) {
+          mix(of, x);
+          continue;
+        }
+        for (row& token : x) {
+          const row out = feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm")));
+          for (std::size_t i = 0; i < d; ++i) token[i] += out[i];
+        }
+      }
+      for (const row& token : x) {
+        const row out = times(w.at("output"), norm(token, w.at("norm")));
+        logits.insert(logits.end(), out.begin(), out.end());
+      }
+    }
+    return logits;
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("deepseek_training_graph") {
+  TEST_CASE("published models have as many weights as published, all and active") {
+    CHECK(v3.parameter_count() == 671'026'404'352);
+    CHECK(static_cast<double>(v3.active_parameter_count()) == doctest::Approx(37.5e9).epsilon(0.02));
+    CHECK(lite().parameter_count() == 15'706'484'224);
+    CHECK(v3.capacity(4096) == 128);
+    for (const sw::deepseek_config& config : {v3, lite(), tiny(true), tiny(false)}) {
+      CAPTURE(config.name);
+      const sw::computation graph = sw::deepseek_training_graph(config, {8, 64});
+      std::int64_t total = 0;
+      for (const sw::operation& op : graph.operations)
+        if (op.kind == sw::role::parameter) total += op.outputs[0].element_count();
+      CHECK(total == config.parameter_count());
+      CHECK(graph.gradient_of.size() + 1 == graph.results.size());
+    }
+  }
+
+  TEST_CASE("the graph grows by as much with every layer of a kind, and layers of a kind are alike") {
+    const auto size = [](std::int64_t dense, std::int64_t sparse) {
+      sw::deepseek_config c = tiny(true);
+      c.first_k_dense_replace = dense;
+      c.num_hidden_layers = dense + sparse;
+      return static_cast<std::int64_t>(sw::deepseek_training_graph(c, {2, 4}).operations.size());
+    };
+    CHECK(size(1, 3) - size(1, 2) == size(1, 4) - size(1, 3));
+    CHECK(size(3, 1) - size(2, 1) == size(2, 1) - size(1, 1));
+    sw::deepseek_config c = lite();
+    const sw::computation graph = sw::deepseek_training_graph(c, {8, 64});
+    std::map<std::uint64_t, std::vector<const sw::operation*>> sites;
+    std::set<std::string> names;
+    for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
+      const sw::operation& op = graph.operations[v];
+      CHECK(names.insert(op.name).second);
+      for (const std::uint32_t input : op.inputs) CHECK(input < v);
+      if (op.site != 0) sites[op.site].push_back(&op);
+    }
+    std::size_t repeated = 0;
+    for (const auto& [site, members] : sites) {
+      repeated += members.size() >= 25 ? 1U : 0U;
+      for (const sw::operation* op : members) {
+        CHECK(op->op == members[0]->op);
+        CHECK(op->outputs == members[0]->outputs);
+        CHECK(op->with == members[0]->with);
+      }
+    }
+    CHECK(repeated > 300);
+  }
+
+  TEST_CASE("executed, the graph gives the model's logits and the gradients that finite differences give") {
+    for (const bool sigmoid : {true, false}) {
+      CAPTURE(sigmoid);
+      const sw::deepseek_config config = tiny(sigmoid);
+      const sw::computation graph = sw::deepseek_training_graph(config, {2, 5});
+      sw::random_source random(23);
+      weights w;
+      std::map<std::string, interpreter::array> sources;
+      for (const sw::operation& op : graph.operations) {
+        if (op.kind != sw::role::parameter && op.kind != sw::role::tangent && op.name != "balance") continue;
+        interpreter::array a = interpreter::zeros(op.outputs[0].shape);
+        for (auto& e : a.data) e = op.name == "balance" ? 0.3 * random.unit() : 1.2 * random.unit() - 0.5;
+        for (const auto& e : a.data) w[op.name].push_back(e.real());
+        sources[op.name] = std::move(a);
+      }
+      const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 8, 2, 6, 5, 3};
+      interpreter::array token_array = interpreter::zeros({2, 5});
+      std::ranges::copy(tokens, token_array.data.begin());
+      sources["tokens"] = std::move(token_array);
+      interpreter::array rotations = interpreter::zeros({5, 1});
+      for (std::size_t s = 0; s < 5; ++s) rotations.data[s] = std::polar(1.0, static_cast<double>(s));
+      sources["rotations"] = std::move(rotations);
+
+      const auto values = interpreter::run(graph, sources);
+      const plain_deepseek model{config, 2, 5, sigmoid ? w.at("balance") : row(4)};
+      const row logits = model(w, tokens);
+      CHECK(model.dropped > 0);  // some tokens find an expert full
+      const auto& found = values[graph.results[0]].front().data;
+      REQUIRE(found.size() == logits.size());
+      for (std::size_t i = 0; i < logits.size(); ++i)
+        CHECK(found[i].real() == doctest::Approx(logits[i]).epsilon(1e-10));
+
+      const row tangent = w.at("tangent");
+      const auto loss = [&] {
+        const row y = model(w, tokens);
+        return std::inner_product(y.begin(), y.end(), tangent.begin(), 0.0);
+      };
+      double worst = 0;
+      std::map<std::string, double> largest;
+      for (const auto& [parameter, gradient] : graph.gradient_of) {
+        const std::string& name = graph.operations[parameter].name;
+        row& p = w.at(name);
+        for (std::size_t i = 0; i < p.size(); i += shardweave_test::is_sanitized ? 7 : 2) {
+          const double at = p[i];
+          p[i] = at + 1e-5;
+          const double above = loss();
+          p[i] = at - 1e-5;
+          const double below = loss();
+          p[i] = at;
+          const double expected = (above - below) / 2e-5;
+          const double got = values[gradient].front().data[i].real();
+          worst = std::max(worst, std::abs(got - expected) / (1e-2 + std::abs(expected)));
+          largest[name] = std::max(largest[name], std::abs(expected));
+        }
+      }
+      CHECK(worst < 1e-6);
+      for (const auto& [name, gradient] : largest) CHECK_MESSAGE(gradient > 1e-3, name);
+    }
+  }
+
+  TEST_CASE("figures that make no model are refused") {
+    const auto told = [](auto change) {
+      sw::deepseek_config c = tiny(true);
+      change(c);
+      try {
+        (void)sw::deepseek_training_graph(c, {2, 4});
+      } catch (const sw::error& e) {
+        return std::string(e.what());
+      }
+      return std::string("nothing was refused");
+    };
+    CHECK(told([](auto& c) { c.kv_lora_rank = 0; }) == "model 'tiny': kv_lora_rank is 0, expected a positive number");
+    CHECK(told([](auto& c) { c.q_lora_rank = -1; }) == "model 'tiny': q_lora_rank is -1, expected no less than 0");
+    CHECK(told([](auto& c) { c.qk_rope_head_dim = 3; }) ==
+          "model 'tiny': qk_rope_head_dim is 3, expected an even number");
+    CHECK(told([](auto& c) { c.num_experts_per_tok = 5; }) ==
+          "model 'tiny': num_experts_per_tok is 5, expected no more than n_routed_experts (4)");
+    CHECK(told([](auto& c) { c.capacity_factor = 0; }) ==
+          "model 'tiny': capacity_factor is 0.000000, expected a positive number");
+    CHECK(told([](auto& c) { c.rms_norm_eps = -1; }) ==
+          "model 'tiny': rms_norm_eps is -1.000000, expected no less than 0");
+    CHECK_THROWS_WITH_AS((void)sw::deepseek_training_graph(tiny(true), {0, 4}),
+                         "model 'tiny': batch is 0 and sequence 4, expected positive numbers", sw::error);
+  }
+}
+
+}  // namespace deepseek_tests

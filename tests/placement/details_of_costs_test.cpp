@@ -1,0 +1,543 @@
+#include "support/random_savings.hpp"
+#include "support/scale.hpp"
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/detail/budget_rows.hpp>
+#include <shardweave/placement/move.hpp>
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/placement/savings_terms.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+#include <span>
+#include <utility>
+#include <vector>
+
+namespace details_of_costs_tests {
+namespace {
+
+namespace sw = shardweave;
+using shardweave_test::at_scale;
+using labels_of_all = std::vector<sw::strategy>;
+
+constexpr double infinite = std::numeric_limits<double>::infinity();
+
+/// Whether so many were met that a check means something; few problems, as sanitized builds try them, prove no chance.
+bool is_enough(std::size_t met, std::size_t least) { return shardweave_test::is_sanitized || met > least; }
+
+/// Calls f for every labeling.
+template <class Cost, class F>
+void for_every_labeling(const sw::compact_problem<Cost>& p, F f) {
+  labels_of_all labels(p.size(), 0);
+  for (;;) {
+    f(std::as_const(labels));
+    std::size_t x = 0;
+    while (x < labels.size() && ++labels[x] == p.label_count(x)) labels[x++] = 0;
+    if (x == labels.size()) return;
+  }
+}
+
+/// Random problems as they are compiled; those that nothing can satisfy are left out.
+template <class Check>
+void for_problems_with_savings(std::size_t seeds, Check check) {
+  for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+    CAPTURE(seed);
+    std::optional<sw::placement_problem<std::int64_t>> problem;
+    try {
+      problem = sw::compile(shardweave_test::draw_savings_problem<std::int64_t>(seed).description);
+    } catch (const sw::error&) {
+      continue;
+    }
+    if (problem->compact().size() == 0) continue;
+    sw::random_source random(seed);
+    check(*problem, random);
+  }
+}
+
+/// The most that computation hides, by a flow between slots and demands.
+template <class Cost>
+Cost hidden_by_flow(const sw::savings_terms<Cost>& terms, const labels_of_all& labels) {
+  std::vector<Cost> offered, wanted;
+  terms.measure(labels, offered, wanted);
+  std::vector<shardweave_test::position_set> sets;
+  for (const sw::savings_demand& d : terms.demands) {
+    shardweave_test::position_set set{0, std::vector<bool>(terms.slots()), d.channel};
+    for (std::size_t q = 0; q < terms.slots(); ++q) set.allowed[q] = d.where.contains(q);
+    sets.push_back(std::move(set));
+  }
+  return shardweave_test::most_hidden(offered, sets, wanted);
+}
+
+/// Savings over a few slots that nobody's labels decide.
+sw::savings_terms<std::int64_t> constant_terms(sw::random_source& random) {
+  sw::savings_terms<std::int64_t> terms;
+  const std::size_t slots = 1 + random.below(6);
+  const auto amount = [&] { return static_cast<std::int64_t>(random.below(8)); };
+  terms.channels = 1 + static_cast<std::uint32_t>(random.below(3));
+  for (std::size_t q = 0; q < slots; ++q) terms.computation.push_back(amount());
+  const bool gaps = random.chance(0.5);
+  for (std::size_t d = 1 + random.below(5); d-- > 0;) {
+    sw::savings_demand demand;
+    demand.channel = static_cast<std::uint32_t>(random.below(terms.channels));
+    demand.where.first = random.below(slots);
+    demand.where.last = demand.where.first + random.below(slots - demand.where.first);
+    if (gaps && slots > 1 && random.chance(0.4)) demand.where = {0, slots - 1, random.below(slots)};
+    terms.demands.push_back(demand);
+    terms.amount.push_back(amount());
+  }
+  return terms;
+}
+
+/// Terms of a budget that live now and then, some of them always and some never.
+std::vector<sw::budget_term> draw_budget_terms(sw::random_source& random) {
+  std::vector<sw::budget_term> terms(random.below(7));
+  for (std::uint32_t v = 0; v < terms.size(); ++v) {
+    terms[v].vertex = v;
+    terms[v].usage = {static_cast<double>(random.below(9))};
+    if (random.chance(0.2)) continue;
+    const auto first = static_cast<std::int64_t>(random.below(8)) - 3;
+    terms[v].live = sw::live_interval{first, first + static_cast<std::int64_t>(random.below(5))};
+  }
+  return terms;
+}
+
+/// The terms that live at a time.
+std::set<std::uint32_t> living_at(std::span<const sw::budget_term> terms, std::int64_t t) {
+  std::set<std::uint32_t> alive;
+  for (std::uint32_t i = 0; i < terms.size(); ++i)
+    if (!terms[i].live || (terms[i].live->first <= t && t < terms[i].live->end)) alive.insert(i);
+  return alive;
+}
+
+/// Two variables of two labels that share two rows.
+sw::compact_problem<double> two_on_two_rows() {
+  sw::compact_builder<double> builder;
+  for (int x = 0; x < 2; ++x) builder.add_variable(std::vector<double>{1, 2});
+  builder.add_row({2, 6, 0, 0});
+  builder.add_row({-infinite, 6, 0, 1});
+  builder.add_row({-infinite, infinite, 0, 2});
+  builder.add_segment(0, {0, 2, {1, 4}});
+  builder.add_segment(1, {1, 3, {0, 4}});
+  builder.add_edge(0, 1,
+                   std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(
+                       2, 2, std::vector<double>{0, 5, 7, sw::forbidden<double>})));
+  return builder.build();
+}
+
+}  // namespace
+
+TEST_SUITE("cost_table") {
+  TEST_CASE_TEMPLATE("least and most of a table, a row and a column are those of its entries", Cost, double, float,
+                     std::int64_t) {
+    std::size_t forbidden = 0, blocked = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(150); ++seed) {
+      sw::random_source random(seed);
+      const std::size_t rows = 1 + random.below(6), columns = 1 + random.below(6);
+      const double share = seed % 3 == 0 ? 0.0 : seed % 3 == 1 ? 0.2 : 0.8;
+      std::vector<Cost> entries(rows * columns);
+      for (Cost& c : entries)
+        c = random.chance(share) ? sw::forbidden<Cost> : static_cast<Cost>(static_cast<double>(random.below(9)) - 4);
+      const auto t = sw::cost_table<Cost>::from_entries(rows, columns, entries);
+      CHECK(t.least() == *std::min_element(entries.begin(), entries.end()));
+      CHECK(t.most() == *std::max_element(entries.begin(), entries.end()));
+      CHECK(t.has_forbidden() == std::any_of(entries.begin(), entries.end(), sw::is_forbidden<Cost>));
+      forbidden += t.has_forbidden() ? 1U : 0U;
+      for (std::size_t i = 0; i < rows; ++i) {
+        Cost least = entries[i * columns];
+        for (std::size_t j = 1; j < columns; ++j) least = std::min(least, entries[i * columns + j]);
+        CHECK(t.least_of_row(i) == least);
+        blocked += sw::is_forbidden(least) ? 1U : 0U;
+      }
+      for (std::size_t j = 0; j < columns; ++j) {
+        Cost least = entries[j];
+        for (std::size_t i = 1; i < rows; ++i) least = std::min(least, entries[i * columns + j]);
+        CHECK(t.least_of_column(j) == least);
+      }
+    }
+    CHECK(forbidden > at_scale(60));
+    CHECK(blocked > at_scale(20));
+  }
+
+  TEST_CASE_TEMPLATE("padding never counts as a cost", Cost, double, std::int64_t) {
+    // five columns take eight places; the greatest cost is far below what fills the rest
+    const std::vector<Cost> entries{-9, -8, -7, -6, -5};
+    const auto t = sw::cost_table<Cost>::from_entries(1, 5, entries);
+    CHECK(t.stride() == 8);
+    CHECK(t.least() == -9);
+    CHECK(t.most() == -5);
+    CHECK_FALSE(t.has_forbidden());
+    CHECK(t.least_of_row(0) == -9);
+    CHECK(t.least_of_column(4) == -5);
+  }
+
+  TEST_CASE("classes that are to stay apart do so whatever they cost, and else are merged") {
+    const auto cost = [](std::size_t, std::size_t) { return 1.0; };
+    const std::vector<std::uint32_t> rows{0, 1, 0}, columns{1, 0};
+    const auto apart = sw::cost_table<double>::from_distinct_classes(rows, columns, 2, 3, cost);
+    CHECK(apart.row_classes() == 2);
+    CHECK(apart.column_classes() == 3);  // one of them is nobody's
+    CHECK(apart.row_class(1) == 1);
+    CHECK(apart.column_class(0) == 1);
+    CHECK(apart(2, 1) == 1.0);
+    CHECK(sw::is_forbidden(apart.class_row(0)[3]));
+    const auto merged = sw::cost_table<double>::from_classes(rows, columns, 2, 3, cost);
+    CHECK(merged.row_classes() == 1);
+    CHECK(merged.column_classes() == 1);
+    CHECK_FALSE(apart == merged);
+    for (std::size_t a = 0; a < 3; ++a)
+      for (std::size_t b = 0; b < 2; ++b) CHECK(apart(a, b) == merged(a, b));
+  }
+}
+
+TEST_SUITE("detail::budget_rows") {
+  TEST_CASE("whatever holds at the binding times holds always, and no time among them is implied by another") {
+    std::size_t several = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(400); ++seed) {
+      sw::random_source random(seed);
+      const auto terms = draw_budget_terms(random);
+      const auto times = sw::detail::binding_times(terms);
+      several += times.size() > 1 ? 1U : 0U;
+      CHECK(std::is_sorted(times.begin(), times.end()));
+      std::vector<std::set<std::uint32_t>> binding;
+      for (const std::int64_t t : times) binding.push_back(living_at(terms, t));
+      for (std::size_t i = 0; i < times.size(); ++i)
+        for (std::size_t j = 0; j < times.size(); ++j)
+          if (i != j)
+            CHECK_FALSE(std::includes(binding[i].begin(), binding[i].end(), binding[j].begin(), binding[j].end()));
+      const auto always = living_at(terms, -100);
+      for (std::int64_t t = -5; t < 12; ++t) {
+        const auto alive = living_at(terms, t);
+        if (alive == always) continue;  // nothing lives that does not live always
+        CHECK(std::any_of(binding.begin(), binding.end(), [&](const auto& set) {
+          return std::includes(set.begin(), set.end(), alive.begin(), alive.end());
+        }));
+      }
+    }
+    CHECK(several > at_scale(100));
+  }
+
+  TEST_CASE("rows of a budget stand for its times, and a term covers those at which it lives") {
+    for (std::uint64_t seed = 0; seed < at_scale(200); ++seed) {
+      sw::random_source random(seed);
+      std::vector<sw::budget> budgets(1 + random.below(3));
+      for (sw::budget& b : budgets) {
+        b.low = -static_cast<double>(random.below(3));
+        b.high = static_cast<double>(random.below(30));
+        b.terms = draw_budget_terms(random);
+      }
+      const auto result = sw::detail::rows_of(budgets);
+      REQUIRE(result.ranges.size() == budgets.size());
+      std::vector<bool> seen(budgets.size());
+      for (std::size_t r = 0; r < result.rows.size(); ++r) {
+        const sw::usage_row& row = result.rows[r];
+        REQUIRE(row.budget < budgets.size());
+        seen[row.budget] = true;
+        CHECK(row.low == budgets[row.budget].low);
+        CHECK(row.high == budgets[row.budget].high);
+        if (r > 0)
+          CHECK(std::pair(result.rows[r - 1].budget, result.rows[r - 1].time) < std::pair(row.budget, row.time));
+        const auto& terms = budgets[row.budget].terms;
+        const bool timed = !sw::detail::binding_times(terms).empty();
+        const auto alive = living_at(terms, timed ? row.time : -100);
+        std::set<std::uint32_t> covering;
+        for (const auto& range : result.ranges[row.budget])
+          if (range.begin <= r && r < range.end) CHECK(covering.insert(range.term).second);
+        CHECK(covering == alive);
+        for (std::uint32_t other = 0; other < budgets.size(); ++other)
+          if (other != row.budget)
+            for (const auto& range : result.ranges[other]) CHECK((r < range.begin || range.end <= r));
+      }
+      for (const bool has_row : seen) CHECK(has_row);
+    }
+  }
+
+  TEST_CASE("the minimum of every range is that of its values") {
+    sw::random_source random(3);
+    for (std::size_t n = 1; n < 20; ++n) {
+      std::vector<double> values(n);
+      for (double& v : values) v = random.chance(0.1) ? -infinite : static_cast<double>(random.below(50)) - 25;
+      const sw::detail::range_minimum least(values);
+      for (std::size_t begin = 0; begin < n; ++begin)
+        for (std::size_t end = begin + 1; end <= n; ++end)
+          CHECK(least(begin, end) == *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(begin),
+                                                       values.begin() + static_cast<std::ptrdiff_t>(end)));
+    }
+  }
+}
+
+TEST_SUITE("savings_terms") {
+  TEST_CASE("savings are the greatest flow from communication to computation, with gaps in windows and without") {
+    std::size_t saved = 0, with_gaps = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(400); ++seed) {
+      CAPTURE(seed);
+      sw::random_source random(seed);
+      const auto terms = constant_terms(random);
+      const std::int64_t found = sw::savings_of(terms, std::span<const sw::strategy>());
+      CHECK(found == hidden_by_flow(terms, {}));
+      CHECK(found <= terms.most());
+      saved += found > 0 ? 1U : 0U;
+      for (const auto& d : terms.demands)
+        if (d.where.except != sw::no_position) {
+          ++with_gaps;
+          break;
+        }
+    }
+    CHECK(is_enough(saved, 200));
+    CHECK(with_gaps > at_scale(50));
+  }
+
+  TEST_CASE("one sweep serves many measurements, in whatever order they come") {
+    sw::random_source random(7);
+    for (std::size_t i = 0; i < at_scale(60); ++i) {
+      auto terms = constant_terms(random);
+      sw::savings_sweep<std::int64_t> sweep(terms);
+      for (int round = 0; round < 4; ++round) {
+        std::vector<std::int64_t> offered(terms.slots()), wanted(terms.demands.size());
+        for (auto& c : offered) c = static_cast<std::int64_t>(random.below(8));
+        for (auto& c : wanted) c = random.chance(0.3) ? 0 : static_cast<std::int64_t>(random.below(8));
+        const auto found = sweep(std::span<const std::int64_t>(offered), std::span<const std::int64_t>(wanted));
+        auto same = terms;
+        same.computation = offered;
+        same.amount = wanted;
+        CHECK(found == hidden_by_flow(same, {}));
+      }
+    }
+  }
+
+  TEST_CASE("what is measured is the sum of what is there and what the labels add") {
+    sw::savings_terms<double> terms;
+    terms.demands = {{{0, 1}, 0}, {{1, 1}, 1}};
+    terms.channels = 2;
+    terms.computation = {1, 2};
+    terms.amount = {10, 20};
+    terms.offers = {{1, 0, {3, 5}}, {1, 1, {0, 7}}};
+    terms.own = {{0, 1, {100, 200}}};
+    terms.tables = {std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(2, 2, std::vector<double>{0, 1, 2, 4}))};
+    terms.joint = {{1, 0, 1, 0, 3}};
+    std::vector<double> offered, wanted;
+    terms.measure(labels_of_all{1, 1}, offered, wanted);
+    CHECK(offered == std::vector<double>{1, 2 + 5 + 7});
+    CHECK(wanted == std::vector<double>{210, 20 + 3 * 4});
+    terms.measure(labels_of_all{1, 0}, offered, wanted);  // nothing of before stays
+    CHECK(offered == std::vector<double>{1, 7});
+    CHECK(wanted == std::vector<double>{110, 20 + 3 * 2});
+    CHECK(terms.most() == 15 + 15);  // all computation, once per channel
+    terms.amount = {0, 0};
+    terms.own = {};
+    CHECK(terms.most() == 0 + 12);  // all that the second channel may ask for
+    CHECK(terms.slots() == 2);
+    CHECK_FALSE(terms.empty());
+    CHECK(sw::savings_terms<double>().empty());
+  }
+
+  TEST_CASE("restricted to some labels they measure what the whole ones do, constants where all is decided") {
+    std::size_t decided = 0, joint = 0, problems = 0;
+    for_problems_with_savings(at_scale(400), [&](const auto& problem, sw::random_source& random) {
+      const auto& p = problem.compact();
+      if (problem.savings() == nullptr) return;
+      ++problems;
+      const auto& terms = *problem.savings();
+      std::vector<labels_of_all> kept(p.size());
+      std::vector<std::uint32_t> inner(p.size(), ~0U), open;
+      for (std::uint32_t x = 0; x < p.size(); ++x) {
+        for (sw::strategy l = 0; l < p.label_count(x); ++l)
+          if (random.chance(0.7)) kept[x].push_back(l);
+        if (kept[x].empty()) kept[x].push_back(0);
+        if (kept[x].size() == 1) continue;
+        inner[x] = static_cast<std::uint32_t>(open.size());
+        open.push_back(x);
+      }
+      const auto part = terms.restricted(kept, inner);
+      CHECK(part.slots() == terms.slots());
+      CHECK(part.demands.size() == terms.demands.size());
+      for (const auto& t : part.joint) {
+        ++joint;
+        CHECK(t.first < t.second);
+        CHECK(part.tables[t.table]->row_classes() > 1);  // what one end decides is its own
+        CHECK(part.tables[t.table]->column_classes() > 1);
+      }
+      if (open.empty()) {
+        ++decided;
+        CHECK((part.offers.empty() && part.own.empty() && part.joint.empty()));
+      }
+      for (int i = 0; i < 6; ++i) {
+        labels_of_all inside(open.size()), outside(p.size());
+        for (std::size_t x = 0; x < p.size(); ++x) outside[x] = kept[x].front();
+        for (std::size_t j = 0; j < open.size(); ++j) {
+          inside[j] = static_cast<sw::strategy>(random.below(kept[open[j]].size()));
+          outside[open[j]] = kept[open[j]][inside[j]];
+        }
+        std::vector<std::int64_t> offered, wanted, all_offered, all_wanted;
+        part.measure(inside, offered, wanted);
+        terms.measure(outside, all_offered, all_wanted);
+        CHECK(offered == all_offered);
+        CHECK(wanted == all_wanted);
+        CHECK(sw::savings_of(terms, std::span<const sw::strategy>(outside)) == hidden_by_flow(terms, outside));
+        CHECK(sw::savings_of(terms, std::span<const sw::strategy>(outside)) <= part.most());
+        CHECK(part.most() <= terms.most());
+      }
+    });
+    CHECK(is_enough(problems, 100));
+    CHECK(is_enough(joint, 40));
+    CHECK(is_enough(decided, 0));
+  }
+}
+
+TEST_SUITE("restriction") {
+  TEST_CASE("labels that are asked away by their position are those that are forbidden one by one") {
+    for_problems_with_savings(at_scale(400), [&](const auto& problem, sw::random_source& random) {
+      const auto& p = problem.compact();
+      std::vector<bool> goes(p.total_labels());
+      std::size_t expected = 0;
+      sw::restriction<std::int64_t> at_once(p), one_by_one(p);
+      for (std::size_t x = 0; x < p.size(); ++x)
+        for (sw::strategy l = 0; l < p.label_count(x); ++l)
+          if (random.chance(0.25)) {
+            goes[p.label_start(x) + l] = true;
+            ++expected;
+            one_by_one.forbid(x, l);
+          }
+      CHECK(at_once.forbid_if([&](std::size_t label) { return goes[label]; }) == expected);
+      const auto a = at_once.build(), b = one_by_one.build();
+      REQUIRE(a.has_value() == b.has_value());
+      if (!a) return;
+      CHECK(a->kept == b->kept);
+      CHECK(a->open == b->open);
+      CHECK(a->row_of == b->row_of);
+      for (std::size_t x = 0; x < p.size(); ++x)
+        for (const sw::strategy l : a->kept[x]) CHECK_FALSE(goes[p.label_start(x) + l]);
+    });
+  }
+
+  TEST_CASE("with savings every labeling that is left has the objective that it has in the whole") {
+    std::size_t compared = 0, saved = 0;
+    for_problems_with_savings(at_scale(400), [&](const auto& problem, sw::random_source& random) {
+      const auto& p = problem.compact();
+      if (problem.savings() == nullptr) return;
+      sw::restriction<std::int64_t> some(p);
+      some.with_savings(*problem.savings());
+      some.forbid_if([&](std::size_t) { return random.chance(0.25); });
+      const auto left = some.build();
+      if (!left) return;
+      for_every_labeling(left->problem.compact(), [&](const labels_of_all& labels) {
+        const labels_of_all whole = left->lift(labels);
+        const auto objective = left->problem.objective(labels);
+        CHECK(objective == problem.objective(whole));
+        CHECK(left->problem.compact().keeps_rows(labels) == p.keeps_rows(whole));
+        ++compared;
+        if (!sw::is_forbidden(objective) && objective < p.cost(whole)) ++saved;
+      });
+    });
+    CHECK(is_enough(compared, 1000));
+    CHECK(is_enough(saved, 200));
+  }
+
+  TEST_CASE("labels that are left have a partner over every edge, and none with partners goes") {
+    std::size_t followed = 0;
+    for_problems_with_savings(at_scale(400), [&](const auto& problem, sw::random_source& random) {
+      const auto& p = problem.compact();
+      sw::restriction<std::int64_t> some(p);
+      std::vector<bool> goes(p.total_labels());
+      for (std::size_t l = 0; l < goes.size(); ++l) goes[l] = random.chance(0.25);
+      some.forbid_if([&](std::size_t label) { return goes[label]; });
+      const auto left = some.build();
+      if (!left) return;
+      const auto is_kept = [&](std::size_t x, sw::strategy l) {
+        return std::find(left->kept[x].begin(), left->kept[x].end(), l) != left->kept[x].end();
+      };
+      for (std::size_t x = 0; x < p.size(); ++x)
+        for (sw::strategy l = 0; l < p.label_count(x); ++l) {
+          bool has_partners = true;
+          for (const sw::compact_link& link : p.links(x)) {
+            bool met = false;
+            for (const sw::strategy k : left->kept[link.other]) met = met || !sw::is_forbidden(p.link_cost(link, l, k));
+            has_partners = has_partners && met;
+          }
+          CHECK(is_kept(x, l) == (has_partners && !goes[p.label_start(x) + l]));
+          followed += !has_partners && !goes[p.label_start(x) + l] ? 1U : 0U;
+        }
+    });
+    CHECK(is_enough(followed, 5));
+  }
+}
+
+TEST_SUITE("labeling_state") {
+  TEST_CASE("a row beyond its limits may be pushed back, but no row further away") {
+    const auto p = two_on_two_rows();
+    struct fit_case {
+      labels_of_all labels;
+      sw::relabel move;
+      bool fits;
+    };
+    // rows are used by 1 or 4, by 1 or 4 and 0 or 4, and by 0 or 4; they allow 2 to 6, up to 6, and anything
+    const fit_case cases[] = {{{0, 0}, {0, 1}, true},   // mends the lower limit of the first
+                              {{1, 0}, {0, 0}, false},  // breaks it
+                              {{0, 0}, {1, 1}, true},   // does not touch it
+                              {{1, 0}, {1, 1}, false},  // eight in the second
+                              {{0, 1}, {0, 1}, false},  // likewise, though it would mend the first
+                              {{1, 1}, {1, 0}, true},   // pushes back
+                              {{1, 1}, {0, 0}, false},  // pushes back the second and breaks the first
+                              {{1, 1}, {0, 1}, true}};  // nothing changes
+    for (const fit_case& c : cases) {
+      const sw::labeling_state<double> state(p, c.labels);
+      CAPTURE(c.labels[0]);
+      CAPTURE(c.labels[1]);
+      CAPTURE(c.move.variable);
+      CHECK(state.fits(c.move.variable, c.move.label) == c.fits);
+    }
+  }
+
+  TEST_CASE("rows that a move changes are visited once, in order, with what they use before and after") {
+    const auto p = two_on_two_rows();
+    const sw::labeling_state<double> state(p, {0, 1});
+    std::vector<std::vector<double>> visits;
+    const auto note = [&](std::uint32_t r, double before, double after) {
+      visits.push_back({static_cast<double>(r), before, after});
+    };
+    const sw::relabel first[] = {{0, 1}}, both[] = {{0, 1}, {1, 0}}, none[] = {{0, 0}};
+    state.for_each_row(first, note);
+    CHECK(visits == std::vector<std::vector<double>>{{0, 1, 4}, {1, 5, 8}});
+    visits.clear();
+    state.for_each_row(both, note);
+    CHECK(visits == std::vector<std::vector<double>>{{0, 1, 4}, {1, 5, 4}, {2, 4, 0}});
+    visits.clear();
+    state.for_each_row(none, note);
+    CHECK(visits.empty());
+  }
+
+  TEST_CASE("how far a usage is beyond its limits is told within the tolerance of budgets") {
+    const auto p = two_on_two_rows();
+    sw::labeling_state<double> state(p, {0, 0});
+    CHECK(state.excess(0) == 1);  // one less than two
+    CHECK_FALSE(state.keeps_rows());
+    CHECK(state.excess_of(1, 6) == 0);
+    CHECK(state.excess_of(1, 6.0000004) == 0);
+    CHECK(state.excess_of(1, 6.5) == doctest::Approx(0.5));
+    CHECK(state.excess_of(1, -1e9) == 0);
+    CHECK(state.excess_of(2, 1e12) == 0);
+    state.apply(0, 1);
+    CHECK(state.keeps_rows());
+    CHECK(state.cost() == 2 + 1 + 7);
+    CHECK(state.delta(1, 1) == sw::move_price<double>{1 - 7.0, 1});
+    state.apply(1, 1);
+    CHECK(state.conflicts() == 1);
+    CHECK(sw::is_forbidden(state.cost()));
+    CHECK(state.excess(1) == 2);
+    const sw::relabel back[] = {{0, 0}, {1, 0}};
+    CHECK(state.delta(back) == sw::move_price<double>{2 - 4.0, -1});
+    state.apply(back);
+    CHECK(state.cost() == 2);
+    CHECK(state.conflicts() == 0);
+  }
+}
+
+}  // namespace details_of_costs_tests

@@ -1,0 +1,220 @@
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/spmd/rules/letters.hpp>
+#include <shardweave/spmd/rules/local_region.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+#include <doctest/doctest.h>
+
+#include <limits>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+// What a host adds to the table: rules by letters, regions that decide for themselves, operators that follow them.
+
+namespace rules_extension_tests {
+namespace {
+
+using namespace shardweave;
+
+sharding lying(const char* text) { return sharding::parse(text); }
+
+/// Sources x0, x1, ... and one operation on them.
+computation one_operation(const std::string& op, const std::vector<tensor>& inputs, std::vector<tensor> outputs,
+                          attributes with = {}) {
+  computation graph;
+  operation last{"z", op, phase::forward, role::none, {}, std::move(outputs), std::move(with)};
+  for (const tensor& in : inputs) {
+    const std::string name = "x" + std::to_string(graph.operations.size());
+    last.inputs.push_back(static_cast<std::uint32_t>(graph.operations.size()));
+    graph.operations.push_back({name, "input", phase::forward, role::input, {}, {in}});
+  }
+  graph.operations.push_back(std::move(last));
+  return graph;
+}
+
+std::set<std::string> labels_of(const strategy_list& list) {
+  std::set<std::string> labels;
+  for (const mesh_strategy& s : list.strategies) {
+    std::string label;
+    for (const sharding& in : s.inputs) label += in.to_string() + " ";
+    label += "->";
+    for (const sharding& out : s.outputs) label += " " + out.to_string();
+    CHECK(labels.insert(label).second);
+  }
+  return labels;
+}
+
+std::set<std::string> ways(const computation& graph, const rule_table& rules, const std::string& mesh = "2") {
+  const strategy_space space =
+      enumerate_strategies(graph, device_mesh::parse(mesh), roofline{find_device("h100")}, rules);
+  return labels_of(space.of(graph.operations.size() - 1));
+}
+
+std::string refusal(const computation& graph, const rule_table& rules) {
+  try {
+    (void)ways(graph, rules);
+  } catch (const error& e) {
+    return e.what();
+  }
+  return "nothing was refused";
+}
+
+}  // namespace
+
+TEST_SUITE("letter_rule") {
+  TEST_CASE("every letter that may be cut is cut wherever it stands") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    rules.add("op", letter_rule{"ab,bc->ac,b", "c"});
+    const auto graph = one_operation("op", {{{4, 6}}, {{6, 8}}}, {{{4, 8}}, {{6}}});
+    CHECK(ways(graph, rules) == std::set<std::string>{"R R -> R R", "S(0) R -> S(0) P", "S(1) S(0) -> P S(0)"});
+  }
+
+  TEST_CASE("three dots are as many leading dimensions as there are") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    rules.add("norm", letter_rule{"...d,d->...d,...", "d"});
+    CHECK(ways(one_operation("norm", {{{6}}, {{6}}}, {{{6}}, {{}}}), rules) == std::set<std::string>{"R R -> R R"});
+    CHECK(ways(one_operation("norm", {{{4, 5, 6}}, {{6}}}, {{{4, 5, 6}}, {{4, 5}}}), rules) ==
+          std::set<std::string>{"R R -> R R", "S(0) R -> S(0) S(0)", "S(1) R -> S(1) S(1)"});
+  }
+
+  TEST_CASE("arguments at the end may be missing, and ways that need them with them") {
+    const dim_placement sums = dim_placement::partial();
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    rules.add("scale", letter_rule{"ab,ab->ab", "b", {{{sums}, {sums, dim_placement()}}}});
+    const tensor x{{4, 6}};
+    CHECK(ways(one_operation("scale", {x}, {x}), rules) == std::set<std::string>{"R -> R", "S(0) -> S(0)"});
+    CHECK(ways(one_operation("scale", {x, x}, {x}), rules) ==
+          std::set<std::string>{"R R -> R", "S(0) S(0) -> S(0)", "P R -> P"});
+  }
+
+  TEST_CASE("letters of results only stay together") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    rules.add("spread", letter_rule{"ab->acb"});
+    CHECK(ways(one_operation("spread", {{{4, 6}}}, {{{4, 8, 6}}}), rules) ==
+          std::set<std::string>{"R -> R", "S(0) -> S(0)", "S(1) -> S(2)"});
+  }
+
+  TEST_CASE("along several mesh dimensions letters combine") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    rules.add("op", letter_rule{"ab->a", ""});
+    CHECK(ways(one_operation("op", {{{4, 6}}}, {{{4}}}), rules, "2x2") ==
+          std::set<std::string>{"RR -> RR", "S(0)R -> S(0)R", "S(1)R -> PR", "RS(0) -> RS(0)", "S(0)S(0) -> S(0)S(0)",
+                                "S(1)S(0) -> PS(0)", "RS(1) -> RP", "S(0)S(1) -> S(0)P", "S(1)S(1) -> PP"});
+  }
+
+  TEST_CASE("a notation that does not fit is refused by name") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    const auto add = [&](const char* notation) -> const rule_table& { return rules.add("op", letter_rule{notation}); };
+    const tensor x{{4, 6}};
+    const auto graph = one_operation("op", {x, x}, {x});
+    CHECK(refusal(graph, add("ab,ab")) == "operation 'z': 'ab,ab' has no '->'");
+    CHECK(refusal(graph, add("ab->ab")) == "operation 'z': 'ab->ab' has 1 arguments, found 2");
+    CHECK(refusal(graph, add("ab,abc->ab")) == "operation 'z': 'ab,abc->ab' gives argument 1 3 dimensions, found 2");
+    CHECK(refusal(graph, add("ab,ab->a")) == "operation 'z': 'ab,ab->a' gives result 0 1 dimensions, found 2");
+    CHECK(refusal(graph, add("ab,ab->ab,ab")) ==
+          "operation 'z': 'ab,ab->ab,ab' has more results than the operation, which has 1");
+    CHECK(refusal(graph, add("...abc,ab->ab")) ==
+          "operation 'z': '...abc,ab->ab' gives argument 0 3 dimensions, found 2");
+    CHECK(refusal(one_operation("op", {x, {{6}}}, {x}), add("...b,...b->...b")) ==
+          "operation 'z': '...b,...b->...b' gives argument 1 2 dimensions, found 1");
+  }
+}
+
+TEST_SUITE("rule_table") {
+  TEST_CASE("operators are listed by name") {
+    rule_table rules;
+    CHECK(rules.operators().empty());
+    rules.add("b", pointwise_rule{}).add("a", pointwise_rule{}).add("b", same_placement_rule{});
+    CHECK(rules.operators() == std::vector<std::string>{"a", "b"});
+    for (const std::string& op : standard_rules().operators()) CHECK(standard_rules().contains(op));
+  }
+
+  TEST_CASE("an operator that can follow none of the placements offered takes a whole argument") {
+    rule_table rules = standard_rules();
+    rules.add("region", local_region_rule{{lying("S(0)")}, {lying("S(1)")}});
+    computation graph = one_operation("region", {{{4, 6}}}, {{{4, 6}}});
+    graph.operations.push_back({"flat", "view", phase::forward, role::none, {1}, {{{24}}}});
+    CHECK(ways(graph, rules) == std::set<std::string>{"R -> R"});  // the inner of two merged dimensions is cut
+    graph.operations.push_back({"rows", "softmax", phase::forward, role::none, {1}, {{{4, 6}}}, {.dims = {1}}});
+    CHECK(ways(graph, rules) == std::set<std::string>{"R -> R"});
+    graph.operations.push_back({"columns", "softmax", phase::forward, role::none, {1}, {{{4, 6}}}, {.dims = {0}}});
+    CHECK(ways(graph, rules) == std::set<std::string>{"S(1) -> S(1)"});
+  }
+}
+
+TEST_SUITE("standard_rules") {
+  TEST_CASE("the elements of a tuple lie each in their own way, and what takes one follows that") {
+    const tensor x{{4, 6}};
+    computation graph = one_operation("rms_norm_backward", {x, x, {{6}}, {{4}}}, {x, {{6}}});
+    for (const std::int64_t element : {0, 1})
+      graph.operations.push_back({"element" + std::to_string(element),
+                                  "getitem",
+                                  phase::backward,
+                                  role::none,
+                                  {4},
+                                  {graph.operations[4].outputs[static_cast<std::size_t>(element)]},
+                                  {.index = element}});
+    const strategy_space space =
+        enumerate_strategies(graph, device_mesh::parse("2"), roofline{find_device("h100")}, standard_rules());
+    CHECK(labels_of(space.of(4)) == std::set<std::string>{"R R R R -> R R", "S(0) S(0) R S(0) -> S(0) P"});
+    CHECK(labels_of(space.of(5)) == std::set<std::string>{"R -> R", "S(0) -> S(0)"});
+    CHECK(labels_of(space.of(6)) == std::set<std::string>{"R -> R", "P -> P"});
+  }
+
+  TEST_CASE("dimensions along which an operator works may be counted from the last") {
+    const tensor x{{4, 6}};
+    const rule_table rules = standard_rules();
+    for (const std::int64_t d : {1, -1}) {
+      CHECK(ways(one_operation("softmax", {x}, {x}, {.dims = {d}}), rules) ==
+            std::set<std::string>{"R -> R", "S(0) -> S(0)"});
+      CHECK(ways(one_operation("cat", {x, x}, {{{4, 12}}}, {.dims = {d}}), rules).contains("S(0) S(0) -> S(0)"));
+      CHECK_FALSE(ways(one_operation("cat", {x, x}, {{{4, 12}}}, {.dims = {d}}), rules).contains("S(1) S(1) -> S(1)"));
+    }
+  }
+}
+
+TEST_SUITE("local_region_rule") {
+  TEST_CASE("a region runs in the one way that it declares, and what surrounds it pays for that") {
+    const tensor q{{4, 8, 64, 16}, dtype::bf16};
+    rule_table rules = standard_rules();
+    rules.add("context_parallel",
+              local_region_rule{{lying("S(0)S(2)"), lying("S(0)R"), lying("S(0)R")}, {lying("S(0)S(2)"), sharding{}}});
+    const auto graph = one_operation("context_parallel", {q, q, q}, {q, {{2}, dtype::i64}});
+    const device_profile h100 = find_device("h100");
+    const spmd_cost_model<node_table<>> model(graph, device_mesh::parse("2x4"), roofline{h100}, node_table<>(h100),
+                                              rules);
+    REQUIRE(model.strategy_count(3) == 1);
+    CHECK(model.label(3, 0) == "S(0)S(2),S(0)R,S(0)R->[S(0)S(2),-]");
+    const auto edges = model.graph().all_edges();
+    auto plans = model.new_redistributor();
+    for (strategy s = 0; s < model.strategy_count(0); ++s) {
+      const sharding from = model.strategies(0).strategies[s].outputs[0];
+      CHECK(model.edge_parts(edges[0], s, 0).communication == plans.cost(q, from, lying("S(0)S(2)")));
+      CHECK(model.edge_parts(edges[1], s, 0).communication == plans.cost(q, from, lying("S(0)R")));
+    }
+  }
+
+  TEST_CASE("placements that the tensors cannot have are refused") {
+    const tensor x{{4, 6}};
+    const auto told = [&](local_region_rule rule) {
+      rule_table rules = standard_rules();
+      rules.add("region", std::move(rule));
+      return refusal(one_operation("region", {x}, {x}), rules);
+    };
+    CHECK(told({{lying("S(0)")}, {lying("P")}}) == "nothing was refused");
+    CHECK(told({{lying("S(0)")}, {lying("S(2)")}}) == "local region 'z': result 0 cannot be placed S(2) on mesh 2");
+    CHECK(told({{lying("S(0)R")}, {lying("R")}}) == "local region 'z': argument 0 cannot be placed S(0)R on mesh 2");
+    CHECK(told({{}, {lying("R")}}) == "local region 'z' declares 0 arguments, expected 1");
+    CHECK(told({{lying("R")}, {lying("R"), lying("R")}}) == "local region 'z' declares 2 results, expected 1");
+  }
+}
+
+}  // namespace rules_extension_tests
