@@ -58,7 +58,7 @@ class guided_search {
   large_neighbourhood<> around = {};
   double worthwhile = 0.02;          ///< share of labels that must go for another round of ruling out
   std::size_t closing_steps = 500;   ///< of the ascent in such a round
-  double least_gain = 1e-3;          ///< share of the gap that its steps must close, `decode_every` of them, to go on
+  double least_gain = 1e-3;          ///< of the gap, in `decode_every` steps once labels are ruled out, to climb on
   double closing_share = 0.4;        ///< of the time, at most, for ruling out
   std::size_t small_labels = 10000;  ///< so much is left to `finish`
   branch_and_bound finish = thorough_search();
@@ -172,8 +172,7 @@ class guided_search {
     [[nodiscard]] double bound() const { return rest_.bound(); }
 
     /// \param until  seconds from the start at which it ends too
-    /// \param patience  it ends too when `decode_every` steps gain less than this share of the gap
-    void climb(std::size_t most, double until, double patience = 0) {
+    void climb(std::size_t most, double until) {
       if (is_over()) return;
       price_ascent<Cost>& ascent = rest_.ascent();
       const compact_problem<Cost>& p = rest_.problem();
@@ -188,7 +187,8 @@ class guided_search {
         ascent.decode(labels);
         if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
         report();
-        if (patience > 0 && ascent.bound() <= mark + patience * std::max(best_.upper() - mark, 0.0)) break;
+        if (!rest_.is_whole() && ascent.bound() <= mark + with_.least_gain * std::max(best_.upper() - mark, 0.0))
+          break;  // dives gain more now, and what they find rules out more
         mark = ascent.bound();
       }
       climbing_seconds_ += limit_.elapsed() - began;
@@ -204,7 +204,7 @@ class guided_search {
       while (!is_over() && rule_out()) {
         gained = true;
         if (is_over()) return;
-        climb(with_.closing_steps, std::numeric_limits<double>::infinity(), with_.least_gain);  // then rule out more
+        climb(with_.closing_steps, std::numeric_limits<double>::infinity());
       }
       if (!is_over() && !rest_.is_whole() && rest_.problem().total_labels() <= with_.small_labels &&
           (gained || searches_ == 0 || searched_at_ != best_.cost())) {
