@@ -1,3 +1,4 @@
+#include "savings_answer.hpp"
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
@@ -38,30 +39,6 @@ savings_solve<Cost> by(const S& solver) {
   return [solver](const auto& problem, const auto& control) { return solver.solve(problem, control); };
 }
 
-/// bound <= optimum <= objective, whatever the solver is. \returns whether an optimum was proven
-template <class Cost>
-bool check_with_savings(const shardweave_test::random_problem<Cost>& stated,
-                        const shardweave_test::brute_optimum<Cost>& best, const sw::solution<Cost>& answer) {
-  const auto near = [](double v) { return 1e-8 * std::max(1.0, std::abs(v)); };
-  if (!best.objective) {
-    CHECK_FALSE(answer.has_assignment());
-    return answer.status == sw::solve_status::infeasible;
-  }
-  const auto optimum = static_cast<double>(*best.objective);
-  CHECK(answer.lower_bound <= optimum + near(optimum));
-  CHECK(answer.status != sw::solve_status::infeasible);
-  if (!answer.has_assignment()) return false;
-  const auto price = shardweave_test::price_of(stated, answer.choice);
-  REQUIRE(price.has_value());
-  const auto expected = static_cast<double>(*price - shardweave_test::savings_by_flow(stated, answer.choice));
-  const auto objective = static_cast<double>(answer.objective);
-  CHECK(std::abs(expected - objective) <= near(expected));
-  CHECK(objective >= optimum - near(optimum));
-  if (answer.status != sw::solve_status::optimal) return false;
-  CHECK(objective <= optimum + near(optimum));
-  return true;
-}
-
 template <class Cost>
 std::size_t try_with_savings(const savings_solve<Cost>& solve, std::uint64_t first, std::size_t count, bool exact,
                              const sw::solve_control& control = {}) {
@@ -77,7 +54,7 @@ std::size_t try_with_savings(const savings_solve<Cost>& solve, std::uint64_t fir
       continue;
     }
     const auto best = shardweave_test::brute_force_with_savings(stated);
-    const bool settled = check_with_savings(stated, best, solve(*problem, control));
+    const bool settled = shardweave_test::check_savings_answer(stated, best, solve(*problem, control));
     if (exact && problem->savings() != nullptr) CHECK(settled);
     proven += settled ? 1 : 0;
   }

@@ -1,3 +1,4 @@
+#include "savings_answer.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/lp_relaxation.hpp>
@@ -58,27 +59,6 @@ bool keeps_rows_of(const sw::linear_model& m, const std::vector<double>& value) 
   for (std::size_t j = 0; j < value.size(); ++j)
     if (value[j] < m.columns[j].low - 1e-6 || value[j] > m.columns[j].high + 1e-6) return false;
   return true;
-}
-
-/// bound <= optimum <= objective. \returns whether the optimum, or that there is none, was proven
-template <class Cost>
-bool check_savings_answer(const shardweave_test::random_problem<Cost>& stated,
-                          const shardweave_test::brute_optimum<Cost>& best, const sw::solution<Cost>& answer) {
-  if (!best.objective) {
-    CHECK_FALSE(answer.has_assignment());
-    return answer.status == sw::solve_status::infeasible;
-  }
-  const auto optimum = static_cast<double>(*best.objective);
-  CHECK(answer.lower_bound <= optimum + near(optimum));
-  CHECK(answer.status != sw::solve_status::infeasible);
-  if (!answer.has_assignment()) return false;
-  const auto price = shardweave_test::price_of(stated, answer.choice);
-  REQUIRE(price.has_value());
-  const auto expected = static_cast<double>(*price - shardweave_test::savings_by_flow(stated, answer.choice));
-  CHECK(std::abs(expected - static_cast<double>(answer.objective)) <= near(expected));
-  CHECK(static_cast<double>(answer.objective) >= optimum - near(optimum));
-  if (answer.status == sw::solve_status::optimal) CHECK(expected <= optimum + near(optimum));
-  return answer.status == sw::solve_status::optimal;
 }
 
 }  // namespace
@@ -208,7 +188,8 @@ TEST_SUITE("ilp") {
         if (!problem) continue;
         const auto best = shardweave_test::brute_force_with_savings(stated);
         ++tried;
-        const bool settled = check_savings_answer(stated, best, sw::ilp{backend, 0, seed % 2 * 200}.solve(*problem));
+        const bool settled =
+            shardweave_test::check_savings_answer(stated, best, sw::ilp{backend, 0, seed % 2 * 200}.solve(*problem));
         CHECK(settled);
         proven += settled ? 1U : 0U;
       }
@@ -226,7 +207,7 @@ TEST_SUITE("ilp") {
         if (!problem) continue;
         const auto best = shardweave_test::brute_force_with_savings(stated);
         const auto answer = sw::reduced{sw::ilp{backend, 0, 0}}.solve(*problem);
-        CHECK(check_savings_answer(stated, best, answer));
+        CHECK(shardweave_test::check_savings_answer(stated, best, answer));
       }
   }
 }
@@ -243,8 +224,10 @@ TEST_SUITE("lp_relaxation") {
         if (!problem) continue;
         const auto best = shardweave_test::brute_force_with_savings(stated);
         ++tried;
-        proven +=
-            check_savings_answer(stated, best, sw::lp_relaxation{backend, seed % 2 * 50}.solve(*problem)) ? 1U : 0U;
+        proven += shardweave_test::check_savings_answer(stated, best,
+                                                        sw::lp_relaxation{backend, seed % 2 * 50}.solve(*problem))
+                      ? 1U
+                      : 0U;
       }
       MESSAGE(backend.name << ": " << proven << " of " << tried << " proven by the relaxation alone");
       CHECK(2 * proven > tried);

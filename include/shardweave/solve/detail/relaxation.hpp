@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -59,19 +60,11 @@ class relaxation : public relaxation_state<Cost> {
 
   /// Solves the relaxation. Its multipliers prove a bound and drop labels and pairs; its weights are rounded.
   void solve_relaxation() {
-    if (this->closed()) return;
-    if (this->limit.expired() || this->control.iterations == 0) {
-      this->stopped = true;
-      return;
-    }
+    if (this->closed() || this->is_cut()) return;
     const local_polytope<Cost> program = polytope(false);
-    this->tell(program.model());
-    const backend_outcome outcome = backend.solve(program.model(), this->limits());
-    this->statistics.iterations += outcome.iterations;
-    if (outcome.status == backend_status::infeasible) return this->fail("the linear relaxation", backend.name);
-    if (outcome.status == backend_status::unbounded)
-      refuse(error_category::backend, std::string(backend.name) + " calls a model without negative costs unbounded");
-    this->stopped = outcome.status == backend_status::stopped;
+    const std::optional<backend_outcome> answer = this->ask(backend, program.model());
+    if (!answer) return;
+    const backend_outcome& outcome = *answer;
     if (outcome.duals.size() == program.model().rows.size()) {
       dual = program.duals_of(outcome.duals);
       this->raise(reparametrization<Cost>(p, dual, present).bound(), "multipliers");

@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <iterator>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -88,6 +89,28 @@ class relaxation_state {
   }
   [[nodiscard]] backend_limits limits() const {
     return {.seconds = std::max(0.0, limit.remaining()), .stop = control.stop};
+  }
+  /// Whether a limit has come; then it is noted.
+  [[nodiscard]] bool is_cut() {
+    if (!limit.expired() && control.iterations > 0) return false;
+    stopped = true;
+    return true;
+  }
+  /// What a backend says of a linear relaxation; nothing if that none exists.
+  /// \throws error (backend) if it finds one of unlimited value: costs are not negative
+  template <class Backend>
+  [[nodiscard]] std::optional<backend_outcome> ask(const Backend& backend, const linear_model& model) {
+    tell(model);
+    backend_outcome outcome = backend.solve(model, limits());
+    statistics.iterations += outcome.iterations;
+    if (outcome.status == backend_status::infeasible) {
+      fail("the linear relaxation", backend.name);
+      return std::nullopt;
+    }
+    if (outcome.status == backend_status::unbounded)
+      refuse(error_category::backend, std::string(backend.name) + " calls a model without negative costs unbounded");
+    stopped = outcome.status == backend_status::stopped;
+    return outcome;
   }
   void tell(const linear_model& model) {
     const std::pair<std::string, double> sizes[] = {{"columns", static_cast<double>(model.columns.size())},
