@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <functional>
 #include <set>
@@ -36,7 +37,7 @@ bool all_paths_lead_out_alone(const sw::task_graph& g, sw::task_index t) {
 TEST_SUITE("fsdp_tags") {
   TEST_CASE("the structural tags are those of the definitions") {
     std::size_t gathers = 0, scatters = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(300U, 60U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 2 + seed % 8});
       const auto tags = sw::fsdp_tags_by_structure(g);
       for (sw::task_index c = 0; c < g.size(); ++c) {
@@ -50,8 +51,8 @@ TEST_SUITE("fsdp_tags") {
         CHECK(tags[c] == expected);
       }
     }
-    CHECK(gathers > 20);
-    CHECK(scatters > 20);
+    CHECK(gathers > shardweave_test::sized(20U, 3U));
+    CHECK(scatters > shardweave_test::sized(20U, 3U));
   }
   TEST_CASE("stated tags come before structure, and structure serves where none is stated") {
     for (const bool stated : {false, true}) {

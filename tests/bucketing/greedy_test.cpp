@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <set>
@@ -61,7 +62,7 @@ std::size_t count(const sw::bucketing_result& r, sw::decision_reason reason) {
 
 TEST_SUITE("bucket_keys") {
   TEST_CASE("equal operation, group, dtype and reduction make equal keys, all_to_all has none") {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(50U, 10U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 20, .communicates = 1});
       const auto keys = sw::bucket_keys(g);
       for (sw::task_index a = 0; a < g.size(); ++a) {
@@ -187,7 +188,7 @@ TEST_SUITE("greedy") {
   }
   TEST_CASE("buckets of random graphs are disjoint, within the cap, and some order launches them all") {
     std::size_t buckets = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(300U, 60U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 24, .groups = 1 + seed % 2, .communicates = 0.9});
       const sw::greedy policy{.cap = sw::bytes(20 + static_cast<std::int64_t>(seed % 60)),
                               .fsdp_only = seed % 3 == 0,
@@ -211,7 +212,7 @@ TEST_SUITE("greedy") {
       for (const auto& d : r.decisions)
         if (d.reason == sw::decision_reason::alone) CHECK(seen.count(d.subject) == 0);
     }
-    CHECK(buckets > 300);
+    CHECK(buckets > shardweave_test::sized(300U, 60U));
   }
 }
 

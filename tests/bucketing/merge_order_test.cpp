@@ -3,6 +3,7 @@
 #include <shardweave/core/random.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -35,7 +36,7 @@ bool quotient_has_cycle(std::size_t n, const edges& all, const std::vector<std::
 TEST_SUITE("merge_order") {
   TEST_CASE("a merge is refused exactly where it would close a cycle, and the order stays topological") {
     std::size_t merged = 0, refused = 0;
-    for (std::uint64_t seed = 1; seed <= 300; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(300U, 60U); ++seed) {
       sw::random_source random(seed);
       const std::size_t n = 4 + random.below(16);
       // numbers are not in topological order: edges run along a random permutation
@@ -78,8 +79,8 @@ TEST_SUITE("merge_order") {
             if (set[now[i]] == set[now[j]]) CHECK(set[now[j - 1]] == set[now[j]]);
       }
     }
-    CHECK(merged > 1000);
-    CHECK(refused > 1000);
+    CHECK(merged > shardweave_test::sized(1000U, 200U));
+    CHECK(refused > shardweave_test::sized(1000U, 200U));
   }
   TEST_CASE("two merges that are harmless alone may close a cycle together") {
     const sw::compressed_graph g(4, edges{{0, 1}, {2, 3}});

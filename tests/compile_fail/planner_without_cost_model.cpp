@@ -1,6 +1,7 @@
 // expect: The second argument of planner must be a cost model
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 struct costs {
   using cost_type = double;
@@ -12,4 +13,6 @@ struct costs {
 #endif
 };
 
-double plan(const shardweave::compressed_graph& g) { return shardweave::planner{g, costs{}}.solve().objective; }
+double plan(const shardweave::compressed_graph& g) {
+  return shardweave::planner{g, costs{}, shardweave::exhaustive{}}.solve().objective;
+}

@@ -246,6 +246,7 @@ TEST_SUITE("deepseek_training_graph") {
     CHECK(lite().parameter_count() == 15'706'484'224);
     CHECK(v3.capacity(4096) == 128);
     for (const sw::deepseek_config& config : {v3, lite(), tiny(true), tiny(false)}) {
+      if (shardweave_test::is_sanitized && config.name == v3.name) continue;
       CAPTURE(config.name);
       const sw::computation graph = sw::deepseek_training_graph(config, {8, 64});
       std::int64_t total = 0;

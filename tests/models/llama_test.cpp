@@ -3,6 +3,7 @@
 #include <shardweave/models/llama.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -169,6 +170,7 @@ TEST_SUITE("llama_training_graph") {
         {published("70b", 8192, 80, 64, 28672, false), 20460, 723, 70.55e9},
         {published("405b", 16384, 126, 128, 53248, false), 32190, 1137, 405.85e9}};
     for (const auto& [config, vertices, parameters, weights_published] : models) {
+      if (shardweave_test::is_sanitized && vertices > 5000) continue;
       CAPTURE(config.name);
       const sw::computation graph = sw::llama_training_graph(config, {64, 256});
       CHECK(graph.operations.size() == vertices);
@@ -330,7 +332,7 @@ TEST_SUITE("llama_training_graph") {
       double largest = 0;
       for (const auto& [parameter, gradient] : graph.gradient_of) {
         std::vector<double>& p = w.at(graph.operations[parameter].name);
-        for (std::size_t i = 0; i < p.size(); ++i) {
+        for (std::size_t i = 0; i < p.size(); i += shardweave_test::sized(1U, 11U)) {
           const double at = p[i];
           p[i] = at + 1e-5;
           const double above = loss();

@@ -65,7 +65,7 @@ TEST_SUITE("budget_chains") {
     sw::random_source random(31);
     using overlap_test::kind;
     constexpr kind kinds[] = {kind::any, kind::chains, kind::chains_and_holes, kind::any_and_holes};
-    for (std::size_t trial = 0; trial < shardweave_test::at_scale(10'000); ++trial) {
+    for (std::size_t trial = 0; trial < shardweave_test::sized<std::size_t>(10'000, 300); ++trial) {
       const auto [computation, demands] = overlap_test::draw_demands(random, kinds[trial % 4], 8, 8, 1 + trial % 2);
       const sw::budget_chains rows = sw::budget_chains_of(demands, computation.size());
       REQUIRE(by_linear_program(rows, computation, demands) ==

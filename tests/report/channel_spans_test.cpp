@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <map>
 #include <string>
@@ -39,7 +40,7 @@ TEST_SUITE("channel_spans") {
 
   TEST_CASE("of random schedules: channels never overlap, the compute stream has no gap, sums are the timeline's") {
     std::size_t bucketed = 0, stalled = 0;
-    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+    for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(200); ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = random_tasks(seed, {.blocks = 20});
       sw::random_source random(seed);
@@ -75,8 +76,8 @@ TEST_SUITE("channel_spans") {
       CHECK(last[sw::compute_channel] + line.tail == line.end_to_end);
       stalled += line.exposed > sw::nanoseconds(0);
     }
-    CHECK(bucketed > 20);
-    CHECK(stalled > 100);
+    CHECK(bucketed > shardweave_test::at_scale(20));
+    CHECK(stalled > shardweave_test::at_scale(100));
   }
 
   TEST_CASE("channels are named by dimension and group") {

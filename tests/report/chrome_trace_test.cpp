@@ -7,6 +7,7 @@
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 #include <support/shared_data.hpp>
 
 #include <algorithm>
@@ -173,7 +174,7 @@ TEST_SUITE("chrome_trace") {
 
   TEST_CASE("of random schedules: sums are the timeline's, arrows and memory are complete") {
     std::size_t drawn = 0;
-    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+    for (std::uint64_t seed = 0; seed < shardweave_test::sized(60U, 15U); ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = random_tasks(seed, {.blocks = 20});
       sw::random_source random(seed);
@@ -214,7 +215,7 @@ TEST_SUITE("chrome_trace") {
       CHECK(seen.memory.back().second == line.memory.back().live.count());
       ++drawn;
     }
-    CHECK(drawn > 40);
+    CHECK(drawn > shardweave_test::sized(40U, 8U));
   }
 
   TEST_CASE("a real backward pass: the trace sums to its timeline and stays small") {

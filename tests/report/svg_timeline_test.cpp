@@ -5,6 +5,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <cmath>
 #include <cstdlib>
@@ -178,7 +179,7 @@ TEST_SUITE("svg_timeline") {
 
   TEST_CASE("the size is bounded, however many tasks and channels there are") {
     for (const std::uint32_t groups : {1U, 4U, 60U}) {
-      const sw::task_graph g = large(30'000, groups);
+      const sw::task_graph g = large(shardweave_test::sized(30'000U, 6'000U), groups);
       const sw::timeline line = sw::simulate(g, {.memory_samples = true});
       const std::string svg = sw::svg_timeline(g, original_order(g), line);
       CAPTURE(groups);

@@ -75,7 +75,7 @@ TEST_SUITE("benefit") {
   TEST_CASE("it is never worse than no buckets or the middle one of its sizes, and repeatable") {
     std::size_t merged = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(200); ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 24});
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % shardweave_test::sized(24U, 12U)});
       sw::benefit<> policy{.caps = {sw::bytes(30), sw::bytes(60), sw::bytes(1000)}};
       policy.merge.fsdp_only = policy.merge.needs_gain = false;
       if (seed % 3 == 0) policy.memory = policy.order.memory = sw::simulate(g).peak;

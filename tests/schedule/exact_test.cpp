@@ -159,7 +159,7 @@ TEST_SUITE("exact") {
   }
   TEST_CASE("it finds what trying every order finds, with and without buckets and budgets") {
     std::size_t bucketed = 0, tight = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(150U, 9U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 2, .groups = 1 + seed % 2, .chained_wait = 0});
       const auto buckets =
           seed % 2 == 0 ? sw::greedy{.fsdp_only = false, .needs_gain = false}(g) : sw::bucketing_result{};
@@ -175,7 +175,7 @@ TEST_SUITE("exact") {
         least = best_by_trial(g, {}, allowed, order, done);
       } else {
         sw::random_source random(seed);
-        for (int i = 0; i < 300; ++i) {
+        for (int i = 0; i < shardweave_test::sized(300, 100); ++i) {
           const auto line =
               sw::simulate(g, {.order = random_order(g, buckets.buckets, random), .buckets = buckets.buckets});
           if (line.peak.count() <= allowed) least = std::min(least, line.end_to_end.count());
@@ -213,9 +213,10 @@ TEST_SUITE("search") {
   TEST_CASE("it is never worse than its start, keeps buckets and budget, and is repeatable") {
     std::size_t better = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 40, .groups = 1 + seed % 3});
+      const sw::task_graph g =
+          random_tasks(seed, {.blocks = 4 + seed % shardweave_test::sized(40U, 16U), .groups = 1 + seed % 3});
       const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
-      sw::search<> policy{.changes = 400};
+      sw::search<> policy{.changes = shardweave_test::sized<std::size_t>(400, 200)};
       if (seed % 2 == 0) policy.memory = policy.start.memory = sw::simulate(g, sw::in_order{}(g, buckets)).peak;
       const auto s = policy(g, buckets);
       CHECK_NOTHROW(sw::validate_schedule(g, s));
@@ -243,8 +244,9 @@ TEST_SUITE("search") {
     CHECK(met * 10 > all * 9);
   }
   TEST_CASE("the price of a changed order is the simulator's, from whatever checkpoint it was walked") {
-    for (std::uint64_t seed = 1; seed <= 4; ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 900, .groups = 2, .longest = 90});
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(4U, 2U); ++seed) {
+      const std::size_t blocks = shardweave_test::sized<std::size_t>(900, 300);
+      const sw::task_graph g = random_tasks(seed, {.blocks = blocks, .groups = 2, .longest = 90});
       const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
       const sw::launch_units units(g, buckets.buckets);
       const sw::storage_uses uses(g);
@@ -252,7 +254,7 @@ TEST_SUITE("search") {
       sw::detail::order_walk walk(g, units, uses, {units.order().begin(), units.order().end()}, memory);
       sw::random_source random(seed);
       std::size_t kept = 0;
-      for (int i = 0; i < 300; ++i) {
+      for (int i = 0; i < shardweave_test::sized(300, 150); ++i) {
         const auto a = static_cast<std::uint32_t>(random.below(units.size()));
         const auto b = static_cast<std::uint32_t>(random.below(units.size()));
         kept += random.chance(0.5) ? walk.pull(std::max(a, b), std::min(a, b), 60)

@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <numeric>
 #include <vector>
@@ -12,7 +13,7 @@ namespace sw = shardweave;
 
 TEST_SUITE("in_order") {
   TEST_CASE("without buckets the original order is returned as it is") {
-    for (std::uint64_t seed = 1; seed <= 50; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(50); ++seed) {
       const sw::task_graph g = random_tasks(seed);
       const auto s = sw::schedule_tasks(g, {}, sw::in_order{});
       std::vector<sw::task_index> identity(g.size());
@@ -30,7 +31,7 @@ TEST_SUITE("in_order") {
     CHECK(sw::in_order{}(std::move(b).build(), {}).order == std::vector<sw::task_index>{1, 2, 0});
   }
   TEST_CASE("with buckets the schedule is valid, keeps them, and each member stands beside the others") {
-    for (std::uint64_t seed = 1; seed <= 200; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(200); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 20});
       const auto buckets = sw::greedy{.cap = sw::bytes(50), .fsdp_only = false, .needs_gain = false}(g);
       const auto s = sw::in_order{}(g, buckets);

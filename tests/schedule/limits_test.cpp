@@ -6,6 +6,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 #include <support/small_tasks.hpp>
 
 #include <algorithm>
@@ -93,7 +94,7 @@ TEST_SUITE("prefetch") {
 
   TEST_CASE("a budget that its own peak meets changes nothing, one byte less does") {
     std::size_t changed = 0;
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(60U, 15U); ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = random_tasks(seed, {.blocks = 25});
       const auto free = sw::prefetch{}(g, {});
@@ -109,11 +110,11 @@ TEST_SUITE("prefetch") {
       CHECK(within.within_memory);
       CHECK(sw::simulate(g, within).peak <= peak);
     }
-    CHECK(changed > 10);
+    CHECK(changed > shardweave_test::sized(10U, 2U));
   }
 
   TEST_CASE("hiding records and decisions speak of tasks of the graph, buckets under their first members") {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(40U, 10U); ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = random_tasks(seed, {.blocks = 30});
       const auto buckets = sw::greedy{.fsdp_only = false, .needs_gain = false}(g);

@@ -119,7 +119,7 @@ TEST_SUITE("makespan_bound") {
   }
   TEST_CASE("no order of a random graph, with or without buckets, is below its bound") {
     std::size_t tight = 0;
-    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 16});
       for (const bool with : {false, true}) {
         sw::bucketing_result buckets;
@@ -137,11 +137,11 @@ TEST_SUITE("makespan_bound") {
         CHECK(sw::simulate(g, sw::in_order{}(g, buckets)).end_to_end >= bounds.value());
       }
     }
-    CHECK(tight > 50);  // the bound is not a trivial one
+    CHECK(tight > shardweave_test::at_scale(50));  // the bound is not a trivial one
   }
   TEST_CASE("on tiny graphs it does not exceed the best of all orders, and prefetch is near it") {
     std::size_t met = 0, orders = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(60); ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(60U, 4U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 3, .groups = 1 + seed % 2, .chained_wait = 0});
       std::vector<sw::task_index> order;
       std::vector<bool> done(g.size());
@@ -151,7 +151,7 @@ TEST_SUITE("makespan_bound") {
       met += bounds.value().count() == best;
       CHECK(sw::simulate(g, sw::prefetch{}(g, {})).end_to_end.count() >= best);
     }
-    CHECK(met > shardweave_test::at_scale(20));
+    CHECK(met > shardweave_test::sized(20U, 0U));
     CHECK(orders > shardweave_test::at_scale(1000));
   }
   TEST_CASE("an empty graph has bound zero") {
@@ -201,7 +201,8 @@ TEST_SUITE("bound_of_all_bucketings") {
   TEST_CASE("no order of a random graph with any buckets is below it, and a longer reach is never weaker") {
     std::size_t bucketed = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(300); ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 20, .groups = 1 + seed % 3});
+      const std::size_t blocks = 4 + seed % shardweave_test::sized(20U, 12U);
+      const sw::task_graph g = random_tasks(seed, {.blocks = blocks, .groups = 1 + seed % 3});
       const auto bound = sw::bound_of_all_bucketings(g).value();
       CHECK(sw::bound_of_all_bucketings(g, {.reach = 0}).value() <= bound);
       CHECK(bound <= sw::makespan_bound(g).value());
@@ -222,7 +223,7 @@ TEST_SUITE("bound_of_all_bucketings") {
         REQUIRE(chosen <= sw::simulate(g, sw::prefetch{}(g, buckets)).end_to_end);
       }
     }
-    CHECK(bucketed > shardweave_test::at_scale(300));
+    CHECK(bucketed > shardweave_test::sized(300U, 20U));
   }
 }
 

@@ -100,8 +100,9 @@ const char* what_is_wrong_in_account(const sw::task_graph& g, const sw::schedule
 
 TEST_SUITE("schedulers") {
   TEST_CASE("what is promised of exposure-driven scheduling and its buckets holds on ten thousand random graphs") {
+    const std::size_t graphs = shardweave_test::sized<std::size_t>(10'000, 300);
     std::size_t merged = 0, limited = 0, hidden = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(10'000); ++seed) {
+    for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 2 + seed % 12, .groups = 1 + seed % 3});
       sw::bucketing_result buckets;
       if (seed % 3 == 0) buckets = sw::topological_span{.cap = sw::bytes(60), .span = 30, .adjacent = seed % 2 == 0}(g);
@@ -129,14 +130,15 @@ TEST_SUITE("schedulers") {
       // ranks that order the same launches on each channel alike cannot wait for each other: told by the graph alone
       if (seed % 10 == 0) REQUIRE(both == sw::merge_preserving_overlap(g, s));
     }
-    CHECK(merged > shardweave_test::at_scale(500));
-    CHECK(limited > shardweave_test::at_scale(2000));
-    CHECK(hidden > shardweave_test::at_scale(5000));
+    CHECK(merged > graphs / 20);
+    CHECK(limited > graphs / 5);
+    CHECK(hidden > graphs / 2);
   }
 
   TEST_CASE("what is promised of every schedule holds on ten thousand random graphs") {
+    const std::size_t graphs = shardweave_test::sized<std::size_t>(10'000, 250);
     std::size_t bucketed = 0, limited = 0, faster = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(10'000); ++seed) {
+    for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       const sw::task_graph g = random_tasks(
           seed,
           {.blocks = 2 + seed % 11, .groups = 1 + seed % 3, .longest = 10 + 20 * static_cast<std::int64_t>(seed % 4)});
@@ -168,9 +170,9 @@ TEST_SUITE("schedulers") {
       const sw::schedule plain = sw::in_order{}(g, buckets);
       REQUIRE(std::string_view(what_is_wrong(g, buckets, plain, any, std::nullopt)) == "");
     }
-    CHECK(bucketed > shardweave_test::at_scale(1000));
-    CHECK(limited > shardweave_test::at_scale(1000));
-    CHECK(faster > shardweave_test::at_scale(5000));
+    CHECK(bucketed > graphs / 10);
+    CHECK(limited > graphs / 10);
+    CHECK(faster > graphs / 2);
   }
   TEST_CASE("a change that is not kept leaves order, price and stalls as they were") {
     std::size_t refused = 0;

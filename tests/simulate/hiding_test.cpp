@@ -4,6 +4,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <set>
 
@@ -11,7 +12,7 @@ namespace sw = shardweave;
 
 TEST_SUITE("hiding_records") {
   TEST_CASE("records name the tasks that run meanwhile, and account for all exposed time") {
-    for (std::uint64_t seed = 1; seed <= 100; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 14});
       sw::random_source random(seed);
       sw::schedule s;

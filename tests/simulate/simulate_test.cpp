@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <deque>
 #include <map>
@@ -297,7 +298,7 @@ TEST_SUITE("simulate") {
 
   TEST_CASE("random orders with random buckets take what an event simulation and a count of storages say") {
     std::size_t bucketed = 0, stalls = 0;
-    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(150U, 25U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 5 + seed % 16});
       sw::random_source random(seed + 1000);
       for (const bool with : {false, true}) {
@@ -323,12 +324,12 @@ TEST_SUITE("simulate") {
         CHECK(line.end_to_end == line.compute + line.packing + line.exposed + line.tail);
       }
     }
-    CHECK(bucketed > 100);
-    CHECK(stalls > 300);
+    CHECK(bucketed > shardweave_test::sized(100U, 15U));
+    CHECK(stalls > shardweave_test::sized(300U, 50U));
   }
 
   TEST_CASE("members of a bucket may stand apart in the order") {
-    for (std::uint64_t seed = 1; seed <= 150; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(150U, 25U); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 16, .groups = 1});
       sw::schedule s;
       s.buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g).buckets;

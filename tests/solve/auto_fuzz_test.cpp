@@ -21,7 +21,7 @@ namespace {
 /// A share of the problems in a run of all tests; as many as SHARDWEAVE_FUZZ_PROBLEMS says on request.
 std::size_t problems_to_try() {
   const char* asked = std::getenv("SHARDWEAVE_FUZZ_PROBLEMS");
-  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : shardweave_test::at_scale(2000);
+  return asked != nullptr ? std::strtoull(asked, nullptr, 10) : shardweave_test::sized<std::size_t>(2000, 100);
 }
 
 struct fuzz_figures {

@@ -23,6 +23,7 @@ namespace sw = shardweave;
 using shardweave_test::draw_problem;
 using shardweave_test::problem_features;
 using shardweave_test::run_suite;
+using shardweave_test::sized;
 using shardweave_test::to_text;
 
 static_assert(sw::solver<sw::branch_and_bound, double> && sw::solver<sw::branch_and_bound, std::int64_t>);
@@ -212,14 +213,16 @@ TEST_SUITE("price_ascent") {
 
 TEST_SUITE("branch_and_bound") {
   TEST_CASE("it proves the optimum of every small problem") {
-    MESSAGE(to_text(run_suite(sw::branch_and_bound{}, {.problems = 500, .first_seed = 400000, .exact = true})));
-    MESSAGE(to_text(
-        run_suite<std::int64_t>(sw::branch_and_bound{}, {.problems = 400, .first_seed = 410000, .exact = true})));
+    MESSAGE(to_text(run_suite(sw::branch_and_bound{},
+                              {.problems = sized<std::size_t>(500, 200), .first_seed = 400000, .exact = true})));
+    MESSAGE(to_text(run_suite<std::int64_t>(
+        sw::branch_and_bound{}, {.problems = sized<std::size_t>(400, 200), .first_seed = 410000, .exact = true})));
   }
   TEST_CASE("what a user gets without asking proves it too") {
-    MESSAGE(to_text(run_suite(sw::auto_solver{}, {.problems = 300, .first_seed = 420000, .exact = true})));
-    MESSAGE(
-        to_text(run_suite<std::int64_t>(sw::auto_solver{}, {.problems = 200, .first_seed = 430000, .exact = true})));
+    MESSAGE(to_text(
+        run_suite(sw::auto_solver{}, {.problems = sized<std::size_t>(300, 100), .first_seed = 420000, .exact = true})));
+    MESSAGE(to_text(run_suite<std::int64_t>(
+        sw::auto_solver{}, {.problems = sized<std::size_t>(200, 100), .first_seed = 430000, .exact = true})));
   }
 
   TEST_CASE("a knapsack needs branching, and gets it") {
@@ -238,8 +241,9 @@ TEST_SUITE("branch_and_bound") {
 
   TEST_CASE("it starts from an assignment, and searches below a cost that is known") {
     std::size_t improved = 0, tried = 0;
-    for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(300); ++seed) {
-      const auto problem = small_problem<std::int64_t>(60'000 + seed, 3000);
+    const std::size_t seeds = sized<std::size_t>(300, 12);
+    for (std::uint64_t seed = 0; seed < seeds; ++seed) {
+      const auto problem = small_problem<std::int64_t>(60'000 + seed, sized(3000, 1000));
       if (!problem) continue;
       const auto& p = problem->compact();
       double optimum = infinity;
@@ -270,7 +274,7 @@ TEST_SUITE("branch_and_bound") {
       CHECK(above.objective == at);
       CHECK(above.status == sw::solve_status::optimal);
     }
-    CHECK(tried > shardweave_test::at_scale(100));
+    CHECK(tried > seeds / 3);
     CHECK(improved > tried / 2);
   }
 

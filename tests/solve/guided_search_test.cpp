@@ -8,6 +8,7 @@
 #include <shardweave/solve/large_neighbourhood.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -24,6 +25,7 @@ namespace sw = shardweave;
 using shardweave_test::at_scale;
 using shardweave_test::draw_small;
 using shardweave_test::run_suite;
+using shardweave_test::sized;
 using shardweave_test::to_text;
 
 static_assert(sw::solver<sw::dive, double> && sw::solver<sw::dive, std::int64_t>);
@@ -89,12 +91,29 @@ struct chain {
   std::size_t limit = 0;
 };
 
+sw::guided_search usual_guided() {
+  sw::guided_search usual;
+  if (!shardweave_test::is_sanitized) return usual;
+  usual.first_steps = 150;
+  usual.steps_between = 30;
+  usual.windows = 2;
+  return usual;
+}
 sw::guided_search brief_guided() {
   sw::guided_search brief;
   brief.rounds = 2;
   brief.first_steps = 60;
   brief.steps_between = 20;
   return brief;
+}
+sw::dive usual_dive() {
+  sw::dive usual;
+  if (!shardweave_test::is_sanitized) return usual;
+  usual.dives = 2;
+  usual.root_steps = 150;
+  usual.most_rounds = 10;
+  usual.price_steps = 20;
+  return usual;
 }
 sw::dive brief_dive() {
   sw::dive brief;
@@ -107,21 +126,22 @@ sw::dive brief_dive() {
 
 TEST_SUITE("dive") {
   TEST_CASE("dives keep the promises of solvers") {
-    const auto figures = run_suite(brief_dive(), {.problems = 200, .first_seed = 500000});
+    const auto figures = run_suite(brief_dive(), {.problems = sized<std::size_t>(200, 80), .first_seed = 500000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 10 < figures.feasible);
-    MESSAGE(to_text(run_suite<std::int64_t>(brief_dive(), {.problems = 100, .first_seed = 510000})));
+    MESSAGE(to_text(
+        run_suite<std::int64_t>(brief_dive(), {.problems = sized<std::size_t>(100, 40), .first_seed = 510000})));
   }
 
   TEST_CASE("a chain under a limit is solved to within one in a hundred") {
     for (std::uint64_t seed = 0; seed < at_scale(8); ++seed) {
-      const chain c(seed, 60, 1.2);
+      const chain c(seed, sized<std::size_t>(60, 20), 1.2);
       const auto p = c.problem();
-      const auto answer = sw::dive{}.solve(sw::placement_problem<std::int64_t>(p), {.seed = seed});
+      const auto answer = usual_dive().solve(sw::placement_problem<std::int64_t>(p), {.seed = seed});
       const std::int64_t optimum = c.optimum();
       REQUIRE(answer.has_assignment());
       CHECK(answer.objective >= optimum);
-      CHECK(static_cast<double>(answer.objective) <= 1.01 * static_cast<double>(optimum));
+      CHECK(static_cast<double>(answer.objective) <= sized(1.01, 1.03) * static_cast<double>(optimum));
       CHECK(answer.lower_bound <= static_cast<double>(optimum));
     }
   }
@@ -146,7 +166,7 @@ TEST_SUITE("dive") {
 
   TEST_CASE("one dive returns labels that keep rows and are no dearer than those it was told to keep") {
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
-      const chain c(seed, 40, 1.0);
+      const chain c(seed, sized<std::size_t>(40, 15), 1.0);
       const auto p = c.problem();
       sw::price_ascent<std::int64_t> ascent(p, sw::trws{});
       for (int i = 0; i < 100; ++i) (void)ascent.step(std::numeric_limits<double>::infinity());
@@ -165,7 +185,7 @@ TEST_SUITE("dive") {
 
   TEST_CASE("a merge has no labels but those of its parents, and is no dearer than the first") {
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
-      const chain c(seed, 40, 1.0);
+      const chain c(seed, sized<std::size_t>(40, 15), 1.0);
       const auto p = c.problem();
       sw::price_ascent<std::int64_t> ascent(p, sw::trws{});
       for (int i = 0; i < 100; ++i) (void)ascent.step(std::numeric_limits<double>::infinity());
@@ -192,14 +212,15 @@ TEST_SUITE("dive") {
   }
 
   TEST_CASE("improve returns what it was given, or better") {
-    const chain c(3, 50, 1.0);
+    const std::size_t n = sized<std::size_t>(50, 15);
+    const chain c(3, n, 1.0);
     const sw::placement_problem<std::int64_t> problem(c.problem());
-    const sw::assignment zero(50, 0);
-    const auto better = sw::dive{}.improve(problem, zero);
+    const sw::assignment zero(n, 0);
+    const auto better = usual_dive().improve(problem, zero);
     CHECK(better.objective < sw::evaluate(problem, zero).objective);
-    const auto same = sw::dive{}.improve(problem, better.choice, {.iterations = 0});
+    const auto same = usual_dive().improve(problem, better.choice, {.iterations = 0});
     CHECK(same.choice == better.choice);
-    CHECK(sw::dive{}.improve(problem, sw::assignment(50, 77)).has_assignment());
+    CHECK(usual_dive().improve(problem, sw::assignment(n, 77)).has_assignment());
   }
 }
 
@@ -213,9 +234,9 @@ TEST_SUITE("guided_search") {
 
   TEST_CASE("a long chain under a limit is solved to within two in a thousand, with a bound as near") {
     for (std::uint64_t seed = 0; seed < at_scale(4); ++seed) {
-      const chain c(100 + seed, 150, 1.0);
+      const chain c(100 + seed, sized<std::size_t>(150, 30), 1.0);
       sw::guided_search search;
-      search.rounds = 4;
+      search.rounds = sized<std::size_t>(4, 2);
       const auto answer = search.solve(sw::placement_problem<std::int64_t>(c.problem()), {.seed = seed});
       const auto optimum = static_cast<double>(c.optimum());
       REQUIRE(answer.has_assignment());
@@ -229,7 +250,7 @@ TEST_SUITE("guided_search") {
   TEST_CASE("what labels are left once the best assignment is known is searched to the end") {
     std::size_t proven = 0;
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
-      const chain c(200 + seed, 80, 0.7 + 0.1 * static_cast<double>(seed));
+      const chain c(200 + seed, sized<std::size_t>(80, 25), 0.7 + 0.1 * static_cast<double>(seed));
       sw::guided_search search;
       search.rounds = 4;
       const auto answer = search.solve(sw::placement_problem<std::int64_t>(c.problem()), {.seed = seed});
@@ -271,18 +292,19 @@ TEST_SUITE("guided_search") {
   }
 
   TEST_CASE("it starts from an assignment, and a stop leaves the best so far") {
-    const chain c(5, 400, 1.0);
+    const std::size_t n = sized<std::size_t>(400, 30);
+    const chain c(5, n, 1.0);
     const sw::placement_problem<std::int64_t> problem(c.problem());
-    const sw::assignment zero(400, 0);
+    const sw::assignment zero(n, 0);
     std::stop_source source;
     source.request_stop();
-    const auto stopped = sw::guided_search{}.improve(problem, zero, {.stop = source.get_token()});
+    const auto stopped = usual_guided().improve(problem, zero, {.stop = source.get_token()});
     CHECK(stopped.choice == zero);
     CHECK(stopped.status == sw::solve_status::stopped);
     CHECK(stopped.statistics.note.find("stopped after ") == 0);
 
     // a limit on steps, not on time: the ascent, and what is left for a dive
-    const auto limited = sw::guided_search{}.improve(problem, zero, {.iterations = 650});
+    const auto limited = usual_guided().improve(problem, zero, {.iterations = sized<std::size_t>(650, 200)});
     CHECK(limited.objective < sw::evaluate(problem, zero).objective);
 
     std::stop_source in_between;
@@ -293,7 +315,7 @@ TEST_SUITE("guided_search") {
       CHECK(r.stage == "guided_search");
       if (++reports == 3) in_between.request_stop();
     };
-    const auto cut = sw::guided_search{}.solve(problem, control);
+    const auto cut = usual_guided().solve(problem, control);
     CHECK(reports >= 3);
     CHECK(cut.has_assignment());
     CHECK(cut.status == sw::solve_status::stopped);
@@ -312,7 +334,7 @@ TEST_SUITE("large_neighbourhood") {
 
   TEST_CASE("windows improve a chain step by step, never break its row, and come near the optimum") {
     for (std::uint64_t seed = 0; seed < at_scale(4); ++seed) {
-      const chain c(200 + seed, 80, 1.0);
+      const chain c(200 + seed, sized<std::size_t>(80, 30), 1.0);
       const auto p = c.problem();
       const sw::large_neighbourhood windows;
       std::vector<sw::strategy> labels(p.size(), 0);
@@ -320,7 +342,7 @@ TEST_SUITE("large_neighbourhood") {
       const sw::solve_control control;
       const sw::deadline limit(control);
       sw::random_source random(seed);
-      for (int i = 0; i < 40; ++i) {
+      for (int i = 0; i < sized(40, 6); ++i) {
         const std::int64_t before = cost;
         const bool gained = windows.once(p, labels, cost, limit, random);
         CHECK(gained == (cost < before));
@@ -330,7 +352,7 @@ TEST_SUITE("large_neighbourhood") {
       }
       const std::int64_t optimum = c.optimum();
       CHECK(cost >= optimum);
-      CHECK(static_cast<double>(cost) <= 1.02 * static_cast<double>(optimum));
+      CHECK(static_cast<double>(cost) <= sized(1.02, 1.05) * static_cast<double>(optimum));
     }
   }
 

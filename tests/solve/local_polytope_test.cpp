@@ -77,12 +77,12 @@ void check_all_points(const sw::compact_problem<double>& p, std::size_t& points,
 TEST_SUITE("local_polytope") {
   TEST_CASE("every labeling is a point of the program with its cost, inside exactly if it is feasible") {
     std::size_t points = 0, outside = 0;
-    for (std::uint64_t seed = 1; seed <= 250; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(250U, 60U); ++seed) {
       CAPTURE(seed);
       if (const auto problem = compiled(seed)) check_all_points(problem->compact(), points, outside);
     }
-    CHECK(points > 5000);
-    CHECK(outside > 500);
+    CHECK(points > shardweave_test::at_scale(5000));
+    CHECK(outside > shardweave_test::at_scale(500));
   }
   TEST_CASE("the same holds where rows are chained") {
     std::size_t points = 0, outside = 0;

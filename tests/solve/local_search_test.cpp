@@ -19,7 +19,9 @@ namespace {
 
 namespace sw = shardweave;
 using shardweave_test::draw_problem;
+using shardweave_test::is_sanitized;
 using shardweave_test::problem_features;
+using shardweave_test::sized;
 
 /// The compiled problem, or nothing where compilation already knows that there is no answer.
 template <class Cost>
@@ -51,6 +53,8 @@ sw::placement_problem<double> ladder(std::size_t n, double limit) {
   for (std::uint32_t x = 0; x < n; ++x) builder.add_segment(x, {0, 1, {2, 1, 0}});
   return sw::placement_problem<double>(builder.build());
 }
+
+sw::placement_problem<double> usual_ladder() { return is_sanitized ? ladder(60, 50) : ladder(300, 250); }
 
 template <class Cost>
 void judge(unsigned seeds, const problem_features& base, std::size_t& feasible, std::size_t& found, std::size_t& best) {
@@ -136,8 +140,8 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("equal seeds give equal bits, other seeds may not") {
-    const auto problem = ladder(300, 250);
-    const sw::solve_control control{.iterations = 3000, .seed = 9};
+    const auto problem = usual_ladder();
+    const sw::solve_control control{.iterations = sized<std::size_t>(3000, 600), .seed = 9};
     const auto a = sw::local_search{}.solve(problem, control);
     const auto b = sw::local_search{}.solve(problem, control);
     CHECK(a.choice == b.choice);
@@ -146,9 +150,9 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("more iterations never make it worse, and the iteration limit is kept") {
-    const auto problem = ladder(300, 250);
+    const auto problem = usual_ladder();
     double last = std::numeric_limits<double>::infinity();
-    for (const std::size_t iterations : {0U, 1U, 2U, 10U, 100U, 1000U, 5000U}) {
+    for (const std::size_t iterations : {0U, 1U, 2U, 10U, 100U, sized(1000U, 300U), sized(5000U, 600U)}) {
       const auto answer = sw::local_search{.starts = 1}.solve(problem, {.iterations = iterations});
       CAPTURE(iterations);
       CHECK(answer.statistics.iterations <= iterations);
@@ -161,7 +165,7 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("progress tells falling objectives") {
-    const auto problem = ladder(300, 250);
+    const auto problem = usual_ladder();
     std::vector<double> told;
     static_cast<void>(
         sw::local_search{}.solve(problem, {.iterations = 2000, .progress = [&](const sw::progress_report& r) {
@@ -173,36 +177,38 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("improve returns what it was given, or better") {
-    const auto problem = ladder(200, 180);
+    const auto problem = is_sanitized ? ladder(50, 45) : ladder(200, 180);
     const auto first = sw::local_search{.starts = 1}.solve(problem, {.iterations = 3});
     REQUIRE(first.has_assignment());
     const auto same = sw::local_search{}.improve(problem, first.choice, {.iterations = 0});
     CHECK(same.choice == first.choice);
     CHECK(same.objective == first.objective);
-    const auto better = sw::local_search{}.improve(problem, first.choice, {.iterations = 4000});
+    const auto better =
+        sw::local_search{}.improve(problem, first.choice, {.iterations = sized<std::size_t>(4000, 1000)});
     CHECK(better.objective < first.objective);
     const auto again = sw::local_search{}.improve(problem, better.choice, {.iterations = 50});
     CHECK(again.objective <= better.objective);
   }
 
   TEST_CASE("improve repairs an assignment that breaks constraints, and does without one that makes no sense") {
-    const auto problem = ladder(100, 90);
-    const sw::assignment wrong(100, 0);  // neighbours equal, limit exceeded
+    const std::size_t n = sized<std::size_t>(100, 30);
+    const auto problem = ladder(n, static_cast<double>(n - n / 10));
+    const sw::assignment wrong(n, 0);  // neighbours equal, limit exceeded
     REQUIRE_FALSE(sw::evaluate(problem, wrong).is_feasible());
     CHECK(sw::local_search{}.improve(problem, wrong).has_assignment());
     CHECK(sw::local_search{}.improve(problem, sw::assignment{1, 2}).has_assignment());
-    CHECK(sw::local_search{}.improve(problem, sw::assignment(100, 77)).has_assignment());
+    CHECK(sw::local_search{}.improve(problem, sw::assignment(n, 77)).has_assignment());
   }
 
   TEST_CASE("a start is a member too") {
-    const auto problem = ladder(100, 90);
+    const auto problem = is_sanitized ? ladder(30, 27) : ladder(100, 90);
     const auto best = sw::local_search{}.solve(problem, {.iterations = 5000});
     const auto answer = sw::local_search{.starts = 1, .start = best.choice}.solve(problem, {.iterations = 0});
     CHECK(answer.choice == best.choice);
   }
 
   TEST_CASE("a stop request and a deadline end the work, with the best so far") {
-    const auto problem = ladder(4000, 4000);
+    const auto problem = is_sanitized ? ladder(1000, 1000) : ladder(4000, 4000);
     using clock = std::chrono::steady_clock;
     const auto timed = [&](const sw::solve_control& control) {
       const auto begin = clock::now();

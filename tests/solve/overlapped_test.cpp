@@ -65,33 +65,34 @@ std::size_t try_with_savings(const savings_solve<Cost>& solve, std::uint64_t fir
 
 TEST_SUITE("overlapped") {
   TEST_CASE("bound, optimum and objective stand in this order, and the optimum is proven") {
-    try_with_savings<double>(by<double>(sw::overlapped<>{}), 1, shardweave_test::at_scale(1500), true);
+    try_with_savings<double>(by<double>(sw::overlapped<>{}), 1, shardweave_test::sized<std::size_t>(1500, 40), true);
   }
 
   TEST_CASE("whole costs are proven as well") {
-    try_with_savings<std::int64_t>(by<std::int64_t>(sw::overlapped<>{}), 50001, shardweave_test::at_scale(300), true);
+    try_with_savings<std::int64_t>(by<std::int64_t>(sw::overlapped<>{}), 50001,
+                                   shardweave_test::sized<std::size_t>(300, 15), true);
   }
 
   TEST_CASE("budgets and savings together") {
     static_assert(sw::budgeted<sw::overlapped<>>::abilities.savings &&
                   sw::budgeted<sw::overlapped<>>::abilities.budgets);
     try_with_savings<double>(by<double>(sw::budgeted(sw::overlapped(sw::trws{}))), 90001,
-                             shardweave_test::at_scale(300), true);
+                             shardweave_test::sized<std::size_t>(300, 15), true);
     try_with_savings<double>(by<double>(sw::overlapped(sw::budgeted(sw::trws{}))), 91001,
-                             shardweave_test::at_scale(200), true);
+                             shardweave_test::sized<std::size_t>(200, 10), true);
   }
 
   TEST_CASE("without branching the bound is valid all the same") {
     sw::overlapped<> root_alone;
     root_alone.search.nodes = 1;
     root_alone.search.root_steps = 3;
-    try_with_savings<double>(by<double>(root_alone), 70001, shardweave_test::at_scale(400), false);
+    try_with_savings<double>(by<double>(root_alone), 70001, shardweave_test::sized<std::size_t>(400, 20), false);
   }
 
   TEST_CASE("an exact solver inside sharpens the bound") {
     sw::overlapped with_exact(sw::elimination{});
     with_exact.search.nodes = 1;
-    try_with_savings<double>(by<double>(with_exact), 75001, shardweave_test::at_scale(200), false);
+    try_with_savings<double>(by<double>(with_exact), 75001, shardweave_test::sized<std::size_t>(200, 10), false);
   }
 
   TEST_CASE("solvers that do not see savings never claim what they did not prove") {
@@ -116,7 +117,7 @@ TEST_SUITE("overlapped") {
   }
 
   TEST_CASE("equal calls give equal bits") {
-    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(20U, 5U); ++seed) {
       const auto stated = shardweave_test::draw_savings_problem<double>(seed);
       try {
         const auto problem = sw::compile(stated.description);

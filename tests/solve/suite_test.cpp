@@ -12,6 +12,7 @@
 
 namespace sw = shardweave;
 using shardweave_test::run_suite;
+using shardweave_test::sized;
 using shardweave_test::to_text;
 
 TEST_SUITE("solver suite") {
@@ -23,17 +24,22 @@ TEST_SUITE("solver suite") {
     MESSAGE(to_text(run_suite(sw::reduced{sw::trws{}}, {.problems = 500, .first_seed = 120000})));
   }
   TEST_CASE("local search keeps its promises") {
-    const auto figures = run_suite(sw::local_search{}, {.problems = 700, .first_seed = 130000});
+    const auto figures =
+        run_suite(sw::local_search{}, {.problems = sized<std::size_t>(700, 250), .first_seed = 130000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 20 < figures.feasible);
-    MESSAGE(to_text(run_suite<std::int64_t>(sw::local_search{}, {.problems = 300, .first_seed = 140000})));
-    MESSAGE(to_text(run_suite(sw::reduced{sw::local_search{}}, {.problems = 300, .first_seed = 150000})));
+    MESSAGE(to_text(
+        run_suite<std::int64_t>(sw::local_search{}, {.problems = sized<std::size_t>(300, 100), .first_seed = 140000})));
+    MESSAGE(to_text(
+        run_suite(sw::reduced{sw::local_search{}}, {.problems = sized<std::size_t>(300, 100), .first_seed = 150000})));
   }
   TEST_CASE("prices on budgets keep their promises") {
     const auto figures = run_suite(sw::budgeted{sw::trws{}}, {.problems = 250, .first_seed = 160000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 10 < figures.feasible);
-    MESSAGE(to_text(run_suite<std::int64_t>(sw::budgeted{sw::trws{}}, {.problems = 150, .first_seed = 170000})));
-    MESSAGE(to_text(run_suite(sw::reduced{sw::budgeted{sw::trws{}}}, {.problems = 250, .first_seed = 180000})));
+    MESSAGE(to_text(run_suite<std::int64_t>(sw::budgeted{sw::trws{}},
+                                            {.problems = sized<std::size_t>(150, 50), .first_seed = 170000})));
+    MESSAGE(to_text(run_suite(sw::reduced{sw::budgeted{sw::trws{}}},
+                              {.problems = sized<std::size_t>(250, 100), .first_seed = 180000})));
   }
 }

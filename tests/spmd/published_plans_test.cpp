@@ -89,15 +89,17 @@ constexpr setting square{.mesh = "8x8", .inputs = "S(0)R", .results = "S(0)S(2)"
 TEST_SUITE("published plans") {
   TEST_CASE("the published optima on 64 devices in a line are met to the cent") {
     CHECK(best(llama_1b, line).objective == cents(75411.02));
-    CHECK(best(llama_3b, line).objective == cents(155857.57));
     if (is_sanitized) return;
+    CHECK(best(llama_3b, line).objective == cents(155857.57));
     CHECK(best(llama_8b, line).objective == cents(213343.36));
     CHECK(best(llama_70b, line).objective == cents(965500.04));
   }
 
   TEST_CASE("the published optima on 8 times 8 devices are met to the cent, or explained") {
-    CHECK(best(llama_3b, square).objective == cents(122291.94));
-    if (!is_sanitized) CHECK(best(llama_8b, square).objective == cents(178228.33));
+    if (!is_sanitized) {
+      CHECK(best(llama_3b, square).objective == cents(122291.94));
+      CHECK(best(llama_8b, square).objective == cents(178228.33));
+    }
     // upstream ties only those layers whose surroundings are alike: 57041.81 lies between all tied and none
     setting untied = square;
     untied.tied = false;
@@ -118,10 +120,10 @@ TEST_SUITE("published plans") {
     longer.shape = {64, 2048};
     longer.has_ramp = true;
     check(llama_1b_untied, longer, 75379.00, 295);
+    if (is_sanitized) return;
     longer = square;
     longer.shape = {64, 2048};
     check(llama_1b_untied, longer, 58066.40, 377);
-    if (is_sanitized) return;
     longer.shape = {16, 8192};
     check(llama_8b, longer, 262919.44, 1033);
     longer.mesh = "4x4";

@@ -348,12 +348,17 @@ constexpr const char* table[][3] = {
 TEST_SUITE("standard_rules") {
   TEST_CASE("every strategy of every operator gives its result") {
     std::set<std::string> tried{"parameter", "input", "constant", "tangent"};  // have no argument to get wrong
+    std::size_t trials = 0;
     for (const auto& [operators, shapes, options] : table) {
       std::istringstream words(operators);
       for (std::string op; words >> op;) {
         tried.insert(op);
         const trial t(op, shapes, options);
-        for (const std::string& mesh : meshes) check(t, mesh);
+        if (is_sanitized)
+          check(t, meshes[trials % 4 == 0 ? 1 : 0]);  // the larger one now and then
+        else
+          for (const std::string& mesh : meshes) check(t, mesh);
+        ++trials;
       }
     }
     for (const std::string& op : standard_rules().operators()) CHECK_MESSAGE(tried.contains(op), op);

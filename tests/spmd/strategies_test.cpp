@@ -3,6 +3,7 @@
 #include <shardweave/spmd/strategies.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <map>
@@ -84,13 +85,14 @@ TEST_SUITE("enumerate_strategies") {
       CHECK(found.tuples == tuples);
     };
     check(count(one, "64"), 18503, 114928);
+    check(count(one, "8x8"), 107753, 4337060);
+    CHECK(count(one, "64").most == 10);
+    if (shardweave_test::is_sanitized) return;
     check(count(three, "64"), 32969, 208698);
     check(count(eight, "64"), 37635, 238203);
-    check(count(one, "8x8"), 107753, 4337060);
     check(count(three, "8x8"), 188315, 7623714);
     check(count(eight, "8x8"), 214965, 8703393);
     check(count(one, "4x4x4"), 662279, 181062856);
-    CHECK(count(one, "64").most == 10);
     CHECK(count(eight, "8x8").most <= 82);
   }
 

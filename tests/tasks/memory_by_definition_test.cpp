@@ -3,6 +3,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -68,7 +69,7 @@ struct by_definition {
 TEST_SUITE("memory_tracker") {
   TEST_CASE("live and peak bytes are those of the definition, at every step of random orders with buckets") {
     std::size_t with_buckets = 0;
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(60U, 9U); ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 9, .chained_wait = 0.3});
       sw::random_source random(seed);
@@ -120,7 +121,7 @@ TEST_SUITE("memory_tracker") {
       }
       CHECK(plain.open.empty());
     }
-    CHECK(with_buckets > 20);
+    CHECK(with_buckets > shardweave_test::sized(20U, 2U));
   }
 
   TEST_CASE("a checkpoint goes on as if nothing had happened since") {
