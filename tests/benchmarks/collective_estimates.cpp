@@ -1,11 +1,17 @@
 // What one estimate of a collective costs: distinct questions, drawn from a fixed seed. An item is one estimate.
 #include <shardweave/core/random.hpp>
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/autoparallel_formula.hpp>
+#include <shardweave/cost/collective_table.hpp>
 #include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/link_shares.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/nccl_symmetric.hpp>
 #include <shardweave/cost/nccl_tuner.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/residual.hpp>
+#include <shardweave/cost/saturation.hpp>
+#include <shardweave/cost/torch_formula.hpp>
 
 #include <benchmark/benchmark.h>
 
@@ -45,57 +51,87 @@ double ask(const Model& model, const std::vector<question>& all) {
 }
 
 template <class Model>
-void estimate(benchmark::State& state, bool reduce_only, std::int64_t most_nodes) {
-  const Model model(sw::find_device("h100"));
+void estimate(benchmark::State& state, const Model& model, bool reduce_only, std::int64_t most_nodes) {
   const auto all = questions(1 << 14, 3, reduce_only, most_nodes);
   for (auto _ : state) benchmark::DoNotOptimize(ask(model, all));
   state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
 }
 void smooth(benchmark::State& state, bool reduce_only, std::int64_t nodes) {
-  estimate<sw::nccl_smooth>(state, reduce_only, nodes);
+  estimate(state, sw::nccl_smooth(sw::find_device("h100")), reduce_only, nodes);
 }
 void exact(benchmark::State& state, bool reduce_only, std::int64_t nodes) {
-  estimate<sw::nccl_tuner>(state, reduce_only, nodes);
+  estimate(state, sw::nccl_tuner(sw::find_device("h100")), reduce_only, nodes);
 }
-void symmetric(benchmark::State& state) { estimate<sw::nccl_symmetric<>>(state, false, 1); }
-void by_table(benchmark::State& state) { estimate<sw::node_table<>>(state, false, 16384); }
+void symmetric(benchmark::State& state, std::int64_t nodes) {
+  estimate(state, sw::nccl_symmetric<>(sw::find_device("h100")), false, nodes);
+}
 BENCHMARK_CAPTURE(smooth, any, false, 16384);
 BENCHMARK_CAPTURE(smooth, all_reduce_one_node, true, 1);
 BENCHMARK_CAPTURE(smooth, all_reduce_many_nodes, true, 16384);
 BENCHMARK_CAPTURE(exact, any, false, 16384);
 BENCHMARK_CAPTURE(exact, all_reduce_many_nodes, true, 16384);
-BENCHMARK(symmetric);
-BENCHMARK(by_table);
+BENCHMARK_CAPTURE(symmetric, one_node, 1);
+BENCHMARK_CAPTURE(symmetric, any, 16384);
 
-/// NCCL's model corrected by times of 2, 4 and 8 ranks: in a node, where groups lie between those, and over nodes.
-void calibrated(benchmark::State& state, std::int64_t nodes) {
+/// Times of 2, 4 and 8 ranks: in a node groups lie between those, over nodes nothing was measured.
+std::vector<sw::collective_measurement> measured() {
   const sw::nccl_smooth nccl(sw::find_device("h100"));
-  std::vector<sw::collective_measurement> measured;
+  std::vector<sw::collective_measurement> rows;
   for (int kind = 0; kind < 4; ++kind)
     for (const std::int64_t ranks : {2, 4, 8})
       for (int p = 10; p < 32; ++p) {
         const sw::bytes size(std::int64_t{1} << p);
         const auto which = static_cast<sw::collective>(kind);
-        measured.push_back({which, {ranks, 1}, size, 15 + 1.1 * nccl.estimate(which, size, {ranks, 1}).time_us});
+        rows.push_back({which, {ranks, 1}, size, 15 + 1.1 * nccl.estimate(which, size, {ranks, 1}).time_us});
       }
-  const sw::residual model(nccl, measured);
-  const auto all = questions(1 << 14, 3, false, nodes);
-  for (auto _ : state) benchmark::DoNotOptimize(ask(model, all));
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
+  return rows;
 }
-void lines(benchmark::State& state) {
-  const auto model = sw::find_preset("h100").collectives();
-  const auto all = questions(1 << 14, 3, false, 1);
-  for (auto _ : state) benchmark::DoNotOptimize(ask(model, all));
-  state.SetItemsProcessed(state.iterations() * static_cast<std::int64_t>(all.size()));
+void calibrated(benchmark::State& state, std::int64_t nodes) {
+  estimate(state, sw::residual(sw::nccl_smooth(sw::find_device("h100")), measured()), false, nodes);
+}
+void table(benchmark::State& state, std::int64_t nodes) {
+  estimate(state, sw::collective_table<>(measured()), false, nodes);
+}
+void lines(benchmark::State& state, std::int64_t nodes) {
+  estimate(state, sw::find_preset("h100").collectives(), false, nodes);
+}
+void shares(benchmark::State& state) {
+  std::vector<sw::link_share> rows;
+  for (const auto path : {sw::shared_path::inside, sw::shared_path::network, sw::shared_path::all_to_all})
+    for (const std::int64_t nodes : {1, 2, 4, 8, 16, 32, 64, 128})
+      for (int p = 10; p < 32; ++p)
+        rows.push_back({path, nodes, sw::bytes(std::int64_t{1} << p), .02 * static_cast<double>(p)});
+  estimate(state, sw::link_shares<>(rows), false, 16384);
 }
 BENCHMARK_CAPTURE(calibrated, one_node, 1);
 BENCHMARK_CAPTURE(calibrated, any, 16384);
-BENCHMARK(lines);
+BENCHMARK_CAPTURE(table, one_node, 1);
+BENCHMARK_CAPTURE(table, any, 16384);
+BENCHMARK_CAPTURE(lines, one_node, 1);
+BENCHMARK_CAPTURE(lines, any, 16384);
+BENCHMARK(shares);
+
+/// What is a formula of a device's figures alone.
+template <class Model>
+void formula(benchmark::State& state) {
+  estimate(state, Model(sw::find_device("h100")), false, 16384);
+}
+void torch(benchmark::State& state, sw::torch_edition edition) {
+  estimate(state, sw::torch_formula(sw::find_device("h100"), edition), false, 16384);
+}
+void saturating(benchmark::State& state) {
+  estimate(state, sw::saturating(sw::alpha_beta(sw::find_device("h100")), 2e7), false, 16384);
+}
+BENCHMARK(formula<sw::node_table<>>)->Name("node_table");
+BENCHMARK(formula<sw::alpha_beta>)->Name("alpha_beta");
+BENCHMARK(formula<sw::autoparallel_formula>)->Name("autoparallel");
+BENCHMARK_CAPTURE(torch, until_2025, sw::torch_edition::ring_ll);
+BENCHMARK_CAPTURE(torch, since_2026, sw::torch_edition::tuner);
+BENCHMARK(saturating);
 
 /// A million distinct questions on two threads that share a model.
-void million(benchmark::State& state) {
-  const sw::nccl_smooth model(sw::find_device("h100"));
+template <class Model>
+void million(benchmark::State& state, const Model& model) {
   const std::vector<question> halves[] = {questions(500'000, 5, false, 16384), questions(500'000, 6, false, 16384)};
   for (auto _ : state) {
     double sums[2] = {};
@@ -106,7 +142,12 @@ void million(benchmark::State& state) {
   }
   state.SetItemsProcessed(state.iterations() * 1'000'000);
 }
-BENCHMARK(million)->Unit(benchmark::kMillisecond)->UseRealTime();
+void million_smooth(benchmark::State& state) { million(state, sw::nccl_smooth(sw::find_device("h100"))); }
+void million_calibrated(benchmark::State& state) {
+  million(state, sw::residual(sw::nccl_smooth(sw::find_device("h100")), measured()));
+}
+BENCHMARK(million_smooth)->Unit(benchmark::kMillisecond)->UseRealTime();
+BENCHMARK(million_calibrated)->Unit(benchmark::kMillisecond)->UseRealTime();
 
 void make(benchmark::State& state, const char* device) {
   for (auto _ : state) benchmark::DoNotOptimize(sw::nccl_smooth(sw::find_device(device)));

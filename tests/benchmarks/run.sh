@@ -4,6 +4,7 @@
 # tests/benchmarks/run.sh replay            predicted and measured times of a replay on four MPI ranks
 # tests/benchmarks/run.sh plots             the charts of docs/plots
 # tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark
+# tests/benchmarks/run.sh estimates ARGS... what one estimate of a collective takes, by model, with the same
 #
 # ARGS of a table: --seconds S (time limit of one solve), --data FOLDER, and parts of the names of the rows wanted.
 # CSV with FORMAT=csv. Where the data are not there, a table stays empty and says so.
@@ -15,7 +16,7 @@ need_build_tools "$root/build/packages"
 want libopenmpi-dev has_command mpicxx
 want openmpi-bin has_command mpirun
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'
-if [ "${1:-}" = loops ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
+if [ "${1:-}" = loops ] || [ "${1:-}" = estimates ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
 install_missing
 configure "$root" "$build" -DCMAKE_BUILD_TYPE=Release -DSHARDWEAVE_BUILD_EXAMPLES=OFF -DSHARDWEAVE_CHECK_HEADERS=OFF
 
@@ -45,6 +46,10 @@ case ${1:-all} in
   loops)
     make benchmarks
     exec "$build/benchmarks/benchmark_hot_paths" "${@:2}"
+    ;;
+  estimates)
+    make benchmark_collective_estimates
+    exec "$build/benchmarks/benchmark_collective_estimates" "${@:2}"
     ;;
   *)
     make "table_$1"

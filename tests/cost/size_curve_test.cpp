@@ -1,13 +1,16 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/affine_fit.hpp>
+#include <shardweave/cost/detail/group_rows.hpp>
 #include <shardweave/cost/saturation.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <limits>
+#include <map>
 #include <random>
 #include <vector>
 
@@ -53,6 +56,44 @@ TEST_SUITE("isotonic_medians") {
       for (std::size_t i = 0; i < values.size(); ++i) loss += std::abs(values[i] - level[i]);
       CHECK(loss == doctest::Approx(best_isotonic_loss(values)));
     }
+  }
+}
+
+TEST_SUITE("sorted_sizes") {
+  TEST_CASE("a size stands where a binary search finds it, however many share a doubling") {
+    std::mt19937_64 random(6);
+    for (int round = 0; round < 60; ++round) {
+      std::vector<double> sizes;
+      const auto bits = 1 + random() % 40;
+      for (auto n = random() % 20; n > 0; --n)
+        sizes.push_back(static_cast<double>((random() >> 1) % (std::uint64_t{2} << bits)));
+      std::sort(sizes.begin(), sizes.end());
+      const detail::sorted_sizes sorted(sizes);
+      std::vector<double> asked{0, 1, 9.2e18};
+      for (const double s : sizes) asked.insert(asked.end(), {std::max(s - 1, 0.0), s, s + 1, 2 * s});
+      for (const double s : asked)
+        CHECK(sorted.at_most(s) ==
+              static_cast<std::size_t>(std::upper_bound(sizes.begin(), sizes.end(), s) - sizes.begin()));
+    }
+  }
+}
+
+TEST_SUITE("group_index") {
+  TEST_CASE("it finds what a map finds, the first place of a key") {
+    std::mt19937_64 random(7);
+    detail::group_index index;
+    CHECK(index.find(5) == detail::group_index::none);
+    std::map<std::uint64_t, std::size_t> map;
+    for (std::size_t i = 0; i < 500; ++i) {
+      const std::uint64_t key = ((random() % 40) << 32) ^ (1 + random() % 12);
+      index.add(key, i);
+      map.emplace(key, i);
+      const std::uint64_t other = ((random() % 40) << 32) ^ (1 + random() % 12);
+      const auto found = map.find(other);
+      CHECK(index.find(other) == (found == map.end() ? detail::group_index::none : found->second));
+    }
+    for (const auto& [key, place] : map) CHECK(index.find(key) == place);
+    CHECK(index.find(0) == detail::group_index::none);
   }
 }
 

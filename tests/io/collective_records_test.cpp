@@ -4,6 +4,7 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/bucket_cost.hpp>
 #include <shardweave/cost/collective_table.hpp>
+#include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/residual.hpp>
 #include <shardweave/io/collective_records.hpp>
@@ -11,6 +12,8 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -239,6 +242,45 @@ TEST_SUITE("read_collective_records") {
         CHECK(far.p90 < 15);
         CHECK(sw::error_figures::of(sw::signed_errors(corrected, parts.unseen, small)).median < 15);
       }
+    }
+  }
+
+  TEST_CASE("where times scatter, a calibrated model misses unseen ones by little more than their scatter") {
+    for (const auto& [name, device] : {std::pair{"xla_h100_8gpu", "h100"}, std::pair{"xla_b200_8gpu", "b200"}}) {
+      const auto path = shared_data("collectives/" + std::string(name) + ".csv");
+      if (!path) {
+        MESSAGE("skipped: ", name, ".csv is not there");
+        return;
+      }
+      CAPTURE(name);
+      const auto rows = sw::condensed(sw::measurements_of(sw::read_collective_records(*path)));
+      const sw::nccl_smooth nccl(sw::find_device(device));
+      // what one time differs from the mean of its neighbours has one and a half times the variance of one time, where
+      // times differ from the model evenly otherwise
+      std::vector<double> scatter[2], error[2];
+      sw::detail::for_each_curve(rows, [&](std::span<const sw::collective_measurement> curve) {
+        const auto left = [&](std::size_t i) {
+          return std::log(curve[i].time_us / nccl.estimate(curve[i].kind, curve[i].size, curve[i].group).time_us);
+        };
+        for (std::size_t i = 1; i + 1 < curve.size(); ++i)
+          scatter[curve[i].size >= sw::mebibytes(1) ? 1 : 0].push_back(
+              100 * (left(i) - (left(i - 1) + left(i + 1)) / 2) / std::sqrt(1.5));
+      });
+      for (const bool first_is_seen : {true, false}) {
+        const sw::held_out parts = sw::every_second_size(rows, first_is_seen);
+        const sw::residual corrected(nccl, parts.seen);
+        for (const auto& m : parts.unseen)
+          error[m.size >= sw::mebibytes(1) ? 1 : 0].push_back(
+              100 * (corrected.estimate(m.kind, m.size, m.group).time_us / m.time_us - 1));
+        if (first_is_seen) CHECK(sw::error_figures::of(error[1]).p90 < 15);
+      }
+      const auto small = sw::error_figures::of(error[0]), small_scatter = sw::error_figures::of(scatter[0]);
+      const auto large = sw::error_figures::of(error[1]), large_scatter = sw::error_figures::of(scatter[1]);
+      CHECK(small_scatter.median > 12);  // so that 15 % cannot be asked of one table's small sizes
+      CHECK(small.median < 1.25 * small_scatter.median);
+      CHECK(large.median < 5);
+      CHECK(large.median < 1.25 * large_scatter.median);
+      CHECK(large.p90 < 1.25 * large_scatter.p90);
     }
   }
 

@@ -10,6 +10,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -83,6 +84,9 @@ struct autoparallel_formula {
     double per_node;
     group_shape group;
     [[nodiscard]] std::size_t node_class() const { return figures::node_class(nodes); }
+    [[nodiscard]] double doublings() const {  ///< of nodes, in whole
+      return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(group.nodes)) - 1);
+    }
     [[nodiscard]] double rounds() const { return kind == collective::all_reduce ? 2 : 1; }
     [[nodiscard]] double steps() const { return kind == collective::all_to_all ? ranks : rounds() * (ranks - 1); }
     /// log2 of the 64-byte lines that a rank owns
@@ -176,7 +180,7 @@ struct autoparallel_formula {
     const std::array speed{
         std::min(simple / 3.8, figures::ll_cap[g][n]),
         std::min(simple * (n == 0 ? 7.0 / 9 : 120.0 / 128), channels() * figures::tree_ll128_cap[g][n]), simple};
-    const double levels = std::floor(std::log2(c.nodes));
+    const double levels = c.doublings();
     for (std::size_t p = 0; p < 3; ++p) {
       const double extra = extra_network_us * (p == 2 ? 2 : 1);
       b.offer(figures::tree_base[p] +
@@ -195,7 +199,7 @@ struct autoparallel_formula {
             "simple");
     const double between = shared_network(c) * (c.nodes <= 2 ? 2 : 1);
     const double reached = family == architecture::blackwell ? detail::tree_correction(2, c.size, 24) : 1;
-    b.offer(25 + 2 * std::floor(std::log2(c.nodes)) * ((c.per_node == 1 ? 14 : 20.9) + 2 * extra_network_us), c.size,
+    b.offer(25 + 2 * c.doublings() * ((c.per_node == 1 ? 14 : 20.9) + 2 * extra_network_us), c.size,
             channels() * std::min({inside, between, tree_cap[index()][c.node_class()]}) * to_size * reached,
             "nvls_tree", "simple");
   }

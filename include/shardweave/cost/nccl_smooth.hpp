@@ -12,6 +12,8 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -70,6 +72,14 @@ class nccl_smooth {
     if (!(launch_us_ >= 0)) refuse(error_category::input, "a launch takes less than no time");
     const nccl_node& n = exact_.node();
     older_ = n.generation() <= nccl_generation::ampere;
+    has_multicast_ = n.has_multicast && n.generation() >= nccl_generation::hopper;
+    for (std::size_t p = 0; p < tree_.size(); ++p) {
+      tree_[p].fill(1);
+      std::copy(exact_.constants().tree_correction[p].begin(), exact_.constants().tree_correction[p].end(),
+                tree_[p].begin());
+    }
+    crowds_.push_back(1);
+    for (std::int64_t ranks = 1; ranks <= n.devices; ++ranks) crowds_.push_back(crowd(ranks));
     link_doublings_ = n.link_bandwidth > 0 ? std::log2(370.8 / n.link_bandwidth) : 0;
     plateau_ = n.compute_capability < 80 ? exact_.constants().plateau_volta : exact_.constants().plateau;
   }
@@ -85,7 +95,7 @@ class nccl_smooth {
       collective_estimate result = exact_.transfers_.all_to_all(size, group, shares_rails_);
       return with_launch(result);
     }
-    const question q(*this, size, group);
+    const question q(*this, kind, size, group);
     collective_estimate result = best(q, kind, group);
     // the rings of an all_reduce are slower than those of a reduce_scatter by themselves
     if (kind == collective::all_reduce && (filtered_ || result.algorithm != name_of(nccl_algorithm::ring)))
@@ -100,12 +110,12 @@ class nccl_smooth {
     e.model += ", smoothed";
     e.estimate = estimate(kind, size, group);
     if (kind == collective::all_to_all || group.ranks() == 1) return e;
-    const question q(*this, size, group);
+    const question q(*this, kind, size, group);
     for (nccl_candidate& c : e.candidates)
       if (const detail::nccl_way* way = exact_.find(kind, group, c)) {
         c.latency_us = q.latency(*way);
         c.time_us = c.latency_us + q.transfer(*way);
-        c.bandwidth = 1e-3 / (way->time_per_byte(q.left) * q.slowdown(*way));
+        c.bandwidth = 1e-3 / (q.time_per_byte(*way) * q.slowdown(*way));
         c.channels = way->channels_for(q.bytes_asked, q.ranks);
       }
     nccl_tuner::mark_chosen(e);
@@ -143,13 +153,13 @@ class nccl_smooth {
       }
     }
     [[nodiscard]] double at(double doublings) const {
-      const double x = std::clamp(doublings, 0.0, static_cast<double>(shares_.size() - 1));
-      const auto i = std::min(static_cast<std::size_t>(x), shares_.size() - 2);
+      const double x = std::min(std::max(doublings, 0.0), static_cast<double>(shares_.size() - 2));
+      const auto i = static_cast<std::size_t>(x);
       return shares_[i] + (shares_[i + 1] - shares_[i]) * (x - static_cast<double>(i));
     }
 
    private:
-    std::array<double, 64> shares_{};
+    std::array<double, 65> shares_{};  ///< by doublings; one more than are asked for, so that there is a next one
   };
 
   /// log2, exact at powers of two and linear between them: continuous, growing, and a few instructions.
@@ -161,63 +171,68 @@ class nccl_smooth {
     return static_cast<double>(exponent) + fraction;
   }
 
-  /// As in `nccl_tuner`, continuous in the size.
+  /// As in `nccl_tuner`, continuous in the size. What ways differ by is looked up, not branched upon: which of them are
+  /// there changes from question to question, and a processor guesses that badly.
   struct question {
-    question(const nccl_smooth& m, bytes size, group_shape group)
-        : model(m),
-          bytes_asked(static_cast<double>(size.count())),
+    question(const nccl_smooth& m, collective kind, bytes size, group_shape group)
+        : bytes_asked(static_cast<double>(size.count())),
           ranks(static_cast<double>(group.ranks())),
           nodes(static_cast<double>(group.nodes)),
           doublings(detail::doublings_of(group.nodes)),
-          left((ranks - 1) / ranks),
-          size_doublings(doublings_in(std::max(bytes_asked, 1.0))),
-          rank_doublings(doublings_in(static_cast<double>(group.ranks_per_node))) {
-      if (group.nodes == 1) return;
-      const double chunk = bytes_asked / (ranks * m.exact_.table_->layout(group).channels);
-      // from 32 to 128 bytes per rank and channel, around the 64 at which NCCL jumps
-      full_plateau = 1 + (m.plateau_ - 1) * std::clamp((doublings_in(std::max(chunk, 1.0)) - 5) * .5, 0.0, 1.0);
-      if (m.shares_rails_) crowd = m.crowd(group.ranks_per_node);
+          left_by_steps{1, (ranks - 1) / ranks} {
+      const double size_doublings = doublings_in(std::max(bytes_asked, 1.0));
+      if (group.nodes > 1) {
+        const double chunk = bytes_asked / (ranks * m.exact_.table_->layout(group).channels);
+        // from 32 to 128 bytes per rank and channel, around the 64 at which NCCL jumps
+        const double full = std::min(std::max((doublings_in(std::max(chunk, 1.0)) - 5) * .5, 0.0), 1.0);
+        latency_by_plateau[1] = 1 + (m.plateau_ - 1) * full;
+        if (m.shares_rails_) crowd = m.crowds_[static_cast<std::size_t>(group.ranks_per_node)];
+      }
+      using enum detail::nccl_slowdown;
+      times_as_long(none) = crowd;
+      if (m.older_) times_as_long(ring_ramp) = 1 / m.ring_.at(size_doublings);
+      double tree = 1;
+      if (kind == collective::all_reduce) {
+        const double x = std::min(std::max(size_doublings - 6, 0.0), 24.0);
+        const auto i = static_cast<std::size_t>(x);
+        for (std::size_t p = 0; p < m.tree_.size(); ++p) {
+          tree = m.tree_[p][i] + (m.tree_[p][i + 1] - m.tree_[p][i]) * (x - static_cast<double>(i));
+          slowdowns[static_cast<std::size_t>(tree_ll) + p] = crowd / tree;
+        }
+      }
+      if (m.has_multicast_) {
+        const double rank_doublings = doublings_in(static_cast<double>(group.ranks_per_node));
+        const double share = m.multicast_.at(size_doublings - rank_doublings + m.link_doublings_);
+        times_as_long(multicast) = crowd / share;
+        times_as_long(multicast_and_tree) = crowd / (tree * share);
+      }
     }
 
     [[nodiscard]] double latency(const detail::nccl_way& way) const {
-      const double plain = way.latency(nodes, doublings);
-      return way.plateau ? plain * full_plateau : plain;
+      return way.latency(nodes, doublings) * latency_by_plateau[way.plateau ? 1 : 0];
     }
     /// Times as long as with the whole bandwidth.
     [[nodiscard]] double slowdown(const detail::nccl_way& way) const {
-      using enum nccl_algorithm;
-      if (way.algorithm == ring) {
-        if (!model.older_ || nodes > 1 || way.protocol == nccl_protocol::ll) return crowd;
-        return 1 / model.ring_.at(size_doublings);
-      }
-      double share = 1;
-      if (way.corrected)
-        share = correction(model.exact_.constants().tree_correction[static_cast<std::size_t>(way.protocol)]);
-      if (way.algorithm == nvls || way.algorithm == nvls_tree)
-        share *= model.multicast_.at(size_doublings - rank_doublings + model.link_doublings_);
-      return crowd / share;
+      return slowdowns[static_cast<std::size_t>(way.slowed_by)];
+    }
+    [[nodiscard]] double time_per_byte(const detail::nccl_way& way) const {
+      return way.us_per_byte * left_by_steps[way.in_steps ? 1 : 0];
     }
     [[nodiscard]] double transfer(const detail::nccl_way& way) const {
-      return bytes_asked * way.time_per_byte(left) * slowdown(way);
+      return bytes_asked * time_per_byte(way) * slowdown(way);
     }
-    [[nodiscard]] double correction(const std::array<double, 24>& at) const {
-      const double x = size_doublings - 6;
-      if (x <= 0) return at[0];
-      if (x >= 24) return 1;
-      const auto i = static_cast<std::size_t>(x);
-      const double next = i + 1 < at.size() ? at[i + 1] : 1;
-      return at[i] + (next - at[i]) * (x - static_cast<double>(i));
-    }
-    const nccl_smooth& model;
+
     double bytes_asked;
     double ranks;
     double nodes;
     double doublings;
-    double left;
-    double size_doublings;
-    double rank_doublings;
-    double full_plateau = 1;
+    std::array<double, 2> left_by_steps;
+    std::array<double, 2> latency_by_plateau{1, 1};
     double crowd = 1;
+    std::array<double, detail::nccl_slowdown_count> slowdowns{};
+
+   private:
+    double& times_as_long(detail::nccl_slowdown because_of) { return slowdowns[static_cast<std::size_t>(because_of)]; }
   };
 
   /// How many want one network device if all devices of a node belong to such groups.
@@ -235,18 +250,19 @@ class nccl_smooth {
   }
 
   [[nodiscard]] collective_estimate best(const question& q, collective kind, group_shape group) const {
-    const detail::nccl_way* winner = nullptr;
-    collective_estimate result;
-    for (const detail::nccl_way& way : exact_.table_->ways(kind, group)) {
-      const double latency = q.latency(way);
-      const double transfer = q.transfer(way);
-      if (winner != nullptr && latency + transfer >= result.time_us) continue;
-      winner = &way;
-      result.latency_us = latency;
-      result.bandwidth_us = transfer;
-      result.time_us = latency + transfer;
+    const std::span<const detail::nccl_way> ways = exact_.table_->ways(kind, group);
+    if (ways.empty()) nccl_tuner::refuse_none(kind);
+    const detail::nccl_way* winner = ways.data();
+    double time = std::numeric_limits<double>::infinity();
+    for (const detail::nccl_way& way : ways) {
+      const double t = q.latency(way) + q.transfer(way);
+      winner = t < time ? &way : winner;
+      time = t < time ? t : time;
     }
-    if (winner == nullptr) nccl_tuner::refuse_none(kind);
+    collective_estimate result;
+    result.latency_us = q.latency(*winner);
+    result.bandwidth_us = q.transfer(*winner);
+    result.time_us = time;
     result.channels = winner->channels_for(q.bytes_asked, q.ranks);
     result.algorithm = name_of(winner->algorithm);
     result.protocol = name_of(winner->protocol);
@@ -255,11 +271,10 @@ class nccl_smooth {
 
   /// The time of the group's reduce_scatter; 0 if the filter leaves none.
   [[nodiscard]] double least(const question& q, group_shape group) const {
-    double time = 0;
-    for (const detail::nccl_way& way : exact_.table_->ways(collective::reduce_scatter, group)) {
-      const double t = q.latency(way) + q.transfer(way);
-      if (time == 0 || t < time) time = t;
-    }
+    const auto ways = exact_.table_->ways(collective::reduce_scatter, group);
+    if (ways.empty()) return 0;
+    double time = std::numeric_limits<double>::infinity();
+    for (const detail::nccl_way& way : ways) time = std::min(time, q.latency(way) + q.transfer(way));
     return time;
   }
 
@@ -268,10 +283,13 @@ class nccl_smooth {
   ramp ring_;
   bool shares_rails_;
   bool older_ = false;
+  bool has_multicast_ = false;
   bool filtered_;
   double launch_us_;
   double link_doublings_ = 0;
   double plateau_ = 1;
+  std::array<std::array<double, 26>, nccl_protocol_count> tree_{};  ///< the correction of trees, and 1 beyond its end
+  std::vector<double> crowds_;                                      ///< by ranks per node
 };
 
 static_assert(collective_cost_model<nccl_smooth>);

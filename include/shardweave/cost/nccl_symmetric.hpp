@@ -62,8 +62,7 @@ class nccl_symmetric {
     const double piece = whole / n;  // what one rank contributes or receives
     const speeds& s = speeds_->of[reduces_all ? 1 : 0];
     const std::size_t at = static_cast<std::size_t>(group.ranks() * most_cast_blocks);
-    const std::int64_t wide = is_blackwell() ? 32 : 16;
-    const auto few = static_cast<std::size_t>(std::min((wide + group.ranks() - 1) / group.ranks(), most()));
+    const std::size_t few = speeds_->few[static_cast<std::size_t>(group.ranks())];
 
     const double base = is_blackwell() ? (gathers ? 8.5 : 11) : 4.5;
     const double direct_base = is_blackwell() ? (reduces_all ? 19.5 : 13) : 7.8;
@@ -130,7 +129,8 @@ class nccl_symmetric {
   };
   /// Made once per machine and shared by copies.
   struct tables {
-    std::array<speeds, 2> of;  ///< gathering or reducing into parts, reducing all
+    std::array<speeds, 2> of;      ///< gathering or reducing into parts, reducing all
+    std::vector<std::size_t> few;  ///< by ranks: blocks that a kernel has when it multicasts whole lines
     static constexpr double per_unit = 16;
     static constexpr double end = 40;  ///< from here on the excess is x itself
     std::array<std::array<double, 2>, static_cast<std::size_t>((end + 1) * per_unit) + 2> excess{};
@@ -160,6 +160,9 @@ class nccl_symmetric {
 
   [[nodiscard]] std::shared_ptr<const tables> prepare() const {
     auto result = std::make_shared<tables>();
+    const std::int64_t wide = is_blackwell() ? 32 : 16;
+    for (std::int64_t n = 0; n <= node_.devices; ++n)
+      result->few.push_back(static_cast<std::size_t>(n == 0 ? 0 : std::min((wide + n - 1) / n, most())));
     for (const bool reduces_all : {false, true}) {
       speeds& s = result->of[reduces_all ? 1 : 0];
       const double block = (is_blackwell() ? 55 : reduces_all ? 65 : 44) * gibi;

@@ -4,6 +4,7 @@
 #include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/detail/sorted_sizes.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
@@ -50,20 +51,22 @@ class residual {
       const collective kind = curve.front().kind;
       row r;
       r.group = curve.front().group;
+      std::vector<double> sizes;
       for (const timed_size& p : size_curve(points).points()) {
         const double predicted = base_.estimate(kind, p.size, r.group).time_us;
         if (!(predicted > 0))
           refuse(error_category::input, "the base model prices the measured " + std::string(name_of(kind)) + " of " +
                                             std::to_string(p.size.count()) + " bytes at " + std::to_string(predicted) +
                                             " us; a correction needs a positive time");
-        r.sizes.push_back(static_cast<double>(p.size.count()));
+        sizes.push_back(static_cast<double>(p.size.count()));
         r.base.push_back(predicted);
         r.time.push_back(p.time_us);
         pairs[static_cast<std::size_t>(kind)].push_back({predicted, p.time_us});
         all.push_back({predicted, p.time_us});
       }
-      r.from = r.sizes.front();
-      r.to = r.sizes.back();
+      r.from = sizes.front();
+      r.to = sizes.back();
+      r.sizes = detail::sorted_sizes(std::move(sizes));
       rows_.add(kind, r.group, std::move(r));
     });
     rows_.fill_gaps([&](collective kind, group_shape group, const auto& found) -> std::optional<row> {
@@ -71,9 +74,11 @@ class residual {
       const row& b = *found.above;
       row r;
       r.group = group;
-      std::set_union(a.sizes.begin(), a.sizes.end(), b.sizes.begin(), b.sizes.end(), std::back_inserter(r.sizes));
+      std::vector<double> sizes;
+      std::set_union(a.sizes.all().begin(), a.sizes.all().end(), b.sizes.all().begin(), b.sizes.all().end(),
+                     std::back_inserter(sizes));
       try {
-        for (const double s : r.sizes) {
+        for (const double s : sizes) {
           const bytes size(static_cast<std::int64_t>(s));
           r.base.push_back(base_.estimate(kind, size, group).time_us);
           if (!(r.base.back() > 0)) return std::nullopt;
@@ -82,6 +87,7 @@ class residual {
       } catch (const error&) {  // the base will say so to whoever asks for this group
         return std::nullopt;
       }
+      r.sizes = detail::sorted_sizes(std::move(sizes));
       r.from = std::max(a.from, b.from);
       r.to = std::min(a.to, b.to);
       return r;
@@ -120,7 +126,7 @@ class residual {
  private:
   struct row {
     group_shape group;
-    std::vector<double> sizes;
+    detail::sorted_sizes sizes;
     std::vector<double> base;
     std::vector<double> time;
     double from = 0, to = 0;  ///< sizes between which it was measured
@@ -129,8 +135,7 @@ class residual {
       const double s = static_cast<double>(size.count());
       if (s <= sizes.front()) return predicted * (time.front() / base.front());
       if (s >= sizes.back()) return predicted * (time.back() / base.back());
-      const auto above = std::upper_bound(sizes.begin(), sizes.end(), s);
-      const std::size_t i = static_cast<std::size_t>(above - sizes.begin()) - 1;
+      const std::size_t i = sizes.at_most(s) - 1;
       const double rise = base[i + 1] - base[i];
       const double part = rise > 1e-9 * base[i] ? std::clamp((predicted - base[i]) / rise, 0.0, 1.0)
                                                 : std::log(s / sizes[i]) / std::log(sizes[i + 1] / sizes[i]);

@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/detail/isotonic.hpp>
+#include <shardweave/cost/detail/sorted_sizes.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,7 @@
 #include <map>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -46,11 +48,13 @@ class size_curve {
       by_size[p.size.count()].push_back(std::log(p.time_us));
     }
     if (by_size.empty()) refuse(error_category::input, "a curve of times needs a measurement");
+    std::vector<double> sizes;
     std::vector<double> levels;
     for (auto& [size, times] : by_size) {
-      sizes_.push_back(static_cast<double>(size));
+      sizes.push_back(static_cast<double>(size));
       levels.push_back(detail::median_of(std::move(times)));
     }
+    sizes_ = detail::sorted_sizes(std::move(sizes));
     levels = detail::isotonic_medians(levels);
     for (std::size_t i = 0; i < sizes_.size(); ++i) knots_.push_back({std::log(sizes_[i]), levels[i], 0});
     set_slopes();
@@ -75,8 +79,7 @@ class size_curve {
     const double s = static_cast<double>(size.count());
     if (s <= sizes_.front()) return start_us_ + start_slope_ * std::max(s, 0.0);
     if (s >= sizes_.back()) return last_us_ * (s / sizes_.back());
-    const auto above = std::upper_bound(sizes_.begin(), sizes_.end(), s);
-    const std::size_t i = static_cast<std::size_t>(above - sizes_.begin()) - 1;
+    const std::size_t i = sizes_.at_most(s) - 1;
     const knot& a = knots_[i];
     const knot& b = knots_[i + 1];
     const double h = b.size - a.size;
@@ -130,7 +133,7 @@ class size_curve {
     }
   }
 
-  std::vector<double> sizes_;
+  detail::sorted_sizes sizes_;
   std::vector<knot> knots_;
   double first_us_ = 0;
   double last_us_ = 0;

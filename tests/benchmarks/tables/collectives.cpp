@@ -1,17 +1,21 @@
 // How far collective models are from measured tables, in percent, on sizes that no calibrated model saw: each size is
-// left out once. With --plots FOLDER it draws model against measurement, one chart per machine and collective; there
-// calibrated models saw every second size.
+// left out once. "noise" is no model: it is what the times of a table deviate from the mean of their neighbours, which
+// bounds what any model of a size can reach on it. With --plots FOLDER it draws model against measurement, one chart
+// per machine and collective; there calibrated models saw every second size.
 #include "benchmarks/tables/log_plot.hpp"
 #include "benchmarks/tables/table.hpp"
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/collective_table.hpp>
+#include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/residual.hpp>
+#include <shardweave/cost/saturation.hpp>
 #include <shardweave/cost/torch_formula.hpp>
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/collective_records.hpp>
 
+#include <cmath>
 #include <functional>
 #include <span>
 #include <utility>
@@ -75,13 +79,13 @@ std::vector<std::pair<std::string, estimator>> models(const measured_file& file,
 struct errors {
   std::vector<double> bands[sw::size_bands.size()];
   std::vector<double> from_mebibyte;
+  void add(sw::bytes size, double percent) {
+    for (std::size_t b = 0; b < sw::size_bands.size(); ++b)
+      if (sw::size_bands[b].holds(size)) bands[b].push_back(percent);
+    if (size >= sw::mebibytes(1)) from_mebibyte.push_back(percent);
+  }
   void add(const estimator& model, const measurements& measured) {
-    for (const auto& m : measured) {
-      const double percent = (model(m) / m.time_us - 1) * 100;
-      for (std::size_t b = 0; b < sw::size_bands.size(); ++b)
-        if (sw::size_bands[b].holds(m.size)) bands[b].push_back(percent);
-      if (m.size >= sw::mebibytes(1)) from_mebibyte.push_back(percent);
-    }
+    for (const auto& m : measured) add(m.size, (model(m) / m.time_us - 1) * 100);
   }
   [[nodiscard]] std::vector<std::string> cells() const {
     std::vector<double> below = bands[0];
@@ -101,6 +105,24 @@ measurements read(const tables::request& asked, const measured_file& file) {
       sw::read_collective_records(asked.data / "collectives" / (std::string(file.name) + ".csv")));
 }
 
+/// What single times scatter by: second differences, in logarithms, of what a line fitted to the whole curve leaves.
+/// Of independent errors a second difference has one and a half times the variance. What bends within two sizes (a
+/// change of algorithm) counts as noise here, so that this is an estimate from above.
+errors noise_of(const measurements& all) {
+  errors result;
+  const auto rows = sw::condensed(all);
+  sw::detail::for_each_curve(rows, [&](std::span<const sw::collective_measurement> curve) {
+    std::vector<sw::timed_size> points;
+    for (const auto& m : curve) points.push_back({m.size, m.time_us});
+    const sw::saturated_line line = sw::fit_saturated_line(points);
+    std::vector<double> left;
+    for (const auto& m : curve) left.push_back(std::log(m.time_us / line.at(static_cast<double>(m.size.count()))));
+    for (std::size_t i = 1; i + 1 < left.size(); ++i)
+      result.add(curve[i].size, 100 * (left[i] - (left[i - 1] + left[i + 1]) / 2) / std::sqrt(1.5));
+  });
+  return result;
+}
+
 /// Charts of the all-reduces and all-gathers in the largest group that was measured over a range of sizes.
 void draw(const std::filesystem::path& folder, const measured_file& file, const measurements& all) {
   const sw::held_out parts = sw::every_second_size(all);
@@ -112,7 +134,7 @@ void draw(const std::filesystem::path& folder, const measured_file& file, const 
     });
     const bool is_drawn =
         curve.front().kind == sw::collective::all_reduce || curve.front().kind == sw::collective::all_gather;
-    if (!is_largest || !is_drawn || curve.size() < 20) return;
+    if (!is_largest || !is_drawn || curve.size() < 10) return;
     const std::string kind(sw::name_of(curve.front().kind));
     tables::log_plot plot(std::string(file.title) + ": " + kind + ", " + std::to_string(shape.nodes) + " x " +
                               std::to_string(shape.ranks_per_node) + " ranks",
@@ -174,6 +196,7 @@ int main(int argc, char** argv) {
         total[i].second.add(offered[i].second, parts.unseen);
       }
     }
+    here.emplace_back("noise", noise_of(all));
     for (const auto& [name, e] : here) {
       const std::string row = std::string(file.name) + ": " + name;
       if (asked.asks_for(row)) out.row(row, [&] { return e.cells(); });

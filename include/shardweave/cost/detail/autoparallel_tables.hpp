@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -94,17 +95,23 @@ inline constexpr std::array<autoparallel_entry, 20> autoparallel_entries{{
   return ramp_at(ramp, lines, 1);
 }
 
-/// Of rings over several nodes; beyond four nodes the dip is deeper and comes back by a factor of two per entry.
+/// Of rings over several nodes; beyond four nodes the dip is deeper and comes back by a factor of two per entry. The
+/// powers are taken once for each doubling of the nodes.
 [[nodiscard]] inline double autoparallel_ring_correction(double lines, double nodes) {
-  std::array<double, 25> ramp{1,   1,   1,   1,   1,   1,   1, 1, 1, 1, 1, .10, .18,
-                              .30, .43, .63, .55, .78, .93, 1, 1, 1, 1, 1, 1};
-  const double power = nodes > 4 ? 1 + .2 * (std::floor(std::log2(nodes)) - 2) : 1;
-  if (nodes > 4)
-    for (std::size_t i = 0; i < ramp.size(); ++i) {
-      ramp[i] = std::pow(ramp[i], power);
-      if (i > 0) ramp[i] = std::min(ramp[i], 2 * ramp[i - 1]);
-    }
-  return ramp_at(ramp, lines, 1);
+  using ramp = std::array<double, 25>;
+  static const std::array<ramp, 64> by_doublings = [] {
+    std::array<ramp, 64> result;
+    result.fill({1, 1, 1, 1, 1, 1, 1, 1, 1, 1, 1, .10, .18, .30, .43, .63, .55, .78, .93, 1, 1, 1, 1, 1, 1});
+    for (std::size_t d = 3; d < result.size(); ++d)
+      for (std::size_t i = 0; i < result[d].size(); ++i) {
+        double& share = result[d][i];
+        share = std::pow(share, 1 + .2 * (static_cast<double>(d) - 2));
+        if (i > 0) share = std::min(share, 2 * result[d][i - 1]);
+      }
+    return result;
+  }();
+  const auto doublings = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(nodes))) - 1;
+  return ramp_at(by_doublings[doublings], lines, 1);
 }
 
 [[nodiscard]] inline double autoparallel_exchange_latency(double nodes) {

@@ -2,13 +2,15 @@
 
 #include <shardweave/cost/collective_cost.hpp>
 
+#include <algorithm>
 #include <array>
+#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -18,6 +20,51 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
+
+/// The place of a row by the key of its group, which is not 0. Looked up for every estimate, so without the division
+/// and the nodes of a general map: an open table of twice to four times the places.
+class group_index {
+ public:
+  static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
+
+  /// The first place given for a key stays.
+  void add(std::uint64_t key, std::size_t place) {
+    if (2 * (size_ + 1) > slots_.size()) grow();
+    slot& to = slots_[where(key)];
+    if (to.key == key) return;
+    to = {key, place};
+    ++size_;
+  }
+  [[nodiscard]] std::size_t find(std::uint64_t key) const {
+    if (slots_.empty()) return none;
+    const slot& at = slots_[where(key)];
+    return at.key == key ? at.place : none;
+  }
+
+ private:
+  struct slot {
+    std::uint64_t key = 0;
+    std::size_t place = none;
+  };
+
+  /// The slot of the key, or the free one where it would go.
+  [[nodiscard]] std::size_t where(std::uint64_t key) const {
+    std::size_t i = static_cast<std::size_t>((key * 0x9E3779B97F4A7C15) >> shift_);  // Fibonacci hashing
+    while (slots_[i].key != 0 && slots_[i].key != key) i = (i + 1) & (slots_.size() - 1);
+    return i;
+  }
+  void grow() {
+    std::vector<slot> old(slots_.empty() ? 8 : 2 * slots_.size());
+    old.swap(slots_);
+    shift_ = 64 - std::countr_zero(slots_.size());
+    for (const slot& s : old)
+      if (s.key != 0) slots_[where(s.key)] = s;
+  }
+
+  std::vector<slot> slots_;
+  std::size_t size_ = 0;
+  int shift_ = 0;
+};
 
 /// Rows by collective and group. A group that has none is placed between two that have, which share its number
 /// of nodes, or else its number of ranks per node.
@@ -35,9 +82,10 @@ class group_rows {
   /// Rows come sorted by nodes, then ranks per node.
   void add(collective kind, group_shape group, Row row) {
     list& to = of(kind);
-    to.index.emplace(key(group), to.rows.size());
+    to.index.add(key(group), to.rows.size());
     to.rows.emplace_back(group, std::move(row));
     ++to.given;
+    to.most_nodes = std::max(to.most_nodes, group.nodes);
   }
 
   /// Gives the groups between rows a row of their own, so that asking for them costs no more than for the others;
@@ -56,10 +104,10 @@ class group_rows {
               (b.ranks() - a.ranks()) / (inside ? a.nodes : a.ranks_per_node) > most_between)
             continue;
           for (group_shape g = a; g.ranks() < b.ranks(); ++(inside ? g.ranks_per_node : g.nodes)) {
-            if (l.index.contains(key(g))) continue;
+            if (l.index.find(key(g)) != group_index::none) continue;
             std::optional<Row> row = between(static_cast<collective>(k), g, around(l, g));
             if (!row) continue;
-            l.index.emplace(key(g), l.rows.size());
+            l.index.add(key(g), l.rows.size());
             l.rows.emplace_back(g, std::move(*row));
           }
         }
@@ -69,10 +117,11 @@ class group_rows {
   [[nodiscard]] neighbours find(collective kind, group_shape group) const {
     const list& l = of(kind);
     if (l.rows.empty()) return {};
-    if (const auto found = l.index.find(key(group)); found != l.index.end()) {
-      const Row* row = &l.rows[found->second].second;
+    if (const std::size_t found = l.index.find(key(group)); found != group_index::none) {
+      const Row* row = &l.rows[found].second;
       return {row, row, 0};
     }
+    if (group.nodes > l.most_nodes) return {};  // between no two, as most groups of a large machine are
     return around(l, group);
   }
 
@@ -81,7 +130,8 @@ class group_rows {
   struct list {
     std::vector<entry> rows;  ///< the given ones first
     std::size_t given = 0;
-    std::unordered_map<std::uint64_t, std::size_t> index;
+    std::int64_t most_nodes = 0;  ///< of the given ones
+    group_index index;
   };
   static constexpr std::int64_t most_between = 256;
 

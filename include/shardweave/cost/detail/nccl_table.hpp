@@ -23,6 +23,18 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
+/// What keeps a way from its bandwidth, as `nccl_smooth` has it; trees by protocol.
+enum class nccl_slowdown : std::uint8_t {
+  none,
+  ring_ramp,
+  tree_ll,
+  tree_ll128,
+  tree_simple,
+  multicast,
+  multicast_and_tree
+};
+inline constexpr std::size_t nccl_slowdown_count = 7;
+
 /// One way to do a collective. All that NCCL's model knows of it depends on the number of nodes N only linearly and
 /// through floor(log2 N), so that three latencies and one bandwidth hold for every N of a range.
 struct nccl_way {
@@ -31,6 +43,7 @@ struct nccl_way {
   bool in_steps = false;   ///< every rank waits for n - 1 of n pieces: the time per byte grows with (n - 1) / n
   bool corrected = false;  ///< by the correction of trees
   bool plateau = false;    ///< latency jumps once chunks are full
+  nccl_slowdown slowed_by = nccl_slowdown::none;
   std::int32_t channels = 0;
   double bytes_per_channel = 0;       ///< fewer bytes per channel occupy fewer channels; 0 = always all
   double channel_bytes_per_rank = 0;  ///< the same, for each rank of the group
@@ -259,6 +272,12 @@ class nccl_table {
         a == tree || (a == nvls_tree && c.corrects_nvls_tree && node_.generation() == nccl_generation::blackwell &&
                       node_.processor != nccl_processor::arm);
     way.plateau = a == ring && p == nccl_protocol::simple && reduces_all && several;
+    if (multicast)
+      way.slowed_by = way.corrected ? nccl_slowdown::multicast_and_tree : nccl_slowdown::multicast;
+    else if (way.corrected)
+      way.slowed_by = static_cast<nccl_slowdown>(static_cast<std::size_t>(nccl_slowdown::tree_ll) + pi);
+    else if (a == ring && !several && p != nccl_protocol::ll && node_.generation() <= nccl_generation::ampere)
+      way.slowed_by = nccl_slowdown::ring_ramp;
 
     const auto& hops = node_.link == nccl_link::nvlink ? c.link_hop : c.pci_hop;
     double hop = hops[ai][pi];

@@ -1,8 +1,9 @@
 #pragma once
 
 #include <array>
-#include <cmath>
+#include <bit>
 #include <cstddef>
+#include <cstdint>
 
 /// \file
 /// The efficiency of NCCL's trees by size.
@@ -22,7 +23,7 @@ inline constexpr std::array<std::array<double, 24>, 3> tree_corrections{
 /// \param end  the first index that is not corrected any more
 [[nodiscard]] inline double tree_correction(std::size_t protocol, double size, std::size_t end = 23) {
   if (!(size >= 64)) return 1;
-  const auto index = static_cast<std::size_t>(std::log2(size / 64));
+  const auto index = static_cast<std::size_t>(std::bit_width(static_cast<std::uint64_t>(size) / 64)) - 1;
   return index < end ? tree_corrections[protocol][index] : 1;
 }
 
