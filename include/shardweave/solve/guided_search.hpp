@@ -1,11 +1,11 @@
 #pragma once
 
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/detail/bound_companion.hpp>
+#include <shardweave/solve/detail/bound_side.hpp>
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/elite.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/detail/remainder.hpp>
-#include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/dive.hpp>
 #include <shardweave/solve/dual_guide.hpp>
 #include <shardweave/solve/large_neighbourhood.hpp>
@@ -16,8 +16,10 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <future>
 #include <limits>
 #include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -36,7 +38,8 @@ inline namespace v0 {
 /// is left, branch and bound finishes the proof.
 ///
 /// Anytime: stops within milliseconds and returns the best so far with a valid bound. Without a time limit the work is
-/// bounded by `steps` and `rounds`.
+/// bounded by `steps` and `rounds`. With a time limit, two threads and budgets the second thread does nothing but raise
+/// the bound and rule out labels; which answer comes back then depends on who is faster.
 class guided_search {
  public:
   static constexpr std::string_view name = "guided_search";
@@ -100,61 +103,99 @@ class guided_search {
           control_(control),
           limit_(control),
           random_(control.seed),
-          rest_(p_),
+          side_(p_, with, control_, limit_, *this),
           elite_(with.elite) {}
 
     solution<Cost> run(std::vector<strategy> given) {
       if (!given.empty()) offer(std::move(given));
-      start();
-      climb(with_.first_steps, with_.ascent_share * control_.seconds);
-      for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !is_over(); ++round) {
-        go_down();
-        for (std::size_t i = 0; i < with_.merges; ++i) merge();
-        look_around();
-        close_in();
-        const double share = with_.ascent_share * limit_.elapsed() - climbing_seconds_;
-        if (is_timed() && share > 0) {
-          climb(std::numeric_limits<std::size_t>::max(), limit_.elapsed() + share);
-        } else {
-          climb(with_.steps_between, std::numeric_limits<double>::infinity());
-        }
+      {
+        second_thread other(*this);
+        search_all();
+        other.end();
       }
-      if (bound() == -std::numeric_limits<double>::infinity()) rest_.raise_without_ascent();
+      findings_.exchange(best_, limit_.elapsed());
+      if (bound() == -std::numeric_limits<double>::infinity()) side_.rest().raise_without_ascent();
       statistics_.solver = name;
       statistics_.seconds_to_best = best_.found_at();
       statistics_.seconds = limit_.elapsed();
       const bool proven = best_.is_known() && proves(bound(), best_.cost());
       const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
       if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " steps. ";
-      statistics_.counters = {{"ascent steps", static_cast<double>(climbed_)},
+      statistics_.counters = {{"ascent steps", static_cast<double>(side_.steps())},
                               {"dives", static_cast<double>(dives_)},
                               {"dives that gained", static_cast<double>(gains_)},
                               {"merges", static_cast<double>(merges_)},
                               {"merges that gained", static_cast<double>(merge_gains_)},
                               {"windows", static_cast<double>(windows_)},
                               {"windows that gained", static_cast<double>(window_gains_)},
-                              {"labels ruled out", static_cast<double>(ruled_out_)}};
+                              {"labels ruled out", static_cast<double>(side_.ruled_out())}};
       return conclude(problem_, std::span<const strategy>(best_.labels()), bound(), stopped, std::move(statistics_));
     }
 
-   private:
+    // what the side that raises the bound asks
+    [[nodiscard]] const detail::incumbent<Cost>& best() const { return best_; }
     [[nodiscard]] bool is_over() const {
       return limit_.expired() || statistics_.iterations >= control_.iterations ||
              (best_.is_known() && proves(bound(), best_.cost()));
     }
-
     bool offer(std::vector<strategy> labels) {
       const Cost cost = p_.cost(labels);
       if (!best_.is_beaten_by(cost) || !p_.keeps_rows(labels)) return false;
       best_.offer(cost, std::move(labels), limit_.elapsed());
+      findings_.exchange(best_, limit_.elapsed());
       report();
       return true;
     }
-
+    void stepped() { ++statistics_.iterations; }
     void report() const {
       if (control_.progress)
         control_.progress(
             {.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper(), .lower_bound = bound()});
+    }
+
+   private:
+    /// Raises the bound as long as this lives, if there is a thread for it.
+    class second_thread {
+     public:
+      explicit second_thread(search& s) {
+        if (s.control_.threads < 2 || !s.is_timed() || s.p_.rows().empty()) return;
+        solve_control own = s.limit_.rest();
+        own.stop = over_.get_token();
+        own.progress = {};
+        work_ = std::async(std::launch::async, [&s, own] {
+          detail::bound_companion<Cost, guided_search>(s.p_, s.with_, own, s.findings_).run();
+        });
+      }
+      second_thread(const second_thread&) = delete;
+      second_thread& operator=(const second_thread&) = delete;
+      ~second_thread() { over_.request_stop(); }  // then the future waits
+      /// \throws what the thread threw
+      void end() {
+        over_.request_stop();
+        if (work_.valid()) work_.get();
+      }
+
+     private:
+      std::future<void> work_;
+      std::stop_source over_;
+    };
+
+    void search_all() {
+      start();
+      side_.climb(with_.first_steps, with_.ascent_share * control_.seconds);
+      for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !is_over(); ++round) {
+        go_down();
+        for (std::size_t i = 0; i < with_.merges; ++i) merge();
+        look_around();
+        if (findings_.exchange(best_, limit_.elapsed())) report();
+        side_.close_in();
+        const double share = with_.ascent_share * limit_.elapsed() - side_.climbing_seconds();
+        if (is_timed() && share > 0) {
+          side_.climb(std::numeric_limits<std::size_t>::max(), limit_.elapsed() + share);
+        } else {
+          side_.climb(with_.steps_between, std::numeric_limits<double>::infinity());
+        }
+      }
     }
 
     void start() {
@@ -169,76 +210,13 @@ class guided_search {
     }
 
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
-    [[nodiscard]] double bound() const { return rest_.bound(); }
-
-    /// \param until  seconds from the start at which it ends too
-    void climb(std::size_t most, double until) {
-      if (is_over()) return;
-      price_ascent<Cost>& ascent = rest_.ascent();
-      const compact_problem<Cost>& p = rest_.problem();
-      std::vector<strategy> labels(p.size());
-      const double began = limit_.elapsed();
-      double mark = -std::numeric_limits<double>::infinity();
-      for (std::size_t i = 0; i < most && climbs_ && (is_timed() || climbed_ < with_.steps) && !is_over(); ++i) {
-        if (std::isfinite(until) && limit_.elapsed() > until) break;
-        climbs_ = rest_.step(best_);
-        ++statistics_.iterations;
-        if (++climbed_ % with_.decode_every != 0 && climbs_) continue;
-        ascent.decode(labels);
-        if (detail::repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
-        report();
-        if (!rest_.is_whole() && ascent.bound() <= mark + with_.least_gain * std::max(best_.upper() - mark, 0.0))
-          break;  // dives gain more now, and what they find rules out more
-        mark = ascent.bound();
-      }
-      climbing_seconds_ += limit_.elapsed() - began;
-    }
-
-    /// Rules out labels that no better assignment has as long as that helps, and searches what is left once it is
-    /// little. The bound that this gives holds for all labelings: those that were ruled out cost no less than the best.
-    void close_in() {
-      if (!best_.is_known() || p_.size() == 0 || is_over()) return;
-      if (is_timed() && closing_seconds_ > with_.closing_share * limit_.elapsed()) return;
-      const double began = limit_.elapsed();
-      bool gained = false;
-      while (!is_over() && rule_out()) {
-        gained = true;
-        if (is_over()) return;
-        climb(with_.closing_steps, std::numeric_limits<double>::infinity());
-      }
-      if (!is_over() && !rest_.is_whole() && rest_.problem().total_labels() <= with_.small_labels &&
-          (gained || searches_ == 0 || searched_at_ != best_.cost())) {
-        branch_and_bound last = with_.finish;
-        last.nodes <<= std::min<std::size_t>(searches_++, 10);
-        searched_at_ = best_.cost();
-        solve_control brief = limit_.rest();
-        brief.progress = {};
-        if (is_timed()) brief.seconds *= with_.closing_share;
-        const solution<Cost> found = last.solve_below(placement_problem<Cost>(rest_.problem()), best_.cost(), brief);
-        rest_.raise(found.lower_bound, best_);
-        if (found.has_assignment()) {
-          offer(rest_.lift(found.choice));
-          rest_.raise(found.lower_bound, best_);
-        }
-      }
-      closing_seconds_ += limit_.elapsed() - began;
-    }
-
-    /// \returns whether enough labels could go
-    bool rule_out() {
-      const solve_control rest{.seconds = limit_.rest().seconds, .stop = control_.stop};
-      const std::size_t gone = rest_.rule_out(best_, with_.worthwhile, rest,
-                                              [&](std::vector<strategy> labels) { offer(std::move(labels)); });
-      ruled_out_ += gone;
-      climbs_ = climbs_ || gone > 0;
-      return gone > 0;
-    }
+    [[nodiscard]] double bound() const { return std::max(side_.bound(), findings_.bound()); }
 
     void go_down() {
       if (is_over() || p_.size() == 0) return;
-      if (guide_.label_bounds.empty() || (rest_.is_whole() && guided_at_ != climbed_))
-        guide_ = guide_of(rest_.ascent_on_whole());
-      guided_at_ = climbed_;
+      if (guide_.label_bounds.empty() || (side_.rest().is_whole() && guided_at_ != side_.steps()))
+        guide_ = guide_of(side_.rest().ascent_on_whole());
+      guided_at_ = side_.steps();
       const bool stays_near = best_.is_known() && random_.chance(with_.near);
       const double share = draw_share();
       ++statistics_.iterations;
@@ -312,18 +290,14 @@ class guided_search {
     const solve_control& control_;
     deadline limit_;
     random_source random_;
-    detail::remainder<Cost> rest_;
+    detail::shared_findings<Cost> findings_ = {};
+    detail::bound_side<Cost, guided_search, search> side_;
     dual_guide guide_ = {};
     detail::incumbent<Cost> best_ = {};
     detail::elite<Cost> elite_;
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;
-    double closing_seconds_ = 0, climbing_seconds_ = 0;
-    Cost searched_at_ = forbidden<Cost>;
-    std::size_t searches_ = 0, ruled_out_ = 0;
-    bool climbs_ = true;
-    std::size_t climbed_ = 0, guided_at_ = 0, dives_ = 0, gains_ = 0, windows_ = 0, window_gains_ = 0, merges_ = 0,
-                merge_gains_ = 0;
+    std::size_t guided_at_ = 0, dives_ = 0, gains_ = 0, windows_ = 0, window_gains_ = 0, merges_ = 0, merge_gains_ = 0;
     solve_statistics statistics_ = {};
   };
 };

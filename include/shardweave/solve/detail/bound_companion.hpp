@@ -1,0 +1,111 @@
+#pragma once
+
+#include <shardweave/solve/detail/bound_side.hpp>
+
+#include <algorithm>
+#include <chrono>
+#include <cstddef>
+#include <limits>
+#include <mutex>
+#include <span>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A second thread for a guided search.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// What the threads of one search tell each other. All members may be called by any thread.
+template <cost_value Cost>
+class shared_findings {
+ public:
+  void raise(double bound) {
+    const std::scoped_lock lock(mutex_);
+    bound_ = std::max(bound_, bound);
+  }
+  [[nodiscard]] double bound() const {
+    const std::scoped_lock lock(mutex_);
+    return bound_;
+  }
+  /// Afterwards both know the better labeling. \returns whether it is new to `mine`
+  bool exchange(incumbent<Cost>& mine, double seconds) {
+    const std::scoped_lock lock(mutex_);
+    if (mine.is_known() && best_.is_beaten_by(mine.cost())) {
+      best_ = mine;
+      return false;
+    }
+    return best_.is_known() && mine.offer(best_.cost(), best_.labels(), seconds);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  double bound_ = -std::numeric_limits<double>::infinity();
+  incumbent<Cost> best_ = {};
+};
+
+/// Does nothing but raise the bound of a problem and rule out labels, while another thread searches.
+template <cost_value Cost, class Settings>
+class bound_companion {
+ public:
+  /// \param control  its stop request ends `run`
+  bound_companion(const compact_problem<Cost>& problem, const Settings& with, const solve_control& control,
+                  shared_findings<Cost>& findings)
+      : p_(&problem),
+        with_(patient(with)),
+        control_(control),
+        limit_(control_),
+        findings_(&findings),
+        side_(problem, with_, control_, limit_, *this) {}
+  bound_companion(const bound_companion&) = delete;  // `side_` points here
+  bound_companion& operator=(const bound_companion&) = delete;
+
+  void run() {
+    while (!is_over()) {
+      side_.climb(std::numeric_limits<std::size_t>::max(), std::numeric_limits<double>::infinity());
+      side_.close_in();
+      // nothing more to gain until the other thread finds something better
+      while (!side_.climbs() && !is_over() && !findings_->exchange(best_, limit_.elapsed()))
+        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+    }
+  }
+
+  [[nodiscard]] const incumbent<Cost>& best() const { return best_; }
+  void offer(std::vector<strategy> labels) {
+    const Cost cost = p_->cost(labels);
+    if (!best_.is_beaten_by(cost) || !p_->keeps_rows(labels)) return;
+    best_.offer(cost, std::move(labels), limit_.elapsed());
+    findings_->exchange(best_, limit_.elapsed());
+  }
+  [[nodiscard]] bool is_over() {
+    findings_->raise(side_.bound());
+    return limit_.expired() || (best_.is_known() && proves(findings_->bound(), best_.cost()));
+  }
+  void stepped() { findings_->exchange(best_, limit_.elapsed()); }
+  void report() const {}
+
+ private:
+  /// It has nothing better to do than to climb to the end.
+  static Settings patient(Settings with) {
+    with.least_gain = -1;
+    with.worthwhile /= 10;
+    with.closing_steps = std::numeric_limits<std::size_t>::max();
+    with.closing_share = 1;
+    return with;
+  }
+
+  const compact_problem<Cost>* p_;
+  Settings with_;
+  solve_control control_;
+  deadline limit_;
+  shared_findings<Cost>* findings_;
+  incumbent<Cost> best_ = {};
+  bound_side<Cost, Settings, bound_companion> side_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
