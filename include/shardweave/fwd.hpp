@@ -410,6 +410,18 @@ struct strategy_row;
 struct svg_timeline_options;
 enum class text_side;
 class text_table;
+template <cost_value Cost>
+struct assignment_difference;
+template <cost_value Cost>
+struct explained_edge;
+template <cost_value Cost>
+struct hidden_share;
+template <cost_value Cost>
+struct vertex_difference;
+template <cost_value Cost>
+struct vertex_explanation;
+template <cost_value Cost>
+struct vertex_price;
 
 // planner.hpp, pipeline.hpp
 struct task_plan;

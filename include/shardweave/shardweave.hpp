@@ -96,6 +96,8 @@
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/csv.hpp>
+#include <shardweave/report/diff.hpp>
+#include <shardweave/report/explain.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_timeline.hpp>

@@ -3,11 +3,18 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/detail/front_bound.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
+#include <shardweave/solve/polished.hpp>
+#include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/trws.hpp>
 
@@ -20,10 +27,12 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <stop_token>
 #include <string>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -61,9 +70,58 @@ std::size_t try_with_savings(const savings_solve<Cost>& solve, std::uint64_t fir
   return proven;
 }
 
+/// a -> b, whose communication may hide behind a. The first strategy of a costs 4 + 8, of which 4 hide, the second one
+/// 7 + 6, of which 6 hide: the optimum is 7, and costs alone do not lead to it.
+sw::placement_problem<double> better_when_hidden() {
+  sw::placement_description<double> d;
+  d.vertices = {{.compute = {4, 7}}, {.compute = {0}}};
+  d.tables = {std::make_shared<const sw::cost_table<double>>(
+      sw::cost_table<double>::from_entries(2, 1, std::vector<double>{8, 6}))};
+  d.edges = {{.from = 0, .to = 1, .communication = 0}};
+  d.overlap = {{.edge = 0, .direction = sw::hiding::none, .first = 0, .last = 0}};
+  d.counted = sw::savings_form::strict;
+  return sw::compile(d);
+}
+
 }  // namespace
 
 TEST_SUITE("overlapped") {
+  TEST_CASE("combinators say truly whether they count savings") {
+    const auto problem = better_when_hidden();
+    CHECK(sw::elimination{}.solve(problem).objective == 8);
+    const auto check = [&](const auto& solver) {
+      CAPTURE(solver.name);
+      const auto answer = solver.solve(problem);
+      CHECK((answer.status == sw::solve_status::optimal) == solver.abilities.savings);
+      if (solver.abilities.savings) CHECK(answer.objective == doctest::Approx(7));
+      CHECK(answer.lower_bound <= 7);
+    };
+    const sw::elimination blind;
+    sw::overlapped<> aware;
+    aware.search.root_steps = 5;
+    check(blind);
+    check(aware);
+    check(sw::reduced(blind));
+    check(sw::reduced(aware));
+    check(sw::for_small(blind));
+    check(sw::for_small(aware));
+    check(sw::by_size(blind, aware));
+    check(sw::by_size(aware, blind, {.labels = 0}));
+    check(sw::by_size(aware, aware));
+    check(sw::certified(blind, aware));
+    check(sw::certified(aware, blind));
+    check(sw::certified(aware, aware));
+    check(sw::first_proven(blind, blind));
+    check(sw::first_proven(blind, aware));
+    check(sw::race(blind, blind));
+    check(sw::race(blind, aware));
+    check(sw::polished(aware, sw::local_search{}));
+    check(sw::budgeted(sw::trws{}));
+    check(sw::budgeted(aware));
+    // it looks for them, though it bounds nothing
+    static_assert(sw::polished<sw::elimination, sw::local_search>::abilities.savings);
+  }
+
   TEST_CASE("bound, optimum and objective stand in this order, and the optimum is proven") {
     try_with_savings<double>(by<double>(sw::overlapped<>{}), 1, shardweave_test::sized<std::size_t>(1500, 40), true);
   }

@@ -115,25 +115,37 @@ void evaluate_costs(const placement_description<Cost>& d, std::span<const strate
   result.objective = result.violations.empty() ? result.parts.total() : forbidden<Cost>;
 }
 
+/// What an assignment offers to hide, and what behind: as `hide` asks for it. Demand i is place i.
+template <cost_value Cost>
+struct hiding_question {
+  std::vector<hiding_place> places;
+  std::vector<Cost> computation;  ///< per vertex
+  std::vector<hideable<Cost>> demands;
+
+  hiding_question(const placement_description<Cost>& d, std::span<const strategy> choice) {
+    savings_layout layout = layout_of(d);
+    for (std::size_t v = 0; v < choice.size(); ++v)
+      computation.push_back(layout.places.empty() || layout.idle[v] ? Cost{}
+                                                                    : amount_of(d.vertices[v].compute[choice[v]]));
+    demands = demands_of(layout.places, [&](std::size_t e) {
+      const described_edge& edge = d.edges[e];
+      return edge.communication == no_table
+                 ? Cost{}
+                 : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
+    });
+    places = std::move(layout.places);
+  }
+};
+
 template <cost_value Cost>
 void evaluate_savings(const placement_description<Cost>& d, std::span<const strategy> choice,
                       evaluation<Cost>& result) {
   if (d.counted == savings_form::off) return;
-  const savings_layout layout = layout_of(d);
-  std::vector<Cost> computation;
-  for (std::size_t v = 0; v < choice.size(); ++v)
-    computation.push_back(layout.places.empty() || layout.idle[v] ? Cost{}
-                                                                  : amount_of(d.vertices[v].compute[choice[v]]));
-  const savings<Cost> saved =
-      hide(computation, demands_of(layout.places, [&](std::size_t e) {
-             const described_edge& edge = d.edges[e];
-             return edge.communication == no_table
-                        ? Cost{}
-                        : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
-           }));
+  const hiding_question<Cost> asked(d, choice);
+  const savings<Cost> saved = hide(asked.computation, asked.demands);
   result.savings = saved.total;
   result.hidden.resize(d.edges.size());
-  for (std::size_t i = 0; i < layout.places.size(); ++i) result.hidden[layout.places[i].edge] += saved.hidden[i];
+  for (std::size_t i = 0; i < asked.places.size(); ++i) result.hidden[asked.places[i].edge] += saved.hidden[i];
 }
 
 template <cost_value Cost>

@@ -31,16 +31,6 @@ namespace shardweave {
 inline namespace v0 {
 
 namespace detail {
-template <class Cost>
-[[nodiscard]] std::string cost_text(Cost cost, std::string_view unit) {
-  std::string text;
-  if constexpr (std::integral<Cost>) {
-    text = count_text(static_cast<std::int64_t>(cost));
-  } else {
-    text = fixed_text(static_cast<double>(cost), 3);
-  }
-  return unit.empty() ? text : text + " " + std::string(unit);
-}
 /// A bound in the form of the costs that it bounds; of whole numbers it may still be a fraction.
 template <class Cost>
 [[nodiscard]] std::string bound_text(double bound, std::string_view unit) {

@@ -5,6 +5,7 @@
 #include <array>
 #include <charconv>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -66,6 +67,20 @@ template <std::size_t N>
   return detail::in_unit(size, 1024, std::array<std::string_view, 5>{"B", "KiB", "MiB", "GiB", "TiB"});
 }
 [[nodiscard]] inline std::string size_text(bytes size) { return size_text(static_cast<double>(size.count())); }
+
+namespace detail {
+/// Whole costs in full, others to three digits behind the point.
+template <class Cost>
+[[nodiscard]] std::string cost_text(Cost cost, std::string_view unit = "") {
+  std::string text;
+  if constexpr (std::integral<Cost>) {
+    text = count_text(static_cast<std::int64_t>(cost));
+  } else {
+    text = fixed_text(static_cast<double>(cost), 3);
+  }
+  return unit.empty() ? text : text + " " + std::string(unit);
+}
+}  // namespace detail
 
 /// A fraction: 0.125 is "12.5 %".
 [[nodiscard]] inline std::string percent_text(double fraction, int digits = 1) {

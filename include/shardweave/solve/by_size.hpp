@@ -20,7 +20,8 @@ template <class Small, class Large>
 class by_size {
  public:
   static constexpr std::string_view name = "by_size";
-  static constexpr solver_abilities abilities{.budgets = Small::abilities.budgets && Large::abilities.budgets};
+  static constexpr solver_abilities abilities{.budgets = Small::abilities.budgets && Large::abilities.budgets,
+                                              .savings = Small::abilities.savings && Large::abilities.savings};
 
   Small small;
   Large large;

@@ -24,7 +24,8 @@ template <class Finder, class Bounder>
 class certified {
  public:
   static constexpr std::string_view name = "certified";
-  static constexpr solver_abilities abilities{.budgets = Finder::abilities.budgets};
+  static constexpr solver_abilities abilities{.budgets = Finder::abilities.budgets,
+                                              .savings = Finder::abilities.savings && Bounder::abilities.savings};
 
   [[no_unique_address]] Finder finder;
   [[no_unique_address]] Bounder bounder;

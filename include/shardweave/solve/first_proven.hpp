@@ -27,7 +27,8 @@ class first_proven {
 
  public:
   static constexpr std::string_view name = "first_proven";
-  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...)};
+  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...),
+                                              .savings = (Solvers::abilities.savings || ...)};
 
   std::tuple<Solvers...> solvers;
 

@@ -30,7 +30,8 @@ template <class First, class Second>
 class polished {
  public:
   static constexpr std::string_view name = "polished";
-  static constexpr solver_abilities abilities{.budgets = First::abilities.budgets || Second::abilities.budgets};
+  static constexpr solver_abilities abilities{.budgets = First::abilities.budgets || Second::abilities.budgets,
+                                              .savings = First::abilities.savings || Second::abilities.savings};
 
   [[no_unique_address]] First first;
   [[no_unique_address]] Second second;

@@ -37,7 +37,8 @@ class race {
 
  public:
   static constexpr std::string_view name = "race";
-  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...)};
+  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...),
+                                              .savings = (Solvers::abilities.savings || ...)};
 
   std::tuple<Solvers...> solvers;
 

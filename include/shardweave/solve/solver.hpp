@@ -15,7 +15,7 @@ inline namespace v0 {
 /// own word: a bound proves what it proves, whoever computed it.
 struct solver_abilities {
   bool budgets = false;  ///< finds assignments that keep budgets, where there are any
-  bool savings = false;  ///< bounds the objective with savings; others bound the costs, less all that could be saved
+  bool savings = false;  ///< counts them while it works; others see costs alone, and bound those less all savings
 };
 
 /// A policy that answers placement problems with costs of type `Cost`.

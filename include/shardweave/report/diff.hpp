@@ -1,0 +1,149 @@
+#pragma once
+
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/report/explain.hpp>
+#include <shardweave/report/text_table.hpp>
+#include <shardweave/report/unit_text.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Two assignments of one problem, side by side.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A vertex whose strategy or whose price differs.
+template <cost_value Cost>
+struct vertex_difference {
+  std::uint32_t vertex = 0;
+  std::pair<strategy, strategy> chosen = {};  ///< before, after
+  vertex_price<Cost> before;
+  vertex_price<Cost> after;
+  [[nodiscard]] bool is_changed() const { return chosen.first != chosen.second; }
+};
+
+/// What differs between two assignments. Prices of vertices add up to the objectives, so the changes of the listed ones
+/// add up to the change of the objective.
+template <cost_value Cost>
+struct assignment_difference {
+  evaluation<Cost> before;
+  evaluation<Cost> after;
+  std::vector<vertex_difference<Cost>> vertices;  ///< by vertex; the others pay the same in both
+};
+
+/// Compares two assignments by the stated costs, savings included.
+/// \throws error (input) as `evaluate`
+/// Complexity: as `evaluate`
+template <cost_value Cost>
+[[nodiscard]] assignment_difference<Cost> diff(const placement_description<Cost>& d, std::span<const strategy> before,
+                                               std::span<const strategy> after) {
+  assignment_difference<Cost> result{.before = evaluate(d, before), .after = evaluate(d, after), .vertices = {}};
+  const auto one = vertex_prices(d, before, result.before), other = vertex_prices(d, after, result.after);
+  for (std::uint32_t v = 0; v < one.size(); ++v)
+    if (before[v] != after[v] || !(one[v] == other[v]))
+      result.vertices.push_back({v, {before[v], after[v]}, one[v], other[v]});
+  return result;
+}
+
+namespace detail {
+
+/// Vertices of one operation that change in the same way.
+template <cost_value Cost>
+struct change_group {
+  std::tuple<std::string, std::string, std::string> key;  ///< operation, strategy before, strategy after
+  std::size_t count = 0;
+  std::uint32_t first = 0;  ///< vertex
+  Cost before{}, after{};
+};
+
+template <cost_value Cost>
+[[nodiscard]] std::string change_text(Cost before, Cost after) {
+  if (is_forbidden(before) || is_forbidden(after)) return "";
+  const Cost change = after - before;
+  return (change > Cost{} ? "+" : "") + cost_text(change);
+}
+
+/// What a budget uses at most, before and after.
+template <cost_value Cost>
+[[nodiscard]] std::string budgets_text(const assignment_difference<Cost>& told) {
+  text_table table({{"budget"}, {"before", text_side::right}, {"after", text_side::right}});
+  for (std::size_t b = 0; b < told.before.budgets.size(); ++b)
+    table.row({told.before.budgets[b].name, fixed_text(told.before.budgets[b].used, 3),
+               fixed_text(told.after.budgets[b].used, 3)});
+  return table.empty() ? "" : "\n" + table.text();
+}
+
+}  // namespace detail
+
+/// The difference for people: the objective by part, then the vertices that change their strategy, alike ones in one
+/// row and the greatest change first, `most` rows of them; last what the others pay more or less.
+template <cost_value Cost>
+[[nodiscard]] std::string to_text(const assignment_difference<Cost>& told, const placement_description<Cost>& d,
+                                  std::size_t most = 20) {
+  const auto cost = [](Cost c) { return is_forbidden(c) ? std::string("forbidden") : detail::cost_text(c); };
+  const text_side right = text_side::right;
+  text_table parts({{d.unit}, {"before", right}, {"after", right}, {"change", right}});
+  const auto row = [&](const char* name, Cost before, Cost after) {
+    parts.row({name, cost(before), cost(after), detail::change_text(before, after)});
+  };
+  row("objective", told.before.objective, told.after.objective);
+  row("  computation", told.before.parts.compute, told.after.parts.compute);
+  row("  communication", told.before.parts.communication, told.after.parts.communication);
+  row("  transition", told.before.parts.transition, told.after.parts.transition);
+  if (d.counted != savings_form::off) row("  less savings", told.before.savings, told.after.savings);
+  std::string text = parts.text() + detail::budgets_text(told);
+
+  std::vector<detail::change_group<Cost>> groups;
+  std::map<std::tuple<std::string, std::string, std::string>, std::size_t> group_of;
+  Cost others_before{}, others_after{};
+  std::size_t others = 0, changed = 0;
+  for (const vertex_difference<Cost>& v : told.vertices) {
+    if (!v.is_changed()) {
+      ++others;
+      others_before = plus(others_before, v.before.total());
+      others_after = plus(others_after, v.after.total());
+      continue;
+    }
+    ++changed;
+    const described_vertex<Cost>& vertex = d.vertices[v.vertex];
+    const std::tuple key(vertex.op.empty() ? d.name_of(v.vertex) : vertex.op,
+                         d.name_of_strategy(v.vertex, v.chosen.first), d.name_of_strategy(v.vertex, v.chosen.second));
+    const auto [at, is_new] = group_of.try_emplace(key, groups.size());
+    if (is_new) groups.push_back({key, 0, v.vertex, Cost{}, Cost{}});
+    detail::change_group<Cost>& group = groups[at->second];
+    ++group.count;
+    group.before = plus(group.before, v.before.total());
+    group.after = plus(group.after, v.after.total());
+  }
+  const auto size = [](const detail::change_group<Cost>& g) {
+    if (is_forbidden(g.before) || is_forbidden(g.after)) return forbidden<Cost>;
+    return g.after > g.before ? g.after - g.before : g.before - g.after;
+  };
+  std::stable_sort(groups.begin(), groups.end(), [&](const auto& a, const auto& b) { return size(a) > size(b); });
+  text_table table({{"changed"}, {"vertices", right}, {"first", right}, {"before"}, {"after"}, {"change", right}});
+  for (std::size_t i = 0; i < std::min(most, groups.size()); ++i) {
+    const auto& [operation, from, to] = groups[i].key;
+    table.row({operation, count_text(groups[i].count), std::to_string(groups[i].first), from, to,
+               detail::change_text(groups[i].before, groups[i].after)});
+  }
+  if (groups.size() > most) table.row({"and " + count_text(groups.size() - most) + " more rows"});
+  if (others > 0)
+    table.row({"same strategy", count_text(others), "", "", "", detail::change_text(others_before, others_after)});
+  text += "\n" + count_text(changed) + " of " + count_text(d.vertices.size()) + " vertices change their strategy\n";
+  if (!table.empty()) text += table.text();
+  return text;
+}
+
+}  // namespace v0
+}  // namespace shardweave
