@@ -4,4 +4,4 @@ set(CMAKE_CXX_FLAGS "-O0" CACHE STRING "")
 set(SHARDWEAVE_LONG_RUNNING_FLAGS "-O1" CACHE STRING "")
 # A room's tests are one unit, and so is the gallery: they share most of what they read and instantiate.
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 12 CACHE STRING "")
+set(CMAKE_UNITY_BUILD_BATCH_SIZE 60 CACHE STRING "")

@@ -196,7 +196,7 @@ TEST_SUITE("describe") {
 
   TEST_CASE("memory keeps the plan within its limit") {
     const auto g = doubled();
-    const auto answer = sw::planner{g, rich_costs{}}.solve();
+    const auto answer = sw::planner{g, rich_costs{}, sw::exhaustive{}}.solve();
     REQUIRE(answer.status == sw::solve_status::optimal);
     CHECK(answer.choice[0] + answer.choice[1] >= 3);  // 16 - (a + b) <= 13
   }
