@@ -86,9 +86,12 @@ class bound_side {
 
   /// \returns whether enough labels could go
   bool rule_out() {
+    if (is_timed() && limit_->remaining() < 1.5 * longest_round_) return false;  // it cannot be broken off
+    const double began = limit_->elapsed();
     const solve_control rest{.seconds = limit_->rest().seconds, .stop = control_->stop};
     const std::size_t gone = rest_.rule_out(host_->best(), with_->worthwhile, rest,
                                             [&](std::vector<strategy> labels) { host_->offer(std::move(labels)); });
+    longest_round_ = std::max(longest_round_, limit_->elapsed() - began);
     ruled_out_ += gone;
     climbs_ = climbs_ || gone > 0;
     return gone > 0;
@@ -117,7 +120,7 @@ class bound_side {
   bool climbs_ = true;
   std::size_t steps_ = 0, ruled_out_ = 0, searches_ = 0;
   Cost searched_at_ = forbidden<Cost>;
-  double climbing_seconds_ = 0, closing_seconds_ = 0;
+  double climbing_seconds_ = 0, closing_seconds_ = 0, longest_round_ = 0;
 };
 
 }  // namespace detail
