@@ -5,8 +5,7 @@
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/report/diff.hpp>
-#include <shardweave/report/explain.hpp>
+#include <shardweave/report/assignment_text.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 

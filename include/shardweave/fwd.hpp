@@ -72,6 +72,8 @@ struct unnamed_vertices;
 struct usage_row;
 struct usage_segment;
 template <cost_value Cost>
+struct assignment_difference;
+template <cost_value Cost>
 class compact_builder;
 template <cost_value Cost>
 class compact_problem;
@@ -85,6 +87,10 @@ template <cost_value Cost>
 struct edge_parts;
 template <cost_value Cost>
 struct evaluation;
+template <cost_value Cost>
+struct explained_edge;
+template <cost_value Cost>
+struct hidden_part;
 template <cost_value Cost>
 class labeling_state;
 template <cost_value Cost>
@@ -105,6 +111,12 @@ template <cost_value Cost>
 class savings_sweep;
 template <cost_value Cost>
 struct savings_terms;
+template <cost_value Cost>
+struct vertex_difference;
+template <cost_value Cost>
+struct vertex_explanation;
+template <cost_value Cost>
+struct vertex_price;
 
 // solve
 struct auto_solver;
@@ -410,18 +422,6 @@ struct strategy_row;
 struct svg_timeline_options;
 enum class text_side;
 class text_table;
-template <cost_value Cost>
-struct assignment_difference;
-template <cost_value Cost>
-struct explained_edge;
-template <cost_value Cost>
-struct hidden_share;
-template <cost_value Cost>
-struct vertex_difference;
-template <cost_value Cost>
-struct vertex_explanation;
-template <cost_value Cost>
-struct vertex_price;
 
 // planner.hpp, pipeline.hpp
 struct task_plan;

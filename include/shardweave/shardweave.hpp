@@ -85,7 +85,9 @@
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/explain.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/restrict.hpp>
@@ -93,11 +95,10 @@
 #include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/placement/validate.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/report/assignment_text.hpp>
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/csv.hpp>
-#include <shardweave/report/diff.hpp>
-#include <shardweave/report/explain.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_timeline.hpp>

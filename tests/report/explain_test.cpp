@@ -1,6 +1,7 @@
 #include <shardweave/core/error.hpp>
-#include <shardweave/report/diff.hpp>
-#include <shardweave/report/explain.hpp>
+#include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/explain.hpp>
+#include <shardweave/report/assignment_text.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
@@ -132,9 +133,9 @@ TEST_SUITE("explain") {
             for (const auto& share : e.behind) {
               CHECK(share.amount > 0);
               CHECK(std::any_of(sets.begin(), sets.end(),
-                                [&](const auto& s) { return s.edge == e.edge && s.allowed[share.at]; }));
+                                [&](const auto& s) { return s.edge == e.edge && s.allowed[share.behind]; }));
               behind += share.amount;
-              by_edge[{e.edge, share.at}] = share.amount;
+              by_edge[{e.edge, share.behind}] = share.amount;
             }
             CHECK(behind == e.hidden);
             CHECK(e.hidden <=
@@ -143,7 +144,7 @@ TEST_SUITE("explain") {
             of_inputs += e.hidden;
             inputs += e.parts.communication + e.parts.transition;
           }
-          for (const auto& share : told.hides) by_vertex[{share.at, v}] = share.amount;
+          for (const auto& share : told.hides) by_vertex[{share.edge, v}] = share.amount;
           CHECK(told.price.total() == d.vertices[v].compute[choice[v]] + inputs - of_inputs);
           objective += told.price.total();
           hidden += of_inputs;

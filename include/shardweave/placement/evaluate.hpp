@@ -193,6 +193,31 @@ template <cost_value Cost>
   return result;
 }
 
+/// So much of the communication of an edge hides behind the computation of a vertex.
+template <cost_value Cost>
+struct hidden_part {
+  std::uint32_t edge = 0;
+  std::uint32_t behind = 0;  ///< vertex
+  Cost amount{};
+};
+
+/// What hides behind what, where `evaluate` counts savings: parts of an edge add up to what it says is hidden. Amounts
+/// are positive; an edge and a vertex may have several parts.
+/// \pre `evaluate` takes the assignment
+/// Complexity: as the savings of `evaluate`
+template <cost_value Cost>
+[[nodiscard]] std::vector<hidden_part<Cost>> hidden_parts(const placement_description<Cost>& d,
+                                                          std::span<const strategy> choice) {
+  std::vector<hidden_part<Cost>> parts;
+  if (d.counted == savings_form::off) return parts;
+  const detail::hiding_question<Cost> asked(d, choice);
+  for (const hidden_piece<Cost>& piece : hide_in_pieces(asked.computation, asked.demands))
+    if (piece.amount > Cost{})
+      parts.push_back({static_cast<std::uint32_t>(asked.places[piece.demand].edge),
+                       static_cast<std::uint32_t>(piece.position), piece.amount});
+  return parts;
+}
+
 /// The same by the description behind a compiled problem. A problem without one is its own description: its
 /// unary costs are computation, its tables communication.
 template <cost_value Cost>

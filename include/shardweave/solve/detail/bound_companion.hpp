@@ -1,12 +1,11 @@
 #pragma once
 
 #include <shardweave/solve/detail/bound_side.hpp>
+#include <shardweave/solve/detail/shared_findings.hpp>
 
-#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <limits>
-#include <mutex>
 #include <span>
 #include <thread>
 #include <utility>
@@ -18,34 +17,6 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
-
-/// What the threads of one search tell each other. All members may be called by any thread.
-template <cost_value Cost>
-class shared_findings {
- public:
-  void raise(double bound) {
-    const std::scoped_lock lock(mutex_);
-    bound_ = std::max(bound_, bound);
-  }
-  [[nodiscard]] double bound() const {
-    const std::scoped_lock lock(mutex_);
-    return bound_;
-  }
-  /// Afterwards both know the better labeling. \returns whether it is new to `mine`
-  bool exchange(incumbent<Cost>& mine, double seconds) {
-    const std::scoped_lock lock(mutex_);
-    if (mine.is_known() && best_.is_beaten_by(mine.cost())) {
-      best_ = mine;
-      return false;
-    }
-    return best_.is_known() && mine.offer(best_.cost(), best_.labels(), seconds);
-  }
-
- private:
-  mutable std::mutex mutex_;
-  double bound_ = -std::numeric_limits<double>::infinity();
-  incumbent<Cost> best_ = {};
-};
 
 /// Does nothing but raise the bound of a problem and rule out labels, while another thread searches.
 template <cost_value Cost, class Settings>

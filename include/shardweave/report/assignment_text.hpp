@@ -2,8 +2,8 @@
 
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/placement/evaluate.hpp>
-#include <shardweave/report/explain.hpp>
+#include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/explain.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 
@@ -11,50 +11,16 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
 
 /// \file
-/// Two assignments of one problem, side by side.
+/// Explanations and differences of assignments, for people.
 
 namespace shardweave {
 inline namespace v0 {
-
-/// A vertex whose strategy or whose price differs.
-template <cost_value Cost>
-struct vertex_difference {
-  std::uint32_t vertex = 0;
-  std::pair<strategy, strategy> chosen = {};  ///< before, after
-  vertex_price<Cost> before;
-  vertex_price<Cost> after;
-  [[nodiscard]] bool is_changed() const { return chosen.first != chosen.second; }
-};
-
-/// What differs between two assignments. Prices of vertices add up to the objectives, so the changes of the listed ones
-/// add up to the change of the objective.
-template <cost_value Cost>
-struct assignment_difference {
-  evaluation<Cost> before;
-  evaluation<Cost> after;
-  std::vector<vertex_difference<Cost>> vertices;  ///< by vertex; the others pay the same in both
-};
-
-/// Compares two assignments by the stated costs, savings included.
-/// \throws error (input) as `evaluate`
-/// Complexity: as `evaluate`
-template <cost_value Cost>
-[[nodiscard]] assignment_difference<Cost> diff(const placement_description<Cost>& d, std::span<const strategy> before,
-                                               std::span<const strategy> after) {
-  assignment_difference<Cost> result{.before = evaluate(d, before), .after = evaluate(d, after), .vertices = {}};
-  const auto one = vertex_prices(d, before, result.before), other = vertex_prices(d, after, result.after);
-  for (std::uint32_t v = 0; v < one.size(); ++v)
-    if (before[v] != after[v] || !(one[v] == other[v]))
-      result.vertices.push_back({v, {before[v], after[v]}, one[v], other[v]});
-  return result;
-}
 
 namespace detail {
 
@@ -85,6 +51,54 @@ template <cost_value Cost>
 }
 
 }  // namespace detail
+
+/// The explanation for people: what the vertex costs by part, then its edges, then what hides behind it. Of what hides
+/// together, the largest `most` are named.
+template <cost_value Cost>
+[[nodiscard]] std::string to_text(const vertex_explanation<Cost>& told, const placement_description<Cost>& d,
+                                  std::size_t most = 3) {
+  const auto cost = [](Cost c) { return is_forbidden(c) ? std::string("forbidden") : detail::cost_text(c); };
+  const auto largest = [&](std::vector<hidden_part<Cost>> shares, auto name) {
+    std::stable_sort(shares.begin(), shares.end(), [](const auto& a, const auto& b) { return a.amount > b.amount; });
+    std::string text;
+    for (std::size_t i = 0; i < std::min(most, shares.size()); ++i)
+      text += (i > 0 ? ", " : "") + name(shares[i]) + " " + cost(shares[i].amount);
+    if (shares.size() > most) text += " and " + count_text(shares.size() - most) + " more";
+    return text;
+  };
+  const bool counts = d.counted != savings_form::off;
+  const std::string unit = d.unit.empty() ? "" : " " + d.unit;
+  std::string text = d.name_of(told.vertex) + " takes strategy " + d.name_of_strategy(told.vertex, told.chosen) +
+                     " and costs " + cost(told.price.total()) + unit + "\n";
+  const text_table::column number{"", text_side::right};
+  text_table parts({{}, number});
+  parts.row({"computation", cost(told.price.parts.compute)});
+  parts.row({"communication of inputs", cost(told.price.parts.communication)});
+  parts.row({"transition of inputs", cost(told.price.parts.transition)});
+  if (counts) parts.row({"less savings of inputs", cost(told.price.hidden)});
+  text += parts.text(2);
+  const auto edges = [&](const char* heading, const std::vector<explained_edge<Cost>>& listed) {
+    if (listed.empty()) return;
+    std::vector<text_table::column> columns = {
+        {heading}, {"communication", text_side::right}, {"transition", text_side::right}};
+    if (counts) columns.insert(columns.end(), {{"hidden", text_side::right}, {"behind"}});
+    text_table table(std::move(columns));
+    for (const explained_edge<Cost>& e : listed) {
+      std::vector<std::string> cells = {d.name_of_edge(e.edge), cost(e.parts.communication), cost(e.parts.transition)};
+      if (counts)
+        cells.insert(cells.end(),
+                     {cost(e.hidden), largest(e.behind, [&](const auto& part) { return d.name_of(part.behind); })});
+      table.row(std::move(cells));
+    }
+    text += "\n" + table.text();
+  };
+  edges("input", told.inputs);
+  edges("output", told.outputs);
+  if (!told.hides.empty())
+    text += "\nits computation hides " +
+            largest(told.hides, [&](const auto& part) { return d.name_of_edge(part.edge); }) + "\n";
+  return text;
+}
 
 /// The difference for people: the objective by part, then the vertices that change their strategy, alike ones in one
 /// row and the greatest change first, `most` rows of them; last what the others pay more or less.
