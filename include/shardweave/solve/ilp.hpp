@@ -85,14 +85,14 @@ struct ilp {
       work.tell(polytope.model());
       backend_limits limits = work.limits();
       limits.gap = mip_gap;
-      if (work.has_best) limits.start = polytope.primal_of(work.best);
+      if (work.best.is_known()) limits.start = polytope.primal_of(work.best.labels());
       const backend_outcome outcome = backend.solve(polytope.model(), limits);
       nodes += outcome.nodes;
       work.statistics.iterations += outcome.iterations;
       if (outcome.status == backend_status::infeasible) return work.fail("the integer program", backend.name);
       double claim = polytope.unscaled(outcome.bound - polytope.resolution());
       claim -= trust * std::abs(claim);
-      const bool had_best = work.has_best;
+      const bool had_best = work.best.is_known();
       const double before = had_best ? work.upper() : 0;
       bool again = false;
       if (!outcome.primal.empty()) {
@@ -109,7 +109,7 @@ struct ilp {
       if (work.closed()) return;
       // a much better incumbent drops the costs that dwarfed all others, and with them the tolerances that
       // the backend counted in
-      if (work.has_best && (!had_best || work.upper() < before - work.margin())) {
+      if (work.best.is_known() && (!had_best || work.upper() < before - work.margin())) {
         work.drop();
         again = true;
       }

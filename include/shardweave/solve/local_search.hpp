@@ -4,6 +4,7 @@
 #include <shardweave/placement/move.hpp>
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/greedy_labels.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/label_repair.hpp>
 #include <shardweave/solve/detail/savings_state.hpp>
 #include <shardweave/solve/priced_problem.hpp>
@@ -83,7 +84,7 @@ class local_search {
       if (!given.empty()) first = problem_.labels_of(given);
       if (first) offer(*first);
       for (std::size_t s = 0; !is_stopped(); ++s) {
-        if (found_ ? s >= std::max<std::size_t>(wanted, 1) : s >= std::max(with_.attempts, wanted)) break;
+        if (best_.is_known() ? s >= std::max<std::size_t>(wanted, 1) : s >= std::max(with_.attempts, wanted)) break;
         auto labels = s == 0 && first ? std::move(first) : greedy_(limit_, random_, s == 0 ? 0.0 : 0.3);
         if (!labels) break;
         improve_from(*std::move(labels));
@@ -92,10 +93,10 @@ class local_search {
       statistics_.seconds = limit_.elapsed();
       const bool stopped = is_stopped();
       if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " moves. ";
-      if (!found_) statistics_.note += "no assignment that keeps all constraints was found. ";
-      if (!found_) best_.clear();
-      return conclude(problem_, std::span<const strategy>(best_), -std::numeric_limits<double>::infinity(), stopped,
-                      std::move(statistics_));
+      statistics_.seconds_to_best = best_.found_at();
+      if (!best_.is_known()) statistics_.note += "no assignment that keeps all constraints was found. ";
+      return conclude(problem_, std::span<const strategy>(best_.labels()), -std::numeric_limits<double>::infinity(),
+                      stopped, std::move(statistics_));
     }
 
    private:
@@ -104,20 +105,14 @@ class local_search {
     /// Remembers a labeling if it is feasible and the best so far.
     void offer(std::span<const strategy> labels) {
       const Cost cost = problem_.objective(labels);
-      if (is_forbidden(cost) || (found_ && cost >= best_cost_) || !p_.keeps_rows(labels)) return;
-      best_.assign(labels.begin(), labels.end());
-      best_cost_ = cost;
-      found_ = true;
-      statistics_.seconds_to_best = limit_.elapsed();
+      if (!best_.is_beaten_by(cost) || !p_.keeps_rows(labels)) return;
+      best_.offer(cost, {labels.begin(), labels.end()}, limit_.elapsed());
       report();
     }
 
     void report() const {
       if (control_.progress)
-        control_.progress(
-            {.stage = name,
-             .seconds = limit_.elapsed(),
-             .objective = found_ ? static_cast<double>(best_cost_) : std::numeric_limits<double>::infinity()});
+        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper()});
     }
 
     void improve_from(std::vector<strategy> labels) {
@@ -219,9 +214,7 @@ class local_search {
     random_source random_;
     detail::greedy_labels<Cost> greedy_;
     detail::forest_block<Cost> block_;
-    std::vector<strategy> best_;
-    Cost best_cost_{};
-    bool found_ = false;
+    detail::incumbent<Cost> best_ = {};
     solve_statistics statistics_;
   };
 };

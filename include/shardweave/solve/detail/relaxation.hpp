@@ -80,7 +80,8 @@ class relaxation : public relaxation_state<Cost> {
 
   /// Drops what no assignment as good as the incumbent needs.
   void drop() {
-    if (this->has_best) reparametrization<Cost>(p, dual, present).drop_above(this->upper() + this->margin(), present);
+    if (this->best.is_known())
+      reparametrization<Cost>(p, dual, present).drop_above(this->upper() + this->margin(), present);
     if (!tighten(p, present)) {
       // the incumbent survives all drops, so there is none, and only forbidden pairs were propagated
       this->raise(std::numeric_limits<double>::infinity(), "propagation");

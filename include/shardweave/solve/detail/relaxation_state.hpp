@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/linear_model.hpp>
 #include <shardweave/solve/solution.hpp>
 
@@ -40,18 +41,13 @@ class relaxation_state {
   bool offer(const std::vector<strategy>& labels) {
     const Cost objective = problem.objective(labels);
     if (is_forbidden(objective) || !problem.compact().keeps_rows(labels)) return false;
-    if (!has_best || objective < best_cost) {
-      has_best = true;
-      best = labels;
-      best_cost = objective;
-      statistics.seconds_to_best = limit.elapsed();
-    }
+    if (best.is_beaten_by(objective)) best.offer(objective, labels, limit.elapsed());
     return true;
   }
 
   /// Takes a bound for assignments that are better than the incumbent; the incumbent bounds the others.
   void raise(double value, std::string_view proof) {
-    if (has_best) value = std::min(value, upper());
+    value = std::min(value, upper());
     if (value > bound) {
       bound = value;
       certificate = proof;
@@ -60,7 +56,7 @@ class relaxation_state {
 
   /// A backend says that nothing is feasible.
   void fail(std::string_view what, std::string_view backend) {
-    if (has_best) {
+    if (best.is_known()) {
       statistics.note +=
           std::string(backend) + " calls " + std::string(what) + " infeasible, but a solution of it is known. ";
     } else {
@@ -81,11 +77,13 @@ class relaxation_state {
     return false;
   }
 
-  [[nodiscard]] double upper() const { return static_cast<double>(best_cost); }
+  /// Infinite as long as nothing is known.
+  [[nodiscard]] double upper() const { return best.upper(); }
   /// Above rounding errors of sums of costs, below what tells solutions apart.
+  /// \pre something is known
   [[nodiscard]] double margin() const { return 1e-10 * std::max(1.0, std::abs(upper())); }
   [[nodiscard]] bool closed() const {
-    return bound == std::numeric_limits<double>::infinity() || (has_best && proves(bound, best_cost));
+    return bound == std::numeric_limits<double>::infinity() || (best.is_known() && proves(bound, best.cost()));
   }
   [[nodiscard]] backend_limits limits() const {
     return {.seconds = std::max(0.0, limit.remaining()), .stop = control.stop};
@@ -121,27 +119,24 @@ class relaxation_state {
   }
   void report() const {
     if (!control.progress) return;
-    control.progress({.stage = statistics.solver,
-                      .seconds = limit.elapsed(),
-                      .objective = has_best ? upper() : std::numeric_limits<double>::infinity(),
-                      .lower_bound = bound});
+    control.progress(
+        {.stage = statistics.solver, .seconds = limit.elapsed(), .objective = upper(), .lower_bound = bound});
   }
 
   [[nodiscard]] solution<Cost> finish() {
     statistics.seconds = limit.elapsed();
+    statistics.seconds_to_best = best.found_at();
     statistics.counters.emplace_back("fractional_variables", static_cast<double>(fractional));
     if (stopped) statistics.note += "stopped by a limit or a request. ";
     if (std::isfinite(bound)) statistics.note += "certificate: " + std::string(certificate) + ". ";
-    return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics),
+    return conclude(problem, std::span<const strategy>(best.labels()), bound, stopped, std::move(statistics),
                     bound_on::objective);
   }
 
   const placement_problem<Cost>& problem;
   const solve_control& control;
   deadline limit;
-  std::vector<strategy> best;
-  Cost best_cost{};
-  bool has_best = false;
+  incumbent<Cost> best = {};
   bool stopped = false;
   double bound = -std::numeric_limits<double>::infinity();
   std::string_view certificate = "none";  ///< what proves the bound

@@ -55,15 +55,15 @@ class savings_relaxation : public relaxation_state<Cost> {
     if (sweeps == 0 || this->closed() || this->problem.compact().size() == 0) return;
     savings_ascent<Cost> ascent(this->problem.compact(), terms_);
     for (std::size_t done = 0; done < sweeps && !this->closed() && !this->limit.expired(); done += 5) {
-      const bool more = ascent.step(this->has_best ? this->upper() : std::numeric_limits<double>::infinity());
+      const bool more = ascent.step(this->upper());
       offer_repaired({ascent.labels().begin(), ascent.labels().end()});
       this->raise(ascent.bound(), "multipliers");
       if (!more) break;
     }
-    if (this->has_best) offer_improved(this->best);
+    if (this->best.is_known()) offer_improved(this->best.labels());
     const std::vector<double> least = ascent.label_bounds();
     this->raise(ascent.bound(), "multipliers");
-    for (std::size_t at = 0; at < least.size() && this->has_best; ++at)
+    for (std::size_t at = 0; at < least.size() && this->best.is_known(); ++at)
       if (least[at] > this->upper() + this->margin()) present.drop_label(at);
     tighten_present();
     this->report();
@@ -114,7 +114,7 @@ class savings_relaxation : public relaxation_state<Cost> {
     return std::isfinite(value) ? value - slack(value) : value;
   }
   void drop(const compact_problem<double>& costs) {
-    if (this->has_best) {
+    if (this->best.is_known()) {
       const double most = this->upper() + this->margin() + slack(this->upper());
       reparametrization<double>(costs, &costs == &known_ ? dual_ : dual_values{}, present).drop_above(most, present);
     }
