@@ -1,5 +1,6 @@
 #include "support/shared_data.hpp"
 #include <shardweave/io/model_config.hpp>
+#include <shardweave/models/llama_config.hpp>
 
 #include <doctest/doctest.h>
 

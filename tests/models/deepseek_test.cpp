@@ -1,20 +1,21 @@
 #include "interpreter.hpp"
-#include <shardweave/core/random.hpp>
+#include "model_checks.hpp"
+#include "plain_model.hpp"
 #include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/deepseek_config.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
-#include <map>
 #include <numeric>
-#include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace deepseek_tests {
@@ -84,8 +85,9 @@ sw::deepseek_config tiny(bool sigmoid) {
           .capacity_factor = 0.75};
 }
 
-using row = std::vector<double>;
-using weights = std::map<std::string, row>;
+using plain_model::row;
+using plain_model::times;
+using plain_model::weights;
 
 /// The forward pass again, token by token, straight from the report.
 struct plain_deepseek {
@@ -94,40 +96,11 @@ struct plain_deepseek {
   row balance;
   mutable std::size_t dropped = 0;
 
-  [[nodiscard]] row norm(const row& x, const row& w) const {
-    double squares = 0;
-    for (const double v : x) squares += v * v;
-    const double scale = 1 / std::sqrt(squares / static_cast<double>(x.size()) + c.rms_norm_eps);
-    row y(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] * scale * w[i];
-    return y;
-  }
-  /// w x, for w stored row by row; `first` skips matrices of a stack, `by_columns` takes the transpose.
-  [[nodiscard]] static row times(const row& w, const row& x, std::size_t first = 0, std::size_t out = 0,
-                                 bool by_columns = false) {
-    if (out == 0) out = w.size() / x.size();
-    row y(out);
-    for (std::size_t o = 0; o < out; ++o)
-      for (std::size_t i = 0; i < x.size(); ++i)
-        y[o] += w[first + (by_columns ? i * out + o : o * x.size() + i)] * x[i];
-    return y;
-  }
-  static double silu(double u) { return u / (1 + std::exp(-u)); }
-  [[nodiscard]] static row feed(const row& w1, const row& w2, const row& w3, const row& y) {
-    row gate = times(w1, y);
-    const row up = times(w3, y);
-    for (std::size_t i = 0; i < gate.size(); ++i) gate[i] = silu(gate[i]) * up[i];
-    return times(w2, gate);
-  }
+  [[nodiscard]] row norm(const row& x, const row& w) const { return plain_model::norm(x, w, c.rms_norm_eps); }
   void turn(row& x, std::size_t from, std::size_t position) const {
-    for (std::int64_t j = 0; j < c.qk_rope_head_dim / 2; ++j) {
-      const double angle = static_cast<double>(position) * std::pow(100.0, -static_cast<double>(j) / 3);
-      double& a = x[from + 2 * static_cast<std::size_t>(j)];
-      double& b = x[from + 2 * static_cast<std::size_t>(j) + 1];
-      const double turned = a * std::cos(angle) - b * std::sin(angle);
-      b = a * std::sin(angle) + b * std::cos(angle);
-      a = turned;
-    }
+    for (std::int64_t j = 0; j < c.qk_rope_head_dim / 2; ++j)
+      plain_model::turn(x, from + 2 * static_cast<std::size_t>(j),
+                        static_cast<double>(position) * std::pow(100.0, -static_cast<double>(j) / 3));
   }
 
   using lookup = std::function<const row&(const char*)>;
@@ -162,8 +135,7 @@ struct plain_deepseek {
           for (std::size_t i = 0; i < wide; ++i)
             mixed[h * wide + i] += score[t] / total * kv[t][h * (nope + wide) + nope + i];
       }
-      const row out = times(of("wo"), mixed);
-      for (std::size_t i = 0; i < out.size(); ++i) x[s][i] += out[i];
+      plain_model::add(x[s], times(of("wo"), mixed));
     }
   }
 
@@ -184,21 +156,20 @@ struct plain_deepseek {
       order.resize(static_cast<std::size_t>(c.num_experts_per_tok));
       double kept = 0;
       for (const std::size_t e : order) kept += score[e];
-      row out = feed(of("shared.w1"), of("shared.w2"), of("shared.w3"), y);
+      row out = plain_model::feed(of("shared.w1"), of("shared.w2"), of("shared.w3"), y);
       for (const std::size_t e : order) {
         if (taken[e]++ >= c.capacity(static_cast<std::int64_t>(sequence))) {
           ++dropped;
           continue;
         }
         const std::size_t first = e * f * y.size();
-        row gate = times(of("experts.w1"), y, first, f, true);
-        const row up = times(of("experts.w3"), y, first, f, true);
-        for (std::size_t i = 0; i < f; ++i) gate[i] = silu(gate[i]) * up[i];
+        const row gate =
+            plain_model::gated(times(of("experts.w1"), y, first, f, true), times(of("experts.w3"), y, first, f, true));
         const row made = times(of("experts.w2"), gate, first, y.size(), true);
         const double weight = c.routed_scaling_factor * score[e] / (c.norm_topk_prob ? kept : 1);
         for (std::size_t i = 0; i < out.size(); ++i) out[i] += weight * made[i];
       }
-      for (std::size_t i = 0; i < out.size(); ++i) token[i] += out[i];
+      plain_model::add(token, out);
     }
   }
 
@@ -208,11 +179,7 @@ struct plain_deepseek {
     row logits;
     dropped = 0;
     for (std::size_t b = 0; b < batch; ++b) {
-      std::vector<row> x;
-      for (std::size_t s = 0; s < sequence; ++s) {
-        const auto first = w.at("embedding").begin() + static_cast<std::ptrdiff_t>(tokens[b * sequence + s] * d);
-        x.emplace_back(first, first + static_cast<std::ptrdiff_t>(d));
-      }
+      std::vector<row> x = plain_model::embedded(w.at("embedding"), d, tokens, b * sequence, sequence);
       for (std::int64_t l = 0; l < c.num_hidden_layers; ++l) {
         const bool dense = l < c.first_k_dense_replace;
         const lookup of = [&](const char* name) -> const row& {
@@ -223,10 +190,8 @@ struct plain_deepseek {
           mix(of, x);
           continue;
         }
-        for (row& token : x) {
-          const row out = feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm")));
-          for (std::size_t i = 0; i < d; ++i) token[i] += out[i];
-        }
+        for (row& token : x)
+          plain_model::add(token, plain_model::feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm"))));
       }
       for (const row& token : x) {
         const row out = times(w.at("output"), norm(token, w.at("norm")));
@@ -249,10 +214,7 @@ TEST_SUITE("deepseek_training_graph") {
       if (shardweave_test::is_sanitized && config.name == v3.name) continue;
       CAPTURE(config.name);
       const sw::computation graph = sw::deepseek_training_graph(config, {8, 64});
-      std::int64_t total = 0;
-      for (const sw::operation& op : graph.operations)
-        if (op.kind == sw::role::parameter) total += op.outputs[0].element_count();
-      CHECK(total == config.parameter_count());
+      CHECK(model_checks::parameter_elements(graph) == config.parameter_count());
       CHECK(graph.gradient_of.size() + 1 == graph.results.size());
     }
   }
@@ -268,23 +230,9 @@ TEST_SUITE("deepseek_training_graph") {
     CHECK(size(3, 1) - size(2, 1) == size(2, 1) - size(1, 1));
     sw::deepseek_config c = lite();
     const sw::computation graph = sw::deepseek_training_graph(c, {8, 64});
-    std::map<std::uint64_t, std::vector<const sw::operation*>> sites;
-    std::set<std::string> names;
-    for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
-      const sw::operation& op = graph.operations[v];
-      CHECK(names.insert(op.name).second);
-      for (const std::uint32_t input : op.inputs) CHECK(input < v);
-      if (op.site != 0) sites[op.site].push_back(&op);
-    }
+    model_checks::check_order(graph);
     std::size_t repeated = 0;
-    for (const auto& [site, members] : sites) {
-      repeated += members.size() >= 25 ? 1U : 0U;
-      for (const sw::operation* op : members) {
-        CHECK(op->op == members[0]->op);
-        CHECK(op->outputs == members[0]->outputs);
-        CHECK(op->with == members[0]->with);
-      }
-    }
+    for (const auto& [site, members] : model_checks::checked_sites(graph)) repeated += members.size() >= 25 ? 1U : 0U;
     CHECK(repeated > 300);
   }
 
@@ -293,20 +241,8 @@ TEST_SUITE("deepseek_training_graph") {
       CAPTURE(sigmoid);
       const sw::deepseek_config config = tiny(sigmoid);
       const sw::computation graph = sw::deepseek_training_graph(config, {2, 5});
-      sw::random_source random(23);
-      weights w;
-      std::map<std::string, interpreter::array> sources;
-      for (const sw::operation& op : graph.operations) {
-        if (op.kind != sw::role::parameter && op.kind != sw::role::tangent && op.name != "balance") continue;
-        interpreter::array a = interpreter::zeros(op.outputs[0].shape);
-        for (auto& e : a.data) e = op.name == "balance" ? 0.3 * random.unit() : 1.2 * random.unit() - 0.5;
-        for (const auto& e : a.data) w[op.name].push_back(e.real());
-        sources[op.name] = std::move(a);
-      }
       const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 8, 2, 6, 5, 3};
-      interpreter::array token_array = interpreter::zeros({2, 5});
-      std::ranges::copy(tokens, token_array.data.begin());
-      sources["tokens"] = std::move(token_array);
+      auto [w, sources] = model_checks::draw(graph, 23, {2, 5}, tokens);
       interpreter::array rotations = interpreter::zeros({5, 1});
       for (std::size_t s = 0; s < 5; ++s) rotations.data[s] = std::polar(1.0, static_cast<double>(s));
       sources["rotations"] = std::move(rotations);
@@ -315,36 +251,11 @@ TEST_SUITE("deepseek_training_graph") {
       const plain_deepseek model{config, 2, 5, sigmoid ? w.at("balance") : row(4)};
       const row logits = model(w, tokens);
       CHECK(model.dropped > 0);  // some tokens find an expert full
-      const auto& found = values[graph.results[0]].front().data;
-      REQUIRE(found.size() == logits.size());
-      for (std::size_t i = 0; i < logits.size(); ++i)
-        CHECK(found[i].real() == doctest::Approx(logits[i]).epsilon(1e-10));
-
-      const row tangent = w.at("tangent");
-      const auto loss = [&] {
-        const row y = model(w, tokens);
-        return std::inner_product(y.begin(), y.end(), tangent.begin(), 0.0);
-      };
-      double worst = 0;
-      std::map<std::string, double> largest;
-      for (const auto& [parameter, gradient] : graph.gradient_of) {
-        const std::string& name = graph.operations[parameter].name;
-        row& p = w.at(name);
-        for (std::size_t i = 0; i < p.size(); i += shardweave_test::is_sanitized ? 7 : 2) {
-          const double at = p[i];
-          p[i] = at + 1e-5;
-          const double above = loss();
-          p[i] = at - 1e-5;
-          const double below = loss();
-          p[i] = at;
-          const double expected = (above - below) / 2e-5;
-          const double got = values[gradient].front().data[i].real();
-          worst = std::max(worst, std::abs(got - expected) / (1e-2 + std::abs(expected)));
-          largest[name] = std::max(largest[name], std::abs(expected));
-        }
-      }
-      CHECK(worst < 1e-6);
-      for (const auto& [name, gradient] : largest) CHECK_MESSAGE(gradient > 1e-3, name);
+      model_checks::check_logits(values[graph.results[0]].front(), logits);
+      const auto errors = model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(2, 7),
+                                                          [&](const weights& at) { return model(at, tokens); });
+      CHECK(errors.worst < 1e-6);
+      for (const auto& [name, gradient] : errors.largest) CHECK_MESSAGE(gradient > 1e-3, name);
     }
   }
 

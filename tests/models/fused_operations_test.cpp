@@ -1,7 +1,10 @@
 #include <shardweave/core/random.hpp>
+#include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
+#include <shardweave/models/shape_inference.hpp>
 
 #include <doctest/doctest.h>
+#include <models/finite_difference.hpp>
 #include <models/interpreter.hpp>
 
 #include <cmath>
@@ -84,13 +87,7 @@ double worst_gradient(const shapes& reals, const shapes& wholes, const forward_f
     const auto& found = values[back.results[i]].front().data;
     REQUIRE(found.size() == x.size());
     for (std::size_t e = 0; e < x.size(); ++e) {
-      const auto at = x[e];
-      x[e] = at + 1e-5;
-      const double above = loss();
-      x[e] = at - 1e-5;
-      const double below = loss();
-      x[e] = at;
-      const double expected = (above - below) / 2e-5;
+      const double expected = finite_difference::slope(x[e], loss);
       worst = std::max(worst, std::abs(found[e].real() - expected) / (1 + std::abs(expected)));
       largest = std::max(largest, std::abs(expected));
     }

@@ -1,12 +1,17 @@
 #include "interpreter.hpp"
-#include <shardweave/core/random.hpp>
+#include "model_checks.hpp"
+#include "plain_model.hpp"
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 
 #include <doctest/doctest.h>
+#include <support/published_llama.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
+#include <complex>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -21,21 +26,9 @@ namespace sw = shardweave;
 namespace llama_tests {
 namespace {
 
-sw::llama_config published(const char* name, std::int64_t d, std::int64_t layers, std::int64_t heads, std::int64_t f,
-                           bool tied) {
-  return {.name = name,
-          .hidden_size = d,
-          .num_hidden_layers = layers,
-          .num_attention_heads = heads,
-          .num_key_value_heads = 8,
-          .intermediate_size = f,
-          .vocab_size = 128256,
-          .tie_word_embeddings = tied,
-          .rope_theta = 500000,
-          .rms_norm_eps = 1e-5};
-}
+using shardweave_test::published_llama;
 
-const sw::llama_config llama_3b = published("llama3-3b", 3072, 28, 24, 8192, true);
+const sw::llama_config llama_3b = published_llama(3072, 28, 24, 8192, true, "llama3-3b");
 
 sw::llama_config tiny(bool tied) {
   return {.name = "tiny",
@@ -50,70 +43,50 @@ sw::llama_config tiny(bool tied) {
           .rms_norm_eps = 1e-3};
 }
 
-using weights = std::map<std::string, std::vector<double>>;
+using plain_model::row;
+using plain_model::weights;
 
 /// The forward pass again, straight from the papers: real arithmetic, loops over tokens.
 struct plain_llama {
   sw::llama_config c;
   std::size_t batch, sequence;
 
-  [[nodiscard]] std::vector<double> norm(const std::vector<double>& x, const std::vector<double>& w) const {
-    double squares = 0;
-    for (const double e : x) squares += e * e;
-    const double scale = std::sqrt(squares / static_cast<double>(x.size()) + c.rms_norm_eps);
-    std::vector<double> y(x.size());
-    for (std::size_t i = 0; i < x.size(); ++i) y[i] = x[i] / scale * w[i];
-    return y;
-  }
-  [[nodiscard]] static std::vector<double> times(const std::vector<double>& w, const std::vector<double>& x) {
-    std::vector<double> y(w.size() / x.size());
-    for (std::size_t o = 0; o < y.size(); ++o)
-      for (std::size_t i = 0; i < x.size(); ++i) y[o] += w[o * x.size() + i] * x[i];
-    return y;
-  }
-  void rotate(std::vector<double>& x, std::size_t position) const {
+  [[nodiscard]] row norm(const row& x, const row& w) const { return plain_model::norm(x, w, c.rms_norm_eps); }
+  void rotate(row& x, std::size_t position) const {
     const auto h = static_cast<std::size_t>(c.head_size());
-    for (std::size_t i = 0; i < x.size(); i += 2) {
-      const double angle =
-          static_cast<double>(position) * std::pow(c.rope_theta, -static_cast<double>(i % h) / static_cast<double>(h));
-      const double a = x[i];
-      const double b = x[i + 1];
-      x[i] = a * std::cos(angle) - b * std::sin(angle);
-      x[i + 1] = a * std::sin(angle) + b * std::cos(angle);
-    }
+    for (std::size_t i = 0; i < x.size(); i += 2)
+      plain_model::turn(
+          x, i,
+          static_cast<double>(position) * std::pow(c.rope_theta, -static_cast<double>(i % h) / static_cast<double>(h)));
   }
 
   /// Logits [batch, sequence, vocabulary], flat.
-  [[nodiscard]] std::vector<double> operator()(const weights& w, const std::vector<std::size_t>& tokens) const {
+  [[nodiscard]] row operator()(const weights& w, const std::vector<std::size_t>& tokens) const {
+    using plain_model::times;
     const auto d = static_cast<std::size_t>(c.hidden_size);
     const auto h = static_cast<std::size_t>(c.head_size());
     const auto heads = static_cast<std::size_t>(c.num_attention_heads);
     const auto share = heads / static_cast<std::size_t>(c.num_key_value_heads);
-    std::vector<double> logits;
+    row logits;
     for (std::size_t b = 0; b < batch; ++b) {
-      std::vector<std::vector<double>> x(sequence);
-      const std::vector<double>& table = w.at("embedding");
-      for (std::size_t s = 0; s < sequence; ++s) {
-        const auto row = table.begin() + static_cast<std::ptrdiff_t>(tokens[b * sequence + s] * d);
-        x[s].assign(row, row + static_cast<std::ptrdiff_t>(d));
-      }
+      std::vector<row> x = plain_model::embedded(w.at("embedding"), d, tokens, b * sequence, sequence);
       for (std::int64_t l = 0; l < c.num_hidden_layers; ++l) {
-        const auto of = [&](const char* name) -> const std::vector<double>& {
+        const auto of = [&](const char* name) -> const row& {
           return w.at("layers." + std::to_string(l) + "." + name);
         };
-        std::vector<std::vector<double>> k(sequence), v(sequence);
+        std::vector<row> k(sequence), v(sequence);
         for (std::size_t s = 0; s < sequence; ++s) {
-          const auto y = norm(x[s], of("attention_norm"));
+          const row y = norm(x[s], of("attention_norm"));
           k[s] = times(of("wk"), y);
           v[s] = times(of("wv"), y);
           rotate(k[s], s);
         }
         for (std::size_t s = 0; s < sequence; ++s) {
-          auto q = times(of("wq"), norm(x[s], of("attention_norm")));
+          row q = times(of("wq"), norm(x[s], of("attention_norm")));
           rotate(q, s);
-          std::vector<double> mixed(d);
+          row mixed(d);
           for (std::size_t head = 0; head < heads; ++head) {
-            std::vector<double> score(s + 1);
+            row score(s + 1);
             double total = 0;
             for (std::size_t t = 0; t <= s; ++t) {
               for (std::size_t i = 0; i < h; ++i) score[t] += q[head * h + i] * k[t][head / share * h + i];
@@ -123,21 +96,14 @@ struct plain_llama {
             for (std::size_t t = 0; t <= s; ++t)
               for (std::size_t i = 0; i < h; ++i) mixed[head * h + i] += score[t] / total * v[t][head / share * h + i];
           }
-          const auto out = times(of("wo"), mixed);
-          for (std::size_t i = 0; i < d; ++i) x[s][i] += out[i];
+          plain_model::add(x[s], times(of("wo"), mixed));
         }
-        for (std::size_t s = 0; s < sequence; ++s) {
-          const auto y = norm(x[s], of("ffn_norm"));
-          auto gate = times(of("w1"), y);
-          const auto up = times(of("w3"), y);
-          for (std::size_t i = 0; i < gate.size(); ++i) gate[i] = gate[i] / (1 + std::exp(-gate[i])) * up[i];
-          const auto out = times(of("w2"), gate);
-          for (std::size_t i = 0; i < d; ++i) x[s][i] += out[i];
-        }
+        for (row& token : x)
+          plain_model::add(token, plain_model::feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm"))));
       }
-      for (std::size_t s = 0; s < sequence; ++s) {
-        const auto row = times(w.at(c.tie_word_embeddings ? "embedding" : "output"), norm(x[s], w.at("norm")));
-        logits.insert(logits.end(), row.begin(), row.end());
+      for (const row& token : x) {
+        const row out = times(w.at(c.tie_word_embeddings ? "embedding" : "output"), norm(token, w.at("norm")));
+        logits.insert(logits.end(), out.begin(), out.end());
       }
     }
     return logits;
@@ -164,11 +130,11 @@ std::map<std::size_t, int> degrees(const sw::computation& graph, bool incoming) 
 TEST_SUITE("llama_training_graph") {
   TEST_CASE("published models have 60 + 255 L vertices and as many weights as published") {
     const std::vector<std::tuple<sw::llama_config, std::size_t, int, double>> models{
-        {published("1b", 2048, 16, 32, 8192, true), 4140, 146, 1.236e9},
+        {published_llama(2048, 16, 32, 8192, true, "1b"), 4140, 146, 1.236e9},
         {llama_3b, 7200, 254, 3.213e9},
-        {published("8b", 4096, 32, 32, 14336, false), 8220, 291, 8.030e9},
-        {published("70b", 8192, 80, 64, 28672, false), 20460, 723, 70.55e9},
-        {published("405b", 16384, 126, 128, 53248, false), 32190, 1137, 405.85e9}};
+        {published_llama(4096, 32, 32, 14336, false, "8b"), 8220, 291, 8.030e9},
+        {published_llama(8192, 80, 64, 28672, false, "70b"), 20460, 723, 70.55e9},
+        {published_llama(16384, 126, 128, 53248, false, "405b"), 32190, 1137, 405.85e9}};
     for (const auto& [config, vertices, parameters, weights_published] : models) {
       if (shardweave_test::is_sanitized && vertices > 5000) continue;
       CAPTURE(config.name);
@@ -177,9 +143,7 @@ TEST_SUITE("llama_training_graph") {
       CHECK(op_counts(graph)["parameter"] == parameters);
       CHECK(graph.gradient_of.size() == static_cast<std::size_t>(parameters));
       CHECK(graph.results.size() == static_cast<std::size_t>(parameters) + 1);
-      std::int64_t total = 0;
-      for (const sw::operation& op : graph.operations)
-        if (op.kind == sw::role::parameter) total += op.outputs[0].element_count();
+      const std::int64_t total = model_checks::parameter_elements(graph);
       CHECK(total == config.parameter_count());
       CHECK(static_cast<double>(total) == doctest::Approx(weights_published).epsilon(1e-3));
     }
@@ -228,12 +192,9 @@ TEST_SUITE("llama_training_graph") {
 
   TEST_CASE("operations come in order, with unique names, and name earlier operations only") {
     const sw::computation graph = sw::llama_training_graph(tiny(false), {2, 4});
-    std::set<std::string> names;
+    model_checks::check_order(graph);
     bool backward = false;
-    for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
-      const sw::operation& op = graph.operations[v];
-      CHECK_MESSAGE(names.insert(op.name).second, op.name);
-      for (const std::uint32_t input : op.inputs) CHECK(input < v);
+    for (const sw::operation& op : graph.operations) {
       if (op.when == sw::phase::backward) backward = true;
       if (op.kind == sw::role::none && op.op != "alias")
         CHECK_MESSAGE((op.when == sw::phase::backward) == backward, op.name);
@@ -244,9 +205,7 @@ TEST_SUITE("llama_training_graph") {
 
   TEST_CASE("operations of one site do the same in every layer") {
     const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
-    std::map<std::uint64_t, std::vector<const sw::operation*>> sites;
-    for (const sw::operation& op : graph.operations)
-      if (op.site != 0) sites[op.site].push_back(&op);
+    const auto sites = model_checks::checked_sites(graph);
     CHECK(sites.size() == 255);
     int short_sites = 0;
     for (const auto& [site, members] : sites) {
@@ -255,14 +214,7 @@ TEST_SUITE("llama_training_graph") {
       else
         CHECK(members.size() == 28);
       std::set<std::int64_t> layers;
-      for (const sw::operation* op : members) {
-        layers.insert(op->layer);
-        CHECK(op->op == members[0]->op);
-        CHECK(op->group == members[0]->group);
-        CHECK(op->outputs == members[0]->outputs);
-        CHECK(op->with == members[0]->with);
-        CHECK(op->inputs.size() == members[0]->inputs.size());
-      }
+      for (const sw::operation* op : members) layers.insert(op->layer);
       CHECK(layers.size() == members.size());
     }
     CHECK(short_sites == 1);
@@ -292,20 +244,8 @@ TEST_SUITE("llama_training_graph") {
       CAPTURE(tied);
       const sw::llama_config config = tiny(tied);
       const sw::computation graph = sw::llama_training_graph(config, {2, 4});
-      sw::random_source random(7);
-      weights w;
-      std::map<std::string, interpreter::array> sources;
-      for (const sw::operation& op : graph.operations) {
-        if (op.kind != sw::role::parameter && op.kind != sw::role::tangent) continue;
-        interpreter::array a = interpreter::zeros(op.outputs[0].shape);
-        for (auto& e : a.data) e = 1.2 * random.unit() - 0.5;
-        for (const auto& e : a.data) w[op.name].push_back(e.real());
-        sources[op.name] = std::move(a);
-      }
       const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 9, 2, 10};
-      interpreter::array token_array = interpreter::zeros({2, 4});
-      std::ranges::copy(tokens, token_array.data.begin());
-      sources["tokens"] = std::move(token_array);
+      auto [w, sources] = model_checks::draw(graph, 7, {2, 4}, tokens);
       interpreter::array rotations = interpreter::zeros({4, 2});
       for (std::size_t s = 0; s < 4; ++s)
         for (std::size_t j = 0; j < 2; ++j)
@@ -315,37 +255,12 @@ TEST_SUITE("llama_training_graph") {
 
       const auto values = interpreter::run(graph, sources);
       const plain_llama model{config, 2, 4};
-      const auto logits = model(w, tokens);
-      const auto& found = values[graph.results[0]].front().data;
-      REQUIRE(found.size() == logits.size());
-      for (std::size_t i = 0; i < logits.size(); ++i)
-        CHECK(found[i].real() == doctest::Approx(logits[i]).epsilon(1e-10));
-
-      const std::vector<double> tangent = w.at("tangent");
-      const auto loss = [&] {
-        const auto y = model(w, tokens);
-        double sum = 0;
-        for (std::size_t i = 0; i < y.size(); ++i) sum += y[i] * tangent[i];
-        return sum;
-      };
-      double worst = 0;
+      model_checks::check_logits(values[graph.results[0]].front(), model(w, tokens));
+      const auto errors = model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(1, 11),
+                                                          [&](const weights& at) { return model(at, tokens); });
+      CHECK(errors.worst < 1e-6);
       double largest = 0;
-      for (const auto& [parameter, gradient] : graph.gradient_of) {
-        std::vector<double>& p = w.at(graph.operations[parameter].name);
-        for (std::size_t i = 0; i < p.size(); i += shardweave_test::sized(1U, 11U)) {
-          const double at = p[i];
-          p[i] = at + 1e-5;
-          const double above = loss();
-          p[i] = at - 1e-5;
-          const double below = loss();
-          p[i] = at;
-          const double expected = (above - below) / 2e-5;
-          const double got = values[gradient].front().data[i].real();
-          worst = std::max(worst, std::abs(got - expected) / (1e-2 + std::abs(expected)));
-          largest = std::max(largest, std::abs(got));
-        }
-      }
-      CHECK(worst < 1e-6);
+      for (const auto& [name, gradient] : errors.largest) largest = std::max(largest, gradient);
       CHECK(largest > 1e-1);  // otherwise nothing was compared
     }
   }

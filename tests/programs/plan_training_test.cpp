@@ -9,6 +9,7 @@
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>

@@ -1,12 +1,14 @@
 #include "any_collectives.hpp"
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
+#include <support/published_llama.hpp>
 #include <support/scale.hpp>
 
 #include <string>
@@ -21,24 +23,13 @@ namespace {
 
 using namespace shardweave;
 using shardweave_test::is_sanitized;
+using shardweave_test::published_llama;
 
-llama_config llama(std::int64_t d, std::int64_t layers, std::int64_t heads, std::int64_t f, bool tied) {
-  return {.name = "llama3",
-          .hidden_size = d,
-          .num_hidden_layers = layers,
-          .num_attention_heads = heads,
-          .num_key_value_heads = 8,
-          .intermediate_size = f,
-          .vocab_size = 128256,
-          .tie_word_embeddings = tied,
-          .rope_theta = 500000,
-          .rms_norm_eps = 1e-5};
-}
-const llama_config llama_1b = llama(2048, 16, 32, 8192, true);
-const llama_config llama_1b_untied = llama(2048, 16, 32, 8192, false);
-const llama_config llama_3b = llama(3072, 28, 24, 8192, true);
-const llama_config llama_8b = llama(4096, 32, 32, 14336, false);
-const llama_config llama_70b = llama(8192, 80, 64, 28672, false);
+const llama_config llama_1b = published_llama(2048, 16, 32, 8192, true);
+const llama_config llama_1b_untied = published_llama(2048, 16, 32, 8192, false);
+const llama_config llama_3b = published_llama(3072, 28, 24, 8192, true);
+const llama_config llama_8b = published_llama(4096, 32, 32, 14336, false);
+const llama_config llama_70b = published_llama(8192, 80, 64, 28672, false);
 
 struct setting {
   const char* mesh;

@@ -1,11 +1,14 @@
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/deepseek_config.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
+#include <support/published_llama.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -217,13 +220,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("the work does not grow with the number of repeated layers") {
-    llama_config c;
-    c.hidden_size = 4096;
-    c.num_hidden_layers = sized(32, 6);
-    c.num_attention_heads = 32;
-    c.num_key_value_heads = 8;
-    c.intermediate_size = 14336;
-    c.vocab_size = 128256;
+    llama_config c = shardweave_test::published_llama(4096, sized(32, 6), 32, 14336, false);
     const char* mesh = is_sanitized ? "8" : "8x8";
     const model_type model = model_of(llama_training_graph(c, {16, 8192}), mesh);
     c.num_hidden_layers = 4;

@@ -1,8 +1,10 @@
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
 
 #include <doctest/doctest.h>
+#include <support/published_llama.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -16,19 +18,9 @@ using namespace shardweave;
 namespace strategies_tests {
 namespace {
 
-const roofline h100{find_device("h100")};
+using shardweave_test::published_llama;
 
-llama_config llama(std::int64_t width, std::int64_t layers, std::int64_t heads, std::int64_t hidden, bool tied) {
-  llama_config c;
-  c.hidden_size = width;
-  c.num_hidden_layers = layers;
-  c.num_attention_heads = heads;
-  c.num_key_value_heads = 8;
-  c.intermediate_size = hidden;
-  c.vocab_size = 128256;
-  c.tie_word_embeddings = tied;
-  return c;
-}
+const roofline h100{find_device("h100")};
 
 struct totals {
   std::size_t strategies = 0;
@@ -77,9 +69,9 @@ std::vector<std::string> texts(const strategy_list& list) {
 
 TEST_SUITE("enumerate_strategies") {
   TEST_CASE("published totals of strategies and option tuples are met exactly") {
-    const llama_config one = llama(2048, 16, 32, 8192, true);
-    const llama_config three = llama(3072, 28, 24, 8192, true);
-    const llama_config eight = llama(4096, 32, 32, 14336, false);
+    const llama_config one = published_llama(2048, 16, 32, 8192, true);
+    const llama_config three = published_llama(3072, 28, 24, 8192, true);
+    const llama_config eight = published_llama(4096, 32, 32, 14336, false);
     const auto check = [](const totals& found, std::size_t strategies, std::size_t tuples) {
       CHECK(found.strategies == strategies);
       CHECK(found.tuples == tuples);
@@ -97,7 +89,7 @@ TEST_SUITE("enumerate_strategies") {
   }
 
   TEST_CASE("operators have the published number of strategies on 64 devices") {
-    const computation graph = llama_training_graph(llama(4096, 2, 32, 14336, false), {64, 256});
+    const computation graph = llama_training_graph(published_llama(4096, 2, 32, 14336, false), {64, 256});
     const strategy_space space = enumerate_strategies(graph, device_mesh::parse("64"), h100, standard_rules());
     std::map<std::string, std::set<std::size_t>> counts;
     for (std::size_t v = 0; v < graph.operations.size(); ++v) counts[graph.operations[v].op].insert(space.of(v).size());
@@ -128,7 +120,7 @@ TEST_SUITE("enumerate_strategies") {
   }
 
   TEST_CASE("operations that agree in everything share one list") {
-    const computation graph = llama_training_graph(llama(4096, 32, 32, 14336, false), {64, 256});
+    const computation graph = llama_training_graph(published_llama(4096, 32, 32, 14336, false), {64, 256});
     const strategy_space space = enumerate_strategies(graph, device_mesh::parse("8x8"), h100, standard_rules());
     CHECK(space.list_of.size() == graph.operations.size());
     CHECK(space.lists.size() < 200);
@@ -145,7 +137,7 @@ TEST_SUITE("enumerate_strategies") {
   }
 
   TEST_CASE("classes are the distinct shardings of a result or an argument") {
-    const computation graph = llama_training_graph(llama(4096, 1, 32, 14336, false), {64, 256});
+    const computation graph = llama_training_graph(published_llama(4096, 1, 32, 14336, false), {64, 256});
     const strategy_space space = enumerate_strategies(graph, device_mesh::parse("8x8"), h100, standard_rules());
     for (const auto& list : space.lists)
       for (const bool results : {true, false}) {

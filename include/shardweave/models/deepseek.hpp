@@ -1,12 +1,10 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/models/deepseek_config.hpp>
 #include <shardweave/models/detail/deepseek_writer.hpp>
+#include <shardweave/models/detail/transformer_writer.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
-
-#include <string>
 
 /// \file
 /// The joint forward and backward graph of a DeepSeek-style model, as mixed-precision training runs it.
@@ -27,12 +25,7 @@ inline namespace v0 {
 /// Source: DeepSeek-V3 Technical Report, arXiv:2412.19437.
 /// \throws error if a figure of the model or the shape is not positive, or two do not fit
 [[nodiscard]] inline computation deepseek_training_graph(const deepseek_config& config, training_shape shape) {
-  if (const std::string wrong = config.problem(); !wrong.empty())
-    refuse(error_category::input, "model '" + config.name + "': " + wrong);
-  if (shape.batch <= 0 || shape.sequence <= 0)
-    refuse(error_category::input, "model '" + config.name + "': batch is " + std::to_string(shape.batch) +
-                                      " and sequence " + std::to_string(shape.sequence) +
-                                      ", expected positive numbers");
+  detail::check_training(config, shape);
   return detail::deepseek_writer(config, shape).write();
 }
 

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <shardweave/models/detail/config_checks.hpp>
+
 #include <algorithm>
 #include <cmath>
 #include <cstdint>
 #include <string>
-#include <utility>
 
 /// \file
 /// The figures of a DeepSeek-style model, by their names in public configs.
@@ -62,34 +63,30 @@ struct deepseek_config {
 
   /// What is wrong: the field that is not positive, or two that do not fit. Empty if nothing is.
   [[nodiscard]] std::string problem() const {
-    const std::pair<const char*, std::int64_t> counts[] = {{"hidden_size", hidden_size},
-                                                           {"num_hidden_layers", num_hidden_layers},
-                                                           {"num_attention_heads", num_attention_heads},
-                                                           {"kv_lora_rank", kv_lora_rank},
-                                                           {"qk_nope_head_dim", qk_nope_head_dim},
-                                                           {"qk_rope_head_dim", qk_rope_head_dim},
-                                                           {"v_head_dim", v_head_dim},
-                                                           {"intermediate_size", intermediate_size},
-                                                           {"moe_intermediate_size", moe_intermediate_size},
-                                                           {"n_routed_experts", n_routed_experts},
-                                                           {"n_shared_experts", n_shared_experts},
-                                                           {"num_experts_per_tok", num_experts_per_tok},
-                                                           {"vocab_size", vocab_size}};
-    for (const auto& [field, found] : counts)
-      if (found <= 0) return field + (" is " + std::to_string(found)) + ", expected a positive number";
-    for (const auto& [field, found] :
-         {std::pair{"q_lora_rank", q_lora_rank}, std::pair{"first_k_dense_replace", first_k_dense_replace}})
-      if (found < 0) return field + (" is " + std::to_string(found)) + ", expected no less than 0";
-    if (qk_rope_head_dim % 2 != 0)
-      return "qk_rope_head_dim is " + std::to_string(qk_rope_head_dim) + ", expected an even number";
+    std::string wrong = detail::first_not_positive<std::int64_t>({{"hidden_size", hidden_size},
+                                                                  {"num_hidden_layers", num_hidden_layers},
+                                                                  {"num_attention_heads", num_attention_heads},
+                                                                  {"kv_lora_rank", kv_lora_rank},
+                                                                  {"qk_nope_head_dim", qk_nope_head_dim},
+                                                                  {"qk_rope_head_dim", qk_rope_head_dim},
+                                                                  {"v_head_dim", v_head_dim},
+                                                                  {"intermediate_size", intermediate_size},
+                                                                  {"moe_intermediate_size", moe_intermediate_size},
+                                                                  {"n_routed_experts", n_routed_experts},
+                                                                  {"n_shared_experts", n_shared_experts},
+                                                                  {"num_experts_per_tok", num_experts_per_tok},
+                                                                  {"vocab_size", vocab_size}});
+    if (wrong.empty())
+      wrong = detail::first_negative<std::int64_t>(
+          {{"q_lora_rank", q_lora_rank}, {"first_k_dense_replace", first_k_dense_replace}});
+    if (!wrong.empty()) return wrong;
+    if (qk_rope_head_dim % 2 != 0) return detail::wrong_field("qk_rope_head_dim", qk_rope_head_dim, "an even number");
     if (num_experts_per_tok > n_routed_experts)
-      return "num_experts_per_tok is " + std::to_string(num_experts_per_tok) + ", expected no more than " +
-             "n_routed_experts (" + std::to_string(n_routed_experts) + ")";
-    for (const auto& [field, found] :
-         {std::pair{"routed_scaling_factor", routed_scaling_factor}, std::pair{"capacity_factor", capacity_factor}})
-      if (!(found > 0)) return field + (" is " + std::to_string(found)) + ", expected a positive number";
-    if (!(rms_norm_eps >= 0)) return "rms_norm_eps is " + std::to_string(rms_norm_eps) + ", expected no less than 0";
-    return {};
+      return detail::wrong_field("num_experts_per_tok", num_experts_per_tok,
+                                 "no more than n_routed_experts (" + std::to_string(n_routed_experts) + ")");
+    wrong = detail::first_not_positive<double>(
+        {{"routed_scaling_factor", routed_scaling_factor}, {"capacity_factor", capacity_factor}});
+    return wrong.empty() ? detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}}) : wrong;
   }
 
  private:

@@ -1,11 +1,9 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/models/detail/llama_writer.hpp>
+#include <shardweave/models/detail/transformer_writer.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
-
-#include <string>
 
 /// \file
 /// The joint forward and backward graph of a LLaMA-family model, as mixed-precision training runs it.
@@ -23,12 +21,7 @@ inline namespace v0 {
 /// Source: the LLaMA papers, arXiv:2302.13971 and arXiv:2407.21783.
 /// \throws error if a figure of the model or the shape is not positive, or two do not fit
 [[nodiscard]] inline computation llama_training_graph(const llama_config& config, training_shape shape) {
-  if (const std::string wrong = config.problem(); !wrong.empty())
-    refuse(error_category::input, "model '" + config.name + "': " + wrong);
-  if (shape.batch <= 0 || shape.sequence <= 0)
-    refuse(error_category::input, "model '" + config.name + "': batch is " + std::to_string(shape.batch) +
-                                      " and sequence " + std::to_string(shape.sequence) +
-                                      ", expected positive numbers");
+  detail::check_training(config, shape);
   return detail::llama_writer(config, shape).write();
 }
 

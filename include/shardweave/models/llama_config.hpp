@@ -1,8 +1,9 @@
 #pragma once
 
+#include <shardweave/models/detail/config_checks.hpp>
+
 #include <cstdint>
 #include <string>
-#include <utility>
 
 /// \file
 /// The figures of a LLaMA-family model, by their names in public configs.
@@ -34,23 +35,22 @@ struct llama_config {
 
   /// What is wrong: the field that is not positive, or two that do not fit. Empty if nothing is.
   [[nodiscard]] std::string problem() const {
-    const std::pair<const char*, std::int64_t> counts[] = {{"hidden_size", hidden_size},
-                                                           {"num_hidden_layers", num_hidden_layers},
-                                                           {"num_attention_heads", num_attention_heads},
-                                                           {"num_key_value_heads", num_key_value_heads},
-                                                           {"intermediate_size", intermediate_size},
-                                                           {"vocab_size", vocab_size}};
-    for (const auto& [field, found] : counts)
-      if (found <= 0) return field + (" is " + std::to_string(found)) + ", expected a positive number";
+    std::string wrong = detail::first_not_positive<std::int64_t>({{"hidden_size", hidden_size},
+                                                                  {"num_hidden_layers", num_hidden_layers},
+                                                                  {"num_attention_heads", num_attention_heads},
+                                                                  {"num_key_value_heads", num_key_value_heads},
+                                                                  {"intermediate_size", intermediate_size},
+                                                                  {"vocab_size", vocab_size}});
+    if (!wrong.empty()) return wrong;
     if (hidden_size % (2 * num_attention_heads) != 0)
-      return "hidden_size is " + std::to_string(hidden_size) + ", expected a multiple of twice num_attention_heads (" +
-             std::to_string(2 * num_attention_heads) + ")";
+      return detail::wrong_field(
+          "hidden_size", hidden_size,
+          "a multiple of twice num_attention_heads (" + std::to_string(2 * num_attention_heads) + ")");
     if (num_attention_heads % num_key_value_heads != 0)
-      return "num_attention_heads is " + std::to_string(num_attention_heads) +
-             ", expected a multiple of num_key_value_heads (" + std::to_string(num_key_value_heads) + ")";
-    if (!(rope_theta > 0)) return "rope_theta is " + std::to_string(rope_theta) + ", expected a positive number";
-    if (!(rms_norm_eps >= 0)) return "rms_norm_eps is " + std::to_string(rms_norm_eps) + ", expected no less than 0";
-    return {};
+      return detail::wrong_field("num_attention_heads", num_attention_heads,
+                                 "a multiple of num_key_value_heads (" + std::to_string(num_key_value_heads) + ")");
+    wrong = detail::first_not_positive<double>({{"rope_theta", rope_theta}});
+    return wrong.empty() ? detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}}) : wrong;
   }
 };
 

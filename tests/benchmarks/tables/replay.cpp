@@ -14,6 +14,7 @@
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/reprice.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

@@ -1,30 +1,32 @@
 #pragma once
 
-#include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/deepseek_config.hpp>
-#include <shardweave/models/detail/training_parts.hpp>
+#include <shardweave/models/detail/transformer_writer.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama_config.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <string>
-#include <utility>
 #include <vector>
+
+/// \file
+/// Writes what is DeepSeek's own in a training step.
 
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Writes the graph; every forward part leaves behind what its backward part needs.
-class deepseek_writer : private training_parts {
+/// Latent attention, and a gated feed-forward or a mixture of experts.
+class deepseek_writer final : public transformer_writer {
   struct layer_weights {
-    value attention_norm, wq, wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, wo, ffn_norm;
+    value wq, wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, wo;
     feed_weights dense, shared;
     value router, w1, w2, w3;  // of experts, [E, D, F], [E, F, D], [E, D, F]
   };
   struct attention {
-    value q, k, v, out, sums, seed, offset, angles;
+    attention_core core;
+    value angles;
     norm q_norm, kv_norm;
     linear wq, wq_a, wq_b, wkv_a, wkv_b, wo;
   };
@@ -35,7 +37,6 @@ class deepseek_writer : private training_parts {
   };
   struct layer {
     layer_weights w;
-    norm attention_norm, ffn_norm;
     attention attend;
     feed_forward feed;
     mixture experts;
@@ -43,61 +44,20 @@ class deepseek_writer : private training_parts {
 
  public:
   deepseek_writer(const deepseek_config& config, training_shape shape)
-      : training_parts(config.name), c_(config), s_(shape) {}
-
-  computation write() {
-    const value embedding = weight("embedding", {c_.vocab_size, c_.hidden_size});
-    std::vector<layer_weights> weights;
-    for (std::int64_t l = 0; l < c_.num_hidden_layers; ++l) weights.push_back(weights_of(l));
-    b_.layer(-1);
-    const value last_norm = weight("norm", {c_.hidden_size});
-    const value output = weight("output", {c_.vocab_size, c_.hidden_size});
-    const value tokens = b_.group("").input("tokens", {{s_.batch, s_.sequence}, dtype::i64});
-    rotations_ = b_.constant("rotations", {{s_.sequence, c_.qk_rope_head_dim / 2}, dtype::c64});
-    if (c_.sigmoid_scores) balance_ = b_.constant("balance", {{c_.n_routed_experts}, dtype::f32});
-
-    b_.group("embedding");
-    value x = b_.embedding(b_.cast(embedding, dtype::bf16), tokens);
-    std::vector<layer> layers;
-    for (std::int64_t l = 0; l < c_.num_hidden_layers; ++l) {
-      layers.emplace_back().w = weights[static_cast<std::size_t>(l)];
-      x = forward(l, x, layers.back());
-    }
-    b_.layer(-1);
-    const norm final_norm = normalize("norm", last_norm, x, c_.rms_norm_eps);
-    linear head;
-    const value logits = project("output", output, final_norm.y, head);
-    b_.result(logits);
-
-    b_.when(phase::backward).group("output");
-    value g = project_backward("output", head, b_.tangent("tangent", logits));
-    g = normalize_backward("norm", final_norm, g);
-    for (std::int64_t l = c_.num_hidden_layers; l-- > 0;) g = backward(l, layers[static_cast<std::size_t>(l)], g);
-    b_.layer(-1).group("embedding");
-    b_.gradient(embedding, b_.cast(b_.embedding_backward(g, tokens, c_.vocab_size), dtype::f32));
-    b_.group("");
-    return insert_aliases(b_.finish());
-  }
+      : transformer_writer(config, shape, false),
+        c_(config),
+        layers_(static_cast<std::size_t>(config.num_hidden_layers)) {}
 
  private:
   [[nodiscard]] bool is_dense(std::int64_t l) const { return l < c_.first_k_dense_replace; }
-  void enter(std::int64_t l) { b_.layer(l, is_dense(l) ? "dense" : "layers"); }
+  [[nodiscard]] std::string kind_of(std::int64_t l) const override { return is_dense(l) ? "dense" : "layers"; }
+  layer& layer_of(std::int64_t l) { return layers_[static_cast<std::size_t>(l)]; }
 
-  value weight(const std::string& name, shape_vector shape, const std::string& prefix = "") {
-    return b_.group(name).parameter(prefix + name, {std::move(shape), dtype::f32});
-  }
-  feed_weights feed_weights_of(std::int64_t width, const std::string& at, const std::string& prefix) {
-    const std::int64_t d = c_.hidden_size;
-    return {weight(prefix + "w1", {width, d}, at), weight(prefix + "w2", {d, width}, at),
-            weight(prefix + "w3", {width, d}, at)};
-  }
-  layer_weights weights_of(std::int64_t l) {
-    enter(l);
+  void add_weights(std::int64_t l, const std::string& at) override {
     const std::int64_t d = c_.hidden_size;
     const std::int64_t heads = c_.num_attention_heads;
     const std::int64_t query = heads * (c_.qk_nope_head_dim + c_.qk_rope_head_dim);
-    const std::string at = (is_dense(l) ? "dense." : "layers.") + std::to_string(l) + ".";
-    layer_weights w;
+    layer_weights& w = layer_of(l).w;
     if (c_.q_lora_rank == 0) {
       w.wq = weight("wq", {query, d}, at);
     } else {
@@ -110,7 +70,7 @@ class deepseek_writer : private training_parts {
     w.wkv_b = weight("wkv_b", {heads * (c_.qk_nope_head_dim + c_.v_head_dim), c_.kv_lora_rank}, at);
     w.wo = weight("wo", {d, heads * c_.v_head_dim}, at);
     if (is_dense(l)) {
-      w.dense = feed_weights_of(c_.intermediate_size, at, "");
+      w.dense = feed_weights_of(d, c_.intermediate_size, at);
     } else {
       const std::int64_t e = c_.n_routed_experts;
       const std::int64_t f = c_.moe_intermediate_size;
@@ -118,11 +78,12 @@ class deepseek_writer : private training_parts {
       w.w1 = weight("experts.w1", {e, d, f}, at);
       w.w2 = weight("experts.w2", {e, f, d}, at);
       w.w3 = weight("experts.w3", {e, d, f}, at);
-      w.shared = feed_weights_of(c_.n_shared_experts * f, at, "shared.");
+      w.shared = feed_weights_of(d, c_.n_shared_experts * f, at, "shared.");
     }
-    w.attention_norm = weight("attention_norm", {d}, at);
-    w.ffn_norm = weight("ffn_norm", {d}, at);
-    return w;
+  }
+  void add_constants() override {
+    rotations_ = b_.constant("rotations", {{s_.sequence, c_.qk_rope_head_dim / 2}, dtype::c64});
+    if (c_.sigmoid_scores) balance_ = b_.constant("balance", {{c_.n_routed_experts}, dtype::f32});
   }
 
   graph_builder& in(const std::string& group) {
@@ -136,12 +97,12 @@ class deepseek_writer : private training_parts {
   value from_heads(value x) {
     return b_.view(x, {s_.batch, s_.sequence, c_.num_attention_heads * b_.of_value(x).shape.back()});
   }
-  value turned(value x, value angles) { return b_.conv(from_pairs(b_.mul(as_pairs(x), angles)), dtype::bf16); }
 
-  attention attend(const layer_weights& w, value y, value& out) {
+  value add_attention(std::int64_t l, value y) override {
+    const layer_weights& w = layer_of(l).w;
+    attention& a = layer_of(l).attend;
     const std::int64_t nope = c_.qk_nope_head_dim;
     const std::int64_t rope = c_.qk_rope_head_dim;
-    attention a;
     value q;
     if (c_.q_lora_rank == 0) {
       q = project("wq", w.wq, y, a.wq);
@@ -158,29 +119,24 @@ class deepseek_writer : private training_parts {
     b_.group("rope");
     a.angles = b_.view(rotations_, {1, s_.sequence, 1, rope / 2});
     const value parts = b_.split(as_heads(q), {nope, rope}, 3);
-    const value query = b_.cat({b_.getitem(parts, 0), turned(b_.getitem(parts, 1), a.angles)}, 3);
-    const value one_key = turned(b_.view(position, {s_.batch, s_.sequence, 1, rope}), a.angles);
+    const value query = b_.cat({b_.getitem(parts, 0), turned(as_pairs(b_.getitem(parts, 1)), a.angles)}, 3);
+    const value one_key = turned(as_pairs(b_.view(position, {s_.batch, s_.sequence, 1, rope})), a.angles);
     const value keys = b_.expand(one_key, {s_.batch, s_.sequence, c_.num_attention_heads, rope});
     const value key = b_.cat({b_.getitem(kv, 0), keys}, 3);
     b_.group("attention");
-    a.q = b_.permute(query, {0, 2, 1, 3});
-    a.k = b_.permute(key, {0, 2, 1, 3});
-    a.v = b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3});
-    const value all = b_.sdpa(a.q, a.k, a.v);
-    a.out = b_.getitem(all, 0);
-    a.sums = b_.getitem(all, 1);
-    a.seed = b_.getitem(all, 2);
-    a.offset = b_.getitem(all, 3);
-    out = project("wo", w.wo, from_heads(b_.permute(a.out, {0, 2, 1, 3})), a.wo);
-    return a;
+    const value qt = b_.permute(query, {0, 2, 1, 3});
+    const value kt = b_.permute(key, {0, 2, 1, 3});
+    a.core = attend_core(qt, kt, b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3}));
+    return project("wo", w.wo, from_heads(b_.permute(a.core.out, {0, 2, 1, 3})), a.wo);
   }
-  value attend_backward(const attention& a, value g) {
+  value add_attention_backward(std::int64_t l, value g) override {
+    const attention& a = layer_of(l).attend;
     const std::int64_t nope = c_.qk_nope_head_dim;
     const std::int64_t rope = c_.qk_rope_head_dim;
     const value flat = project_backward("wo", a.wo, g);
     b_.group("attention");
     const value go = b_.permute(as_heads(flat), {0, 2, 1, 3});
-    const value all = b_.sdpa_backward(go, a.q, a.k, a.v, a.out, a.sums, a.seed, a.offset);
+    const value all = attend_core_backward(a.core, go);
     const auto part = [&](std::int64_t index) { return b_.permute(b_.getitem(all, index), {0, 2, 1, 3}); };
     const value dq = b_.split(part(0), {nope, rope}, 3);
     const value dk = b_.split(part(1), {nope, rope}, 3);
@@ -271,28 +227,22 @@ class deepseek_writer : private training_parts {
     return in("dispatch").add(with_router, shared);
   }
 
-  value forward(std::int64_t index, value x, layer& l) {
-    enter(index);
+  value add_feed(std::int64_t l, value y) override {
+    layer& at = layer_of(l);
     value out;
-    l.attention_norm = normalize("attention_norm", l.w.attention_norm, x, c_.rms_norm_eps);
-    l.attend = attend(l.w, l.attention_norm.y, out);
-    const value middle = in("residual").add(x, out);
-    l.ffn_norm = normalize("ffn_norm", l.w.ffn_norm, middle, c_.rms_norm_eps);
-    if (is_dense(index))
-      l.feed = feed(l.w.dense, l.ffn_norm.y, out);
+    if (is_dense(l))
+      at.feed = feed(at.w.dense, y, out);
     else
-      l.experts = mix(l.w, l.ffn_norm.y, out);
-    return in("residual").add(middle, out);
+      at.experts = mix(at.w, y, out);
+    return out;
   }
-  value backward(std::int64_t index, const layer& l, value g) {
-    enter(index);
-    const value dy = is_dense(index) ? feed_backward(l.feed, g) : mix_backward(l.w, l.experts, g);
-    const value middle = normalize_backward("ffn_norm", l.ffn_norm, dy, g);
-    return normalize_backward("attention_norm", l.attention_norm, attend_backward(l.attend, middle), middle);
+  value add_feed_backward(std::int64_t l, value g) override {
+    const layer& at = layer_of(l);
+    return is_dense(l) ? feed_backward(at.feed, g) : mix_backward(at.w, at.experts, g);
   }
 
   deepseek_config c_;
-  training_shape s_;
+  std::vector<layer> layers_;
   value rotations_, balance_;
 };
 

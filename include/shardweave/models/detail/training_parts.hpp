@@ -2,13 +2,14 @@
 
 #include <shardweave/models/graph_builder.hpp>
 
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <utility>
 
 /// \file
-/// Norm, linear map, gated feed-forward and rotation of mixed-precision training, forward and backward, as most models
-/// have them.
+/// Norm, linear map, attention, gated feed-forward and rotation of mixed-precision training, forward and backward, as
+/// most models have them.
 
 namespace shardweave {
 inline namespace v0 {
@@ -33,7 +34,21 @@ class training_parts {
     linear w1, w2, w3;
   };
 
+  struct attention_core {
+    value q, k, v, out, sums, seed, offset;
+  };
+
   explicit training_parts(std::string name) : b_(std::move(name)) {}
+
+  value weight(const std::string& name, shape_vector shape, const std::string& prefix = "") {
+    return b_.group(name).parameter(prefix + name, {std::move(shape), dtype::f32});
+  }
+  /// Of a gated feed-forward from `d` to `width` and back. Groups are w1, w2, w3 after `prefix`.
+  feed_weights feed_weights_of(std::int64_t d, std::int64_t width, const std::string& at,
+                               const std::string& prefix = "") {
+    return {weight(prefix + "w1", {width, d}, at), weight(prefix + "w2", {d, width}, at),
+            weight(prefix + "w3", {width, d}, at)};
+  }
 
   /// y = x / sqrt(mean(x^2) + eps) * w, over the last of three dimensions, in f32.
   norm normalize(const std::string& group, value weight, value x, double eps) {
@@ -77,6 +92,16 @@ class training_parts {
     else
       b_.gradient(p.weight, dw);
     return b_.einsum("bsn,nk->bsk", {g, b_.permute(p.transposed, {1, 0})});
+  }
+
+  /// Causal attention over [batch, head, position, width].
+  attention_core attend_core(value q, value k, value v) {
+    const value all = b_.sdpa(q, k, v);
+    return {q, k, v, b_.getitem(all, 0), b_.getitem(all, 1), b_.getitem(all, 2), b_.getitem(all, 3)};  // in order
+  }
+  /// The tuple of the gradients of q, k and v.
+  value attend_core_backward(const attention_core& a, value g) {
+    return b_.sdpa_backward(g, a.q, a.k, a.v, a.out, a.sums, a.seed, a.offset);
   }
 
   /// silu(u) = u / (1 + exp(-u)) in f32.
@@ -126,10 +151,12 @@ class training_parts {
     const shape_vector shape = b_.of_value(x).shape;
     return b_.view(b_.view_as_real(x), {shape[0], shape[1], shape[2], 2 * shape[3]});
   }
+  /// Rotation of pairs by `angles`.
+  value turned(value pairs, value angles) { return b_.conv(from_pairs(b_.mul(pairs, angles)), dtype::bf16); }
   /// Gradient of a rotation by `angles`: back by as much.
   value turned_back(value x, value angles) {
     const value pairs = as_pairs(x);
-    return b_.conv(from_pairs(b_.mul(pairs, b_.clone(b_.conj(angles)))), dtype::bf16);
+    return turned(pairs, b_.clone(b_.conj(angles)));
   }
 
   graph_builder b_;
