@@ -51,8 +51,8 @@ TEST_SUITE("fsdp_tags") {
         CHECK(tags[c] == expected);
       }
     }
-    CHECK(gathers > shardweave_test::sized(20U, 3U));
-    CHECK(scatters > shardweave_test::sized(20U, 3U));
+    CHECK(gathers > shardweave_test::sized(20U, 4U));
+    CHECK(scatters > shardweave_test::sized(20U, 4U));
   }
   TEST_CASE("stated tags come before structure, and structure serves where none is stated") {
     for (const bool stated : {false, true}) {

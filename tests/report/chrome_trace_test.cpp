@@ -215,7 +215,7 @@ TEST_SUITE("chrome_trace") {
       CHECK(seen.memory.back().second == line.memory.back().live.count());
       ++drawn;
     }
-    CHECK(drawn > shardweave_test::sized(40U, 8U));
+    CHECK(drawn > shardweave_test::sized(40U, 10U));
   }
 
   TEST_CASE("a real backward pass: the trace sums to its timeline and stays small") {

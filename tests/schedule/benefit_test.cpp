@@ -74,7 +74,8 @@ TEST_SUITE("benefit") {
   }
   TEST_CASE("it is never worse than no buckets or the middle one of its sizes, and repeatable") {
     std::size_t merged = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(200); ++seed) {
+    const std::uint64_t first = shardweave_test::sized(1U, 21U);  // few are worth a bucket; some of these are
+    for (std::uint64_t seed = first; seed < first + shardweave_test::at_scale(200); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % shardweave_test::sized(24U, 12U)});
       sw::benefit<> policy{.caps = {sw::bytes(30), sw::bytes(60), sw::bytes(1000)}};
       policy.merge.fsdp_only = policy.merge.needs_gain = false;
@@ -89,7 +90,7 @@ TEST_SUITE("benefit") {
       CHECK_FALSE(sw::price_of(g, policy.order(g, sized(g)), policy.memory) < price);
       CHECK_NOTHROW(sw::validate_schedule(g, policy.order(g, chosen)));
     }
-    CHECK((shardweave_test::is_sanitized || merged > 0));  // a tenth of the graphs has too few
+    CHECK(merged > 0);
   }
   TEST_CASE("a price puts the budget first, then the time, then the number of launches") {
     const auto price = [](std::int64_t excess, std::int64_t end, std::size_t launches) {

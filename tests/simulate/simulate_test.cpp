@@ -324,7 +324,7 @@ TEST_SUITE("simulate") {
         CHECK(line.end_to_end == line.compute + line.packing + line.exposed + line.tail);
       }
     }
-    CHECK(bucketed > shardweave_test::sized(100U, 15U));
+    CHECK(bucketed > shardweave_test::sized(100U, 16U));
     CHECK(stalls > shardweave_test::sized(300U, 50U));
   }
 

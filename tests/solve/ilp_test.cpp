@@ -85,8 +85,8 @@ TEST_SUITE("ilp") {
       const auto all = run_suite(sw::ilp{backend, 0, 0},
                                  {.problems = sized<std::size_t>(250, 120), .first_seed = 110000, .exact = true});
       MESSAGE(to_text(all));
-      CHECK(all.feasible > sized(150U, 5U));
-      CHECK((all.infeasible > 2 || shardweave_test::is_sanitized));
+      CHECK(all.feasible > sized(150U, 7U));
+      CHECK(all.infeasible > sized(2U, 0U));
       MESSAGE(to_text(
           run_suite(sw::ilp{backend}, {.problems = sized<std::size_t>(150, 80), .first_seed = 120000, .exact = true})));
     }
@@ -189,7 +189,8 @@ TEST_SUITE("ilp") {
     for (const sw::any_backend& backend : backends(true)) {
       CAPTURE(backend.name);
       std::size_t proved = 0, impossible = 0, branched = 0;
-      for (std::uint64_t seed = 1; seed <= sized(40U, 8U); ++seed) {
+      const std::uint64_t first = sized(1U, 4U);  // the fourth is infeasible
+      for (std::uint64_t seed = first; seed < first + sized(40U, 8U); ++seed) {
         const sw::placement_problem<double> problem(shardweave_test::long_intervals(seed));
         const auto best = sw::exhaustive{}.solve(problem);
         CAPTURE(seed);
@@ -206,8 +207,8 @@ TEST_SUITE("ilp") {
         if (best.status == sw::solve_status::infeasible) ++impossible;
       }
       CHECK(proved > sized(30U, 6U));
-      CHECK((impossible >= 1 || shardweave_test::is_sanitized));
-      CHECK(branched > sized(5U, 0U));
+      CHECK(impossible >= 1);
+      CHECK(branched > sized(5U, 1U));
     }
   }
   TEST_CASE("a row that contradicts itself is infeasible, and the note says which") {

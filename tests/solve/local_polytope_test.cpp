@@ -81,8 +81,8 @@ TEST_SUITE("local_polytope") {
       CAPTURE(seed);
       if (const auto problem = compiled(seed)) check_all_points(problem->compact(), points, outside);
     }
-    CHECK(points > shardweave_test::at_scale(5000));
-    CHECK(outside > shardweave_test::at_scale(500));
+    CHECK(points > shardweave_test::sized(5000U, 1200U));
+    CHECK(outside > shardweave_test::sized(500U, 120U));
   }
   TEST_CASE("the same holds where rows are chained") {
     std::size_t points = 0, outside = 0;

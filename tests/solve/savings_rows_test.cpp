@@ -24,11 +24,10 @@
 namespace sw = shardweave;
 using shardweave_test::at_scale;
 using shardweave_test::backends;
+using shardweave_test::near;
 
 namespace savings_rows_tests {
 namespace {
-
-double near(double value) { return 1e-8 * std::max(1.0, std::abs(value)); }
 
 template <class Cost>
 std::optional<sw::placement_problem<Cost>> compiled(const shardweave_test::random_problem<Cost>& stated) {
@@ -109,7 +108,8 @@ TEST_SUITE("savings rows") {
       return;
     }
     std::size_t tried = 0;
-    for (std::uint64_t seed = 1001; seed < 1001 + at_scale(120); ++seed) {
+    const std::uint64_t first = shardweave_test::sized(1001U, 1013U);  // not all problems have savings
+    for (std::uint64_t seed = first; seed < first + at_scale(120); ++seed) {
       CAPTURE(seed);
       const auto stated = shardweave_test::draw_savings_problem<double>(seed);
       const auto problem = compiled(stated);
@@ -142,7 +142,7 @@ TEST_SUITE("savings rows") {
         ++tried;
       });
     }
-    CHECK((tried > 60 || shardweave_test::is_sanitized));
+    CHECK(tried > at_scale(60));
   }
 
   TEST_CASE("prices behind the multipliers prove the optimum of the relaxation") {

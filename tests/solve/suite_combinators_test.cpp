@@ -68,9 +68,11 @@ TEST_SUITE("solver suite") {
     sw::elimination narrow;
     narrow.width = 1;
     const auto figures = run_suite(sw::first_proven{sw::trws{}, narrow, sw::exhaustive{}},
-                                   {.problems = sized<std::size_t>(400, 200), .first_seed = 340000, .exact = true});
+                                   {.problems = sized<std::size_t>(400, 200),
+                                    .first_seed = sized(340000U, 340060U),  // few are infeasible; some of these are
+                                    .exact = true});
     MESSAGE(to_text(figures));
-    CHECK((figures.infeasible > 0 || shardweave_test::is_sanitized));
+    CHECK(figures.infeasible > 0);
     MESSAGE(to_text(
         run_suite<std::int64_t>(sw::first_proven{sw::local_search{}, sw::exhaustive{}},
                                 {.problems = sized<std::size_t>(300, 100), .first_seed = 350000, .exact = true})));

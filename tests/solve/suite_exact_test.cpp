@@ -8,16 +8,20 @@
 #include <cstdint>
 
 namespace sw = shardweave;
+using shardweave_test::at_scale;
 using shardweave_test::run_suite;
+using shardweave_test::sized;
 using shardweave_test::to_text;
 
 TEST_SUITE("solver suite") {
   TEST_CASE("exhaustive search proves every optimum") {
-    const auto figures = run_suite(sw::exhaustive{}, {.problems = 1200, .exact = true});
+    const auto figures = run_suite(
+        sw::exhaustive{},
+        {.problems = 1200, .first_seed = sized(1U, 401U), .exact = true});  // few are infeasible; some of these are
     MESSAGE(to_text(figures));
-    CHECK(figures.feasible > shardweave_test::at_scale(700));
-    CHECK((figures.infeasible > 15 || shardweave_test::is_sanitized));
-    CHECK(figures.contradictory > shardweave_test::at_scale(100));
+    CHECK(figures.feasible > at_scale(700));
+    CHECK(figures.infeasible > at_scale(15));
+    CHECK(figures.contradictory > at_scale(100));
   }
   TEST_CASE("exhaustive search proves every optimum of whole numbers") {
     MESSAGE(to_text(run_suite<std::int64_t>(sw::exhaustive{}, {.problems = 600, .first_seed = 10000, .exact = true})));
@@ -25,7 +29,7 @@ TEST_SUITE("solver suite") {
   TEST_CASE("elimination proves every optimum without budgets") {
     const auto figures = run_suite(sw::elimination{}, {.problems = 1000, .first_seed = 20000, .exact = true});
     MESSAGE(to_text(figures));
-    CHECK(figures.optimal > shardweave_test::at_scale(500));
+    CHECK(figures.optimal > at_scale(500));
     MESSAGE(to_text(run_suite<std::int64_t>(sw::elimination{}, {.problems = 500, .first_seed = 30000, .exact = true})));
   }
   TEST_CASE("elimination that is too narrow gives up honestly") {
@@ -33,13 +37,13 @@ TEST_SUITE("solver suite") {
     narrow.width = 1;
     const auto figures = run_suite(narrow, {.problems = 300, .first_seed = 40000});
     MESSAGE(to_text(figures));
-    CHECK((figures.unanswered > 20 || shardweave_test::is_sanitized));
+    CHECK(figures.unanswered > at_scale(20));
   }
   TEST_CASE("what is left after reduction has the same optimum") {
     const auto figures =
         run_suite(sw::reduced{sw::exhaustive{}}, {.problems = 1500, .first_seed = 50000, .exact = true});
     MESSAGE(to_text(figures));
-    CHECK(figures.feasible > shardweave_test::at_scale(900));
+    CHECK(figures.feasible > at_scale(900));
     MESSAGE(to_text(
         run_suite<std::int64_t>(sw::reduced{sw::exhaustive{}}, {.problems = 700, .first_seed = 60000, .exact = true})));
     MESSAGE(to_text(run_suite(sw::reduced{sw::elimination{}}, {.problems = 500, .first_seed = 70000, .exact = true})));

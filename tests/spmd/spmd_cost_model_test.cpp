@@ -136,7 +136,7 @@ TEST_SUITE("spmd_cost_model") {
             ++checked;
           }
       }
-      CHECK(checked > shardweave_test::at_scale(500));
+      CHECK(checked > sized(500U, 107U));
     }
   }
 

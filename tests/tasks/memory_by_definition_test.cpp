@@ -121,7 +121,7 @@ TEST_SUITE("memory_tracker") {
       }
       CHECK(plain.open.empty());
     }
-    CHECK(with_buckets > shardweave_test::sized(20U, 2U));
+    CHECK(with_buckets > shardweave_test::sized(20U, 3U));
   }
 
   TEST_CASE("a checkpoint goes on as if nothing had happened since") {
