@@ -1,7 +1,13 @@
 # cmake -C: the first build of tests/run.sh. Assertions stay on; optimized is what gains more by it than it costs.
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
-set(CMAKE_CXX_FLAGS "-O0" CACHE STRING "")
 set(SHARDWEAVE_LONG_RUNNING_FLAGS "-O1" CACHE STRING "")
 # A room's tests are one unit, and so is the gallery: they share most of what they read and instantiate.
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 60 CACHE STRING "")
+# A seventh of the compiler's time is spent on collecting its garbage; where there is memory, it starts later.
+cmake_host_system_information(RESULT memory QUERY TOTAL_PHYSICAL_MEMORY)  # MiB
+math(EXPR heap "${memory} * 1024 / 8")
+if(heap GREATER 4194304)
+  set(heap 4194304)
+endif()
+set(CMAKE_CXX_FLAGS "-O0 --param ggc-min-heapsize=${heap}" CACHE STRING "")

@@ -1,5 +1,6 @@
 # cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -P refused.cmake
-# Passes if the compiler refuses FILE with a message that matches the regular expression of its first line.
+# Passes if the compiler refuses FILE with a message that matches the regular expression of its first line, and takes
+# its twin: FILE without SHARDWEAVE_REFUSED, if it speaks of that.
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS ${source} first LIMIT_COUNT 1)
@@ -13,12 +14,19 @@ if(compiler_id MATCHES "Clang")
 else()
   set(no_quotes -fno-diagnostics-show-caret)
 endif()
-execute_process(COMMAND ${compiler} -std=c++20 -fsyntax-only ${no_quotes} -D SHARDWEAVE_REFUSED
-                        ${include_dirs} ${source}
+set(compile ${compiler} -std=c++20 -fsyntax-only ${no_quotes} ${include_dirs} ${source})
+execute_process(COMMAND ${compile} -D SHARDWEAVE_REFUSED
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)
   message(FATAL_ERROR "${source} compiles, but should be refused with '${expected}'")
 elseif(NOT output MATCHES "${expected}")
   message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
+endif()
+file(STRINGS ${source} twin REGEX "SHARDWEAVE_REFUSED")
+if(twin)
+  execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "what ${source} shows as right does not compile:\n${output}")
+  endif()
 endif()

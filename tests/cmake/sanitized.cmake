@@ -1,9 +1,9 @@
-# cmake -C: the second build of tests/run.sh. What the first one has shown once (headers alone, consumers) is left out.
+# cmake -C: the second build of tests/run.sh. What is only compiled (headers alone, consumers) is compiled here, by the
+# faster compiler; what only runs (programs, gallery) is left out.
 set(CMAKE_CXX_COMPILER clang++-16 CACHE STRING "")
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
     CACHE STRING "")
-set(SHARDWEAVE_CHECK_HEADERS OFF CACHE BOOL "")
 set(SHARDWEAVE_BUILD_EXAMPLES OFF CACHE BOOL "")
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 60 CACHE STRING "")
