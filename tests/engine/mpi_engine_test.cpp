@@ -1,6 +1,8 @@
 #include "random_schedule.hpp"
 #include <shardweave/engine/mpi_calibration.hpp>
 #include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/mpi_roll_call.hpp>
+#include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 

@@ -2,7 +2,7 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>

@@ -1,5 +1,6 @@
 // Any text is read or refused, and what was read is written and read again to the same text.
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/read_tasks.hpp>
+#include <shardweave/io/write_tasks.hpp>
 
 #include <cstddef>
 #include <cstdint>

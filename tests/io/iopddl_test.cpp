@@ -1,6 +1,7 @@
 #include "io/refused.hpp"
 #include "support/shared_data.hpp"
 #include <shardweave/io/iopddl.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
 #include <boost/json.hpp>

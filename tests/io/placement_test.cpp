@@ -4,6 +4,7 @@
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_file.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
 #include <doctest/doctest.h>

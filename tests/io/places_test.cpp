@@ -1,9 +1,11 @@
 #include "io/document_walk.hpp"
 #include <shardweave/io/iopddl.hpp>
 #include <shardweave/io/placement.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/write_tasks.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/tasks/content_hash.hpp>
 
 #include <boost/json.hpp>

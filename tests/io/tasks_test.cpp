@@ -2,8 +2,10 @@
 #include "support/random_tasks.hpp"
 #include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <boost/json.hpp>

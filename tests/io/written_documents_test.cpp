@@ -12,8 +12,9 @@
 #include <shardweave/io/read_nccl_rules.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
-#include <shardweave/io/tasks.hpp>
 #include <shardweave/io/text_input.hpp>
+#include <shardweave/io/write_tasks.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/tasks/content_hash.hpp>
 
 #include <doctest/doctest.h>

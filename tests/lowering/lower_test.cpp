@@ -1,9 +1,11 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/reduced.hpp>

@@ -6,6 +6,7 @@
 #include <shardweave/overlap/forms.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/overlap/segments.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/solve/backend/glpk.hpp>
 #include <shardweave/solve/linear_model.hpp>
 

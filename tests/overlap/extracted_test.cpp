@@ -6,6 +6,7 @@
 #include <shardweave/overlap/prices.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/overlap/savings_tracker.hpp>
+#include <shardweave/overlap/window.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

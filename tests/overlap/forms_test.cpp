@@ -5,6 +5,7 @@
 #include <shardweave/overlap/eligibility.hpp>
 #include <shardweave/overlap/forms.hpp>
 #include <shardweave/overlap/savings.hpp>
+#include <shardweave/overlap/window.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <doctest/doctest.h>

@@ -3,6 +3,7 @@
 #include "support/user_graph.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/overlap/savings.hpp>
+#include <shardweave/overlap/window.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/push_relabel_max_flow.hpp>

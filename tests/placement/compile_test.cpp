@@ -1,6 +1,7 @@
 #include "small_problem.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
 #include <doctest/doctest.h>

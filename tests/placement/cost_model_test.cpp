@@ -1,4 +1,5 @@
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/cost_model.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

@@ -1,6 +1,8 @@
 #include "small_problem.hpp"
 #include <shardweave/core/random.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
 

@@ -1,7 +1,9 @@
 #include "support/random_savings.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/detail/budget_rows.hpp>
 #include <shardweave/placement/move.hpp>

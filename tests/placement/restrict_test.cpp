@@ -1,6 +1,7 @@
 #include "small_problem.hpp"
 #include "support/random_problem.hpp"
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/restrict.hpp>
 

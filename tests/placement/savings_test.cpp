@@ -2,6 +2,7 @@
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/write_placement.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/savings_layout.hpp>

@@ -1,4 +1,5 @@
 #include "small_problem.hpp"
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/validate.hpp>
 
 #include <doctest/doctest.h>

@@ -5,9 +5,9 @@
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/model_config.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
-#include <shardweave/io/tasks.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/describe.hpp>

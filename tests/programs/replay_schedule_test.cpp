@@ -3,7 +3,7 @@
 #include "support/temporary_folder.hpp"
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/schedule.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 

@@ -2,7 +2,7 @@
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/schedule.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <boost/json.hpp>

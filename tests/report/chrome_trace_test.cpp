@@ -1,7 +1,7 @@
 #include "report/small_timeline.hpp"
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 
 #include <boost/json.hpp>

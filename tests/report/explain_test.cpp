@@ -1,4 +1,5 @@
 #include <shardweave/core/error.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/report/assignment_text.hpp>

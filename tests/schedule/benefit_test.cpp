@@ -1,4 +1,4 @@
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>

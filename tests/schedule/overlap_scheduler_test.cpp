@@ -1,5 +1,6 @@
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

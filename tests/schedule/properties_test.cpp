@@ -5,6 +5,7 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/hiding.hpp>

@@ -1,6 +1,6 @@
 #include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/io/tasks.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>

@@ -2,6 +2,7 @@
 #include "support/scale.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/chain_prices.hpp>
 #include <shardweave/solve/detail/cut_front.hpp>

@@ -1,5 +1,6 @@
 #include "savings_answer.hpp"
 #include <shardweave/io/read_placement.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/random.hpp>
+#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <algorithm>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <support/random_problem.hpp>

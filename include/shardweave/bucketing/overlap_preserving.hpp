@@ -1,11 +1,13 @@
 #pragma once
 
 #include <shardweave/bucketing/bucket_key.hpp>
+#include <shardweave/bucketing/detail/hiding_intervals.hpp>
+#include <shardweave/bucketing/detail/member_relations.hpp>
+#include <shardweave/bucketing/detail/overlap_account.hpp>
 #include <shardweave/bucketing/detail/overlap_timeline.hpp>
 #include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/launch_units.hpp>
@@ -13,11 +15,11 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -50,17 +52,12 @@ class preserving_run {
         options_(options),
         units_(g, s.buckets),
         account_(g, units_, s),
-        known_(with_hiding()),
         graph_(units_.graph(), account_.order),
         event_of_(units_.size()),
         bucket_of_(units_.size(), no_index),
-        marks_(5, std::vector<std::uint32_t>(units_.size())) {
-    for (const std::uint32_t u : account_.order)
-      if (account_.is_start(u) && account_.is_hidden(u))
-        for (const std::uint32_t h : account_.hidden_by[u]) {
-          graph_.add(u, h);
-          graph_.add(h, account_.wait_of[u]);
-        }
+        relations_(units_, account_),
+        intervals_(units_, account_) {
+    account_.for_each_hiding([this](std::uint32_t before, std::uint32_t after) { graph_.add(before, after); });
     for (std::uint32_t c = 0; c < g.groups().size(); ++c) {
       bool used = false;
       for (const std::uint32_t u : account_.order) used = used || (account_.is_start(u) && units_.channel(u) == c);
@@ -69,6 +66,9 @@ class preserving_run {
     for (const std::uint32_t c : channels_)
       if (c != no_index) lines_.emplace(c, overlap_timeline(g, units_, account_, c, graph_));
   }
+
+  preserving_run(const preserving_run&) = delete;  // its parts point at each other
+  preserving_run& operator=(const preserving_run&) = delete;
 
   void run() {
     const std::vector<bool> gathers = gathering_channels();
@@ -124,25 +124,6 @@ class preserving_run {
   }
 
  private:
-  struct interval {
-    std::uint32_t from, to;
-    [[nodiscard]] bool encloses(const interval& other) const { return from < other.from && other.to < to; }
-  };
-  enum mark : std::size_t { after_start, before_start, after_wait, before_wait, before_hiding };
-
-  /// Units, and what must lie between launches and waits so that they stay hidden.
-  [[nodiscard]] compressed_graph with_hiding() const {
-    std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
-    for (const auto& e : units_.graph().all_edges()) ends.emplace_back(e.source, e.target);
-    for (const std::uint32_t u : account_.order)
-      if (account_.is_start(u) && account_.is_hidden(u))
-        for (const std::uint32_t h : account_.hidden_by[u]) {
-          ends.emplace_back(u, h);
-          ends.emplace_back(h, account_.wait_of[u]);
-        }
-    return compressed_graph(units_.size(), ends);
-  }
-
   /// Channels whose first all_gather in the original order gathers a parameter, and only one.
   [[nodiscard]] std::vector<bool> gathering_channels() const {
     const std::vector<bool> tags = fsdp_tags(g_);
@@ -166,17 +147,15 @@ class preserving_run {
     const auto takes = static_cast<double>(units_.costs(u).duration.count());
     return takes > 0 ? (takes - static_cast<double>(account_.exposed[u].count())) / takes : 0;
   }
-  [[nodiscard]] bool hides_others(std::uint32_t u) const {
-    return account_.hides[u] || account_.hides[account_.wait_of[u]];
-  }
 
+  /// One bucket after the other, each begun with the first collective that is in none.
   void fill(std::vector<std::uint32_t>& group, bool exposed_first) {
     if (exposed_first)
       std::stable_sort(group.begin(), group.end(), [&](auto a, auto b) { return hidden_share(a) < hidden_share(b); });
     std::vector<bool> taken(group.size());
     for (std::size_t i = 0; i < group.size(); ++i) {
       const std::uint32_t seed = group[i];
-      if (taken[i] || hides_others(seed)) continue;
+      if (taken[i] || account_.hides_others(seed)) continue;
       taken[i] = true;
       std::vector<std::uint32_t> members = {seed};
       bytes total = size_of(seed);
@@ -190,17 +169,17 @@ class preserving_run {
           break;
         }
         if (taken[k]) continue;
-        if (exposed_first && distance(seed, c) > options_.nearby) continue;
+        if (exposed_first && account_.distance(seed, c) > options_.nearby) continue;
         if (k >= seen_to) {
           seen_to = std::min(end, k + 2 * options_.patience);
-          look_around(members, group, k, seen_to);
+          relations_.look_around(members, std::span(group).subspan(k, seen_to - k));
         }
-        if (can_add(members, c)) {
+        if (try_add(members, c)) {
           members.push_back(c);
           total += size;
           taken[k] = true;
           refusals = 0;
-          mark_relatives(c);
+          relations_.add(c);
         } else {
           ++refusals;
         }
@@ -210,117 +189,24 @@ class preserving_run {
       buckets_.push_back(std::move(members));
     }
   }
-  /// Tasks from one launch to the other.
-  [[nodiscard]] std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
-    const std::uint32_t x = account_.steps[a], y = account_.steps[b];
-    return std::max(x, y) - std::min(x, y);
-  }
   bool refuse_one(decision_reason reason, std::uint32_t c, std::uint32_t seed, std::int64_t found = 0,
                   std::int64_t limit = 0) {
     refused_.push_back({reason, units_.first(c), units_.first(seed), found, limit});
     return false;
   }
 
-  // --- who needs whom -------------------------------------------------------------------------------------------
-
-  /// Marks what the members lead to, and what leads to them, as far as the next candidates lie.
-  void look_around(const std::vector<std::uint32_t>& members, const std::vector<std::uint32_t>& group, std::size_t from,
-                   std::size_t to) {
-    ++stamp_;
-    first_ = account_.place[members.front()];
-    last_ = 0;
-    const auto cover = [&](std::uint32_t u) {
-      first_ = std::min(first_, account_.place[u]);
-      last_ = std::max(last_, account_.place[u]);
-    };
-    for (std::size_t k = from; k < to; ++k) {
-      cover(group[k]);
-      cover(account_.wait_of[group[k]]);
-      for (const std::uint32_t h : account_.hidden_by[group[k]]) cover(h);
-    }
-    for (const std::uint32_t m : members) mark_relatives(m);
-  }
-  void mark_relatives(std::uint32_t member) {
-    const std::uint32_t wait = account_.wait_of[member];
-    spread<true>(after_start, member);
-    spread<false>(before_start, member);
-    spread<true>(after_wait, wait);
-    spread<false>(before_wait, wait);
-    for (const std::uint32_t h : account_.hidden_by[member]) spread<false>(before_hiding, h);
-  }
-  template <bool Forward>
-  void spread(mark which, std::uint32_t from) {
-    stack_.assign(1, from);
-    while (!stack_.empty()) {
-      const std::uint32_t u = stack_.back();
-      stack_.pop_back();
-      for (const auto& e : Forward ? known_.out(u) : known_.in(u)) {
-        const std::uint32_t n = Forward ? e.target : e.source;
-        if (marks_[which][n] == stamp_ || (Forward ? account_.place[n] > last_ : account_.place[n] < first_)) continue;
-        marks_[which][n] = stamp_;
-        stack_.push_back(n);
-      }
-    }
-  }
-  [[nodiscard]] bool is_marked(mark which, std::uint32_t u) const { return marks_[which][u] == stamp_; }
-  [[nodiscard]] bool is_related(std::uint32_t c) const {
-    const std::uint32_t wait = account_.wait_of[c];
-    if (is_marked(after_start, c) || is_marked(before_start, c) || is_marked(after_wait, wait) ||
-        is_marked(before_wait, wait) || is_marked(before_hiding, wait))
-      return true;
-    const auto& hidden_by = account_.hidden_by[c];
-    return std::any_of(hidden_by.begin(), hidden_by.end(), [&](auto h) { return is_marked(after_wait, h); });
-  }
-
-  // --- where a merged launch and its wait may stand -------------------------------------------------------------
-
-  bool can_add(const std::vector<std::uint32_t>& members, std::uint32_t c) {
+  /// Adds `c` where it may stand, at the first of four places that keep hidden what is.
+  bool try_add(const std::vector<std::uint32_t>& members, std::uint32_t c) {
     const std::uint32_t seed = members.front();
-    if (hides_others(c)) return refuse_one(decision_reason::overlap, c, seed);
-    if (is_related(c)) return refuse_one(decision_reason::dependency, c, seed);
+    if (account_.hides_others(c)) return refuse_one(decision_reason::overlap, c, seed);
+    if (relations_.is_related(c)) return refuse_one(decision_reason::dependency, c, seed);
     bool keeps = false;
     for (const auto& [start, wait] : {std::pair(seed, c), std::pair(seed, seed), std::pair(c, c), std::pair(c, seed)}) {
-      if (!keeps_hidden(members, c, start, account_.wait_of[wait])) continue;
+      if (!intervals_.stay(*line_, members, c, start, account_.wait_of[wait])) continue;
       keeps = true;
       if (join(seed, c, start, account_.wait_of[wait])) return true;
     }
     return refuse_one(keeps ? decision_reason::cycle : decision_reason::overlap, c, seed);
-  }
-
-  /// A wait ends all that was launched before on its channel: nothing may be waited for before what hides it.
-  bool keeps_hidden(const std::vector<std::uint32_t>& members, std::uint32_t c, std::uint32_t start,
-                    std::uint32_t wait) {
-    const std::uint32_t seed = members.front();
-    const auto at = [&](std::uint32_t u) { return line_->event_of(u); };
-    const interval all{at(start), at(wait)};
-    inside_.clear();
-    running_.assign(1, all);
-    const auto own = [&](std::uint32_t u) {
-      for (const std::uint32_t h : account_.hidden_by[u]) {
-        if (at(h) <= all.from || at(h) >= all.to) return false;
-        inside_.push_back({all.from, at(h)});
-      }
-      return true;
-    };
-    if (!own(c) || !std::all_of(members.begin(), members.end(), own)) return false;
-    const std::uint32_t latest = std::max(at(c), at(seed));
-    const std::uint32_t earliest = std::min(at(account_.wait_of[c]), at(account_.wait_of[seed]));
-    const auto look = [&](std::uint32_t event) {
-      const std::uint32_t u = line_->unit_at(event);
-      const std::uint32_t launched = account_.is_start(u) ? u : account_.start_of[u];
-      if (launched == no_index || launched == c || !account_.is_start(launched) ||
-          std::find(members.begin(), members.end(), launched) != members.end() ||
-          units_.channel(launched) != units_.channel(c))
-        return;
-      running_.push_back({at(launched), at(account_.wait_of[launched])});
-      for (const std::uint32_t h : account_.hidden_by[launched]) inside_.push_back({at(launched), at(h)});
-    };
-    for (auto e = line_->next(all.from); e != overlap_timeline::none && e < latest; e = line_->next(e)) look(e);
-    for (auto e = line_->previous(all.to); e != overlap_timeline::none && e > earliest; e = line_->previous(e)) look(e);
-    for (const interval& outer : running_)
-      if (std::any_of(inside_.begin(), inside_.end(), [&](const interval& i) { return outer.encloses(i); }))
-        return false;
-    return true;
   }
 
   /// Merges launches and waits in the graph and in the list, if that closes no cycle.
@@ -353,7 +239,6 @@ class preserving_run {
   const overlap_preserving& options_;
   launch_units units_;
   overlap_account account_;
-  compressed_graph known_;
   augmented_graph graph_;
   std::vector<std::uint32_t> channels_, event_of_;
   std::map<std::uint32_t, overlap_timeline> lines_;
@@ -361,10 +246,8 @@ class preserving_run {
   std::vector<std::vector<std::uint32_t>> buckets_;  // units, the first member first
   std::vector<std::uint32_t> bucket_of_;
   std::vector<decision> refused_;
-  std::vector<std::vector<std::uint32_t>> marks_;
-  std::vector<std::uint32_t> stack_;
-  std::vector<interval> running_, inside_;
-  std::uint32_t stamp_ = 0, first_ = 0, last_ = 0;
+  member_relations relations_;
+  hiding_intervals intervals_;
 };
 
 }  // namespace detail

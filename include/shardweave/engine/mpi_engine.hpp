@@ -4,29 +4,27 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/engine/busy_work.hpp>
 #include <shardweave/engine/collective_engine.hpp>
-#include <shardweave/engine/group_ranks.hpp>
-#include <shardweave/engine/mpi_roll_call.hpp>
+#include <shardweave/engine/detail/bucket_copies.hpp>
+#include <shardweave/engine/detail/buffer_pool.hpp>
+#include <shardweave/engine/detail/mpi_channels.hpp>
+#include <shardweave/engine/detail/mpi_operation.hpp>
 #include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/payload.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <mpi.h>
 
-#include <algorithm>
 #include <chrono>
 #include <climits>
 #include <cstddef>
 #include <cstdint>
-#include <cstring>
 #include <deque>
 #include <exception>
 #include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <thread>
 #include <utility>
-#include <vector>
 
 /// \file
 /// An engine on the ranks of an MPI run.
@@ -67,20 +65,14 @@ class mpi_engine {
 
   /// Every rank of `world` calls.
   /// \throws error if a time limit or the slice is not positive
-  explicit mpi_engine(MPI_Comm world = MPI_COMM_WORLD, mpi_engine_options options = {}) : options_(options) {
-    if (!(options.timeout_seconds > 0) || !(options.answer_seconds > 0) || options.slice <= nanoseconds(0))
-      refuse(error_category::input, "the timeout, the time for answers and the slice of mpi_engine must be positive");
-    world_ = mpi_communicator::duplicate(world);
-    calls_.emplace(world_.get(), [this](std::int64_t c) { return state_on(c); });
+  explicit mpi_engine(MPI_Comm world = MPI_COMM_WORLD, mpi_engine_options options = {})
+      : options_(checked(options)), channels_(world, {options.timeout_seconds, options.answer_seconds}) {
     if (options.work == host_work::arithmetic) busy_.emplace();
   }
   mpi_engine(const mpi_engine&) = delete;
   mpi_engine& operator=(const mpi_engine&) = delete;
   ~mpi_engine() {
-    if (!failed_) return;
-    if (calls_) calls_->give_up();
-    for (channel& c : channels_) c.comm.leak();
-    world_.leak();
+    if (failed_) channels_.give_up();
   }
 
   /// Waits until every rank is here, so that all begin together. Communicators of groups that did not change stay.
@@ -88,26 +80,7 @@ class mpi_engine {
   void connect(std::span<const process_group> groups) {
     const watch guard(*this);
     operations_.clear();
-    std::vector<rank_layout> layouts;
-    std::int64_t print[2] = {static_cast<std::int64_t>(groups.size()), 0};
-    for (const process_group& group : groups) {
-      layouts.push_back(layout_of(group, world_.size()));
-      print[0] = (print[0] * 1'000'003 + layouts.back().size * 4099 + layouts.back().stride) % 1'000'000'007;
-    }
-    print[1] = -print[0];
-    meet(print);
-    if (print[0] != -print[1])
-      refuse(error_category::input, "the ranks of this run were given different process groups");
-    channels_.resize(groups.size());
-    for (std::size_t i = 0; i < groups.size(); ++i) {
-      channel& c = channels_[i];
-      c.label = label_of(groups[i]);
-      if (c.comm.get() != MPI_COMM_NULL && c.layout == layouts[i]) continue;
-      c.layout = layouts[i];
-      c.started = 0;
-      c.comm = mpi_communicator::split(world_.get(), static_cast<int>(c.layout.first(world_.rank())));
-    }
-    meet(print);
+    channels_.connect(groups);
   }
 
   std::size_t run(const compute_call& work) {
@@ -116,12 +89,12 @@ class mpi_engine {
     if (work.work == compute_work::unpack) return unpack(work);
     const auto begin = clock::now();
     if (busy_) {
-      busy_->run(work.duration, options_.slice, [&] { progress(); });
+      busy_->run(work.duration, options_.slice, [&] { channels_.progress(); });
     } else {
       const auto end = begin + std::chrono::nanoseconds(work.duration.count());
       while (clock::now() < end) {
-        progress();
-        make_way();
+        channels_.progress();
+        channels_.make_way();
       }
     }
     return record(begin);
@@ -130,18 +103,16 @@ class mpi_engine {
   std::size_t start(const collective_call& call) {
     SHARDWEAVE_EXPECTS(call.channel < channels_.size());
     const watch guard(*this);
-    channel& c = channels_[call.channel];
-    std::size_t number = operations_.size();
+    const std::size_t number = operations_.size();
     if (packed_ && packed_->bucket == &call) {  // packing has made it
       operations_.push_back(std::move(*packed_));
       packed_.reset();
     } else {
       operations_.push_back(made_of(call));
       operation& o = operations_.back();
-      if (options_.check) fill_payload(o.shape, 0, c.comm.rank(), o.sent);
+      if (options_.check) fill_payload(o.shape, 0, position_on(o.channel), o.sent);
     }
-    c.queue.push_back(number);
-    progress();
+    channels_.start(operations_.back());
     return number;
   }
   /// \pre `operation` was returned by `start`
@@ -151,20 +122,18 @@ class mpi_engine {
     SHARDWEAVE_EXPECTS(number < operations_.size());
     const watch guard(*this);
     const auto begin = clock::now();
-    complete(number);
+    channels_.complete(operations_[number]);
     const std::size_t span = record(begin);
     if (!operations_[number].bucket) inspect_alone(operations_[number]);
     return span;
   }
   void finish() {
     const watch guard(*this);
-    for (std::size_t i = 0; i < operations_.size(); ++i) {
-      operation& o = operations_[i];
-      if (o.channel == no_index) continue;
-      complete(i);
+    for (operation& o : operations_) {
+      if (!o.is_collective()) continue;
+      channels_.complete(o);
       if (!o.bucket) inspect_alone(o);
-      release(o.sent);
-      release(o.received);
+      release(o);
     }
   }
   [[nodiscard]] nanoseconds now() const { return since(clock::now()); }
@@ -177,32 +146,17 @@ class mpi_engine {
   void check(bool on) { options_.check = on; }
   /// Collectives and members of buckets whose values this rank has compared, since it was made.
   [[nodiscard]] std::size_t checked() const { return checked_; }
-  [[nodiscard]] const mpi_communicator& world() const { return world_; }
+  [[nodiscard]] const mpi_communicator& world() const { return channels_.world(); }
 
  private:
-  using clock = std::chrono::steady_clock;
-  using buffer = std::vector<std::byte>;
-  struct operation {
-    clock::time_point begin = {};
-    clock::time_point end = {};
-    std::uint32_t channel = no_index;  // of collectives
-    const collective_call* bucket = nullptr;
-    payload_shape shape = {};
-    buffer sent = {}, received = {};
-    MPI_Request request = MPI_REQUEST_NULL;
-    bool done = false;
-    bool inspected = false;
-  };
-  struct channel {
-    mpi_communicator comm = {};
-    rank_layout layout = {};
-    std::string label = {};
-    std::deque<std::size_t> queue = {};  // operations that are not done; the first may be under way
-    bool under_way = false;
-    std::int64_t started = 0;      // ever, on this communicator
-    clock::time_point moved = {};  // when one was done last
-  };
+  using clock = detail::mpi_clock;
+  using operation = detail::mpi_operation;
 
+  [[nodiscard]] static const mpi_engine_options& checked(const mpi_engine_options& options) {
+    if (!(options.timeout_seconds > 0) || !(options.answer_seconds > 0) || options.slice <= nanoseconds(0))
+      refuse(error_category::input, "the timeout, the time for answers and the slice of mpi_engine must be positive");
+    return options;
+  }
   [[nodiscard]] nanoseconds since(clock::time_point t) const {
     return nanoseconds(std::chrono::duration_cast<std::chrono::nanoseconds>(t - birth_).count());
   }
@@ -225,192 +179,33 @@ class mpi_engine {
     int before_;
   };
 
-  // --- buffers: kept, because fresh memory is slow on first touch
-  [[nodiscard]] buffer take(bytes size) {
-    const auto wanted = static_cast<std::size_t>(size.count());
-    auto best = spare_.end();
-    for (auto it = spare_.begin(); it != spare_.end(); ++it)
-      if (it->capacity() >= wanted && (best == spare_.end() || it->capacity() < best->capacity())) best = it;
-    buffer found;
-    if (best != spare_.end()) {
-      found = std::move(*best);
-      *best = std::move(spare_.back());
-      spare_.pop_back();
-    }
-    found.resize(wanted);
-    return found;
-  }
-  void release(buffer& b) {
-    if (b.capacity() > 0) spare_.push_back(std::move(b));
-    b = {};
-  }
-
-  // --- collectives
+  [[nodiscard]] int position_on(std::uint32_t channel) const { return channels_.on(channel).rank(); }
   [[nodiscard]] operation made_of(const collective_call& call) {
     operation o;
     o.channel = call.channel;
     o.bucket = call.parts.empty() ? nullptr : &call;
-    o.shape = payload_of(call, channels_[call.channel].comm.size());
+    o.shape = payload_of(call, channels_.on(call.channel).size());
     if (o.shape.unit > INT_MAX / o.shape.ranks)
-      refuse(error_category::input, what(o) + " has more elements than MPI counts");
-    o.sent = take(o.shape.send_size());
-    o.received = take(o.shape.receive_size());
+      refuse(error_category::input, channels_.name(o) + " has more elements than MPI counts");
+    o.sent = buffers_.take(o.shape.send_size());
+    o.received = buffers_.take(o.shape.receive_size());
     return o;
   }
-  [[nodiscard]] std::string what(const operation& o) const {
-    std::string text = std::string(name_of(o.shape.kind)) + " of task " + std::to_string(o.shape.tasks.front());
-    if (o.bucket) text += " and " + std::to_string(o.shape.tasks.size() - 1) + " more";
-    return text + " on " + channels_[o.channel].label;
-  }
-  static MPI_Datatype type_of(element_type type) {
-    const MPI_Datatype types[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
-    return types[static_cast<std::size_t>(type)];
-  }
-  void post(channel& c, operation& o) {
-    const MPI_Datatype type = type_of(o.shape.type);
-    const MPI_Op reduce = o.shape.reduce == reduce_op::sum   ? MPI_SUM
-                          : o.shape.reduce == reduce_op::max ? MPI_MAX
-                                                             : MPI_MIN;
-    const int unit = static_cast<int>(o.shape.unit);
-    o.begin = clock::now();
-    switch (o.shape.kind) {
-      case collective::all_gather:
-        check_mpi(MPI_Iallgather(o.sent.data(), unit, type, o.received.data(), unit, type, c.comm.get(), &o.request),
-                  "MPI_Iallgather");
-        break;
-      case collective::reduce_scatter:
-        check_mpi(
-            MPI_Ireduce_scatter_block(o.sent.data(), o.received.data(), unit, type, reduce, c.comm.get(), &o.request),
-            "MPI_Ireduce_scatter_block");
-        break;
-      case collective::all_reduce:
-        check_mpi(MPI_Iallreduce(o.sent.data(), o.received.data(), unit, type, reduce, c.comm.get(), &o.request),
-                  "MPI_Iallreduce");
-        break;
-      case collective::all_to_all:
-        check_mpi(MPI_Ialltoall(o.sent.data(), unit, type, o.received.data(), unit, type, c.comm.get(), &o.request),
-                  "MPI_Ialltoall");
-    }
-    c.under_way = true;
-    ++c.started;
-  }
-  /// Drives every channel: posts the next collective of an idle one, takes note of those that are done.
-  void progress() {
-    for (channel& c : channels_) {
-      if (c.queue.empty()) continue;
-      if (!c.under_way) post(c, operations_[c.queue.front()]);
-      operation& o = operations_[c.queue.front()];
-      int done = 0;
-      check_mpi(MPI_Test(&o.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      if (done == 0) continue;
-      o.end = c.moved = clock::now();
-      o.done = true;
-      c.under_way = false;
-      c.queue.pop_front();
-      if (!c.queue.empty()) post(c, operations_[c.queue.front()]);
-    }
-    calls_->answer();
-  }
-  /// Now and then lets another rank have the core, if it waits for one. Not every time: on a busy machine a core
-  /// that is given away does not come back before milliseconds.
-  void make_way() {
-    if (++polls_ % 64 == 0) std::this_thread::yield();
-  }
-  /// Drives communication until a collective is done.
-  void complete(std::size_t number) {
-    const auto begin = clock::now();
-    const std::uint32_t at = operations_[number].channel;
-    waits_for_ = number;
-    while (!operations_[number].done) {
-      progress();
-      if (operations_[number].done) break;
-      make_way();
-      const auto idle = clock::now() - std::max(begin, channels_[at].moved);
-      if (idle > std::chrono::duration<double>(options_.timeout_seconds)) refuse(error_category::backend, missing(at));
-    }
-    waits_for_.reset();
-  }
-  /// Every rank's larger values; returns when every rank is here.
-  void meet(std::int64_t (&values)[2]) {
-    const std::int64_t mine[2] = {values[0], values[1]};
-    MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(mine, values, 2, MPI_INT64_T, MPI_MAX, world_.get(), &request), "MPI_Iallreduce");
-    const auto begin = clock::now();
-    for (int done = 0; done == 0;) {
-      check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-      calls_->answer();
-      if (done == 0) make_way();
-      if (done == 0 && clock::now() - begin > std::chrono::duration<double>(options_.timeout_seconds))
-        refuse(error_category::backend, "the ranks do not meet before a replay: " + silent(-1));
-    }
+  void release(operation& o) {
+    buffers_.release(o.sent);
+    buffers_.release(o.received);
   }
 
-  // --- who is missing
-  [[nodiscard]] rank_state state_on(std::int64_t c) const {
-    rank_state state;
-    if (c >= 0 && c < static_cast<std::int64_t>(channels_.size()))
-      state.started = channels_[static_cast<std::size_t>(c)].started;
-    if (waits_for_) {
-      state.waits_task = operations_[*waits_for_].shape.tasks.front();
-      state.waits_channel = operations_[*waits_for_].channel;
-    }
-    return state;
-  }
-  /// Ranks that say nothing; of a channel also those of its group that have not come as far as this one.
-  [[nodiscard]] std::string silent(std::int64_t at) {
-    const auto answers =
-        calls_->ask(at, std::chrono::nanoseconds(static_cast<std::int64_t>(options_.answer_seconds * 1e9)), [&] {
-          if (at >= 0) progress();
-        });
-    std::string text;
-    const auto say = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-    std::vector<std::int64_t> members;
-    if (at >= 0) members = channels_[static_cast<std::size_t>(at)].layout.members(world_.rank());
-    for (std::size_t r = 0; r < answers.size(); ++r) {
-      const std::string who = "rank " + std::to_string(r);
-      if (!answers[r]) {
-        say(who + " does not answer");
-        continue;
-      }
-      if (std::find(members.begin(), members.end(), static_cast<std::int64_t>(r)) == members.end()) continue;
-      if (answers[r]->started >= channels_[static_cast<std::size_t>(at)].started) continue;
-      std::string part = who + " has not started it";
-      if (answers[r]->waits_task >= 0 && answers[r]->waits_channel < static_cast<std::int64_t>(channels_.size()))
-        part += ", it waits for task " + std::to_string(answers[r]->waits_task) + " on " +
-                channels_[static_cast<std::size_t>(answers[r]->waits_channel)].label;
-      say(part);
-    }
-    return text.empty() ? "all ranks have started it" : text;
-  }
-  [[nodiscard]] std::string missing(std::uint32_t at) {
-    const channel& c = channels_[at];
-    std::string ranks;
-    for (const std::int64_t r : c.layout.members(world_.rank()))
-      ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-    std::string limit = std::to_string(options_.timeout_seconds);
-    limit.erase(limit.find_last_not_of('0') + 1);
-    if (limit.ends_with('.')) limit.pop_back();
-    const std::string subject = what(operations_[c.queue.front()]);
-    return subject + " of ranks " + ranks + " is not done after " + limit + " s: " + silent(at);
-  }
-
-  // --- buckets and values
+  // --- buckets: copies drive communication too, as often as other work
   std::size_t pack(const compute_call& work) {
     packed_ = made_of(*work.bucket);
     operation& o = *packed_;
-    const std::int64_t width = width_of(o.shape.type);
-    parts_.clear();
-    for (std::size_t m = 0; m < o.shape.tasks.size(); ++m) {
-      parts_.push_back(take(bytes(o.shape.send_blocks() * o.shape.units[m] * width)));
-      if (options_.check) fill_payload(o.shape, m, channels_[o.channel].comm.rank(), parts_.back());
-    }
+    const std::span<detail::byte_buffer> members = copies_.open(o.shape, o.shape.send_blocks());
+    if (options_.check)
+      for (std::size_t m = 0; m < members.size(); ++m) fill_payload(o.shape, m, position_on(o.channel), members[m]);
     const auto begin = clock::now();
-    for_each_unit(o.shape, o.shape.send_blocks(),
-                  [&](std::size_t in_bucket, std::size_t in_part, std::size_t m, std::size_t n) {
-                    if (n > 0) std::memcpy(o.sent.data() + in_bucket, parts_[m].data() + in_part, n);
-                    progress_between(n);
-                  });
-    for (buffer& part : parts_) release(part);
+    copies_.pack(o.sent, [&] { channels_.progress(); });
+    copies_.close();
     return record(begin);
   }
   std::size_t unpack(const compute_call& work) {
@@ -418,58 +213,40 @@ class mpi_engine {
     while (number-- > 0)
       if (operations_[number].bucket == work.bucket) break;
     operation& o = operations_[number];  // a deque: it stays where it is
-    const std::int64_t width = width_of(o.shape.type);
-    parts_.clear();
-    for (const std::int64_t unit : o.shape.units)
-      parts_.push_back(take(bytes(o.shape.receive_blocks() * unit * width)));
+    const std::span<detail::byte_buffer> members = copies_.open(o.shape, o.shape.receive_blocks());
     const auto begin = clock::now();
-    for_each_unit(o.shape, o.shape.receive_blocks(),
-                  [&](std::size_t in_bucket, std::size_t in_part, std::size_t m, std::size_t n) {
-                    if (n > 0) std::memcpy(parts_[m].data() + in_part, o.received.data() + in_bucket, n);
-                    progress_between(n);
-                  });
+    copies_.unpack(o.received, [&] { channels_.progress(); });
     const std::size_t span = record(begin);
-    for (std::size_t m = 0; m < parts_.size(); ++m) inspect(o, m, parts_[m]);
-    for (buffer& part : parts_) release(part);
-    release(o.sent);
-    release(o.received);
+    for (std::size_t m = 0; m < members.size(); ++m) inspect(o, m, members[m]);
+    copies_.close();
+    release(o);
     return span;
   }
-  /// Copies drive communication too, as often as other work.
-  void progress_between(std::size_t copied) {
-    copied_ += copied;
-    if (copied_ < (std::size_t{1} << 17U)) return;  // some 20 us
-    copied_ = 0;
-    progress();
-  }
+
+  // --- values
   void inspect(const operation& o, std::size_t member, std::span<const std::byte> received) {
     if (!options_.check) return;
-    const std::string fault = payload_fault(o.shape, member, channels_[o.channel].comm.rank(), received);
+    const std::string fault = payload_fault(o.shape, member, position_on(o.channel), received);
     if (!fault.empty())
-      refuse(error_category::backend, what(o) + ", task " + std::to_string(o.shape.tasks[member]) + ": rank " +
-                                          std::to_string(world_.rank()) + " " + fault);
+      refuse(error_category::backend, channels_.name(o) + ", task " + std::to_string(o.shape.tasks[member]) +
+                                          ": rank " + std::to_string(world().rank()) + " " + fault);
     ++checked_;
   }
   void inspect_alone(operation& o) {
     if (o.inspected) return;
     o.inspected = true;
     inspect(o, 0, o.received);
-    release(o.sent);
-    release(o.received);
+    release(o);
   }
 
   mpi_engine_options options_;
   clock::time_point birth_ = clock::now();
-  mpi_communicator world_;
-  std::optional<mpi_roll_call> calls_;
+  detail::mpi_channels channels_;
   std::optional<busy_work> busy_;
-  std::vector<channel> channels_;
   std::deque<operation> operations_;  // stays where it is while it grows
   std::optional<operation> packed_;   // a bucket that is packed and not started
-  std::vector<buffer> parts_, spare_;
-  std::optional<std::size_t> waits_for_;
-  std::size_t copied_ = 0;
-  std::size_t polls_ = 0;
+  detail::buffer_pool buffers_;
+  detail::bucket_copies copies_{buffers_};
   std::size_t checked_ = 0;
   bool failed_ = false;
 };

@@ -2,7 +2,10 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/launch_budget.hpp>
+#include <shardweave/schedule/detail/list_plan.hpp>
 #include <shardweave/schedule/detail/list_run.hpp>
+#include <shardweave/schedule/detail/memory_profile.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>

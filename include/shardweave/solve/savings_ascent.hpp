@@ -2,6 +2,7 @@
 
 #include <shardweave/overlap/prices.hpp>
 #include <shardweave/solve/chain_prices.hpp>
+#include <shardweave/solve/detail/matrix_game.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
 #include <shardweave/solve/priced_problem.hpp>
 #include <shardweave/solve/row_prices.hpp>
@@ -49,7 +50,7 @@ struct savings_ascent_options {
 /// against each other for the priced cost, which finds the mixtures; message passing answers the mixture of cuts with
 /// a labeling, a least cut the mixture of labelings, until neither has a new answer. Row prices follow the slope.
 /// Source: H. McMahan, G. Gordon and A. Blum, Planning in the presence of cost functions controlled by an adversary
-/// (ICML 2003), for the pools; O. Tammelin, Solving large imperfect information games using CFR+ (2014), for the play.
+/// (ICML 2003).
 template <cost_value Cost>
 class savings_ascent {
  public:
@@ -71,7 +72,7 @@ class savings_ascent {
     for (const cut_pointer& cut : cuts) add_cut(cut);
     if (cuts_.empty())
       for (const double price : {1.0, 0.0}) add_cut(std::vector<double>(chain_.values().size(), price));
-    weight_.assign(cuts_.size(), 1.0 / static_cast<double>(cuts_.size()));
+    game_.level();
   }
 
   /// Prices on rows that were good for a similar problem; one per row, or none.
@@ -125,7 +126,7 @@ class savings_ascent {
   /// The cuts that count, the heaviest first.
   [[nodiscard]] std::vector<cut_pointer> cuts() const {
     std::vector<std::pair<double, std::size_t>> order;
-    for (std::size_t j = 0; j < cuts_.size(); ++j) order.emplace_back(-weight_[j], j);
+    for (std::size_t j = 0; j < cuts_.size(); ++j) order.emplace_back(-game_.weight()[j], j);
     std::sort(order.begin(), order.end());
     std::vector<cut_pointer> result;
     for (const auto& [weight, j] : order)
@@ -136,7 +137,8 @@ class savings_ascent {
   [[nodiscard]] std::vector<double> shares() const {
     std::vector<double> result(p_->total_labels());
     for (std::size_t k = 0; k < points_.size(); ++k)
-      for (std::size_t x = 0; x < p_->size(); ++x) result[p_->label_start(x) + points_[k].labels[x]] += share_[k];
+      for (std::size_t x = 0; x < p_->size(); ++x)
+        result[p_->label_start(x) + points_[k].labels[x]] += game_.share()[k];
     return result;
   }
   /// The labelings found so far, each with one label per variable.
@@ -149,18 +151,7 @@ class savings_ascent {
     for (std::size_t k = 0; k < points_.size(); ++k)
       if (allowed[k] != 0) rows.push_back(k);
     if (rows.empty()) return infinity;
-    mixtures m;
-    m.cut_regret.assign(cuts_.size(), 0.0);
-    m.point_regret.assign(rows.size(), 0.0);
-    play(rows, m, options_.rounds / 2);
-    double least = infinity;
-    const std::vector<double> penalty = penalties(rows);
-    for (std::size_t i = 0; i < rows.size(); ++i) {
-      double sum = penalty[i];
-      for (std::size_t j = 0; j < cuts_.size(); ++j) sum += m.weight[j] * points_[rows[i]].payoff[j];
-      least = std::min(least, sum);
-    }
-    return least;
+    return game_.value_of(rows, penalties(rows), options_.rounds / 2);
   }
   /// The priced problem at the best prices, a plain one.
   [[nodiscard]] compact_problem<double> at_best_prices() {
@@ -200,7 +191,6 @@ class savings_ascent {
     double cost = 0;
     std::vector<double> usage;
     std::vector<double> offered, wanted;
-    std::vector<double> payoff;  ///< per cut
   };
 
   double reprice() {
@@ -226,28 +216,24 @@ class savings_ascent {
   }
   void add_cut(cut_pointer cut) {
     if (!known_cuts_.insert(cut->price).second) return;
-    for (point& x : points_) x.payoff.push_back(payoff(x, *cut));
+    game_.add_column([&](std::size_t k) { return payoff(points_[k], *cut); });
     cuts_.push_back(std::move(cut));
-    weight_.push_back(0);
-    cut_regret_.push_back(0);
   }
 
   void add_point() {
     const Cost cost = p_->cost(labels_);
     if (is_forbidden(cost) || !known_points_.insert(labels_).second) return;
     t_->measure(labels_, offered_, wanted_);
-    point x{labels_,
-            static_cast<double>(cost),
-            p_->rows().empty() ? std::vector<double>{} : p_->usage(labels_),
-            {offered_.begin(), offered_.end()},
-            {wanted_.begin(), wanted_.end()},
-            {}};
-    for (const cut_pointer& cut : cuts_) x.payoff.push_back(payoff(x, *cut));
+    points_.push_back({labels_,
+                       static_cast<double>(cost),
+                       p_->rows().empty() ? std::vector<double>{} : p_->usage(labels_),
+                       {offered_.begin(), offered_.end()},
+                       {wanted_.begin(), wanted_.end()}});
+    const point& x = points_.back();
+    std::vector<double> payoffs;
+    for (const cut_pointer& cut : cuts_) payoffs.push_back(payoff(x, *cut));
+    game_.add_row(std::move(payoffs));
     answer_to(x.offered, x.wanted);
-    for (std::size_t j = x.payoff.size(); j < cuts_.size(); ++j) x.payoff.push_back(payoff(x, *cuts_[j]));
-    points_.push_back(std::move(x));
-    share_.push_back(0);
-    point_regret_.push_back(0);
   }
 
   /// Adds the least cut for such computation and communication.
@@ -264,30 +250,18 @@ class savings_ascent {
     if (points_.empty()) return;
     std::vector<double> offered(t_->slots()), wanted(t_->demands.size());
     for (std::size_t k = 0; k < points_.size(); ++k) {
-      if (share_[k] < 1e-3) continue;
-      for (std::size_t q = 0; q < offered.size(); ++q) offered[q] += share_[k] * points_[k].offered[q];
-      for (std::size_t d = 0; d < wanted.size(); ++d) wanted[d] += share_[k] * points_[k].wanted[d];
+      if (game_.share()[k] < 1e-3) continue;
+      for (std::size_t q = 0; q < offered.size(); ++q) offered[q] += game_.share()[k] * points_[k].offered[q];
+      for (std::size_t d = 0; d < wanted.size(); ++d) wanted[d] += game_.share()[k] * points_[k].wanted[d];
     }
     answer_to(offered, wanted);
   }
 
-  struct mixtures {
-    std::vector<double> cut_regret, point_regret, weight, share;
-  };
-
   void play() {
-    if (points_.empty()) {
-      weight_.assign(cuts_.size(), 1.0 / static_cast<double>(cuts_.size()));
-      return;
-    }
+    if (points_.empty()) return game_.level();
     std::vector<std::size_t> all(points_.size());
     std::iota(all.begin(), all.end(), std::size_t{0});
-    mixtures m{std::move(cut_regret_), std::move(point_regret_), {}, {}};
-    play(all, m, options_.rounds);
-    cut_regret_ = std::move(m.cut_regret);
-    point_regret_ = std::move(m.point_regret);
-    weight_ = std::move(m.weight);
-    share_ = std::move(m.share);
+    game_.play(penalties(all), options_.rounds);
   }
 
   /// What the row prices make of each labeling.
@@ -302,52 +276,12 @@ class savings_ascent {
     return result;
   }
 
-  /// Finds mixtures of cuts and of the listed labelings neither of which gains much by changing.
-  void play(const std::vector<std::size_t>& rows, mixtures& m, std::size_t rounds) const {
-    const std::size_t cuts = cuts_.size(), points = rows.size();
-    const std::vector<double> penalty = penalties(rows);
-    std::vector<double> w(cuts), y(points), of_cut(cuts), of_point(points);
-    m.weight.assign(cuts, 0.0);
-    m.share.assign(points, 0.0);
-    const auto strategy_of = [](const std::vector<double>& regret, std::vector<double>& mixture) {
-      double sum = 0;
-      for (const double r : regret) sum += r;
-      for (std::size_t i = 0; i < regret.size(); ++i)
-        mixture[i] = sum > 0 ? regret[i] / sum : 1 / static_cast<double>(regret.size());
-    };
-    double total = 0;
-    for (std::size_t round = 1; round <= rounds; ++round) {
-      strategy_of(m.cut_regret, w);
-      strategy_of(m.point_regret, y);
-      std::fill(of_cut.begin(), of_cut.end(), 0.0);
-      double value = 0;
-      for (std::size_t k = 0; k < points; ++k) {
-        const double* row = points_[rows[k]].payoff.data();
-        double sum = penalty[k];
-        for (std::size_t j = 0; j < cuts; ++j) sum += w[j] * row[j];
-        of_point[k] = sum;
-        value += y[k] * sum;
-        if (y[k] > 0)
-          for (std::size_t j = 0; j < cuts; ++j) of_cut[j] += y[k] * (row[j] + penalty[k]);
-      }
-      for (std::size_t j = 0; j < cuts; ++j) m.cut_regret[j] = std::max(0.0, m.cut_regret[j] + of_cut[j] - value);
-      for (std::size_t k = 0; k < points; ++k)
-        m.point_regret[k] = std::max(0.0, m.point_regret[k] + value - of_point[k]);
-      const auto late = static_cast<double>(round);
-      total += late;
-      for (std::size_t j = 0; j < cuts; ++j) m.weight[j] += late * w[j];
-      for (std::size_t k = 0; k < points; ++k) m.share[k] += late * y[k];
-    }
-    for (double& weight : m.weight) weight /= total;
-    for (double& share : m.share) share /= total;
-  }
-
   /// The next prices: the mixture of cuts, and not too far from the best prices.
   void mix() {
     next_.assign(chain_.values().size(), 0.0);
-    for (std::size_t j = 0; j < weight_.size(); ++j)
-      if (weight_[j] > 0)
-        for (std::size_t i = 0; i < next_.size(); ++i) next_[i] += weight_[j] * cuts_[j]->price[i];
+    for (std::size_t j = 0; j < cuts_.size(); ++j)
+      if (const double weight = game_.weight()[j]; weight > 0)
+        for (std::size_t i = 0; i < next_.size(); ++i) next_[i] += weight * cuts_[j]->price[i];
     for (std::size_t i = 0; i < next_.size(); ++i) {
       if (!best_chain_.empty()) next_[i] = (1 - options_.caution) * next_[i] + options_.caution * best_chain_[i];
       next_[i] = std::clamp(next_[i], 0.0, 1.0);
@@ -382,7 +316,7 @@ class savings_ascent {
   std::vector<point> points_;
   std::set<std::vector<double>> known_cuts_;
   std::set<std::vector<strategy>> known_points_;
-  std::vector<double> weight_, share_, cut_regret_, point_regret_;  ///< of cuts and points
+  detail::matrix_game game_;  ///< rows: points; columns: cuts
   std::vector<double> next_, best_chain_, best_rows_, best_messages_, row_direction_;
   std::vector<Cost> offered_, wanted_;
   double most_ = -1;

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <shardweave/core/units.hpp>
+#include <shardweave/bucketing/detail/overlap_account.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -20,57 +14,6 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
-
-/// A schedule as units: places, first waits, and what hides what by the account of its scheduler.
-struct overlap_account {
-  overlap_account(const task_graph& g, const launch_units& units, const schedule& s)
-      : place(units.size()),
-        steps(units.size()),
-        wait_of(units.size(), no_index),
-        start_of(units.size(), no_index),
-        exposed(units.size()),
-        hidden_by(units.size()),
-        hides(units.size()) {
-    std::vector<std::size_t> left(units.size());
-    for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();
-    for (const task_index t : s.order)
-      if (--left[units.unit_of(t)] == 0) {
-        place[units.unit_of(t)] = static_cast<std::uint32_t>(order.size());
-        order.push_back(units.unit_of(t));
-      }
-    for (const std::uint32_t u : order) {
-      const task_index c = g.completes(units.first(u));
-      if (c == no_index || units.graph().in(u).size() != 1 || wait_of[units.unit_of(c)] != no_index) continue;
-      wait_of[units.unit_of(c)] = u;
-      start_of[u] = units.unit_of(c);
-    }
-    std::uint32_t step = 0;
-    for (const std::uint32_t u : order) {
-      const auto more = [&](std::uint32_t c) { return static_cast<std::uint32_t>(units.tasks(c).size()); };
-      if (units.is_bucket(u)) step += more(u) + 3;
-      steps[u] = step++;
-      if (start_of[u] != no_index && units.is_bucket(start_of[u])) step += more(start_of[u]) + 2;
-    }
-    for (const hiding_record& r : s.hides) {
-      const std::uint32_t c = units.unit_of(r.collective);
-      exposed[c] = r.exposed;
-      for (const task_index t : r.behind) hidden_by[c].push_back(units.unit_of(t));
-      if (is_hidden(c))
-        for (const std::uint32_t h : hidden_by[c]) hides[h] = true;
-    }
-  }
-  [[nodiscard]] bool is_start(std::uint32_t u) const { return wait_of[u] != no_index; }
-  [[nodiscard]] bool is_hidden(std::uint32_t u) const { return exposed[u] == nanoseconds(0); }
-
-  std::vector<std::uint32_t> order, place;
-  /// Places if packing and unpacking a bucket were tasks, as in graphs that are rewritten: an allocation, a part and a
-  /// copy, and one per member, before the launch; a view, a split, and one per member, after the first wait.
-  std::vector<std::uint32_t> steps;
-  std::vector<std::uint32_t> wait_of, start_of;  // of launches and of their first waits
-  std::vector<nanoseconds> exposed;
-  std::vector<std::vector<std::uint32_t>> hidden_by;
-  std::vector<bool> hides;  // something is hidden behind the unit, and nothing of that exposed
-};
 
 /// The launches and waits of one channel, the computations, and all else that hides its collectives, as a list whose
 /// neighbours depend on each other. A launch may take another one's place and be taken out of the list.

@@ -90,6 +90,10 @@ struct overlap_facts {
     if (first_wait[start_of[u]] == no_index) first_wait[start_of[u]] = u;
   }
 
+  /// A collective that something waits for.
+  [[nodiscard]] bool is_start(std::uint32_t u) const { return first_wait[u] != no_index; }
+  [[nodiscard]] bool is_wait(std::uint32_t u) const { return start_of[u] != no_index; }
+
   std::vector<std::uint32_t> order, rank;
   std::vector<std::uint32_t> need;            // first computation that needs a unit
   std::vector<std::uint32_t> compute_before;  // computations up to the last one that a unit needs

@@ -1,0 +1,78 @@
+#pragma once
+
+#include <shardweave/engine/collective_engine.hpp>
+#include <shardweave/engine/detail/buffer_pool.hpp>
+#include <shardweave/engine/mpi_session.hpp>
+#include <shardweave/engine/payload.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <mpi.h>
+
+#include <chrono>
+#include <cstddef>
+#include <cstdint>
+
+/// \file
+/// What an engine on MPI has done or is doing, and how a collective becomes a call of MPI.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+using mpi_clock = std::chrono::steady_clock;
+
+/// One thing that an engine was told. Of work on the compute stream it has the times only; of a collective, or of a
+/// bucket of them, also its channel, its shape and its buffers, which stay where they are while `request` is open.
+struct mpi_operation {
+  mpi_clock::time_point begin = {};
+  mpi_clock::time_point end = {};
+  std::uint32_t channel = no_index;         ///< of collectives
+  const collective_call* bucket = nullptr;  ///< the call, if it has parts
+  payload_shape shape = {};
+  byte_buffer sent = {}, received = {};
+  MPI_Request request = MPI_REQUEST_NULL;
+  bool done = false;
+  bool inspected = false;  ///< its values have been compared
+
+  [[nodiscard]] bool is_collective() const { return channel != no_index; }
+};
+
+[[nodiscard]] inline MPI_Datatype mpi_type_of(element_type type) {
+  const MPI_Datatype types[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
+  return types[static_cast<std::size_t>(type)];
+}
+[[nodiscard]] inline MPI_Op mpi_op_of(reduce_op op) {
+  return op == reduce_op::sum ? MPI_SUM : op == reduce_op::max ? MPI_MAX : MPI_MIN;
+}
+
+/// Begins the collective on a communicator of its `shape.ranks` ranks without waiting for it: `o.request` is open
+/// afterwards, and its clock runs. Every rank of the communicator calls, in the same order.
+/// \pre the buffers have the sizes of the shape, and MPI can count a block
+/// \throws error (backend) if MPI refuses the call
+inline void post(mpi_operation& o, MPI_Comm comm) {
+  const MPI_Datatype type = mpi_type_of(o.shape.type);
+  const MPI_Op reduce = mpi_op_of(o.shape.reduce);
+  const int unit = static_cast<int>(o.shape.unit);
+  o.begin = mpi_clock::now();
+  switch (o.shape.kind) {
+    case collective::all_gather:
+      check_mpi(MPI_Iallgather(o.sent.data(), unit, type, o.received.data(), unit, type, comm, &o.request),
+                "MPI_Iallgather");
+      break;
+    case collective::reduce_scatter:
+      check_mpi(MPI_Ireduce_scatter_block(o.sent.data(), o.received.data(), unit, type, reduce, comm, &o.request),
+                "MPI_Ireduce_scatter_block");
+      break;
+    case collective::all_reduce:
+      check_mpi(MPI_Iallreduce(o.sent.data(), o.received.data(), unit, type, reduce, comm, &o.request),
+                "MPI_Iallreduce");
+      break;
+    case collective::all_to_all:
+      check_mpi(MPI_Ialltoall(o.sent.data(), unit, type, o.received.data(), unit, type, comm, &o.request),
+                "MPI_Ialltoall");
+  }
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
