@@ -2,6 +2,8 @@
 // order everything is launched, and what the timeline of one device then looks like.
 //
 //   plan_training configs/llama3-8b.json --mesh 8x8 --device h100 --out plan
+//   plan_training configs/llama3-8b.json --mesh 64 --mesh-search 2 --best 5 --what-if "placed layers.*.wq S(0)R"
+#include "support/around_plan.hpp"
 #include "support/collective_models.hpp"
 #include "support/overlap_form.hpp"
 #include "support/plan_summary.hpp"
@@ -21,7 +23,11 @@
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/spmd/hideable_edges.hpp>
+#include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <CLI/CLI.hpp>
@@ -54,6 +60,7 @@ struct options {
   std::string overlap = "windows";
   std::optional<std::int64_t> memory;
   bool regather = false;
+  programs::around_options around;
   std::string out;
   programs::common_options common;
 };
@@ -126,7 +133,9 @@ double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view st
 }
 
 /// Figures of the timeline are null where no assignment was found.
-std::string json_line(const sw::training_plan& plan, double total_seconds) {
+template <class Model>
+std::string json_line(const Model& model, const sw::training_plan& plan, const programs::around_plan& around,
+                      double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     const bool found = plan.tasks.has_value();
     const auto figure = [&](const char* name, auto value) {
@@ -134,6 +143,7 @@ std::string json_line(const sw::training_plan& plan, double total_seconds) {
       found ? out.value(value()) : out.null();
     };
     out.begin_object().member("model", plan.problem->name).member("vertices", plan.problem->vertices.size());
+    out.member("mesh", model.mesh().to_string());
     figure("objective_us", [&] { return plan.placement.objective; });
     out.member("lower_bound_us", plan.placement.lower_bound).key("parts").begin_object();
     figure("compute", [&] { return plan.priced.parts.compute; });
@@ -152,9 +162,11 @@ std::string json_line(const sw::training_plan& plan, double total_seconds) {
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
     out.key("seconds").begin_object();
-    for (const char* stage : {"model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate", "write"})
+    for (const char* stage :
+         {"meshes", "model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate", "around", "write"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
+    programs::write_around(out, model, around);
     out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
 }
@@ -164,8 +176,10 @@ int plan(const options& chosen) {
   const auto start = clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
 
+  for (const std::string& wish : chosen.around.wishes)  // wrong words are told before the work
+    programs::about("--what-if", [&] { static_cast<void>(sw::parse_demand(wish)); });
   const sw::llama_config config = sw::read_llama_config(chosen.config);
-  const sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
+  sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
   const sw::device_profile device = sw::find_device(chosen.device);
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
@@ -179,26 +193,59 @@ int plan(const options& chosen) {
       collectives = programs::detail::plain_model(measured.correct(collectives));
       if (measured.compute) compute = measured.compute_on(device);
     });
-  const sw::spmd_cost_model model(graph, mesh, compute, collectives);
-  const auto constraints = programs::about(chosen.config, [&] {
-    return sw::training_constraints(model,
-                                    {.inputs = batch_sharded(mesh, false), .results = batch_sharded(mesh, true)});
-  });
-  const double model_seconds = seconds();
+  const auto model_on = [&](const sw::device_mesh& on) { return sw::spmd_cost_model(graph, on, compute, collectives); };
+  const auto constraints_of = [&](const auto& model) {
+    return programs::about(chosen.config, [&] {
+      return sw::training_constraints(
+          model, {.inputs = batch_sharded(model.mesh(), false), .results = batch_sharded(model.mesh(), true)});
+    });
+  };
 
   const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
   const auto known = programs::solvers<double>();
-  sw::pipeline way(chosen_solver{programs::by_name(known, chosen.solver)},
-                   chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
+  const chosen_solver solver{programs::by_name(known, chosen.solver)};
+  sw::pipeline way(solver, chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
                    chosen_scheduler{programs::by_name(programs::schedulers(), chosen.scheduler), memory},
                    {.regather_parameters = chosen.regather});
   way.counted = programs::overlap_form(chosen.overlap);
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
-  sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, control); });
+  const sw::deadline limit(control);
+
+  programs::around_plan around;
+  if (chosen.around.mesh_dims > 0) {
+    sw::solve_control half = control;  // the rest is for the plan itself
+    half.seconds *= 0.5;
+    const auto problem_of = [&](const sw::device_mesh& on, const sw::solve_control& rest) {
+      const auto model = model_on(on);
+      auto stated = sw::describe(model.graph(), model, constraints_of(model), rest);
+      stated.counted = way.counted;
+      if (way.counted != sw::savings_form::off) stated.overlap = sw::hideable_edges(model);
+      return sw::compile(std::move(stated), rest);
+    };
+    around.meshes = sw::search_meshes(sw::mesh_shapes(mesh.size(), chosen.around.mesh_dims), problem_of, solver, half);
+    progress.clear();
+    if (around.meshes->best == sw::mesh_ranking::nobody)
+      sw::refuse(sw::error_category::constraint, chosen.config + ": no feasible placement was found on any mesh of " +
+                                                     std::to_string(mesh.size()) + " devices");
+    mesh = around.meshes->shapes[around.meshes->best].mesh;
+  }
+  const double mesh_seconds = seconds();
+  const auto model = model_on(mesh);
+  const auto constraints = constraints_of(model);
+  const double model_seconds = seconds() - mesh_seconds;
+  sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, limit.rest()); });
   progress.clear();
   plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
+  if (around.meshes) plan.stages.insert(plan.stages.begin(), {"meshes", mesh_seconds});
+  if (plan.placement.has_assignment() && (chosen.around.best > 0 || !chosen.around.wishes.empty())) {
+    const double before = seconds();
+    programs::about("--what-if",
+                    [&] { programs::look_around(around, model, plan, chosen.around, solver, limit.rest()); });
+    progress.clear();
+    plan.stages.push_back({"around", seconds() - before});
+  }
 
   std::string refusal;
   if (!plan.placement.has_assignment()) {
@@ -214,11 +261,11 @@ int plan(const options& chosen) {
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(plan, seconds()).c_str(), stdout);
+    std::fputs(json_line(model, plan, around, seconds()).c_str(), stdout);
   } else if (plan.tasks) {
-    std::fputs(
-        programs::plan_summary({config, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "").c_str(),
-        stdout);
+    const std::string summary =
+        programs::plan_summary({config, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "");
+    std::fputs((summary + programs::around_text(model, around)).c_str(), stdout);
   }
   if (refusal.empty()) return programs::done;
   std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());
@@ -267,6 +314,14 @@ int main(int argc, char** argv) {
       ->check(CLI::NonNegativeNumber);
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
+  app.add_option("--mesh-search", chosen.around.mesh_dims,
+                 "DIMENSIONS: plan on the best shape of as many devices as --mesh has, with up to so many dimensions")
+      ->check(CLI::Range(std::size_t{1}, sw::max_mesh_rank));
+  app.add_option("--best", chosen.around.best, "N: tell the N best plans that differ in where parameters lie")
+      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+  app.add_option("--what-if", chosen.around.wishes,
+                 "DEMAND: tell what it would cost, for example \"placed layers.*.wq S(0)R\"; may be given again")
+      ->allow_extra_args(false);
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
   chosen.common.add_to(app, "placing and scheduling");
   return programs::run(app, argc, argv, [&] { return plan(chosen); });

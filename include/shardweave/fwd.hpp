@@ -124,9 +124,11 @@ class any_backend;
 struct backend_limits;
 struct backend_outcome;
 enum class backend_status : std::uint8_t;
+struct best_plans_options;
 enum class bound_on : std::uint8_t;
 class branch_and_bound;
 struct certificate;
+struct cost_range;
 class dive;
 struct dual_guide;
 struct dual_values;
@@ -167,9 +169,15 @@ class by_size;
 template <class S>
 class for_small;
 template <cost_value Cost>
+struct forced_plan;
+template <cost_value Cost>
+struct limit_point;
+template <cost_value Cost>
 class local_polytope;
 template <class S>
 class overlapped;
+template <cost_value Cost>
+struct plan_ranking;
 template <class First, class Second>
 class polished;
 template <cost_value Cost>
@@ -178,6 +186,8 @@ template <cost_value Cost>
 class priced_problem;
 template <class... Solvers>
 class race;
+template <cost_value Cost>
+struct ranked_plan;
 template <class S>
 class reduced;
 template <cost_value Cost>
@@ -273,10 +283,12 @@ template <collective_cost_model Base>
 struct saturating;
 
 // spmd
+struct annotation;
 struct any_placement_rule;
 struct attention_flops;
 struct attention_rule;
 struct attributes;
+struct axis_boundary;
 struct cat_rule;
 struct complex_view_rule;
 struct computation;
@@ -300,6 +312,8 @@ struct layers_tied;
 struct letter_rule;
 struct line_rule;
 struct local_region_rule;
+struct mesh_candidate;
+struct mesh_ranking;
 struct mesh_strategy;
 struct operation;
 struct operation_view;
@@ -314,6 +328,8 @@ enum class partial_passing : std::uint8_t;
 struct permute_rule;
 enum class phase : std::uint8_t;
 struct pointwise_rule;
+struct propagation;
+struct propagation_options;
 struct redistribution;
 struct redistribution_options;
 struct redistribution_step;

@@ -6,7 +6,6 @@
 #include <shardweave/solve/auto_solver.hpp>
 
 #include <cstddef>
-#include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
@@ -65,21 +64,6 @@ class planned {
   std::mutex mutex_;
   std::optional<placement_problem<cost_type>> problem_;
 };
-
-/// An outcome that is known before a solver is asked: the constraints contradict each other, or a limit
-/// came while the problem was built. Anything else is wrong data, and stays an error.
-template <cost_value Cost>
-[[nodiscard]] std::optional<solution<Cost>> outcome_of(const error& e) {
-  if (e.category() != error_category::constraint && e.category() != error_category::stopped) return std::nullopt;
-  solution<Cost> result;
-  if (e.category() == error_category::constraint) {
-    result.lower_bound = std::numeric_limits<double>::infinity();
-    result.status = solve_status::infeasible;
-  }
-  result.statistics.solver = "compile";
-  result.statistics.note = e.what();
-  return result;
-}
 
 }  // namespace detail
 
@@ -144,7 +128,7 @@ class planner {
     try {
       return solve_within(limit, control);
     } catch (const error& e) {
-      auto known = detail::outcome_of<cost_type>(e);
+      auto known = outcome_of<cost_type>(e);
       if (!known) throw;
       known->statistics.seconds = limit.elapsed();
       return *std::move(known);

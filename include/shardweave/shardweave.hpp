@@ -122,6 +122,7 @@
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
@@ -153,15 +154,19 @@
 #include <shardweave/solve/reduction.hpp>
 #include <shardweave/solve/row_prices.hpp>
 #include <shardweave/solve/savings_ascent.hpp>
+#include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
+#include <shardweave/spmd/annotation.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/mesh_search.hpp>
+#include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>

@@ -132,6 +132,76 @@ TEST_SUITE("plan_training") {
     CHECK(whole(better, "exposed_ns") < whole(line, "exposed_ns"));
   }
 
+  TEST_CASE("--mesh-search plans on the shape that is best when each is planned alone") {
+    const temporary_folder folder;
+    const std::string one_layer = with(tiny, "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1");
+    const std::string config = folder.write("one.json", one_layer).string();
+    const std::string step = " --sequence 256 --batch 8 --threads 1 --overlap off --json ";
+    const auto run = plan(folder, config + step + "--mesh 4 --mesh-search 2");
+    REQUIRE(run.status == 0);
+    const auto line = object_of(run.out);
+    const auto& meshes = line.at("meshes").as_array();
+    REQUIRE(meshes.size() == 2);
+    double least = HUGE_VAL;
+    std::string best;
+    for (const auto& told : meshes) {
+      const auto& shape = told.as_object();
+      const std::string mesh(shape.at("mesh").as_string());
+      const auto alone = object_of(plan(folder, config + step + "--mesh " + mesh).out);
+      const double objective = real(alone, "objective_us");
+      CHECK(alone.at("mesh").as_string() == mesh);
+      CHECK(alone.find("meshes") == alone.end());
+      CHECK(real(shape, "lower_bound_us") <= objective * (1 + 1e-9));
+      if (!shape.at("pruned").as_bool()) CHECK(real(shape, "objective_us") == doctest::Approx(objective));
+      if (objective < least) least = objective, best = mesh;
+    }
+    CHECK(line.at("mesh").as_string() == best);
+    CHECK(real(line, "objective_us") == doctest::Approx(least));
+    for (const auto& told : meshes)
+      if (told.as_object().at("pruned").as_bool())
+        CHECK(real(told.as_object(), "lower_bound_us") >= least * (1 - 1e-8));
+  }
+
+  TEST_CASE("--best and --what-if tell what lies around the plan, and wrong wishes are refused at once") {
+    const temporary_folder folder;
+    const std::string one_layer = with(tiny, "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 1");
+    const std::string config = folder.write("one.json", one_layer).string();
+    const std::string step = " --mesh 4 --sequence 256 --batch 8 --threads 1 --overlap off ";
+    const std::string wishes = " --what-if \"placed layers.0.wq S(1)\" --what-if \"placed layers.0.wq S(0)\"";
+    const auto line = object_of(plan(folder, config + step + "--json --best 3" + wishes).out);
+    const double objective = real(line, "objective_us");
+    const auto& plans = line.at("plans").as_array();
+    REQUIRE(plans.size() == 3);
+    CHECK(real(plans[0].as_object(), "objective_us") == doctest::Approx(objective));
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const auto& told = plans[i].as_object();
+      CHECK(told.at("status").as_string() == "optimal");
+      CHECK(real(told, "lower_bound_us") <= real(told, "objective_us") * (1 + 1e-9));
+      CHECK((whole(told, "changed") == 0) == (i == 0));
+      CHECK(told.at("moved_parameters").as_string().empty() == (i == 0));
+      if (i > 0) CHECK(real(told, "objective_us") >= real(plans[i - 1].as_object(), "objective_us"));
+    }
+    // one of the two ways to cut a square parameter is the plan's own, and costs nothing
+    const auto& told = line.at("what_if").as_array();
+    REQUIRE(told.size() == 2);
+    CHECK(told[0].as_object().at("demand").as_string() == "placed layers.0.wq S(1)");
+    double least = HUGE_VAL;
+    for (const auto& wish : told) {
+      const double most = real(wish.as_object(), "costs_at_most_us");
+      CHECK(most == doctest::Approx(real(wish.as_object(), "objective_us") - objective).epsilon(1e-6));
+      CHECK(real(wish.as_object(), "costs_at_least_us") <= most);
+      least = std::min(least, most);
+    }
+    CHECK(least <= 1e-6 * objective);
+
+    const auto refused = plan(folder, config + step + "--what-if \"put wq anywhere\"");
+    CHECK(refused.status == 2);
+    CHECK(refused.err == "plan_training: --what-if: 'put wq anywhere' is no demand\n");
+    const auto budget = plan(folder, config + step + "--what-if \"parameter_bytes 1000000\"");
+    CHECK(budget.status == 2);
+    CHECK(budget.err == "plan_training: --what-if: 'parameter_bytes 1000000' does not say where operations lie\n");
+  }
+
   TEST_CASE("the files replay to the same objective, timeline and peak, bit for bit") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

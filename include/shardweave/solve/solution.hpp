@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 
@@ -9,6 +10,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -76,6 +78,21 @@ template <cost_value Cost>
   } else {
     return lower_bound >= value - optimality_tolerance * std::max(1.0, std::abs(value));
   }
+}
+
+/// The answer that is known before a solver is asked: `compile` found that the constraints contradict each other, or a
+/// limit came while it built the problem. Nothing for wrong data, which stays an error.
+template <cost_value Cost>
+[[nodiscard]] std::optional<solution<Cost>> outcome_of(const error& e) {
+  if (e.category() != error_category::constraint && e.category() != error_category::stopped) return std::nullopt;
+  solution<Cost> result;
+  if (e.category() == error_category::constraint) {
+    result.lower_bound = std::numeric_limits<double>::infinity();
+    result.status = solve_status::infeasible;
+  }
+  result.statistics.solver = "compile";
+  result.statistics.note = e.what();
+  return result;
 }
 
 /// What a lower bound is a bound on.

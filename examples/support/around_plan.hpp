@@ -1,0 +1,171 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/report/text_table.hpp>
+#include <shardweave/report/unit_text.hpp>
+#include <shardweave/solve/best_plans.hpp>
+#include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/spmd/constraint_log.hpp>
+#include <shardweave/spmd/mesh_search.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What lies around a plan: other shapes of the mesh, the next best plans, what a wish would cost.
+
+namespace programs {
+
+/// What of it is asked for.
+struct around_options {
+  std::size_t mesh_dims = 0;  ///< most dimensions of the meshes to try; 0: the one that was given
+  std::size_t best = 0;       ///< plans that differ in where parameters lie; 0: none
+  std::vector<std::string> wishes = {};
+};
+
+/// What came of it.
+struct around_plan {
+  std::optional<shardweave::mesh_ranking> meshes = std::nullopt;
+  std::optional<shardweave::plan_ranking<double>> plans = std::nullopt;
+  std::vector<std::pair<std::string, shardweave::forced_plan<double>>> wishes = {};
+};
+
+/// The next best plans and the price of wishes, for the problem whose assignment the plan has.
+/// \param solver  any; it is asked again and again
+template <class Model, class Solver>
+void look_around(around_plan& around, const Model& model, const shardweave::training_plan& plan,
+                 const around_options& asked, const Solver& solver, const shardweave::solve_control& control) {
+  namespace sw = shardweave;
+  const sw::deadline limit(control);
+  const auto problem = sw::compile(plan.problem, limit.rest());
+  if (asked.best > 0) {
+    sw::best_plans_options options;
+    const auto& operations = model.operations().operations;
+    for (std::uint32_t v = 0; v < operations.size(); ++v)
+      if (operations[v].kind == sw::role::parameter) options.differ_in.push_back(v);
+    around.plans = sw::best_plans(problem, solver, asked.best, limit.rest(), options);
+  }
+  for (const std::string& wish : asked.wishes) {
+    sw::constraint_log log;
+    log.add(sw::parse_demand(wish));
+    const sw::constraint_set demands = sw::constraints_of(model, log);
+    if (demands.fixed.empty() || !demands.pairs.empty() || !demands.ties.empty() || !demands.budgets.empty())
+      sw::refuse(sw::error_category::input, "'" + wish + "' does not say where operations lie");
+    around.wishes.emplace_back(wish, sw::cost_of_forcing(problem, plan.placement, demands.fixed, solver, limit.rest()));
+  }
+}
+
+namespace detail {
+
+/// "12,345.678 us", or why there is no such figure.
+inline std::string objective_text(const shardweave::solution<double>& s) {
+  if (s.has_assignment()) return shardweave::fixed_text(s.objective, 3);
+  return std::string(shardweave::name_of(s.status));
+}
+
+/// Where parameters of a plan lie otherwise than in the first one: "wq S(0)S(1), w2 S(1)S(0)".
+template <class Model>
+std::string moved_parameters(const Model& model, const shardweave::ranked_plan<double>& plan) {
+  std::vector<std::string> known;
+  std::string text;
+  for (const std::uint32_t v : plan.changed) {
+    const auto& operation = model.operations().operations[v];
+    if (operation.kind != shardweave::role::parameter) continue;
+    std::string now =
+        operation.group + " " + model.strategies(v).strategies[plan.answer.choice[v]].outputs.front().to_string();
+    bool fresh = true;
+    for (const std::string& k : known) fresh = fresh && k != now;
+    if (!fresh) continue;
+    text += (text.empty() ? "" : ", ") + now;
+    known.push_back(std::move(now));
+  }
+  return text;
+}
+
+}  // namespace detail
+
+/// A table for each thing that was asked for; costs in microseconds.
+template <class Model>
+[[nodiscard]] std::string around_text(const Model& model, const around_plan& around) {
+  namespace sw = shardweave;
+  const sw::text_side right = sw::text_side::right;
+  std::string text;
+  if (around.meshes) {
+    sw::text_table table({{"mesh"}, {"objective, us", right}, {"lower bound", right}, {}});
+    for (const sw::mesh_candidate& shape : around.meshes->shapes)
+      table.row({shape.mesh.to_string(), detail::objective_text(shape.answer),
+                 sw::fixed_text(shape.answer.lower_bound, 3),
+                 shape.is_pruned ? "given up: no better than another" : std::string(sw::name_of(shape.answer.status))});
+    text += "\nShapes of the mesh\n" + table.text(2);
+  }
+  if (around.plans) {
+    sw::text_table table({{"plan", right}, {"objective, us", right}, {"above the best", right}, {"status"}, {"other"}});
+    const auto& plans = around.plans->plans;
+    for (std::size_t i = 0; i < plans.size(); ++i) {
+      const double first = plans.front().answer.objective;
+      table.row({std::to_string(i + 1), detail::objective_text(plans[i].answer),
+                 sw::percent_text((plans[i].answer.objective - first) / first, 3),
+                 std::string(sw::name_of(plans[i].answer.status)), detail::moved_parameters(model, plans[i])});
+    }
+    text += "\nBest plans that place parameters otherwise\n" + table.text(2);
+  }
+  if (!around.wishes.empty()) {
+    sw::text_table table({{"what if"}, {"objective, us", right}, {"costs at least", right}, {"at most", right}});
+    for (const auto& [wish, told] : around.wishes)
+      table.row({wish, detail::objective_text(told.answer), sw::fixed_text(told.cost.least, 3),
+                 sw::fixed_text(told.cost.most, 3)});
+    text += "\nWhat wishes cost\n" + table.text(2);
+  }
+  return text;
+}
+
+/// Members `meshes`, `plans` and `what_if` of an open object, those that were asked for.
+template <class Model>
+void write_around(shardweave::json_writer& out, const Model& model, const around_plan& around) {
+  namespace sw = shardweave;
+  const auto answer = [&](const sw::solution<double>& s) {
+    out.member("objective_us", s.has_assignment() ? s.objective : std::numeric_limits<double>::infinity())
+        .member("lower_bound_us", s.lower_bound)
+        .member("status", sw::name_of(s.status));
+  };
+  if (around.meshes) {
+    out.key("meshes").begin_list();
+    for (const sw::mesh_candidate& shape : around.meshes->shapes) {
+      out.begin_object().member("mesh", shape.mesh.to_string());
+      answer(shape.answer);
+      out.member("pruned", shape.is_pruned).end_object();
+    }
+    out.end_list();
+  }
+  if (around.plans) {
+    out.key("plans").begin_list();
+    for (const auto& plan : around.plans->plans) {
+      out.begin_object();
+      answer(plan.answer);
+      out.member("changed", plan.changed.size())
+          .member("moved_parameters", detail::moved_parameters(model, plan))
+          .end_object();
+    }
+    out.end_list();
+  }
+  if (!around.wishes.empty()) {
+    out.key("what_if").begin_list();
+    for (const auto& [wish, told] : around.wishes) {
+      out.begin_object().member("demand", wish);
+      answer(told.answer);
+      out.member("costs_at_least_us", told.cost.least).member("costs_at_most_us", told.cost.most).end_object();
+    }
+    out.end_list();
+  }
+}
+
+}  // namespace programs
