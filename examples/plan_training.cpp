@@ -50,7 +50,7 @@ struct options {
   std::string config;
   std::string mesh = "8x8";
   std::string device = "h100";
-  std::string collectives = "node_table";
+  std::string collectives = programs::names_of_collective_models().front();
   std::string calibration;
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension

@@ -103,6 +103,34 @@ void shares(benchmark::State& state) {
         rows.push_back({path, nodes, sw::bytes(std::int64_t{1} << p), .02 * static_cast<double>(p)});
   estimate(state, sw::link_shares<>(rows), false, 16384);
 }
+/// Times on 1 and on 20000 nodes: whatever lies between was not measured, and is far too much to be prepared.
+std::vector<sw::collective_measurement> far_apart() {
+  const sw::nccl_smooth nccl(sw::find_device("h100"));
+  std::vector<sw::collective_measurement> rows;
+  for (int kind = 0; kind < 4; ++kind)
+    for (std::int64_t ranks = 1; ranks <= 8; ++ranks)
+      for (const std::int64_t nodes : {std::int64_t{ranks == 1 ? 2 : 1}, std::int64_t{20000}})
+        for (int p = 10; p < 32; ++p) {
+          const sw::bytes size(std::int64_t{1} << p);
+          const auto which = static_cast<sw::collective>(kind);
+          rows.push_back({which, {ranks, nodes}, size, 15 + 1.1 * nccl.estimate(which, size, {ranks, nodes}).time_us});
+        }
+  return rows;
+}
+void calibrated_far(benchmark::State& state, bool reduce_only) {
+  estimate(state, sw::residual(sw::nccl_smooth(sw::find_device("h100")), far_apart()), reduce_only, 16384);
+}
+void table_far(benchmark::State& state) { estimate(state, sw::collective_table<>(far_apart()), false, 16384); }
+void lines_far(benchmark::State& state) {
+  std::vector<sw::fitted_line> ends;
+  for (const auto& m : far_apart())
+    if (m.size == sw::mebibytes(1)) ends.push_back({m.kind, m.group, {m.time_us, 100, 1e6, .5}});
+  estimate(state, sw::fitted_lines<>(ends), false, 16384);
+}
+BENCHMARK_CAPTURE(calibrated_far, any, false);
+BENCHMARK_CAPTURE(calibrated_far, all_reduce, true);
+BENCHMARK(table_far);
+BENCHMARK(lines_far);
 BENCHMARK_CAPTURE(calibrated, one_node, 1);
 BENCHMARK_CAPTURE(calibrated, any, 16384);
 BENCHMARK_CAPTURE(table, one_node, 1);

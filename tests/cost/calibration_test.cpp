@@ -250,6 +250,54 @@ TEST_SUITE("residual") {
     CHECK(model.estimate(collective::all_gather, kibibytes(3), {5, 1}).quality == estimate_quality::measured);
   }
 
+  TEST_CASE("in wide gaps any size costs what its neighbours, each asked alone, leave between them") {
+    // two gaps of eight ranks per node, one within a node; four ranks per node and three nodes have no neighbours
+    const std::vector<group_shape> groups{{8, 1}, {600, 1}, {8, 2000}, {8, 5000}};
+    const auto rows = campaign(groups, .05, 3);
+    const alpha_beta base;
+    const residual all(base, rows);
+    const collective_table<> table{std::span<const collective_measurement>(rows)};
+    const auto alone = [&](group_shape only) {
+      std::vector<collective_measurement> its;
+      for (const collective_measurement& m : rows)
+        if (m.group == only) its.push_back(m);
+      return std::pair{residual(base, its), collective_table<>{std::span<const collective_measurement>(its)}};
+    };
+    const auto between = [](double a, double b, double weight) {
+      return std::pow(a, 1 - weight) * std::pow(b, weight);
+    };
+    for (const auto& [below, asked, above] :
+         {std::array{groups[0], group_shape{8, 7}, groups[2]}, std::array{groups[2], group_shape{8, 3000}, groups[3]},
+          std::array{groups[0], group_shape{300, 1}, groups[1]}}) {
+      CAPTURE(asked.ranks());
+      const auto [low_residual, low_table] = alone(below);
+      const auto [high_residual, high_table] = alone(above);
+      const auto log_of = [](group_shape g) { return std::log(static_cast<double>(g.ranks())); };
+      const double weight = (log_of(asked) - log_of(below)) / (log_of(above) - log_of(below));
+      for (const collective kind : calibrated_kinds) {
+        double last_residual = 0, last_table = 0;
+        for (double s = 0; s < 1e12; s = 1.3 * s + 1) {
+          const bytes size(static_cast<std::int64_t>(s));
+          const auto r = all.estimate(kind, size, asked);
+          const auto t = table.estimate(kind, size, asked);
+          CHECK(r.time_us == doctest::Approx(between(low_residual.estimate(kind, size, below).time_us,
+                                                     high_residual.estimate(kind, size, above).time_us, weight))
+                                 .epsilon(.002));
+          CHECK(t.time_us == doctest::Approx(between(low_table.estimate(kind, size, below).time_us,
+                                                     high_table.estimate(kind, size, above).time_us, weight))
+                                 .epsilon(.002));
+          CHECK(t.time_us >= last_table * (1 - 1e-12));
+          CHECK(r.time_us >= last_residual * (1 - 1e-12));
+          last_table = t.time_us;
+          last_residual = r.time_us;
+        }
+      }
+    }
+    for (const group_shape other : {group_shape{4, 100}, group_shape{8, 6000}, group_shape{700, 1}})
+      CHECK(table.estimate(collective::all_gather, mebibytes(1), other).time_us ==
+            alpha_beta().estimate(collective::all_gather, mebibytes(1), other).time_us);
+  }
+
   TEST_CASE("groups that the base refuses are left to it") {
     struct even_only {
       [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {

@@ -256,12 +256,21 @@ TEST_SUITE("fitted_lines") {
 
   TEST_CASE("wide gaps are priced like narrow ones, only found when asked") {
     const std::vector<fitted_line> lines{{collective::all_gather, {8, 1}, {10, 100, 0, .5}},
-                                         {collective::all_gather, {8, 4096}, {1000, 10, 0, .5}}};
+                                         {collective::all_gather, {8, 4096}, {1000, 10, 0, .5}},
+                                         {collective::all_to_all, {8, 1}, {10, 100, 1e5, .5}},
+                                         {collective::all_to_all, {8, 4096}, {1000, 10, 1e7, .9}}};
     const fitted_lines<flat_price> model(lines, flat_price{});
     for (std::int64_t nodes = 1; nodes <= 4096; nodes *= 2) {
       const double weight = std::log2(static_cast<double>(nodes)) / 12;
       const collective_estimate e = model.estimate(collective::all_gather, bytes(0), {8, nodes});
       CHECK(e.latency_us == doctest::Approx(10 * std::pow(100, weight)));
+      const saturated_line line{10 * std::pow(100, weight), 100 * std::pow(.1, weight), 1e5 * std::pow(100, weight),
+                                .5 + .4 * weight};
+      for (const double size : {0.0, 1.0, 3e4, 1e6, 7e9}) {
+        const collective_estimate exchange =
+            model.estimate(collective::all_to_all, bytes(static_cast<std::int64_t>(size)), {8, nodes});
+        CHECK(exchange.time_us == doctest::Approx(line.at(size)));
+      }
     }
   }
 }
@@ -297,6 +306,21 @@ TEST_SUITE("device_presets") {
         CHECK(std::abs(error_figures::of(errors).signed_median) < 2.5);
       }
     }
+  }
+
+  TEST_CASE("attention on Hopper takes what was published of a fused kernel") {
+    const compute_profile h100 = find_preset("h100").compute();
+    double length = 512;  // batches so that 16384 queries are asked, 16 heads of 128
+    for (const double published : {430.32, 517.099, 565.544, 590.233, 614.234, 620.73}) {
+      const double queries = 16384, width = 16 * 128;
+      const device_work work{4 * queries * length * width, bytes(static_cast<std::int64_t>(4 * queries * width * 2)),
+                             arithmetic::f16};
+      const double reached = work.flops / h100.compute_time(work, kernel_kind::attention) / 1e6;
+      CHECK(std::abs(reached / published - 1) < .016);
+      length *= 2;
+    }
+    CHECK(find_preset("a100").compute().attention[2] == compute_profile().attention[2]);
+    CHECK(find_preset("b200").compute().attention[2] == compute_profile().attention[2]);
   }
 
   TEST_CASE("peaks are those of the vendors' data sheets, in decimal units") {

@@ -275,6 +275,48 @@ TEST_SUITE("nccl_smooth") {
       CHECK(mean_error(model, *path, t.ranks, 32 * mebi, 512 * mebi) < 0.15);
     }
   }
+
+  TEST_CASE("measured all_reduces of 8 GiB are met with NVLS and without, in groups of 4 to 8") {
+    // bus bandwidths of nccl-tests on a node of H200 and one of B200 (NCCL 2.27.7), by ranks from 4 on; with 7 of 8
+    // H200 NCCL finds fewer channels than it used, with 6 of 8 B200 it believes the ring to be faster
+    struct machine {
+      const char* device;
+      std::array<double, 5> with_nvls, without;
+      double within, within_without;
+    };
+    for (const machine& m :
+         {machine{"h200", {363.3, 414.2, 435.6, 460, 473.1}, {363.3, 364.4, 365.1, 365.7, 365.6}, .13, .02},
+          machine{"b200", {673.2, 677.8, 778.2, 811.2, 838}, {673.8, 677.8, 677.8, 680.5, 682.2}, .085, .065}}) {
+      const nccl_smooth free(find_device(m.device));
+      const nccl_smooth rings(find_device(m.device), {.tuner = {.filter = nccl_filter("^nvls")}});
+      for (std::int64_t ranks = 4; ranks <= 8; ++ranks) {
+        CAPTURE(m.device);
+        CAPTURE(ranks);
+        const auto at = static_cast<std::size_t>(ranks - 4);
+        const auto error_of = [&](const nccl_smooth& model, double bus) {
+          const double n = static_cast<double>(ranks);
+          const double measured = 0x1p33 * 2 * (n - 1) / n / (bus * 1e3);
+          return std::abs(model.estimate(collective::all_reduce, gibibytes(8), {ranks, 1}).time_us / measured - 1);
+        };
+        CHECK(error_of(free, m.with_nvls[at]) < m.within);
+        CHECK(error_of(rings, m.without[at]) < m.within_without);
+      }
+    }
+  }
+
+  TEST_CASE("measured all_reduces of 64 H100 whose network reduces are met, and take longer where it does not") {
+    nccl_node node = nccl_node_of(find_device("h100"));
+    const nccl_smooth plain(node);
+    node.has_sharp = true;
+    const nccl_smooth sharp(node);
+    // nccl-tests on 8 nodes of 8, the mean of both columns
+    for (const auto& [size, measured] : {std::pair{512, 2982.2}, {1024, 5845.1}, {2048, 11183.0}, {4096, 22375.5}}) {
+      const collective_estimate e = sharp.estimate(collective::all_reduce, mebibytes(size), {8, 8});
+      CHECK(std::abs(e.time_us / measured - 1) < .045);
+      CHECK(e.algorithm.starts_with("collnet"));
+      CHECK(plain.estimate(collective::all_reduce, mebibytes(size), {8, 8}).time_us > e.time_us);
+    }
+  }
 }
 
 TEST_SUITE("nccl_transfers") {

@@ -2,7 +2,7 @@
 #include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/cost/device.hpp>
-#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/read_tasks.hpp>
@@ -215,7 +215,7 @@ TEST_SUITE("plan_training") {
     const sw::llama_config model_config = sw::read_llama_config(folder / "tiny.json");
     const sw::device_profile device = sw::find_device("h100");
     const sw::spmd_cost_model model(sw::llama_training_graph(model_config, {.batch = 8, .sequence = 256}),
-                                    sw::device_mesh::parse("4x2"), sw::roofline(device), sw::node_table<>(device));
+                                    sw::device_mesh::parse("4x2"), sw::roofline(device), sw::nccl_smooth(device));
     const auto constraints = sw::training_constraints(
         model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});
     auto problem = sw::describe(model.graph(), model, constraints);

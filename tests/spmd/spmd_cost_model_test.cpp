@@ -108,6 +108,28 @@ TEST_SUITE("spmd_cost_model") {
       }
   }
 
+  TEST_CASE("attention is priced by its own share of the peak, products by theirs") {
+    const device_mesh mesh = device_mesh::parse("2");
+    const tensor heads{{4, 2, 16, 8}, dtype::bf16};
+    computation g;
+    for (const char* name : {"q", "k", "v"})
+      g.operations.push_back({name, "input", phase::forward, role::input, {}, {heads}});
+    g.operations.push_back({"a", "sdpa", phase::forward, role::none, {0, 1, 2}, {heads, {{4, 2, 16}}, {{2}}, {{}}}});
+    g.operations.push_back({"output", "output", phase::forward, role::none, {3}, {}});
+    g.results = {3};
+    const auto whole = [&](double attention, double product) {
+      compute_profile compute(roofline{h100});
+      compute.product_floor_us = 0;
+      compute.attention.fill({attention, 0, 1});
+      compute.product.fill({product, 0, 1});
+      return model_type(g, mesh, compute, node_table<>(h100)).vertex_cost(3, 0);
+    };
+    const double peak = whole(1e-6, 1);
+    CHECK(peak > 0);
+    CHECK(whole(1e-6, 1e-6) == peak);
+    CHECK(whole(1e-7, 1) == doctest::Approx(10 * peak));
+  }
+
   TEST_CASE("every entry of every edge is the price of that redistribution") {
     const computation graph = tiny_llama();
     for (const std::string mesh : {"8", "4x2"}) {

@@ -62,7 +62,7 @@ struct autoparallel_formula {
       const auto* entry = detail::autoparallel_entry_of(group);
       if (entry != nullptr) {
         from_tables(c, *entry, b);
-        return b.estimate;
+        return b.estimate();
       }
     }
     ring(c, b);
@@ -70,7 +70,7 @@ struct autoparallel_formula {
       tree(c, b);
       if (switched_hopper) switched_reduce(c, b);
     }
-    return b.estimate;
+    return b.estimate();
   }
 
  private:
@@ -93,20 +93,47 @@ struct autoparallel_formula {
     [[nodiscard]] double lines() const { return size > 0 ? std::log2(size / ranks / 64) : -1; }
   };
 
+  /// Chosen without branches: which way wins changes from question to question, and a processor guesses that badly.
   struct best {
-    collective_estimate estimate;
+    double latency = 0, moving = 0, time = 0;
+    std::size_t way = 0;
     bool any = false;
-    void offer(double latency, double size, double bandwidth, std::string_view algorithm, std::string_view protocol) {
-      const double moving = size / (1e3 * bandwidth);
-      if (any && latency + moving >= estimate.time_us) return;
+    /// \param w  a place in `names`, by which ways are told apart
+    void offer(double latency_us, double size, double bandwidth, std::size_t w) {
+      const double moving_us = size / (1e3 * bandwidth);
+      const double t = latency_us + moving_us;
+      const bool better = !any | (t < time);
+      latency = better ? latency_us : latency;
+      moving = better ? moving_us : moving;
+      time = better ? t : time;
+      way = better ? w : way;
       any = true;
-      estimate.latency_us = latency;
-      estimate.bandwidth_us = moving;
-      estimate.time_us = latency + moving;
-      estimate.algorithm = algorithm;
-      estimate.protocol = protocol;
+    }
+    [[nodiscard]] collective_estimate estimate() const {
+      collective_estimate result;
+      result.time_us = time;
+      result.latency_us = latency;
+      result.bandwidth_us = moving;
+      result.algorithm = names[way][0];
+      result.protocol = names[way][1];
+      return result;
     }
   };
+  /// The first six by protocol.
+  static constexpr std::size_t ring_way = 0, tree_way = 3, nvls_way = 6, nvls_tree_way = 7, measured_way = 8,
+                               copy_way = 9, pairwise_way = 10, pairwise_simple_way = 11;
+  static constexpr std::array<std::array<std::string_view, 2>, 12> names{{{"ring", figures::protocols[0]},
+                                                                          {"ring", figures::protocols[1]},
+                                                                          {"ring", figures::protocols[2]},
+                                                                          {"tree", figures::protocols[0]},
+                                                                          {"tree", figures::protocols[1]},
+                                                                          {"tree", figures::protocols[2]},
+                                                                          {"nvls", "simple"},
+                                                                          {"nvls_tree", "simple"},
+                                                                          {"measured", {}},
+                                                                          {"copy", {}},
+                                                                          {"pairwise", {}},
+                                                                          {"pairwise", "simple"}}};
 
   [[nodiscard]] bool is_recent() const { return family == architecture::hopper || family == architecture::blackwell; }
   [[nodiscard]] double generation() const { return family == architecture::blackwell ? 2 : 1; }
@@ -127,26 +154,27 @@ struct autoparallel_formula {
     };
     best b;
     if (c.kind == collective::all_reduce) {
-      b.offer(over_ranks(10, 15, 31), c.size, generation() * over_ranks(324, 236, 267), "measured", {});
+      b.offer(over_ranks(10, 15, 31), c.size, generation() * over_ranks(324, 236, 267), measured_way);
     } else {
-      b.offer(over_ranks(8, 17, 30), c.size, generation() * over_ranks(537, 434, 394), "measured", {});
+      b.offer(over_ranks(8, 17, 30), c.size, generation() * over_ranks(537, 434, 394), measured_way);
     }
-    b.estimate.quality = estimate_quality::fitted;
-    return b.estimate;
+    collective_estimate result = b.estimate();
+    result.quality = estimate_quality::fitted;
+    return result;
   }
 
   [[nodiscard]] collective_estimate exchange(const call& c) const {
     best b;
     if (has_switch && is_recent() && c.nodes == 1) {
-      b.offer(50, c.size, family == architecture::blackwell ? 675 : 380, "copy", {});
+      b.offer(50, c.size, family == architecture::blackwell ? 675 : 380, copy_way);
     } else if (has_switch && c.nodes > 1) {
       b.offer(detail::autoparallel_exchange_latency(c.nodes), c.size * (c.ranks - c.per_node) / c.ranks,
               network_bandwidth * (1 - .44 / c.nodes) * detail::autoparallel_exchange_correction(c.lines(), c.nodes),
-              "pairwise", {});
+              pairwise_way);
     } else {
-      b.offer(ring_latency(c, 2, 0), c.size, 0.7 * bus(c), "pairwise", "simple");
+      b.offer(ring_latency(c, 2, 0), c.size, 0.7 * bus(c), pairwise_simple_way);
     }
-    return b.estimate;
+    return b.estimate();
   }
 
   /// \param sync  what the nodes cost to agree
@@ -160,16 +188,17 @@ struct autoparallel_formula {
   }
 
   void ring(const call& c, best& b) const {
-    const double sync = c.nodes == 1 ? 0 : 4.7 * c.nodes * std::pow(std::max(c.nodes / 4, 1.0), .65);
+    const double sync = c.nodes == 1 ? 0 : 4.7 * c.nodes * detail::autoparallel_power(std::max(c.nodes / 4, 1.0));
     const double all = bus(c);
     const std::array speed{std::min(figures::ll_cap[index()][c.node_class()], all / 2),
                            std::min(.92 * all, channels() * figures::ring_ll128_cap[index()]), all};
-    const double reached = c.nodes == 1 ? 1 : detail::autoparallel_ring_correction(c.lines(), c.nodes);
+    const double reached =
+        (c.nodes == 1 ? 1 : detail::autoparallel_ring_correction(c.lines(), c.nodes)) * c.ranks / c.steps();
     for (std::size_t p = 0; p < 3; ++p) {
       double latency = ring_latency(c, p, sync);
       if (p == 2 && c.nodes > 1 && c.kind == collective::all_reduce && c.size / (channels() * c.ranks) >= 64)
         latency *= 1.4;
-      b.offer(latency, c.size, speed[p] * reached * c.ranks / c.steps(), "ring", figures::protocols[p]);
+      b.offer(latency, c.size, speed[p] * reached, ring_way + p);
     }
   }
 
@@ -185,7 +214,7 @@ struct autoparallel_formula {
       const double extra = extra_network_us * (p == 2 ? 2 : 1);
       b.offer(figures::tree_base[p] +
                   2 * ((c.per_node - 1) * figures::tree_hop[p] + levels * (figures::tree_network[p] + extra)),
-              c.size, speed[p] / 2 * detail::tree_correction(p, c.size), "tree", figures::protocols[p]);
+              c.size, speed[p] / 2 * detail::tree_correction(p, c.size), tree_way + p);
     }
   }
 
@@ -195,13 +224,12 @@ struct autoparallel_formula {
     const double inside = 2 * link() * (family == architecture::blackwell ? .74 : .85) * (channels() - 1) / channels();
     const double to_size = c.ranks / c.steps();
     const double lone = c.per_node == 1 ? 14 : 18;
-    b.offer(25 + lone + 2 * extra_network_us, c.size, channels() * std::min(inside, network()) * to_size, "nvls",
-            "simple");
+    b.offer(25 + lone + 2 * extra_network_us, c.size, channels() * std::min(inside, network()) * to_size, nvls_way);
     const double between = shared_network(c) * (c.nodes <= 2 ? 2 : 1);
     const double reached = family == architecture::blackwell ? detail::tree_correction(2, c.size, 24) : 1;
     b.offer(25 + 2 * c.doublings() * ((c.per_node == 1 ? 14 : 20.9) + 2 * extra_network_us), c.size,
             channels() * std::min({inside, between, tree_cap[index()][c.node_class()]}) * to_size * reached,
-            "nvls_tree", "simple");
+            nvls_tree_way);
   }
 
   void from_tables(const call& c, const detail::autoparallel_entry& entry, best& b) const {
@@ -209,20 +237,19 @@ struct autoparallel_formula {
       const bool full = c.group.ranks_per_node == devices_per_node;
       const double reached = full ? detail::autoparallel_full_mesh_ramp(c.lines()) : 1;
       for (std::size_t p = 0; p < 3; ++p)
-        b.offer(entry.ring[p].latency_us, c.size, generation() * entry.ring[p].bandwidth * reached, "ring",
-                figures::protocols[p]);
+        b.offer(entry.ring[p].latency_us, c.size, generation() * entry.ring[p].bandwidth * reached, ring_way + p);
       return;
     }
     for (std::size_t p = 0; p < 3; ++p) {
-      const auto line = detail::autoparallel_tree(entry, p, c.nodes);
-      b.offer(line.latency_us, c.size, generation() * line.bandwidth * detail::tree_correction(p, c.size), "tree",
-              figures::protocols[p]);
+      const auto line = detail::autoparallel_tree(entry, p, c.nodes, c.doublings());
+      b.offer(line.latency_us, c.size, generation() * line.bandwidth * detail::tree_correction(p, c.size),
+              tree_way + p);
     }
     if (c.group.ranks_per_node >= 4) {
       const double bandwidth =
           c.nodes == 2 ? (c.group.ranks_per_node == 4 ? 160 : 266.7) : (c.group.ranks_per_node == 4 ? 80 : 160);
-      b.offer(25 + 28 * std::log2(c.nodes), c.size,
-              generation() * bandwidth * detail::autoparallel_nvls_tree_ramp(c.lines()), "nvls_tree", "simple");
+      b.offer(25 + 28 * c.doublings(), c.size,
+              generation() * bandwidth * detail::autoparallel_nvls_tree_ramp(c.lines()), nvls_tree_way);
     }
     ring(c, b);
   }

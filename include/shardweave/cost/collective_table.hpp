@@ -3,7 +3,9 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/blend.hpp>
 #include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/detail/sampled_pair.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
@@ -37,15 +39,21 @@ class collective_table {
       for (const collective_measurement& m : curve) points.push_back({m.size, m.time_us});
       rows_.add(curve.front().kind, curve.front().group, {size_curve(points), points.front().size, points.back().size});
     });
-    rows_.fill_gaps([](collective, group_shape, const auto& found) {
-      const row& a = *found.below;
-      const row& b = *found.above;
-      std::vector<timed_size> points;
-      for (const row* r : {&a, &b})
-        for (const timed_size& p : r->curve.points())
-          points.push_back({p.size, detail::blend(a.curve.at(p.size), b.curve.at(p.size), found.weight)});
-      return std::optional(row{size_curve(points), std::max(a.from, b.from), std::min(a.to, b.to)});
-    });
+    rows_.fill_gaps(
+        [](collective, group_shape, const auto& found) {
+          const row& a = *found.below;
+          const row& b = *found.above;
+          std::vector<timed_size> points;
+          for (const row* r : {&a, &b})
+            for (const timed_size& p : r->curve.points())
+              points.push_back({p.size, detail::blend(a.curve.at(p.size), b.curve.at(p.size), found.weight)});
+          return std::optional(row{size_curve(points), std::max(a.from, b.from), std::min(a.to, b.to)});
+        },
+        [](collective, const row& a, const row& b) {
+          return detail::sampled_pair::of(
+              a.curve.sizes(), b.curve.sizes(), [&](bytes size) { return a.curve.at(size); },
+              [&](bytes size) { return b.curve.at(size); });
+        });
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
@@ -53,9 +61,14 @@ class collective_table {
     const auto found = rows_.find(kind, group);
     if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
     collective_estimate result;
-    result.time_us = found.below->curve.at(size);
-    result.latency_us = found.below->curve.latency_us();
-    if (found.above != found.below) {
+    if (found.far != nullptr) {
+      result.time_us = found.far->at(size, found.weight);
+      result.latency_us = found.far->latency(found.weight);
+    } else {
+      result.time_us = found.below->curve.at(size);
+      result.latency_us = found.below->curve.latency_us();
+    }
+    if (found.far == nullptr && found.above != found.below) {
       result.time_us = detail::blend(result.time_us, found.above->curve.at(size), found.weight);
       result.latency_us = detail::blend(result.latency_us, found.above->curve.latency_us(), found.weight);
     }
@@ -73,7 +86,7 @@ class collective_table {
     [[nodiscard]] bool covers(bytes size) const { return size >= from && size <= to; }
   };
 
-  detail::group_rows<row> rows_;
+  detail::group_rows<row, detail::sampled_pair> rows_;
   [[no_unique_address]] Otherwise otherwise_;
 };
 

@@ -33,10 +33,13 @@ struct device_preset {
   /// Fitted lines, and rings over the preset's links where none was measured.
   [[nodiscard]] fitted_lines<> collectives() const { return fitted_lines<>(lines, alpha_beta(profile)); }
 
-  /// A roofline with the matrix-product curve that was published for H100; other kernels keep flat shares of 70 %.
+  /// A roofline with the matrix-product curve that was published for H100 and, on Hopper, the curve of fused attention;
+  /// other kernels keep flat shares of 70 %.
   [[nodiscard]] compute_profile compute() const {
     compute_profile result(profile);
     result.product[static_cast<std::size_t>(arithmetic::f16)] = published_product_share;
+    if (profile.family == architecture::hopper)
+      result.attention[static_cast<std::size_t>(arithmetic::f16)] = published_attention_share;
     return result;
   }
   [[nodiscard]] struct contention contention() const {
@@ -50,6 +53,11 @@ struct device_preset {
   /// H100 (mean error 8.9 %, against 17.7 % for a flat 70 %). Source: AutoParallel, branch gemm_cost_model (BSD
   /// licence).
   static constexpr saturation published_product_share{0.742, 150, 1.47};
+  /// The same of fused attention forward in 16 bits, by operations per byte of queries, keys, values and results (half
+  /// the length of the sequence), fitted here to six rates of 430 to 621 TFLOP/s: lengths 512 to 16384, head size 128,
+  /// no mask. Within 1.5 %. The backward has the same, which is more than it reaches.
+  /// Source: FlashAttention 3 (Hopper only) in github.com/pytorch/benchmark, pull request 2391.
+  static constexpr saturation published_attention_share{0.635, 123, 1.06};
 };
 
 /// The presets in the order in which they should be listed to a person. Links count as NCCL counts them: 12 x 20, 18 x

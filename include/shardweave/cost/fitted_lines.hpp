@@ -2,10 +2,12 @@
 
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/blend.hpp>
 #include <shardweave/cost/detail/group_rows.hpp>
 #include <shardweave/cost/saturation.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <optional>
 #include <span>
@@ -35,7 +37,11 @@ class fitted_lines {
   explicit fitted_lines(std::span<const fitted_line> lines, Otherwise otherwise = {})
       : otherwise_(std::move(otherwise)) {
     for (const fitted_line& l : lines) rows_.add(l.kind, l.group, l.line);
-    rows_.fill_gaps([](collective, group_shape, const auto& found) { return std::optional(between(found)); });
+    rows_.fill_gaps(
+        [](collective, group_shape, const auto& found) {
+          return std::optional(line_pair(*found.below, *found.above).at(found.weight));
+        },
+        [](collective, const saturated_line& a, const saturated_line& b) { return std::optional(line_pair(a, b)); });
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
@@ -50,25 +56,43 @@ class fitted_lines {
     if (group.ranks() == 1) return {};
     const auto found = rows_.find(kind, group);
     if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
-    const saturated_line line = found.below == found.above ? *found.below : between(found);
+    const auto moved = static_cast<double>(size.count());
     collective_estimate result;
-    result.time_us = line.at(static_cast<double>(size.count()));
-    result.latency_us = line.latency_us;
-    result.bandwidth_us = result.time_us - result.latency_us;
+    result.latency_us = found.far != nullptr ? found.far->latency(found.weight) : found.below->latency_us;
+    result.bandwidth_us =
+        found.far != nullptr ? found.far->bandwidth_us(moved, found.weight) : found.below->bandwidth_us(moved);
+    result.time_us = result.latency_us + result.bandwidth_us;
     result.algorithm = "fit";
     result.quality = estimate_quality::fitted;
     return result;
   }
 
-  [[nodiscard]] static saturated_line between(const detail::group_rows<saturated_line>::neighbours& found) {
-    const saturated_line& a = *found.below;
-    const saturated_line& b = *found.above;
-    const double w = found.weight;
-    return {detail::blend(a.latency_us, b.latency_us, w), detail::blend(a.bandwidth, b.bandwidth, w),
-            detail::blend(a.half_size, b.half_size, w), (1 - w) * a.power + w * b.power};
-  }
+  /// Two lines and all between them.
+  class line_pair {
+   public:
+    line_pair(const saturated_line& a, const saturated_line& b)
+        : latency_(a.latency_us, b.latency_us),
+          bandwidth_(a.bandwidth, b.bandwidth),
+          half_size_(a.half_size, b.half_size),
+          powers_{a.power, b.power} {}
+    [[nodiscard]] saturated_line at(double w) const {
+      return {latency_.at(w), bandwidth_.at(w), half_size_.at(w), power(w)};
+    }
+    /// The same line's, without making it.
+    [[nodiscard]] double latency(double w) const { return latency_.at(w); }
+    [[nodiscard]] double bandwidth_us(double size, double w) const {
+      if (!(size > 0)) return 0;
+      return size / (1e3 * bandwidth_.at(w)) * (1 + half_size_.ratio(w, size, power(w)));
+    }
 
-  detail::group_rows<saturated_line> rows_;
+   private:
+    [[nodiscard]] double power(double w) const { return (1 - w) * powers_[0] + w * powers_[1]; }
+
+    detail::blended latency_, bandwidth_, half_size_;
+    std::array<double, 2> powers_;
+  };
+
+  detail::group_rows<saturated_line, line_pair> rows_;
   [[no_unique_address]] Otherwise otherwise_;
 };
 

@@ -4,7 +4,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
-#include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/detail/blend.hpp>
 #include <shardweave/cost/size_curve.hpp>
 
 #include <algorithm>

@@ -3,7 +3,9 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/blend.hpp>
 #include <shardweave/cost/detail/group_rows.hpp>
+#include <shardweave/cost/detail/sampled_pair.hpp>
 #include <shardweave/cost/detail/sorted_sizes.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/size_curve.hpp>
@@ -69,29 +71,36 @@ class residual {
       r.sizes = detail::sorted_sizes(std::move(sizes));
       rows_.add(kind, r.group, std::move(r));
     });
-    rows_.fill_gaps([&](collective kind, group_shape group, const auto& found) -> std::optional<row> {
-      const row& a = *found.below;
-      const row& b = *found.above;
-      row r;
-      r.group = group;
-      std::vector<double> sizes;
-      std::set_union(a.sizes.all().begin(), a.sizes.all().end(), b.sizes.all().begin(), b.sizes.all().end(),
-                     std::back_inserter(sizes));
-      try {
-        for (const double s : sizes) {
-          const bytes size(static_cast<std::int64_t>(s));
-          r.base.push_back(base_.estimate(kind, size, group).time_us);
-          if (!(r.base.back() > 0)) return std::nullopt;
-          r.time.push_back(between(kind, size, found));
-        }
-      } catch (const error&) {  // the base will say so to whoever asks for this group
-        return std::nullopt;
-      }
-      r.sizes = detail::sorted_sizes(std::move(sizes));
-      r.from = std::max(a.from, b.from);
-      r.to = std::min(a.to, b.to);
-      return r;
-    });
+    rows_.fill_gaps(
+        [&](collective kind, group_shape group, const auto& found) -> std::optional<row> {
+          const row& a = *found.below;
+          const row& b = *found.above;
+          row r;
+          r.group = group;
+          std::vector<double> sizes;
+          std::set_union(a.sizes.all().begin(), a.sizes.all().end(), b.sizes.all().begin(), b.sizes.all().end(),
+                         std::back_inserter(sizes));
+          try {
+            for (const double s : sizes) {
+              const bytes size(static_cast<std::int64_t>(s));
+              r.base.push_back(base_.estimate(kind, size, group).time_us);
+              if (!(r.base.back() > 0)) return std::nullopt;
+              r.time.push_back(between(kind, size, found));
+            }
+          } catch (const error&) {  // the base will say so to whoever asks for this group
+            return std::nullopt;
+          }
+          r.sizes = detail::sorted_sizes(std::move(sizes));
+          r.from = std::max(a.from, b.from);
+          r.to = std::min(a.to, b.to);
+          return r;
+        },
+        [&](collective kind, const row& a, const row& b) {
+          const auto time_of = [&](const row& r) {
+            return [&](bytes size) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
+          };
+          return detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b));
+        });
     for (std::size_t k = 0; k < pairs.size(); ++k) elsewhere_[k] = fit_affine(pairs[k].empty() ? all : pairs[k]);
   }
 
@@ -107,7 +116,7 @@ class residual {
       time = found.below->at(size, result.time_us);
       result.quality = quality_of(*found.below, size);
     } else {
-      time = between(kind, size, found);
+      time = found.far != nullptr ? found.far->at(size, found.weight) : between(kind, size, found);
       result.quality = std::min(quality_of(*found.below, size), quality_of(*found.above, size));
     }
     const double factor = time / result.time_us;
@@ -145,7 +154,7 @@ class residual {
 
   /// The time between those of two measured groups.
   [[nodiscard]] double between(collective kind, bytes size,
-                               const typename detail::group_rows<row>::neighbours& found) const {
+                               const typename detail::group_rows<row, detail::sampled_pair>::neighbours& found) const {
     const auto of_row = [&](const row& r) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
     return detail::blend(of_row(*found.below), of_row(*found.above), found.weight);
   }
@@ -156,7 +165,7 @@ class residual {
   }
 
   [[no_unique_address]] Base base_;
-  detail::group_rows<row> rows_;
+  detail::group_rows<row, detail::sampled_pair> rows_;
   std::array<affine_correction, 4> elsewhere_;
 };
 

@@ -100,6 +100,8 @@ class size_curve {
   /// Microseconds that size 0 would take: what the curve holds for latency.
   [[nodiscard]] double latency_us() const { return start_us_; }
 
+  /// The measured sizes in bytes, in order.
+  [[nodiscard]] const std::vector<double>& sizes() const { return sizes_.all(); }
   /// The smoothed points, by size.
   [[nodiscard]] std::vector<timed_size> points() const {
     std::vector<timed_size> result;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -78,6 +79,8 @@ struct operator_cost {
   bool is_view = false;
   /// Floating-point operations on the local shapes of the view; none = it only moves data.
   std::function<double(const operation_view&)> flops = {};
+  /// Whose share of the peak those operations reach.
+  kernel_kind kernel = kernel_kind::matrix_product;
 };
 
 /// Rules by operator name. A copy is a table of its own.

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
@@ -62,9 +63,11 @@ inline void add_training_rules(rule_table& rules) {
   rules.add("alias", any_placement_rule{}, view);
 
   rules.add("einsum", einsum_rule{}, {.is_view = false, .flops = einsum_flops{}});
-  rules.add("sdpa", attention_rule{}, {.is_view = false, .flops = attention_flops{}});
+  rules.add("sdpa", attention_rule{}, {.is_view = false, .flops = attention_flops{}, .kernel = kernel_kind::attention});
   rules.add("sdpa_backward", attention_rule{.query = 1},
-            {.is_view = false, .flops = attention_flops{.query = 1, .with_keys = 3, .with_values = 2}});
+            {.is_view = false,
+             .flops = attention_flops{.query = 1, .with_keys = 3, .with_values = 2},
+             .kernel = kernel_kind::attention});
   rules.add("embedding", embedding_rule{});
   rules.add("embedding_backward", embedding_backward_rule{});
 

@@ -42,21 +42,24 @@ struct measured_file {
   double network_latency_us = 0;  ///< what the network plugin declares
   std::int64_t nics = 0;          ///< of a node, where it is not the common board
   double nic_bandwidth = 0;
+  bool sharp = false;  ///< the network reduces
 };
-constexpr measured_file files[] = {{"azure_nda100v4_allreduce", "8 A100, Azure", "a100"},
-                                   {"aws_p4d_2node_allreduce", "2 x 8 A100, AWS p4d", "a100", 68, 4, 12.5},
-                                   {"aws_p5_1node_allreduce", "8 H100, AWS p5", "h100"},
-                                   {"azure_ndh100v5_allreduce", "8 H100, Azure", "h100"},
-                                   {"aws_p5_2node_allreduce", "2 x 8 H100, AWS p5", "h100", 20},
-                                   {"coreweave_h100_64_sharp_allreduce", "8 x 8 H100, SHARP, CoreWeave", "h100"},
-                                   {"xla_h100_8gpu", "8 H100, XLA", "h100"},
-                                   {"xla_b200_8gpu", "8 B200, XLA", "b200"},
-                                   {"coreweave_gb200_nvl72_allreduce", "GB200, CoreWeave", "gb200"},
-                                   {"xla_gb200_nvl72", "GB200, XLA", "gb200"}};
+constexpr measured_file files[] = {
+    {"azure_nda100v4_allreduce", "8 A100, Azure", "a100"},
+    {"aws_p4d_2node_allreduce", "2 x 8 A100, AWS p4d", "a100", 68, 4, 12.5},
+    {"aws_p5_1node_allreduce", "8 H100, AWS p5", "h100"},
+    {"azure_ndh100v5_allreduce", "8 H100, Azure", "h100"},
+    {"aws_p5_2node_allreduce", "2 x 8 H100, AWS p5", "h100", 20},
+    {"coreweave_h100_64_sharp_allreduce", "8 x 8 H100, SHARP, CoreWeave", "h100", 0, 0, 0, true},
+    {"xla_h100_8gpu", "8 H100, XLA", "h100"},
+    {"xla_b200_8gpu", "8 B200, XLA", "b200"},
+    {"coreweave_gb200_nvl72_allreduce", "GB200, CoreWeave", "gb200"},
+    {"xla_gb200_nvl72", "GB200, XLA", "gb200"}};
 
 sw::nccl_smooth nccl_of(const measured_file& file) {
   sw::nccl_node node = sw::nccl_node_of(sw::find_device(file.device));
   node.network_latency_us = file.network_latency_us;
+  node.has_sharp = file.sharp;
   if (file.nics > 0) node.nics = file.nics, node.nic_bandwidth = file.nic_bandwidth;
   return sw::nccl_smooth(node);
 }

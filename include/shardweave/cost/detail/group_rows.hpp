@@ -68,7 +68,9 @@ class group_index {
 
 /// Rows by collective and group. A group that has none is placed between two that have, which share its number
 /// of nodes, or else its number of ranks per node.
-template <class Row>
+/// \tparam Far  what is prepared of two rows for the groups between them, where those are too many for rows of their
+/// own
+template <class Row, class Far>
 class group_rows {
  public:
   /// The weight of `above` is by the logarithm of the number of ranks. Without neighbours both are null; of a group
@@ -77,6 +79,7 @@ class group_rows {
     const Row* below = nullptr;
     const Row* above = nullptr;
     double weight = 0;
+    const Far* far = nullptr;  ///< null of neighbours for which nothing was prepared
   };
 
   /// Rows come sorted by nodes, then ranks per node.
@@ -89,12 +92,14 @@ class group_rows {
   }
 
   /// Gives the groups between rows a row of their own, so that asking for them costs no more than for the others;
-  /// wider gaps than `most_between` groups are left to whoever asks.
+  /// of wider gaps than `most_between` groups the two ends are prepared.
   /// \param between  (kind, group, neighbours) -> std::optional<Row>
-  template <class Between>
-  void fill_gaps(Between between) {
+  /// \param prepare  (kind, row below, row above) -> std::optional<Far>
+  template <class Between, class Prepare>
+  void fill_gaps(Between between, Prepare prepare) {
     for (std::size_t k = 0; k < lists_.size(); ++k) {
       list& l = lists_[k];
+      const auto kind = static_cast<collective>(k);
       for (std::size_t i = 0; i < l.given; ++i)
         for (std::size_t j = 0; j < l.given; ++j) {
           const group_shape a = l.rows[i].first;
@@ -105,12 +110,17 @@ class group_rows {
             continue;
           for (group_shape g = a; g.ranks() < b.ranks(); ++(inside ? g.ranks_per_node : g.nodes)) {
             if (l.index.find(key(g)) != group_index::none) continue;
-            std::optional<Row> row = between(static_cast<collective>(k), g, around(l, g));
-            if (!row) continue;
+            std::optional<Row> row = between(kind, g, around(l, g));
+            if (!row) {
+              l.complete = false;
+              continue;
+            }
             l.index.add(key(g), l.rows.size());
             l.rows.emplace_back(g, std::move(*row));
           }
         }
+      for (const bool inside : {true, false})
+        add_wide_gaps(l, inside, [&](const Row& a, const Row& b) { return prepare(kind, a, b); });
     }
   }
 
@@ -122,22 +132,85 @@ class group_rows {
       return {row, row, 0};
     }
     if (group.nodes > l.most_nodes) return {};  // between no two, as most groups of a large machine are
-    return around(l, group);
+    if (l.gaps_inside)
+      if (const neighbours n = in_gap(l, line_of(group, true), group); n.below != nullptr) return n;
+    if (!l.gaps.empty())
+      if (const neighbours n = in_gap(l, line_of(group, false), group); n.below != nullptr) return n;
+    return l.complete ? neighbours{} : around(l, group);
   }
 
  private:
   using entry = std::pair<group_shape, Row>;
+  /// A wide gap between two rows of the same number of nodes, or of ranks per node.
+  struct gap {
+    std::uint64_t line;
+    std::int64_t from, to;  ///< ranks, both beyond the gap
+    std::size_t below, above;
+    double log_from, per_log;
+    Far far;
+  };
   struct list {
     std::vector<entry> rows;  ///< the given ones first
     std::size_t given = 0;
     std::int64_t most_nodes = 0;  ///< of the given ones
     group_index index;
+    std::vector<gap> gaps;  ///< those of a line in a row
+    group_index lines;      ///< the first gap of a line
+    bool gaps_inside = false;
+    bool complete = true;  ///< whatever lies between two rows is in `index` or in `gaps`
   };
   static constexpr std::int64_t most_between = 256;
 
   /// Different for groups of up to 2^32 nodes with up to 2^32 ranks each.
   static std::uint64_t key(group_shape g) {
     return (static_cast<std::uint64_t>(g.nodes) << 32) ^ static_cast<std::uint64_t>(g.ranks_per_node);
+  }
+
+  /// What groups share that a gap can lie between; not 0.
+  static std::uint64_t line_of(group_shape g, bool inside) {
+    return static_cast<std::uint64_t>(inside ? g.nodes : g.ranks_per_node) << 1 | (inside ? 1 : 0);
+  }
+
+  template <class Prepare>
+  static void add_wide_gaps(list& l, bool inside, Prepare prepare) {
+    for (std::size_t i = 0; i < l.given; ++i) {
+      const group_shape a = l.rows[i].first;
+      const std::uint64_t line = line_of(a, inside);
+      std::size_t next = l.given;
+      for (std::size_t j = 0; j < l.given; ++j) {
+        const group_shape b = l.rows[j].first;
+        if (line_of(b, inside) == line && b.ranks() > a.ranks() &&
+            (next == l.given || b.ranks() < l.rows[next].first.ranks()))
+          next = j;
+      }
+      if (next == l.given) continue;
+      const group_shape b = l.rows[next].first;
+      if ((b.ranks() - a.ranks()) / (inside ? a.nodes : a.ranks_per_node) <= most_between) continue;
+      std::optional<Far> far = prepare(l.rows[i].second, l.rows[next].second);
+      if (!far) {
+        l.complete = false;
+        continue;
+      }
+      l.gaps_inside |= inside;
+      const double log_from = std::log(static_cast<double>(a.ranks()));
+      const auto place = std::upper_bound(l.gaps.begin(), l.gaps.end(), std::pair(line, a.ranks()),
+                                          [](const auto& at, const gap& g) { return at < std::pair(g.line, g.from); });
+      l.gaps.insert(place, {line, a.ranks(), b.ranks(), i, next, log_from,
+                            1 / (std::log(static_cast<double>(b.ranks())) - log_from), std::move(*far)});
+    }
+    l.lines = {};
+    for (std::size_t i = 0; i < l.gaps.size(); ++i) l.lines.add(l.gaps[i].line, i);
+  }
+
+  static neighbours in_gap(const list& l, std::uint64_t line, group_shape group) {
+    const std::int64_t ranks = group.ranks();
+    for (std::size_t i = l.lines.find(line); i < l.gaps.size() && l.gaps[i].line == line; ++i) {
+      const gap& g = l.gaps[i];
+      if (g.from < ranks && ranks < g.to)
+        return {&l.rows[g.below].second, &l.rows[g.above].second,
+                (std::log(static_cast<double>(ranks)) - g.log_from) * g.per_log, &g.far};
+    }
+    return {};
   }
 
   static neighbours around(const list& l, group_shape group) {
@@ -168,12 +241,6 @@ class group_rows {
 
   std::array<list, 4> lists_;
 };
-
-/// A weighted geometric mean; of a figure that is 0 the weighted mean.
-[[nodiscard]] inline double blend(double a, double b, double weight) {
-  if (!(a > 0) || !(b > 0)) return (1 - weight) * a + weight * b;
-  return std::exp((1 - weight) * std::log(a) + weight * std::log(b));
-}
 
 }  // namespace detail
 }  // namespace v0

@@ -226,7 +226,7 @@ class strategy_enumerator {
     for (const tensor& t : local.outputs) work.moved += t.size();
     if (!local.inputs.empty()) work.kind = arithmetic_of(local.inputs.front().type);
     if (cost.flops) work.flops = cost.flops(operation_view{op, whole_, local.inputs, local.outputs});
-    return compute_.compute_time(work);
+    return compute_.compute_time(work, cost.kernel);
   }
 
   void classify(const operation& op) {
