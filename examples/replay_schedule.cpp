@@ -2,20 +2,31 @@
 //
 //   replay_schedule tasks.json.gz schedule.json --engine threads --scale 10
 //   mpirun -np 4 replay_schedule tasks.json schedule.json --engine mpi --calibrate host.json
+//   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
 #include "support/program.hpp"
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/thread_engine.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
 #ifdef SHARDWEAVE_HAS_MPI
-#include <shardweave/cost/collective_table.hpp>
 #include <shardweave/engine/mpi_calibration.hpp>
 #include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/mpi_meeting.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_NCCL
+#include <shardweave/engine/folder_meeting.hpp>
+#include <shardweave/engine/nccl_calibration.hpp>
+#include <shardweave/engine/nccl_engine.hpp>
+#endif
+#if defined(SHARDWEAVE_HAS_MPI) || defined(SHARDWEAVE_HAS_NCCL)
+#include <shardweave/cost/collective_table.hpp>
 #include <shardweave/engine/reprice.hpp>
 #include <shardweave/io/device_file.hpp>
 #endif
+#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <CLI/CLI.hpp>
@@ -26,6 +37,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <exception>
+#include <functional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -46,17 +58,37 @@ struct options {
   std::string work = "arithmetic";
   double timeout = 30;
   std::size_t repeat = 3;
+  std::string buckets = "packed";
+  std::string rendezvous;
+  int rank = 0;
+  int ranks = 1;
+  int ranks_per_node = 0;
+  int device = -1;
+  std::string picture;
   programs::common_options common;
 };
 
-/// Engines of this build, then those that the command line knows and this build lacks.
+const std::vector<std::string> known = {"simulate", "threads", "mpi", "nccl"};
+/// Those of this build.
+const std::vector<std::string> engines = {
+    "simulate",
+    "threads",
 #ifdef SHARDWEAVE_HAS_MPI
-const std::vector<std::string> engines = {"simulate", "threads", "mpi"};
-const std::vector<std::string> absent = {"nccl"};
-#else
-const std::vector<std::string> engines = {"simulate", "threads"};
-const std::vector<std::string> absent = {"mpi", "nccl"};
+    "mpi",
 #endif
+#ifdef SHARDWEAVE_HAS_NCCL
+    "nccl",
+#endif
+};
+
+/// Prediction and measurement above each other.
+void draw(const options& chosen, const sw::task_graph& g, const sw::schedule& s, const sw::timeline& predicted,
+          const sw::timeline& measured) {
+  if (chosen.picture.empty()) return;
+  sw::atomic_file file(chosen.picture);
+  file.write(sw::svg_comparison(g, s, predicted, measured, {.title = g.name + " on engine " + chosen.engine}));
+  file.commit();
+}
 
 double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 
@@ -120,7 +152,7 @@ std::string json_line(const options& chosen, const sw::task_graph& g, const sw::
       out.end_object();
     }
     out.end_list();
-    if (chosen.engine == "mpi") {
+    if (chosen.engine == "mpi" || chosen.engine == "nccl") {
       out.member("ranks", ranks.ranks).member("slowest_rank_end_to_end_ns", ranks.slowest.count());
       out.member("checked", ranks.checked).member("repetitions", chosen.repeat);
     }
@@ -128,55 +160,63 @@ std::string json_line(const options& chosen, const sw::task_graph& g, const sw::
   });
 }
 
-#ifdef SHARDWEAVE_HAS_MPI
+#if defined(SHARDWEAVE_HAS_MPI) || defined(SHARDWEAVE_HAS_NCCL)
+/// A run of several ranks, whatever they communicate by. Every rank calls `largest` and `calibrate` alike.
+struct ranked_run {
+  int rank = 0;
+  int size = 1;
+  std::int64_t ranks_per_node = 1;
+  std::function<double(double)> largest = {};  ///< of what the ranks say
+};
+
 /// The graph as this machine is expected to take it, by what was measured on it now or earlier.
-sw::task_graph priced_here(const options& chosen, const sw::task_graph& g, const sw::mpi_session& session,
-                           const sw::mpi_engine_options& engine) {
-  sw::device_calibration device;
-  if (!chosen.calibrate.empty()) {
-    device = sw::calibrate_mpi(MPI_COMM_WORLD, engine).device;
-    if (session.rank() == 0) sw::write_device(chosen.calibrate, device);
-  } else if (!chosen.calibration.empty()) {
-    device = sw::read_device(chosen.calibration);
-  }
+sw::task_graph priced(const options& chosen, const sw::task_graph& g, const ranked_run& run,
+                      const sw::device_calibration& device) {
   const auto scale = static_cast<double>(chosen.scale);
+  const double copies = device.under_load ? device.under_load->memory_bandwidth : 0;
+  if (!device.collectives.empty())
+    return sw::reprice(g, sw::collective_table<>(device.collectives),
+                       sw::shapes_of(g.groups(), run.size, run.ranks_per_node),
+                       {.compute_scale = scale, .dram_bytes_per_ns = copies});
   std::vector<sw::nanoseconds> durations;
   for (sw::task_index t = 0; t < g.size(); ++t)
     durations.push_back(g.is_collective(t) ? g.duration(t) : g.duration(t) * chosen.scale);
-  if (device.collectives.empty()) return g.with_durations(durations);
-  const auto shapes = sw::shapes_of(g.groups(), session.size(), sw::ranks_on_node(MPI_COMM_WORLD));
-  return sw::reprice(
-      g, sw::collective_table<>(device.collectives), shapes,
-      {.compute_scale = scale, .dram_bytes_per_ns = device.under_load ? device.under_load->memory_bandwidth : 0});
+  return g.with_durations(durations);
 }
 
 /// Every rank runs this; rank 0 tells.
-int replay_on_ranks(const options& chosen, const sw::mpi_session& session) {
+template <class Engine, class Calibrate>
+int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine, Calibrate calibrate) {
   const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
   const sw::schedule s = sw::read_schedule(chosen.schedule, stated);
-  const sw::mpi_engine_options settings{.work = chosen.work == "time" ? sw::host_work::time : sw::host_work::arithmetic,
-                                        .timeout_seconds = chosen.timeout};
-  const sw::task_graph g = priced_here(chosen, stated, session, settings);
+  sw::device_calibration device;
+  if (!chosen.calibrate.empty()) {
+    device = calibrate();
+    if (run.rank == 0) sw::write_device(chosen.calibrate, device);
+  } else if (!chosen.calibration.empty()) {
+    device = sw::read_device(chosen.calibration);
+  }
+  const sw::task_graph g = priced(chosen, stated, run, device);
   const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
 
-  sw::mpi_engine engine(MPI_COMM_WORLD, settings);
+  engine.check(true);
   static_cast<void>(sw::replay(g, s, engine));  // checks every value, and warms up
   engine.check(false);
-  std::vector<std::pair<std::int64_t, sw::timeline>> runs;  // by the end of the slowest rank, which all ranks know
+  std::vector<std::pair<double, sw::timeline>> runs;  // by the end of the slowest rank, which all ranks know
   for (std::size_t i = 0; i < chosen.repeat; ++i) {
     sw::timeline mine = sw::replay(g, s, engine, {.stall_tolerance = sw::nanoseconds(chosen.stall_tolerance)});
-    std::int64_t end = mine.end_to_end.count(), slowest = 0;
-    sw::check_mpi(MPI_Allreduce(&end, &slowest, 1, MPI_INT64_T, MPI_MAX, engine.world().get()), "MPI_Allreduce");
+    const double slowest = run.largest(static_cast<double>(mine.end_to_end.count()));
     runs.emplace_back(slowest, std::move(mine));
   }
   std::sort(runs.begin(), runs.end(), [](const auto& a, const auto& b) { return a.first < b.first; });
   const auto& [slowest, measured] = runs[runs.size() / 2];
-  std::uint64_t checked = engine.checked(), all_checked = 0;
-  sw::check_mpi(MPI_Reduce(&checked, &all_checked, 1, MPI_UINT64_T, MPI_SUM, 0, engine.world().get()), "MPI_Reduce");
-  if (session.rank() != 0) return programs::done;
+  const double least = -run.largest(-static_cast<double>(engine.checked()));  // every rank checks as many
+  if (run.rank != 0) return programs::done;
 
+  draw(chosen, g, s, predicted, measured);
   const sw::timeline_comparison c = sw::compare(predicted, measured);
-  const ranks_report ranks{session.size(), sw::nanoseconds(slowest), all_checked};
+  const ranks_report ranks{run.size, sw::nanoseconds(static_cast<std::int64_t>(slowest)),
+                           static_cast<std::size_t>(run.size) * static_cast<std::size_t>(least)};
   if (chosen.common.json) {
     std::fputs(json_line(chosen, g, measured, c, ranks).c_str(), stdout);
     return programs::done;
@@ -186,12 +226,15 @@ int replay_on_ranks(const options& chosen, const sw::mpi_session& session) {
               ms(ranks.slowest), runs.size(), ranks.checked);
   return programs::done;
 }
+#endif
 
+#ifdef SHARDWEAVE_HAS_MPI
 /// What goes wrong on one rank ends all of them. Rank 0 speaks, if it can: what is wrong with files is wrong on all.
-int replay_on_mpi(const options& chosen) {
+template <class Body>
+int under_mpi(Body body) {
   const sw::mpi_session session;
   try {
-    return replay_on_ranks(chosen, session);
+    return body(session);
   } catch (const std::exception& e) {
     if (session.rank() != 0) std::this_thread::sleep_for(std::chrono::seconds(1));
     std::fprintf(stderr, "replay_schedule: %s\n", e.what());
@@ -199,19 +242,65 @@ int replay_on_mpi(const options& chosen) {
     sw::mpi_session::abort(programs::wrong_input);
   }
 }
+
+int replay_on_mpi(const options& chosen) {
+  return under_mpi([&](const sw::mpi_session& session) {
+    const sw::mpi_engine_options settings{
+        .work = chosen.work == "time" ? sw::host_work::time : sw::host_work::arithmetic,
+        .timeout_seconds = chosen.timeout};
+    sw::mpi_engine engine(MPI_COMM_WORLD, settings);
+    const auto largest = [&](double mine) {
+      double all = 0;
+      sw::check_mpi(MPI_Allreduce(&mine, &all, 1, MPI_DOUBLE, MPI_MAX, engine.world().get()), "MPI_Allreduce");
+      return all;
+    };
+    return replay_on_ranks(chosen, {session.rank(), session.size(), sw::ranks_on_node(MPI_COMM_WORLD), largest}, engine,
+                           [&] { return sw::calibrate_mpi(MPI_COMM_WORLD, settings).device; });
+  });
+}
+#endif
+
+#ifdef SHARDWEAVE_HAS_NCCL
+int replay_on_devices(const options& chosen, const sw::rank_meeting& meeting, std::int64_t ranks_per_node) {
+  sw::nccl_engine engine(meeting,
+                         {.device = chosen.device,
+                          .buckets = chosen.buckets == "grouped" ? sw::nccl_bucket::grouped : sw::nccl_bucket::packed,
+                          .timeout_seconds = chosen.timeout});
+  return replay_on_ranks(
+      chosen, {meeting.rank, meeting.size, ranks_per_node, [&](double mine) { return engine.largest(mine); }}, engine,
+      [&] { return sw::calibrate_nccl(engine, {}, ranks_per_node).device; });
+}
+
+int replay_on_nccl(const options& chosen) {
+  if (const std::string why = sw::no_device_because(); !why.empty()) sw::refuse(sw::error_category::backend, why);
+  const std::int64_t per_node = chosen.ranks_per_node > 0 ? chosen.ranks_per_node : chosen.ranks;
+  if (!chosen.rendezvous.empty())
+    return replay_on_devices(chosen, sw::meet_in_folder(chosen.rendezvous, chosen.rank, chosen.ranks), per_node);
+#ifdef SHARDWEAVE_HAS_MPI
+  return under_mpi([&](const sw::mpi_session&) {
+    return replay_on_devices(chosen, sw::meet_over_mpi(), sw::ranks_on_node(MPI_COMM_WORLD));
+  });
+#else
+  return replay_on_devices(chosen, sw::meet_alone(), 1);
+#endif
+}
 #endif
 
 int replay(const options& chosen) {
+  if (std::find(engines.begin(), engines.end(), chosen.engine) == engines.end())
+    sw::refuse(sw::error_category::backend,
+               "engine " + chosen.engine + " is not part of this version, which has " + programs::joined(engines));
 #ifdef SHARDWEAVE_HAS_MPI
   if (chosen.engine == "mpi") return replay_on_mpi(chosen);
 #endif
-  if (std::find(absent.begin(), absent.end(), chosen.engine) != absent.end())
-    sw::refuse(sw::error_category::backend,
-               "engine " + chosen.engine + " is not part of this version, which has " + programs::joined(engines));
+#ifdef SHARDWEAVE_HAS_NCCL
+  if (chosen.engine == "nccl") return replay_on_nccl(chosen);
+#endif
   const sw::task_graph g = sw::read_task_graph(chosen.tasks);
   const sw::schedule s = sw::read_schedule(chosen.schedule, g);
   const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
   const sw::timeline measured = measure(chosen, g, s);
+  draw(chosen, g, s, predicted, measured);
   const sw::timeline_comparison c = sw::compare(predicted, measured);
   if (chosen.common.json)
     std::fputs(json_line(chosen, g, measured, c).c_str(), stdout);
@@ -228,33 +317,53 @@ int main(int argc, char** argv) {
                "replay_schedule");
   app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
   app.add_option("schedule", chosen.schedule, "SCHEDULE.json[.gz]: shardweave.schedule of that graph")->required();
-  std::vector<std::string> known = engines;
-  known.insert(known.end(), absent.begin(), absent.end());
-  app.add_option("--engine", chosen.engine,
-                 "simulate: a clock moved by the durations; threads: durations pass on a thread per channel; mpi: real "
-                 "collectives between the ranks that mpirun starts; those that this build has not are refused")
+  app.add_option(
+         "--engine", chosen.engine,
+         "simulate: a clock moved by the durations; threads: durations pass on a thread per channel; mpi: real "
+         "collectives between the ranks that mpirun starts; nccl: the same on GPUs, one for each rank; those that "
+         "this build has not are refused")
       ->check(CLI::IsMember(known))
       ->capture_default_str();
-  app.add_option("--scale", chosen.scale, "threads: wall time for each nanosecond of duration; mpi: of a computation")
+  app.add_option("--scale", chosen.scale,
+                 "threads: wall time for each nanosecond of duration; mpi, nccl: of a computation")
       ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
       ->capture_default_str();
   app.add_option("--stall-tolerance", chosen.stall_tolerance, "NS: a stall no longer than this hides its collective")
       ->check(CLI::NonNegativeNumber)
       ->capture_default_str();
   app.add_option("--calibrate", chosen.calibrate,
-                 "mpi: FILE: measure this machine first, write shardweave.device, predict by it");
-  app.add_option("--calibration", chosen.calibration, "mpi: FILE: predict by this shardweave.device, measured earlier");
+                 "mpi, nccl: FILE: measure this machine first, write shardweave.device, predict by it");
+  app.add_option("--calibration", chosen.calibration,
+                 "mpi, nccl: FILE: predict by this shardweave.device, measured earlier");
   app.add_option("--work", chosen.work,
                  "mpi: what stands in for computation: arithmetic keeps the core busy, time only passes, as beside an "
                  "accelerator")
       ->check(CLI::IsMember({"arithmetic", "time"}))
       ->capture_default_str();
-  app.add_option("--timeout", chosen.timeout, "mpi: seconds after which a collective has failed")
+  app.add_option("--timeout", chosen.timeout, "mpi, nccl: seconds after which a collective has failed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
-  app.add_option("--repeat", chosen.repeat, "mpi: replays that are measured; the median is told")
+  app.add_option("--repeat", chosen.repeat, "mpi, nccl: replays that are measured; the median is told")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();
+  app.add_option(
+         "--buckets", chosen.buckets,
+         "nccl: packed into one buffer, as the simulator prices them, or grouped into one launch without copies")
+      ->check(CLI::IsMember({"packed", "grouped"}))
+      ->capture_default_str();
+  app.add_option("--rendezvous", chosen.rendezvous,
+                 "nccl: FOLDER that all ranks see and no other run has used, in place of mpirun");
+  app.add_option("--rank", chosen.rank, "nccl, with --rendezvous: of this process")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_option("--ranks", chosen.ranks, "nccl, with --rendezvous: of the run")
+      ->check(CLI::PositiveNumber)
+      ->capture_default_str();
+  app.add_option("--ranks-per-node", chosen.ranks_per_node, "nccl, with --rendezvous (default: all)")
+      ->check(CLI::PositiveNumber);
+  app.add_option("--device", chosen.device, "nccl: of this process (default: the rank modulo the devices it sees)")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--picture", chosen.picture, "FILE.svg: prediction and measurement, on one time axis");
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return replay(chosen); });
 }

@@ -101,6 +101,7 @@
 #include <shardweave/report/csv.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/report/text_table.hpp>

@@ -5,8 +5,12 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <cstring>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -102,6 +106,27 @@ std::string way_there_and_back(const sw::payload_shape& shape) {
 }
 }  // namespace
 
+TEST_SUITE("half_number") {
+  TEST_CASE("whole numbers are exact up to 2048, and other bits are read as binary16 has them") {
+    for (int i = 0; i <= 2048; ++i) CHECK(sw::half_number(i) == i);
+    const auto read = [](std::uint16_t bits) -> double { return std::bit_cast<sw::half_number>(bits); };
+    for (const auto& [bits, value] : std::vector<std::pair<int, double>>{{0x3c00, 1},
+                                                                         {0xbc00, -1},
+                                                                         {0x3800, 0.5},
+                                                                         {0x6800, 2048},
+                                                                         {0x7bff, 65504},
+                                                                         {0x0001, 0x1p-24},
+                                                                         {0x03ff, 0x3ffp-24},
+                                                                         {0x0400, 0x1p-14},
+                                                                         {0x8000, 0}})
+      CHECK(read(static_cast<std::uint16_t>(bits)) == value);
+    CHECK(read(0xfc00) == -HUGE_VAL);
+    CHECK(std::isnan(read(0x7e00)));
+    CHECK(sw::half_number(1).bits() == 0x3c00);
+    CHECK(sw::half_number(2048).bits() == 0x6800);
+  }
+}
+
 TEST_SUITE("payload") {
   TEST_CASE("what is expected is what the definition of each collective gives, alone and in buckets") {
     sw::random_source random(3);
@@ -118,11 +143,24 @@ TEST_SUITE("payload") {
                                      .reduce = reductions[random.below(4)],
                                      .bytes_in = sw::bytes(static_cast<std::int64_t>(random.below(300))),
                                      .parts = parts};
-      const auto shape = sw::payload_of(call, 1 + static_cast<std::int64_t>(random.below(6)));
+      const auto type = i % 4 == 0 ? std::optional(sw::element_type::f16) : std::nullopt;
+      const auto shape = sw::payload_of(call, 1 + static_cast<std::int64_t>(random.below(6)), type);
       CAPTURE(i);
       CHECK(shape.tasks.size() == std::max<std::size_t>(parts.size(), 1));
       CHECK(way_there_and_back(shape) == "");
     }
+  }
+
+  TEST_CASE("sums of 16-bit floats are exact, on many ranks too") {
+    for (const std::int64_t ranks : {1, 8, 64, 65, 200}) {
+      CAPTURE(ranks);
+      const sw::collective_call call{.task = 2, .op = "all_reduce", .reduce = "sum", .bytes_in = sw::bytes(8)};
+      const auto shape = sw::payload_of(call, ranks, sw::element_type::f16);
+      CHECK(shape.unit == 4);
+      CHECK(shape.values == static_cast<std::uint64_t>(std::min<std::int64_t>(32, 2048 / ranks)));
+      CHECK(way_there_and_back(shape) == "");
+    }
+    CHECK(sw::payload_of({.op = "all_reduce"}, 2048, sw::element_type::f16).values == 1);
   }
 
   TEST_CASE("sizes are rounded up to whole blocks of whole elements") {

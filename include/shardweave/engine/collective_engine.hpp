@@ -12,8 +12,9 @@
 /// \file
 /// What executes a schedule for real: one compute stream, and a channel for each process group.
 ///
-/// Three engines are here: `virtual_engine`, whose clock is moved by the durations that it is told, `thread_engine`,
-/// which lets them pass on threads of this process, and `mpi_engine` (component mpi), which communicates.
+/// Four engines are here: `virtual_engine`, whose clock is moved by the durations that it is told, `thread_engine`,
+/// which lets them pass on threads of this process, `mpi_engine` (component mpi), which communicates between hosts, and
+/// `nccl_engine` (component nccl), which does so between devices.
 
 namespace shardweave {
 inline namespace v0 {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/engine/mpi_session.hpp>
+#include <shardweave/engine/rank_meeting.hpp>
 
 #include <mpi.h>
 
@@ -18,13 +19,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-/// Where a rank is, seen from one channel.
-struct rank_state {
-  std::int64_t started = 0;      ///< collectives started on the channel that was asked for, ever
-  std::int64_t waits_task = -1;  ///< the collective for which it waits; -1 = it waits for none
-  std::int64_t waits_channel = 0;
-};
 
 /// Every rank answers questions while it drives its communication; who stopped, hangs or died does not. Nothing is
 /// sent as long as nobody asks.

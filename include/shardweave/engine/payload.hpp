@@ -4,6 +4,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/engine/collective_engine.hpp>
+#include <shardweave/engine/half_number.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <algorithm>
@@ -22,9 +23,9 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// The type of an element on the wire. 16-bit floats travel as 16-bit numbers, which have their size: hosts have no
-/// sum of bf16.
-enum class element_type : std::uint8_t { u8, u16, u32, u64, f32, f64 };
+/// The type of an element on the wire. Between hosts 16-bit floats travel as 16-bit numbers, which have their size:
+/// hosts have no sum of bf16. Between devices, which have no sum of 16-bit numbers, they travel as f16.
+enum class element_type : std::uint8_t { u8, u16, u32, u64, f32, f64, f16 };
 
 /// The type that stands for a dtype; 8 bits where the dtype is unknown.
 [[nodiscard]] inline element_type element_of(std::string_view dtype) {
@@ -36,7 +37,7 @@ enum class element_type : std::uint8_t { u8, u16, u32, u64, f32, f64 };
   return element_type::u8;
 }
 [[nodiscard]] constexpr std::int64_t width_of(element_type type) {
-  constexpr std::int64_t widths[] = {1, 2, 4, 8, 4, 8};
+  constexpr std::int64_t widths[] = {1, 2, 4, 8, 4, 8, 2};
   return widths[static_cast<std::size_t>(type)];
 }
 /// Calls `use(T{})` with the type.
@@ -53,6 +54,8 @@ auto with_element(element_type type, Use use) {
       return use(std::uint64_t{});
     case element_type::f32:
       return use(float{});
+    case element_type::f16:
+      return use(half_number{});
     case element_type::f64:
       break;
   }
@@ -76,6 +79,7 @@ struct payload_shape {
   std::vector<task_index> tasks = {};    ///< one, or the members of the bucket
   std::vector<std::int64_t> units = {};  ///< elements in a block, of each; sizes are rounded up
   std::int64_t unit = 0;                 ///< their sum
+  std::uint64_t values = 32;             ///< what ranks send is below: sums of f16 are exact up to 2048
 
   [[nodiscard]] std::int64_t send_blocks() const {
     return kind == collective::reduce_scatter || kind == collective::all_to_all ? ranks : 1;
@@ -87,8 +91,10 @@ struct payload_shape {
   [[nodiscard]] bytes receive_size() const { return bytes(receive_blocks() * unit * width_of(type)); }
 };
 
+/// \param type  how elements travel, where that is not as between hosts
 /// \throws error if the operation is none of `collective`
-[[nodiscard]] inline payload_shape payload_of(const collective_call& call, std::int64_t ranks) {
+[[nodiscard]] inline payload_shape payload_of(const collective_call& call, std::int64_t ranks,
+                                              std::optional<element_type> type = std::nullopt) {
   payload_shape shape;
   std::optional<collective> kind;
   for (const collective k :
@@ -98,9 +104,11 @@ struct payload_shape {
     refuse(error_category::input, "task " + std::to_string(call.task) + " is a collective " + std::string(call.op) +
                                       ", expected all_gather, reduce_scatter, all_reduce or all_to_all");
   shape.kind = *kind;
-  shape.type = element_of(call.dtype);
+  shape.type = type ? *type : element_of(call.dtype);
   shape.reduce = reduce_op_of(call.reduce);
   shape.ranks = ranks;
+  if (shape.type == element_type::f16)
+    shape.values = static_cast<std::uint64_t>(std::clamp<std::int64_t>(2048 / ranks, 1, 32));
   const auto add = [&](task_index task, bytes in) {
     const std::int64_t block = shape.send_blocks() * width_of(shape.type);
     shape.tasks.push_back(task);
@@ -122,19 +130,24 @@ struct payload_shape {
   return x >> 59U;
 }
 
+/// What the rank at `position` of its group sends for a member, at an element of its send buffer.
+[[nodiscard]] constexpr std::uint64_t sent_value(const payload_shape& shape, std::size_t member, std::int64_t position,
+                                                 std::int64_t element) {
+  return payload_value(shape.tasks[member], position, element) % shape.values;
+}
+
 /// What the rank at `position` of its group must hold at an element of its receive buffer afterwards.
 /// \pre element is below receive_blocks() * units[member]
 [[nodiscard]] inline std::uint64_t expected_value(const payload_shape& shape, std::size_t member, std::int64_t position,
                                                   std::int64_t element) {
-  const task_index task = shape.tasks[member];
   const std::int64_t unit = shape.units[member];
-  if (shape.kind == collective::all_gather) return payload_value(task, element / unit, element % unit);
+  if (shape.kind == collective::all_gather) return sent_value(shape, member, element / unit, element % unit);
   if (shape.kind == collective::all_to_all)
-    return payload_value(task, element / unit, position * unit + element % unit);
+    return sent_value(shape, member, element / unit, position * unit + element % unit);
   const std::int64_t at = shape.kind == collective::reduce_scatter ? position * unit + element : element;
-  std::uint64_t all = payload_value(task, 0, at);
+  std::uint64_t all = sent_value(shape, member, 0, at);
   for (std::int64_t r = 1; r < shape.ranks; ++r) {
-    const std::uint64_t one = payload_value(task, r, at);
+    const std::uint64_t one = sent_value(shape, member, r, at);
     all = shape.reduce == reduce_op::sum   ? all + one
           : shape.reduce == reduce_op::max ? std::max(all, one)
                                            : std::min(all, one);
@@ -148,7 +161,7 @@ inline void fill_payload(const payload_shape& shape, std::size_t member, std::in
   with_element(shape.type, [&](auto zero) {
     using element = decltype(zero);
     for (std::int64_t i = 0; i < shape.send_blocks() * shape.units[member]; ++i) {
-      const auto value = static_cast<element>(payload_value(shape.tasks[member], position, i));
+      const auto value = static_cast<element>(sent_value(shape, member, position, i));
       std::memcpy(into.data() + static_cast<std::size_t>(i) * sizeof value, &value, sizeof value);
     }
   });

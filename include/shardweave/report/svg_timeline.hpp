@@ -29,6 +29,7 @@ struct svg_timeline_options {
   std::size_t most_shapes = 4000;  ///< a shape takes some 60 bytes; rows are drawn coarser beyond it
   std::size_t hints = 100;         ///< the longest stretches tell their names under the pointer
   bool memory = true;              ///< a curve of the live bytes, if the timeline has memory samples
+  nanoseconds until = {};          ///< the time axis is at least that long, as that of another picture
 };
 
 namespace detail {
@@ -62,19 +63,26 @@ class svg_timeline_writer {
  public:
   svg_timeline_writer(const task_graph& g, const schedule& s, const timeline& line, const svg_timeline_options& options)
       : g_(g), s_(s), line_(line), options_(options), spans_(channel_spans(g, s, line)) {
+    until_ = options.until.count();
     for (const channel_span& span : spans_) until_ = std::max(until_, span.end.count());
     const std::size_t rows = g.groups().size() + 1;
     const std::size_t width = std::max<std::size_t>(options.width, 1);
     cells_ = std::clamp<std::size_t>(options.most_shapes / rows, 1, width);
   }
 
-  [[nodiscard]] std::string text() {
+  [[nodiscard]] std::size_t width() const { return left + options_.width + right; }
+  [[nodiscard]] std::size_t height() const {
+    return top + (g_.groups().size() + 1) * options_.row_height + 24 + (has_curve() ? memory_height + 16 : 0) + 24;
+  }
+  /// \param y  where the picture begins in another one
+  [[nodiscard]] std::string text(std::size_t y = 0) {
     const std::size_t rows = g_.groups().size() + 1;
-    const bool curve = options_.memory && !line_.memory.empty() && until_ > 0;
+    const bool curve = has_curve();
     const std::size_t bottom = top + rows * options_.row_height;
-    const std::size_t height = bottom + 24 + (curve ? memory_height + 16 : 0) + 24;
-    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\" width=\"" + std::to_string(left + options_.width + right) +
-            "\" height=\"" + std::to_string(height) + "\" font-family=\"sans-serif\" font-size=\"12\">\n";
+    const std::size_t tall = height();
+    out_ += "<svg xmlns=\"http://www.w3.org/2000/svg\"" + (y > 0 ? " y=\"" + std::to_string(y) + "\"" : "") +
+            " width=\"" + std::to_string(width()) + "\" height=\"" + std::to_string(tall) +
+            "\" font-family=\"sans-serif\" font-size=\"12\">\n";
     out_ += "<rect width=\"100%\" height=\"100%\" fill=\"#ffffff\"/>\n";
     label(8, 18,
           (options_.title.empty() ? g_.name : options_.title) + ": " + time_text(line_.end_to_end) + ", " +
@@ -83,12 +91,14 @@ class svg_timeline_writer {
     for (std::uint32_t c = 0; c < rows; ++c) row(c);
     hints();
     if (curve) memory(bottom + 24);
-    legend(height - 10);
+    legend(tall - 10);
     return std::move(out_) + "</svg>\n";
   }
 
  private:
   static constexpr std::size_t left = 150, right = 20, top = 34, memory_height = 70;
+
+  [[nodiscard]] bool has_curve() const { return options_.memory && !line_.memory.empty() && until_ > 0; }
 
   /// Horizontal position, in tenths of a pixel.
   [[nodiscard]] std::string x_of(std::int64_t time) const {

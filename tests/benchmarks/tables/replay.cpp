@@ -2,7 +2,9 @@
 // and what the replay takes, for each way to merge and to order. Rank 0 prints. Runs under mpirun:
 //
 //   mpirun -np 4 table_replay [--markdown]
+//   mpirun -np 4 table_replay random        1 000 random schedules of the plan, with every value checked
 #include "benchmarks/tables/table.hpp"
+#include "engine/random_schedule.hpp"
 #include "examples/support/schedulers.hpp"
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/cost/device.hpp>
@@ -21,6 +23,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <cstdio>
 #include <exception>
 #include <string>
@@ -56,16 +60,17 @@ measured measure(const sw::task_graph& g, const sw::schedule& s, sw::mpi_engine&
 }
 
 /// Four layers on two by two ranks: small enough for hosts, with gathers, scatters and reductions on both dimensions.
-sw::task_graph small_plan() {
+/// \param parts  its widths and the sequence are divided by that; what communicates with whom stays
+sw::task_graph small_plan(std::int64_t parts = 1) {
   const sw::llama_config config{.name = "llama-tiny",
-                                .hidden_size = 256,
+                                .hidden_size = 256 / parts,
                                 .num_hidden_layers = 4,
                                 .num_attention_heads = 8,
                                 .num_key_value_heads = 4,
-                                .intermediate_size = 1024,
-                                .vocab_size = 2048};
+                                .intermediate_size = 1024 / parts,
+                                .vocab_size = 2048 / parts};
   const auto device = sw::find_device("h100");
-  const sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 4, .sequence = 256}),
+  const sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 4, .sequence = 256 / parts}),
                                   sw::device_mesh({2, 2}), sw::roofline{device}, sw::node_table<>(device));
   const auto constraints = sw::training_constraints(
       model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});
@@ -80,6 +85,28 @@ void print(bool markdown, const std::vector<std::string>& cells) {
   std::fflush(stdout);
 }
 
+/// Replays the plan in random orders, with random buckets, while each rank is late somewhere else. What does not end
+/// in time, or ends with a wrong value, ends the run.
+void replay_at_random(const sw::mpi_session& session) {
+  constexpr std::size_t schedules = 1000;
+  const sw::task_graph stated = small_plan(8);  // comparing values is what takes time
+  sw::mpi_engine engine(MPI_COMM_WORLD, {.work = sw::host_work::time, .timeout_seconds = 60});
+  std::size_t buckets = 0;
+  for (std::size_t i = 0; i < schedules; ++i) {
+    sw::random_source random(i + 1), own(1000 * i + static_cast<std::uint64_t>(session.rank()));
+    const sw::schedule s = random_schedule(stated, random);
+    buckets += s.buckets.size();
+    std::vector<sw::nanoseconds> durations;
+    for (sw::task_index t = 0; t < stated.size(); ++t)
+      durations.emplace_back(
+          stated.is_collective(t) ? 0 : static_cast<std::int64_t>(own.below(own.chance(0.02) ? 200'000 : 2'000)));
+    static_cast<void>(sw::replay(stated.with_durations(durations), s, engine));
+    if (session.rank() == 0 && (i + 1) % 100 == 0)
+      std::fprintf(stderr, "%zu schedules of %zu tasks with %zu buckets, %zu values right on rank 0\n", i + 1,
+                   stated.size(), buckets, engine.checked());
+  }
+}
+
 double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 
 }  // namespace
@@ -88,6 +115,10 @@ int main(int argc, char** argv) {
   const sw::mpi_session session;
   try {
     const tables::request asked(argc, argv);
+    if (!asked.only.empty() && asked.only[0] == "random") {
+      replay_at_random(session);
+      return 0;
+    }
     const bool speaks = session.rank() == 0;
     const auto say = [&](const std::vector<std::string>& cells) {
       if (speaks) print(asked.markdown, cells);

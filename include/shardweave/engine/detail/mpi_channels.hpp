@@ -6,6 +6,7 @@
 #include <shardweave/engine/mpi_roll_call.hpp>
 #include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/payload.hpp>
+#include <shardweave/engine/rank_meeting.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <mpi.h>
@@ -180,36 +181,20 @@ class mpi_channels {
         calls_.ask(at, std::chrono::nanoseconds(static_cast<std::int64_t>(limits_.answer_seconds * 1e9)), [&] {
           if (at >= 0) progress();
         });
-    std::string text;
-    const auto say = [&](const std::string& part) { text += (text.empty() ? "" : "; ") + part; };
-    std::vector<std::int64_t> members;
-    if (at >= 0) members = channels_[static_cast<std::size_t>(at)].layout.members(world_.rank());
-    for (std::size_t r = 0; r < answers.size(); ++r) {
-      const std::string who = "rank " + std::to_string(r);
-      if (!answers[r]) {
-        say(who + " does not answer");
-        continue;
-      }
-      if (std::find(members.begin(), members.end(), static_cast<std::int64_t>(r)) == members.end()) continue;
-      if (answers[r]->started >= channels_[static_cast<std::size_t>(at)].started) continue;
-      std::string part = who + " has not started it";
-      if (answers[r]->waits_task >= 0 && answers[r]->waits_channel < static_cast<std::int64_t>(channels_.size()))
-        part += ", it waits for task " + std::to_string(answers[r]->waits_task) + " on " +
-                channels_[static_cast<std::size_t>(answers[r]->waits_channel)].label;
-      say(part);
-    }
-    return text.empty() ? "all ranks have started it" : text;
+    if (at < 0) return missing_ranks(answers, {}, 0, {});
+    const channel& c = channels_[static_cast<std::size_t>(at)];
+    std::vector<std::string> labels;
+    for (const channel& one : channels_) labels.push_back(one.label);
+    return missing_ranks(answers, c.layout.members(world_.rank()), c.started, labels);
   }
   [[nodiscard]] std::string missing(std::uint32_t at) {
     const channel& c = channels_[at];
     std::string ranks;
     for (const std::int64_t r : c.layout.members(world_.rank()))
       ranks += (ranks.empty() ? "" : ", ") + std::to_string(r);
-    std::string limit = std::to_string(limits_.timeout_seconds);
-    limit.erase(limit.find_last_not_of('0') + 1);
-    if (limit.ends_with('.')) limit.pop_back();
     const std::string subject = name(*c.queue.front());
-    return subject + " of ranks " + ranks + " is not done after " + limit + " s: " + silent(at);
+    return subject + " of ranks " + ranks + " is not done after " + limit_text(limits_.timeout_seconds) + ": " +
+           silent(at);
   }
 
   limits limits_;

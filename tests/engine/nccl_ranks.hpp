@@ -1,0 +1,99 @@
+#pragma once
+
+#include <shardweave/engine/folder_meeting.hpp>
+#include <shardweave/engine/nccl_engine.hpp>
+#include <shardweave/engine/rank_meeting.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <doctest/doctest.h>
+#include <support/small_tasks.hpp>
+#include <support/temporary_folder.hpp>
+
+#include <atomic>
+#include <cstddef>
+#include <cstdint>
+#include <exception>
+#include <string>
+#include <thread>
+#include <type_traits>
+#include <utility>
+#include <vector>
+
+/// Ranks as threads of the test's process, each with a device of its own, which meet through a folder.
+namespace nccl_tests {
+
+namespace sw = shardweave;
+
+/// Buffers small enough for a test.
+inline sw::nccl_engine_options small_options() {
+  return {.timeout_seconds = 60, .answer_seconds = 1, .largest_copy = sw::mebibytes(1)};
+}
+
+/// Whether there are as many devices; says why not.
+inline bool has_devices(int count) {
+  const std::string why = sw::no_device_because();
+  if (!why.empty()) {
+    MESSAGE("skipped: " << why);
+    return false;
+  }
+  if (sw::device_count() >= count) return true;
+  MESSAGE("skipped: this needs " << count << " devices, there are " << sw::device_count());
+  return false;
+}
+
+/// Every rank makes an engine and does `body(engine)`, or `body(engine, number of ranks that have ended)`.
+/// \returns by rank, what was thrown
+template <class Body>
+std::vector<std::string> on_ranks(int count, const sw::nccl_engine_options& options, Body body) {
+  const temporary_folder folder;
+  std::vector<std::string> words(static_cast<std::size_t>(count));
+  std::atomic<int> ended = 0;
+  std::vector<std::thread> ranks;
+  for (int r = 0; r < count; ++r)
+    ranks.emplace_back([&, r] {
+      try {
+        sw::nccl_engine engine(count == 1 ? sw::meet_alone() : sw::meet_in_folder(folder / "run", r, count), options);
+        if constexpr (std::is_invocable_v<Body, sw::nccl_engine&, std::atomic<int>&>)
+          body(engine, ended);
+        else
+          body(engine);
+      } catch (const std::exception& e) {
+        words[static_cast<std::size_t>(r)] = e.what();
+      }
+      ++ended;
+    });
+  for (std::thread& rank : ranks) rank.join();
+  return words;
+}
+
+/// One layer of a LLaMA model, forwards and backwards, whose seven weights are divided over all ranks: each is gathered
+/// before it is used, both ways, and its gradient is scattered.
+inline sw::task_graph llama_layer(std::int64_t ranks) {
+  using namespace small_tasks;
+  sw::task_graph_builder b;
+  b.name = "one layer";
+  b.add_group({.id = 0, .name = "fsdp", .size = ranks});
+  for (const char* op : {"all_gather", "reduce_scatter"})
+    b.add_table(sw::duration_table(op, 0, {sw::bytes(64), sw::bytes(4096)},
+                                   {sw::nanoseconds(15'000), sw::nanoseconds(40'000)}));
+  const std::int64_t sizes[] = {1024, 256, 256, 1024, 3584, 3584, 3584};  // q, k, v, o, gate, up, down: bytes
+  const auto collective = [&](const char* op, sw::task_index input, std::int64_t size) {
+    sw::task_record t = gather(op, 20'000, {input}, size);
+    t.op = t.collective->op = op;
+    t.collective->bytes_in = sw::bytes(t.op == "all_gather" ? size / ranks : size);
+    t.collective->bytes_out = sw::bytes(t.op == "all_gather" ? size : size / ranks);
+    t.collective->reduce = t.op == "all_gather" ? "none" : "sum";
+    return b.add_task(t);
+  };
+  sw::task_index last = b.add_task(work("embeddings", 30'000));
+  for (const bool forwards : {true, false})
+    for (std::size_t i = 0; i < 7; ++i) {
+      const std::int64_t size = sizes[forwards ? i : 6 - i];
+      const auto gathered = b.add_task(wait_for("wait", collective("all_gather", 0, size)));
+      last = b.add_task(work("product", 4 * size, {last, gathered}));
+      if (!forwards) b.add_task(wait_for("wait", collective("reduce_scatter", last, size)));
+    }
+  return std::move(b).build();
+}
+
+}  // namespace nccl_tests
