@@ -5,5 +5,4 @@ set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
     CACHE STRING "")
 set(SHARDWEAVE_BUILD_EXAMPLES OFF CACHE BOOL "")
-set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 60 CACHE STRING "")
+include(${CMAKE_CURRENT_LIST_DIR}/units.cmake)

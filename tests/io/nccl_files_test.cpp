@@ -13,10 +13,6 @@
 #include <utility>
 #include <vector>
 
-#ifndef SHARDWEAVE_SOURCE_DIR
-#define SHARDWEAVE_SOURCE_DIR "."
-#endif
-
 using namespace shardweave;
 
 namespace nccl_files_tests {
