@@ -3,6 +3,7 @@
 // IWYU pragma: begin_exports
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/duplicates.hpp>
 #include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/bucketing/merge_order.hpp>
@@ -108,9 +109,11 @@
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/compute_cap.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/module_plan.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/prefetch.hpp>

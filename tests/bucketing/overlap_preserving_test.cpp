@@ -117,6 +117,49 @@ TEST_SUITE("merge_preserving_overlap") {
     REQUIRE(s.buckets.size() == 2);
     for (const auto& b : s.buckets) CHECK(b.members.size() == 2);
   }
+  TEST_CASE("scatters may be a group of calls without copies, gathers and lone ones are what they were") {
+    for (const char* kind : {"rs", "ag"}) {
+      for (const int count : {1, 2}) {
+        annotated t;
+        t.p.b.device.dram_bytes_per_ns = 1;
+        std::vector<sw::task_index> waits;
+        for (int i = 0; i < count; ++i) {
+          const auto c = t.p.launch(kind, t.p.input());
+          waits.push_back(t.p.wait(c));
+          t.exposed({c, waits.back()});
+        }
+        t.p.output(waits);
+        const sw::task_graph g = t.p.graph();
+        const sw::schedule s = t.merged(g, {.coalesce_scatters = true});
+        REQUIRE(s.buckets.size() == (count == 2 ? 1 : 0));
+        const bool scatters = std::string(kind) == "rs";
+        if (count == 2) CHECK(s.buckets[0].coalesced == scatters);
+        const sw::timeline line = sw::simulate(g, s);
+        CHECK(line.collectives == 1);
+        CHECK(line.packing == sw::nanoseconds(count == 1 || scatters ? 0 : 2 * 128 + 2 * 128));
+        // without buffers, and with the results alive from the launch on
+        CHECK((t.merged(g) == s) == (count == 1 || !scatters));
+      }
+    }
+  }
+  TEST_CASE("gathers of several dtypes are one launch where they are told to move bytes") {
+    annotated t;
+    const auto a = t.p.input(), b = t.p.input();
+    const auto c1 = t.p.launch("ag", a);
+    t.p.dtype = "bf16";
+    const auto c2 = t.p.launch("ag", b);
+    const auto mm1 = t.p.mm({a, a}), mm2 = t.p.mm({b, b}), w1 = t.p.wait(c1), w2 = t.p.wait(c2);
+    t.p.output({t.p.other("sum", {w1, w2, mm1, mm2})});
+    t.hidden({c1, w1}, {mm1});
+    t.hidden({c2, w2}, {mm2});
+    const sw::task_graph g = t.p.graph(), of_bytes = sw::with_gathers_of_bytes(g);
+    CHECK(told(g, t.merged(g)) == "ag ag mm mm w w sum");
+    const sw::schedule s = t.merged(of_bytes);
+    CHECK(told(of_bytes, s) == "2ag mm mm w sum");
+    CHECK(of_bytes.collective(c2).dtype == "u8");
+    CHECK_THROWS_AS(sw::validate_schedule(g, s),
+                    sw::error);  // such a bucket is none of the graph that tells them apart
+  }
   TEST_CASE("several products may hide one launch, and one product several") {
     annotated t;
     const auto a = t.p.input(), b = t.p.input();

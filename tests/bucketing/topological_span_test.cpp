@@ -68,6 +68,10 @@ TEST_SUITE("sharding_channels") {
     const sw::task_graph g = p.graph();
     CHECK(sw::sharding_channels(g, sw::fsdp_tags(g)) == std::vector<std::uint32_t>{0, 1});
     CHECK(sw::sharding_channels(g, std::vector<bool>(g.size())).empty());
+    overlap_tasks tie;
+    for (const std::uint32_t group : {2U, 1U, 1U, 2U}) tie.ag(tie.input(), group);
+    const sw::task_graph equal = tie.graph();
+    CHECK(sw::sharding_channels(equal, sw::fsdp_tags(equal)).front() == 2);
   }
 }
 

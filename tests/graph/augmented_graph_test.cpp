@@ -133,6 +133,33 @@ TEST_SUITE("augmented_graph") {
     CHECK_FALSE(added.has_path(2, 4));
     CHECK_FALSE(added.remove(2, 3));
   }
+  TEST_CASE("what leads to a vertex is as many as paths say, added dependencies included") {
+    const sw::compressed_graph split(5, ends{{0, 1}, {0, 2}, {1, 3}, {2, 3}, {3, 4}});
+    const auto above = [](sw::augmented_graph& g, std::uint32_t v) {
+      vertices all;
+      for (std::uint32_t u = 0; u < 5; ++u)
+        if (g.has_path(u, v)) all.push_back(u);
+      return all;
+    };
+    sw::augmented_graph g(split);
+    CHECK(above(g, 0).empty());
+    CHECK(above(g, 3) == vertices{0, 1, 2});
+    CHECK(above(g, 4) == vertices{0, 1, 2, 3});
+    CHECK_FALSE((g.has_path(1, 2) || g.has_path(2, 1)));
+    const sw::compressed_graph loose(5, ends{{0, 1}, {0, 2}, {1, 3}, {2, 3}});
+    sw::augmented_graph added(loose);
+    CHECK(above(added, 4).empty());
+    CHECK(added.add(2, 4));
+    CHECK(above(added, 4) == vertices{0, 2});
+    ends line;
+    for (std::uint32_t v = 1; v < 100; ++v) line.emplace_back(v - 1, v);
+    const sw::compressed_graph chain(100, line);
+    sw::augmented_graph long_one(chain);
+    std::size_t paths = 0;
+    for (std::uint32_t v = 0; v < 100; v += 9)
+      for (std::uint32_t u = 0; u < 100; ++u) paths += long_one.has_path(u, v);
+    CHECK(paths == 594);  // 0 + 9 + ... + 99
+  }
   TEST_CASE("what would close a cycle is refused and changes nothing") {
     sw::augmented_graph g(diamond());
     const sw::augmented_graph before = g;

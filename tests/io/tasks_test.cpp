@@ -193,6 +193,9 @@ TEST_SUITE("shardweave.schedule") {
     const sw::schedule again = read_back(written(g, s), g);
     CHECK(again == s);
     CHECK(sw::simulate(g, again) == sw::simulate(g, s));
+    sw::schedule coalesced = s;
+    for (sw::bucket& b : coalesced.buckets) b.coalesced = true;
+    CHECK(read_back(written(g, coalesced), g) == coalesced);
   }
 
   TEST_CASE("the order is all that a file needs") {

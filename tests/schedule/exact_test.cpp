@@ -17,6 +17,7 @@
 
 namespace sw = shardweave;
 using small_tasks::gather;
+using small_tasks::scatter;
 using small_tasks::wait_for;
 using small_tasks::work;
 
@@ -144,6 +145,19 @@ TEST_SUITE("exact") {
       CHECK(place(big) < place(w0));
       CHECK(place(big) < place(w1));
     }
+    SUBCASE("work that a second reduction does not need is kept to hide it") {
+      problem p;  // what it needs runs beside the first reduction, the rest beside it
+      const auto first = p.ag(10, {}), rest = p.mm(10), d = p.mm(10), w = p.ag(10, {p.mm(0, {d, first})});
+      p.mm(10, {d, first, w, rest});
+      const auto g = p.graph();
+      CHECK(best(g) == 30);
+      CHECK(soon(g) <= 40);
+      const auto order = sw::exact{}(g, {}).order;
+      const auto place = [&](sw::task_index t) { return std::find(order.begin(), order.end(), t) - order.begin(); };
+      CHECK(place(d) < place(first));
+      CHECK(place(first) < place(rest));
+      CHECK(place(rest) < place(w));
+    }
     SUBCASE("what leads to a gather goes before heavy work") {
       problem p;
       const auto heavy = p.mm(100, {p.mm(100)});
@@ -230,6 +244,46 @@ TEST_SUITE("search") {
       better += after.end_to_end < before.end_to_end;
     }
     CHECK(better > shardweave_test::at_scale(20));
+  }
+  TEST_CASE("work that hides nothing where it stands is put off behind the last launch, as far as memory allows") {
+    // twelve layers: a product, and beside it work for a small scatter; the last product's scatter is long
+    sw::task_graph_builder b;
+    b.add_group({.id = 0, .size = 4});
+    const auto kept = [&](std::int64_t size) {
+      return std::vector<sw::output_record>{{sw::bytes(size), b.add_storage(sw::bytes(size)), "bf16", {}}};
+    };
+    std::vector<sw::task_index> ends;
+    auto value = b.add_task(work("x", 1));
+    for (int i = 0; i < 12; ++i) {
+      sw::task_record product = work("product", 20, {value});
+      product.outputs = kept(100);
+      value = b.add_task(product);
+      // in two steps, of other operations, as element-wise work that could go anywhere
+      sw::task_record half = work("half", 3, {value}), rest = work("rest", 3);
+      half.kind = rest.kind = sw::task_kind::other;
+      half.outputs = kept(10);
+      rest.inputs = {b.add_task(half)};
+      ends.push_back(b.add_task(wait_for("w", b.add_task(scatter("small", 1, {b.add_task(rest)}, 1)))));
+    }
+    ends.push_back(b.add_task(wait_for("w", b.add_task(scatter("large", 60, {value}, 1)))));
+    b.add_task({.name = "output", .op = "output", .kind = sw::task_kind::output, .inputs = ends});
+    const sw::task_graph g = std::move(b).build();
+    const auto end = [&](const auto& policy) { return sw::simulate(g, policy(g, {})).end_to_end.count(); };
+    const std::int64_t work_in_all = 1 + 12 * 26, plain = end(sw::prefetch{});
+    CHECK(plain >= work_in_all - 6 + 60);
+    const std::int64_t put_off = end(sw::search<>{.changes = 0});
+    CHECK(put_off <= work_in_all + 1);
+    CHECK(put_off >= sw::makespan_bound(g).value().count());
+    // what is put off keeps its product alive: with memory for a few of them it is less
+    const sw::bytes memory = sw::simulate(g).peak + sw::bytes(350);
+    sw::search<> tight{.memory = memory, .changes = 0};
+    tight.start.memory = memory;
+    const sw::schedule kept_small = tight(g, {});
+    const sw::timeline line = sw::simulate(g, kept_small);
+    CHECK(line.end_to_end.count() < plain);
+    CHECK(line.end_to_end.count() > put_off);
+    CHECK(line.peak <= memory);
+    CHECK(kept_small.within_memory);
   }
   TEST_CASE("on tiny graphs it mostly finds the best order, and never a better one") {
     std::size_t met = 0;

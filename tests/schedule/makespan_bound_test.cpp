@@ -1,4 +1,5 @@
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
@@ -7,6 +8,7 @@
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
 #include <support/scale.hpp>
+#include <support/small_tasks.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -14,6 +16,10 @@
 #include <vector>
 
 namespace sw = shardweave;
+
+using small_tasks::scatter;
+using small_tasks::wait_for;
+using small_tasks::work;
 
 namespace makespan_bound_tests {
 namespace {
@@ -116,6 +122,51 @@ TEST_SUITE("makespan_bound") {
     CHECK(bounds.critical_path == sw::nanoseconds(18));
     CHECK(bounds.channel == sw::nanoseconds(30));
     CHECK(bounds.released == sw::nanoseconds(38));
+  }
+  TEST_CASE("work for another channel cannot all be put off behind the last collective of one") {
+    sw::task_graph_builder b;
+    for (std::uint32_t c = 0; c < 2; ++c) b.add_group({.id = c, .size = 4});
+    const auto first = b.add_task(work("first", 200)), second = b.add_task(work("second", 100, {first}));
+    for (int i = 0; i < 10; ++i) b.add_task(scatter("s", 40, {b.add_task(work("side", 10, {first}))}, 1, 1));
+    b.add_task(scatter("last", 300, {second}, 1, 0));
+    const sw::task_graph g = std::move(b).build();
+    const auto bounds = sw::makespan_bound(g);
+    CHECK(bounds.compute == sw::nanoseconds(400));
+    CHECK(bounds.released == sw::nanoseconds(610));  // the other channel, from its first work on
+    CHECK(bounds.in_a_row == sw::nanoseconds(623));  // 625, less what rounding may have added
+    CHECK(bounds.limited_by() == "in_a_row");
+    // three of the ten go first: the last one is launched at 330
+    CHECK(sw::simulate(g, sw::exact{}(g, {})).end_to_end == sw::nanoseconds(630));
+  }
+  TEST_CASE("no order of a step whose last collective is long is below its bound") {
+    std::size_t tight = 0, in_a_row = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(60U, 3U); ++seed) {
+      sw::random_source random(seed);
+      const auto number = [&](std::size_t n) { return static_cast<std::int64_t>(1 + random.below(n)); };
+      sw::task_graph_builder b;
+      for (std::uint32_t c = 0; c < 2; ++c) b.add_group({.id = c, .size = 4});
+      auto value = b.add_task(work("x", number(5)));
+      for (int i = 0; i < 2; ++i) {
+        const auto before = value;
+        value = b.add_task(work("m", number(8), {before}));
+        for (int k = 0; k < 2; ++k) {
+          const auto side = b.add_task(work("s", number(12), {before}));
+          const auto c = b.add_task(scatter("c", number(30), {side}, 1, static_cast<std::uint32_t>(random.below(2))));
+          if (random.chance(0.3)) b.add_task(wait_for("w", c));
+        }
+      }
+      b.add_task(scatter("last", number(60), {value}, 40, 0));
+      const sw::task_graph g = std::move(b).build();
+      const auto best = sw::exact{}(g, {});
+      const auto bounds = sw::makespan_bound(g);
+      const auto end = sw::simulate(g, best).end_to_end;
+      CHECK(bounds.value() <= end);
+      CHECK(sw::bound_of_all_bucketings(g).value() <= bounds.value());
+      tight += bounds.value() == end;
+      in_a_row += bounds.limited_by() == "in_a_row";
+    }
+    CHECK(tight > shardweave_test::sized(30U, 0U));
+    CHECK((shardweave_test::is_sanitized || in_a_row > 2));
   }
   TEST_CASE("no order of a random graph, with or without buckets, is below its bound") {
     std::size_t tight = 0;

@@ -1,3 +1,4 @@
+#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
@@ -11,6 +12,7 @@
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -66,6 +68,16 @@ TEST_SUITE("overlap_scheduler") {
     const auto [order, exposed] = scheduled(p.graph());
     CHECK(order == "ar mm w mm");
     CHECK(exposed == 0);
+  }
+  TEST_CASE("the whole pass by its users' name sinks the wait, too, however often it is asked") {
+    overlap_tasks p;
+    const auto a = p.input(), w = p.ar(a).wait, b = p.mm({a, a});
+    p.output({p.mm({w, p.other("relu", {b})})});
+    const sw::task_graph g = p.graph();
+    const sw::schedule s = sw::torch_overlap_only::passes().plan(g);
+    CHECK(told(g, s) == "ar mm relu w mm");
+    CHECK(s == sw::torch_overlap_only::passes().plan(g));
+    CHECK(sw::simulate(g, s).exposed == sw::nanoseconds(0));
   }
   TEST_CASE("a collective rises above a product that does not lead to it") {
     overlap_tasks p;
@@ -163,6 +175,116 @@ TEST_SUITE("overlap_scheduler") {
     CHECK(order.find("4ag") == std::string::npos);
   }
 
+  TEST_CASE("what hides what may be kept as dependencies: each launch before its product, that before the waits") {
+    overlap_tasks p;
+    std::vector<sw::task_index> gathers, waits;
+    for (int i = 0; i < 4; ++i) gathers.push_back(p.launch("ag", p.input()));
+    for (const auto l : gathers) waits.push_back(p.wait(l));
+    const auto e = p.input(), f = p.input(), mm1 = p.mm({e, e});
+    const auto pad = p.view({waits[0]}), other_pad = p.view({waits[1]}), mm2 = p.mm({f, mm1, pad, other_pad});
+    p.output({p.other("sum", {waits[0], waits[1], waits[2], waits[3], mm1, mm2})});
+    const sw::task_graph g = p.graph();
+    sw::overlap_passes passes{std::nullopt, plain(2), sw::overlap_preserving{}, true};
+    const sw::schedule s = passes.plan(g);
+    CHECK_NOTHROW(sw::validate_schedule(g, s));
+    CHECK(told(g, s) == "2ag mm w 2ag mm w sum");
+    using pairs = std::vector<std::pair<sw::task_index, sw::task_index>>;
+    pairs expected;
+    for (const std::size_t i : {0U, 1U}) expected.insert(expected.end(), {{gathers[i], mm1}, {mm1, waits[i]}});
+    for (const std::size_t i : {2U, 3U}) expected.insert(expected.end(), {{gathers[i], mm2}, {mm2, waits[i]}});
+    std::sort(expected.begin(), expected.end());
+    CHECK(s.after == expected);
+    passes.keep_hidden = false;
+    CHECK(passes.plan(g).after.empty());
+  }
+  TEST_CASE("gathers behind casts, with work between, are merged without a cycle, dependencies of hiding included") {
+    for (const bool chains : {false, true}) {
+      overlap_tasks p;
+      std::vector<sw::task_index> ends;
+      const auto x = p.input();
+      for (int i = 0; i < 4; ++i) {
+        const auto cast = p.other("convert_element_type", {p.input()}, i % 2 == 0 ? 0 : 100);
+        ends.push_back(p.ag(cast).wait);
+        ends.push_back(p.mm({x, x}));
+        if (chains) ends.push_back(p.other("mul", {p.other("add", {p.input()}, 300)}, 300));
+      }
+      p.output({p.other("sum", ends)});
+      const sw::task_graph g = p.graph();
+      for (const bool before : {false, true}) {
+        sw::overlap_passes passes{std::nullopt, {}, sw::overlap_preserving{}, true};
+        if (before) passes.before = sw::topological_span{};
+        const sw::schedule s = passes.plan(g);
+        CHECK_NOTHROW(sw::validate_schedule(g, s));
+        CHECK(!s.after.empty());
+        CHECK(sw::simulate(g, s).collectives < 4);
+        const sw::schedule again = sw::merge_preserving_overlap(g, s);
+        CHECK_NOTHROW(sw::validate_schedule(g, again));
+      }
+    }
+  }
+  TEST_CASE("an operation with a state that hides a gather is kept between launch and wait") {
+    overlap_tasks p;
+    const auto gather = p.launch("ag", p.input());
+    const auto random = p.other("run_with_rng_state", {p.input("state")}, 1000), w = p.wait(gather);
+    p.output({w, random});
+    const sw::task_graph g = p.graph();
+    const sw::schedule s = sw::overlap_passes{std::nullopt, plain(), sw::overlap_preserving{}, true}.plan(g);
+    using pairs = std::vector<std::pair<sw::task_index, sw::task_index>>;
+    CHECK(s.after == pairs{{gather, random}, {random, w}});
+  }
+  TEST_CASE("two groups of reductions whose users stand between them end as one launch each") {
+    overlap_tasks p;
+    const auto a = p.ar(p.input());
+    p.dtype = "bf16";
+    const auto b = p.ar(p.input());
+    const auto used_a = p.other("relu", {a.wait}), used_b = p.other("relu", {b.wait});
+    const auto d = p.ar(p.input());
+    p.dtype = "f32";
+    const auto c = p.ar(p.input());
+    p.output({used_a, used_b, p.other("add", {c.wait, used_a}), p.other("add", {d.wait, used_b})});
+    const sw::task_graph g = p.graph();
+    const sw::schedule s = sw::overlap_passes{std::nullopt, plain(), sw::overlap_preserving{}}.plan(g);
+    CHECK_NOTHROW(sw::validate_schedule(g, s));
+    CHECK(sw::simulate(g, s).collectives == 2);
+    CHECK(sw::merge_preserving_overlap(g, s).order == s.order);
+  }
+  TEST_CASE("gathers of three dtypes become one launch where they move bytes") {
+    overlap_tasks p;
+    std::vector<sw::task_index> waits;
+    for (const char* dtype : {"f32", "bf16", "f16"}) {
+      p.dtype = dtype;
+      waits.push_back(p.ag(p.input()).wait);
+    }
+    p.output({p.other("sum", waits)});
+    const sw::task_graph g = p.graph();
+    CHECK(launches(g) == 3);
+    CHECK(launches(sw::with_gathers_of_bytes(g)) == 1);
+  }
+  TEST_CASE("one gather of several tensors is one collective with a wait for each of them") {
+    overlap_tasks p;
+    const auto x = p.input();
+    const auto [start, waits] = p.ag_of_several({p.input(), p.input(), p.input(), p.input()});
+    const auto product = p.mm({x, x}, 600);
+    std::vector<sw::task_index> ends = waits;
+    ends.push_back(product);
+    const auto alone = p.ag(p.input());
+    ends.push_back(alone.wait);
+    p.output({p.other("sum", ends)});
+    const sw::task_graph g = p.graph();
+    const sw::schedule s = sw::account_of_overlap(g, {}, plain());
+    CHECK_NOTHROW(sw::validate_schedule(g, s));
+    REQUIRE(s.hides.size() == 2);  // the duration is counted once
+    CHECK(record(s, start).behind == std::vector<sw::task_index>{product});
+    CHECK(record(s, start).exposed == sw::nanoseconds(400));
+    CHECK(g.collective(start).bytes_in + g.collective(start).bytes_out == sw::bytes(512));
+    const sw::schedule merged = sw::overlap_passes{std::nullopt, plain(), sw::overlap_preserving{}}.plan(g);
+    CHECK(merged.buckets.empty());
+    CHECK(sw::simulate(g, merged).collectives == 2);
+    const std::string order = told(g, merged);
+    CHECK(std::count(order.begin(), order.end(), 'w') == 5);
+    CHECK(order.find("ag_coalesced") < order.find("mm"));
+    CHECK(order.find("mm") < order.find(" w"));
+  }
   TEST_CASE("a stall on one channel hides what is launched on another") {
     overlap_tasks p;
     p.collective = 10;

@@ -42,4 +42,24 @@ TEST_SUITE("hiding_records") {
       CHECK(exposed == line.exposed);
     }
   }
+  TEST_CASE("with what hides as dependencies no order that keeps them exposes more") {
+    std::size_t added = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 14});
+      sw::random_source random(seed);
+      sw::schedule s;
+      s.buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g).buckets;
+      s.order = random_order(g, s.buckets, random);
+      s.hides = sw::hiding_records(g, s, sw::simulate(g, s));
+      s.after = sw::hiding_dependencies(g, s);
+      CHECK_NOTHROW(sw::validate_schedule(g, s));
+      added += s.after.size();
+      std::set<std::pair<sw::task_index, sw::task_index>> kept(s.after.begin(), s.after.end());
+      for (const auto& r : s.hides)
+        for (sw::task_index w = 0; w < g.size(); ++w)
+          if (g.completes(w) == r.collective)
+            for (const auto t : r.behind) CHECK((kept.count({r.collective, t}) == 1 && kept.count({t, w}) == 1));
+    }
+    CHECK(added > shardweave_test::at_scale(500));
+  }
 }

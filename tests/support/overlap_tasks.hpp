@@ -66,6 +66,24 @@ class overlap_tasks {
     return b.add_task(
         {.name = "w", .op = "wait", .kind = shardweave::task_kind::wait, .inputs = {started}, .completes = started});
   }
+  /// One gather of several tensors: a part and a wait for each.
+  std::pair<task, std::vector<task>> ag_of_several(const std::vector<task>& from, std::int64_t size = 64) {
+    shardweave::task_record t{.name = "ag_coalesced",
+                              .op = "all_gather_coalesced",
+                              .kind = shardweave::task_kind::collective,
+                              .duration = shardweave::nanoseconds(collective),
+                              .inputs = from};
+    const shardweave::bytes all(size * static_cast<std::int64_t>(from.size()));
+    t.collective = shardweave::collective_record{"all_gather_coalesced", 0, all, all, dtype, "none"};
+    const task start = b.add_task(t);
+    std::pair<task, std::vector<task>> result{start, {}};
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const task part = add("getitem", "view", {start}, 0);
+      result.second.push_back(b.add_task(
+          {.name = "w", .op = "wait", .kind = shardweave::task_kind::wait, .inputs = {part}, .completes = start}));
+    }
+    return result;
+  }
   [[nodiscard]] shardweave::task_graph graph() { return std::move(b).build(); }
 
   std::int64_t collective = 1000;  ///< ns of each launch from now on

@@ -113,6 +113,37 @@ TEST_SUITE("costs_of") {
     CHECK(costs.pack == sw::copy_time(2 * c.bytes_in, 3));
     CHECK(costs.unpack == sw::copy_time(2 * c.bytes_out, 3));
   }
+  TEST_CASE("casts that packing does on the way cost what it reads more, and only where nothing else needs them") {
+    // parameters of 40 bytes, cast to 20 and gathered; the third cast has another user
+    sw::task_graph_builder b;
+    b.add_group({});
+    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0)}, {sw::nanoseconds(9)}));
+    b.device.dram_bytes_per_ns = 4;
+    std::vector<sw::task_index> gathers, casts;
+    for (int i = 0; i < 3; ++i) {
+      const auto x = b.add_task({.name = "primals",
+                                 .kind = sw::task_kind::input,
+                                 .outputs = {{sw::bytes(40), b.add_storage(sw::bytes(40)), "f32", {}}}});
+      casts.push_back(b.add_task({.name = "cast",
+                                  .op = i == 0 ? "prims.convert_element_type.default" : "aten._to_copy.default",
+                                  .duration = sw::nanoseconds(15),
+                                  .inputs = {x}}));
+      gathers.push_back(b.add_task(
+          {.name = "ag",
+           .op = "all_gather",
+           .kind = sw::task_kind::collective,
+           .duration = sw::nanoseconds(9),
+           .inputs = {casts.back()},
+           .collective = sw::collective_record{"all_gather", 0, sw::bytes(20), sw::bytes(80), "bf16", "none"}}));
+    }
+    b.add_task({.name = "uses it", .inputs = {casts.back()}});
+    const sw::task_graph g = std::move(b).build();
+    const std::vector<sw::bucket> buckets = {sw::make_bucket(g, gathers)};
+    CHECK(sw::absorbed_casts(g, buckets) == std::vector<sw::task_index>{casts[0], casts[1]});
+    const sw::task_graph credited = sw::with_absorbed_casts(g, buckets);
+    for (const auto c : casts) CHECK(credited.duration(c) == sw::nanoseconds(c == casts[2] ? 15 : 5));
+    CHECK(credited.duration(gathers[0]) == sw::nanoseconds(9));
+  }
   TEST_CASE("without a table it refuses") {
     sw::task_graph_builder b;
     b.add_group({});

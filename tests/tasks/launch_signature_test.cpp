@@ -106,4 +106,34 @@ TEST_SUITE("launch_signature") {
   }
 }
 
+TEST_SUITE("with_agreed_durations") {
+  TEST_CASE("ranks take the lower median of what each believes, task by task") {
+    const auto believed = [](std::int64_t clone, std::int64_t cast, const char* op = "clone") {
+      overlap_tasks p;
+      const auto x = p.input();
+      p.output({p.other(op, {x}, clone), p.other("cast", {x}, cast)});
+      return p.graph();
+    };
+    const auto agreed = [&](const std::vector<std::pair<std::int64_t, std::int64_t>>& ranks) {
+      std::vector<sw::rank_durations> all;
+      for (const auto& [clone, cast] : ranks) all.push_back(sw::durations_of(believed(clone, cast)));
+      const sw::task_graph own = believed(ranks.front().first, ranks.front().second);
+      const sw::task_graph g = sw::with_agreed_durations(own, all);
+      return std::pair(g.duration(1).count(), g.duration(2).count());
+    };
+    CHECK(agreed({{7, 1}, {3, 5}}) == std::pair<std::int64_t, std::int64_t>{3, 1});
+    CHECK(agreed({{7, 1}, {3, 5}, {4, 6}}) == std::pair<std::int64_t, std::int64_t>{4, 5});
+    // noise that stays on its side of the median changes nothing
+    CHECK(agreed({{9, 1}, {2, 5}, {4, 8}}) == std::pair<std::int64_t, std::int64_t>{4, 5});
+    CHECK(agreed({{7, 1}}) == std::pair<std::int64_t, std::int64_t>{7, 1});
+    const sw::task_graph own = believed(7, 1);
+    CHECK(sw::durations_of(sw::with_agreed_durations(own, {})) == sw::durations_of(own));
+    const std::vector<sw::rank_durations> other = {sw::durations_of(own), sw::durations_of(believed(7, 1, "copy"))};
+    CHECK_THROWS_WITH_AS(sw::with_agreed_durations(own, other),
+                         "tasks differ across ranks: those of rank 1 have other names, operations or kinds than those "
+                         "of the graph",
+                         sw::error);
+  }
+}
+
 }  // namespace launch_signature_tests

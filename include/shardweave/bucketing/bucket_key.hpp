@@ -44,5 +44,12 @@ inline namespace v0 {
   return keys;
 }
 
+/// The same graph with gathers that move bytes, whatever they hold: gathers of one group are alike then, of several
+/// dtypes too. A bucket of these packs bytes, and its parts are read as what they are. It is a graph of its own: what
+/// is decided on it is valid for it, and not for the graph that tells dtypes apart.
+[[nodiscard]] inline task_graph with_gathers_of_bytes(const task_graph& g) {
+  return g.with_dtype_of("all_gather", "u8");
+}
+
 }  // namespace v0
 }  // namespace shardweave

@@ -40,6 +40,8 @@ struct overlap_preserving {
   /// Begin with what is least hidden, and merge with what is `nearby`; absent: on channels that gather parameters.
   std::optional<bool> exposed_first = std::nullopt;
   std::uint32_t nearby = 20;  ///< places in the schedule, where the least hidden come first
+  /// Buckets of scatters are groups of calls without copies (`bucket::coalesced`); gathers are packed all the same.
+  bool coalesce_scatters = false;
 };
 
 namespace detail {
@@ -51,7 +53,7 @@ class preserving_run {
       : g_(g),
         options_(options),
         units_(g, s.buckets),
-        account_(g, units_, s),
+        account_(units_, s),
         graph_(units_.graph(), account_.order),
         event_of_(units_.size()),
         bucket_of_(units_.size(), no_index),
@@ -73,12 +75,13 @@ class preserving_run {
   void run() {
     const std::vector<bool> gathers = gathering_channels();
     const std::vector<std::uint32_t> keys = bucket_keys(g_);
+    const std::vector<bool> fit = fit_for_buckets(g_);
     for (auto& [channel, line] : lines_) {
       line_ = &line;
       line.enter(event_of_);
       std::map<std::uint32_t, std::vector<std::uint32_t>> groups;  // by key, in the order of the schedule
       for (const std::uint32_t u : account_.order)
-        if (account_.is_start(u) && units_.channel(u) == channel && keys[units_.first(u)] != no_index)
+        if (account_.is_start(u) && units_.channel(u) == channel && fit[units_.first(u)])
           groups[keys[units_.first(u)]].push_back(u);
       for (auto& [key, group] : groups) fill(group, options_.exposed_first.value_or(gathers[channel]));
     }
@@ -96,6 +99,8 @@ class preserving_run {
       std::vector<task_index> tasks;
       for (const std::uint32_t u : members) tasks.insert(tasks.end(), units_.tasks(u).begin(), units_.tasks(u).end());
       s.buckets.push_back(make_bucket(g_, std::move(tasks)));
+      s.buckets.back().coalesced =
+          options_.coalesce_scatters && g_.collective(s.buckets.back().members.front()).op == "reduce_scatter";
     }
     // a bucket and its waits stand where the first member stood, and move only as far as they must
     std::vector<std::uint32_t> listed;

@@ -32,7 +32,9 @@ inline void write_schedule(json_writer& out, const task_graph& g, const schedule
   out.line().list("order", s.order).line().key("buckets").begin_list();
   for (const bucket& b : s.buckets) {
     out.line().begin_object().list("members", b.members).member("channel", g.groups()[b.channel].id);
-    out.member("bytes_in", b.bytes_in.count()).member("bytes_out", b.bytes_out.count()).end_object();
+    out.member("bytes_in", b.bytes_in.count()).member("bytes_out", b.bytes_out.count());
+    if (b.coalesced) out.member("coalesced", true);
+    out.end_object();
   }
   out.end_list().line().key("after").begin_list();
   for (const auto& [earlier, later] : s.after) out.begin_list().value(earlier).value(later).end_list();
@@ -108,7 +110,8 @@ class schedule_reader {
     auto one = json_object({json_required("members", json_numbers(bucket_.members)),
                             json_required("channel", std::move(channel)),
                             json_required("bytes_in", json_number(bucket_.bytes_in)),
-                            json_required("bytes_out", json_number(bucket_.bytes_out))});
+                            json_required("bytes_out", json_number(bucket_.bytes_out)),
+                            json_optional("coalesced", json_flag(bucket_.coalesced))});
     return json_items(bucket_, s_.buckets, std::move(one));
   }
 

@@ -8,10 +8,14 @@
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
+#include <algorithm>
 #include <cstddef>
+#include <cstdint>
+#include <limits>
 #include <optional>
 #include <string_view>
 #include <tuple>
@@ -45,8 +49,9 @@ struct schedule_price {
 /// A merged launch saves latency, but costs copies and memory and has to wait for its last member. Which of the two
 /// weighs more is seen only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by
 /// `order`, and those with the best price are taken. The sizes are climbed: from the middle one, then larger ones as
-/// long as that helps, then smaller ones likewise.
-/// Complexity: a run of `greedy` and of the scheduler per size that is tried.
+/// long as that helps, then smaller ones likewise. With a time limit, of which it takes a quarter, buckets that stall
+/// or save little are then taken apart as long as that helps. Complexity: a run of `greedy` and of the scheduler per
+/// size that is tried.
 template <scheduler Order = prefetch>
 struct benefit {
   static constexpr std::string_view name = "benefit";
@@ -92,7 +97,55 @@ struct benefit {
       }
     }
     if (best.buckets.empty()) best.decisions.insert(best.decisions.end(), refused.begin(), refused.end());
+    if (control.seconds < std::numeric_limits<double>::infinity()) thin_out(g, best, least, control, clock);
     return best;
+  }
+
+ private:
+  /// Takes buckets apart as long as that helps, one after the other: those whose waits stall, the longest first, and
+  /// then many at once, those that save the least for what their copies cost.
+  void thin_out(const task_graph& g, bucketing_result& best, schedule_price& least, const solve_control& control,
+                const deadline& clock) const {
+    const auto in_time = [&] { return clock.elapsed() < control.seconds / 4; };
+    const auto helps = [&](bucketing_result next) {
+      const schedule_price price = price_of(g, order(g, next, control), memory);
+      if (!(price < least)) return false;
+      least = price;
+      best = std::move(next);
+      return true;
+    };
+    const auto without = [&](std::vector<std::size_t> gone) {
+      bucketing_result next{{}, best.decisions};
+      for (std::size_t b = 0; b < best.buckets.size(); ++b)
+        if (std::find(gone.begin(), gone.end(), b) == gone.end()) next.buckets.push_back(best.buckets[b]);
+      return next;
+    };
+    constexpr std::size_t stalls = 4;
+    for (bool better = true; better && in_time();) {
+      better = false;
+      std::vector<hiding_record> records = order(g, best, control).hides;
+      std::stable_sort(records.begin(), records.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
+      records.resize(std::min(records.size(), stalls));
+      for (const hiding_record& r : records)
+        for (std::size_t b = 0; b < best.buckets.size() && !better && in_time(); ++b)
+          if (r.exposed > nanoseconds(0) && best.buckets[b].members.front() == r.collective)
+            better = helps(without({b}));
+    }
+    for (std::size_t part = 2; part <= 16 && in_time();) {
+      std::vector<std::pair<double, std::size_t>> worth;  // saved per copied
+      for (std::size_t b = 0; b < best.buckets.size(); ++b) {
+        const bucket_costs costs = costs_of(g, best.buckets[b]);
+        nanoseconds saved = nanoseconds(0) - costs.duration;
+        for (const task_index t : best.buckets[b].members) saved += g.duration(t);
+        worth.emplace_back(static_cast<double>(saved.count()) /
+                               static_cast<double>(std::max<std::int64_t>((costs.pack + costs.unpack).count(), 1)),
+                           b);
+      }
+      std::sort(worth.begin(), worth.end());
+      std::vector<std::size_t> gone;
+      for (std::size_t i = 0; i < worth.size() / part; ++i) gone.push_back(worth[i].second);
+      if (gone.empty() || !helps(without(std::move(gone)))) part *= 2;
+    }
   }
 };
 

@@ -26,6 +26,7 @@ struct overlap_passes {
   std::optional<topological_span> before = std::nullopt;
   overlap_settings settings = {};
   std::optional<overlap_preserving> after = std::nullopt;
+  bool keep_hidden = false;  ///< add what hides as dependencies, for passes that reorder once more
 
   /// The whole plan.
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
@@ -37,6 +38,7 @@ struct overlap_passes {
     if (after) s = merge_preserving_overlap(g, s, *after);
     inputs_first(g, s.order);
     s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
+    if (keep_hidden) s.after = hiding_dependencies(g, s);
     return s;
   }
 };

@@ -80,7 +80,8 @@ namespace detail {
       std::partial_sort(some.begin(), some.begin() + few, some.end(),
                         [&](auto a, auto b) { return value(a) != value(b) ? value(a) > value(b) : a < b; });
       for (auto at = some.begin(); at != some.begin() + few; ++at)
-        bounds.in_a_row = std::max({bounds.in_a_row, net.around<false>(*at, head), net.around<true>(*at, tail)});
+        bounds.in_a_row = std::max({bounds.in_a_row, net.around<false>(*at, head, static_cast<std::uint32_t>(machines)),
+                                    net.around<true>(*at, tail, static_cast<std::uint32_t>(machines))});
     };
     look([&](std::uint32_t a) { return net[a].share; });
     look([&](std::uint32_t a) { return head[a] + net[a].share; });

@@ -15,7 +15,9 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <optional>
+#include <span>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -47,9 +49,14 @@ struct prefetch {
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
                                     const solve_control& control = {}) const {
+    return along(g, buckets, {}, control);
+  }
+  /// The same, going by another order than the original one: of `launch_units(g, buckets.buckets)`, topological.
+  [[nodiscard]] schedule along(const task_graph& g, const bucketing_result& buckets, std::span<const std::uint32_t> by,
+                               const solve_control& control = {}) const {
     schedule best;
     best.buckets = buckets.buckets;
-    const detail::list_plan plan(g, best.buckets);
+    const detail::list_plan plan(g, best.buckets, by);
     std::vector<decision> refusals;
     std::size_t runs = 0;
     bytes least;          // peak of the best order

@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/deferred_order.hpp>
 #include <shardweave/schedule/detail/order_walk.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
@@ -50,6 +51,7 @@ struct search {
     schedule s = start(g, buckets, control);
     const launch_units units(g, s.buckets);
     const storage_uses uses(g);
+    put_off(g, units, s, control, clock);
     detail::order_walk walk(g, units, uses, order_of_units(s, units), memory);
     random_source random(control.seed);
     // with a time limit only that ends the search
@@ -76,6 +78,44 @@ struct search {
 
  private:
   /// A bucket stands where it is launched: at its last member.
+  /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
+  /// go by another order, it is run again with that work put off, the longest stalls first.
+  void put_off(const task_graph& g, const launch_units& units, schedule& s, const solve_control& control,
+               const deadline& clock) const {
+    if constexpr (requires { start.along(g, bucketing_result{}, units.order(), control); }) {
+      constexpr int rounds = 8, stalls = 3;
+      std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
+      const auto price_of = [&](const schedule& one) {
+        const timeline line = simulate(g, one, {.validate = false});
+        return std::pair(memory ? std::max(line.peak - *memory, bytes(0)) : bytes(0), line.end_to_end);
+      };
+      auto least = price_of(s);
+      const bucketing_result buckets{s.buckets, s.decisions};
+      bool better = true;
+      for (int round = 0; round < rounds && better; ++round) {
+        better = false;
+        std::vector<hiding_record> stalled = s.hides;
+        std::stable_sort(stalled.begin(), stalled.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
+        stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
+        for (const hiding_record& r : stalled)
+          for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
+            if (better || r.exposed == nanoseconds(0) || clock.expired()) break;
+            std::vector<std::uint32_t> later =
+                detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
+            if (later == order) break;
+            schedule next = start.along(g, buckets, later, control);
+            const auto price = price_of(next);
+            if (!(price < least)) continue;
+            least = price;
+            next.buckets.swap(s.buckets);  // the units know these
+            s = std::move(next);
+            order = std::move(later);
+            better = true;
+          }
+      }
+    }
+  }
+
   static std::vector<std::uint32_t> order_of_units(const schedule& s, const launch_units& units) {
     std::vector<std::size_t> left(units.size());
     for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();

@@ -7,10 +7,11 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <utility>
 #include <vector>
 
 /// \file
-/// What hides what, read off a timeline.
+/// What hides what, read off a timeline, and what keeps it so.
 
 namespace shardweave {
 inline namespace v0 {
@@ -57,6 +58,34 @@ inline namespace v0 {
     return line.start[a.collective] < line.start[b.collective];
   });
   return records;
+}
+
+/// What keeps hidden what the records say, under any reordering: each launch before all that hides it, and that before
+/// its waits. Earlier, later, as in `schedule::after`; without repeats, ascending.
+/// \pre s.hides is that of `hiding_records`
+/// Complexity: O(n log n) for n = sum over the records of tasks that hide times members and waits
+[[nodiscard]] inline std::vector<std::pair<task_index, task_index>> hiding_dependencies(const task_graph& g,
+                                                                                        const schedule& s) {
+  std::vector<std::vector<task_index>> members(g.size()), waits(g.size());
+  std::vector<task_index> leader(g.size());
+  for (task_index t = 0; t < g.size(); ++t) leader[t] = t;
+  for (const bucket& b : s.buckets)
+    for (const task_index t : b.members) leader[t] = b.members.front();
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (g.is_collective(t)) members[leader[t]].push_back(t);
+    if (g.completes(t) != no_index) waits[leader[g.completes(t)]].push_back(t);
+  }
+  std::vector<std::pair<task_index, task_index>> pairs;
+  for (const hiding_record& r : s.hides) {
+    if (waits[r.collective].empty()) continue;  // nothing would be exposed
+    for (const task_index t : r.behind) {
+      for (const task_index m : members[r.collective]) pairs.emplace_back(m, t);
+      for (const task_index w : waits[r.collective]) pairs.emplace_back(t, w);
+    }
+  }
+  std::sort(pairs.begin(), pairs.end());
+  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
+  return pairs;
 }
 
 }  // namespace v0

@@ -85,6 +85,20 @@ class launch_units {
     if (g_->kind(first_[u]) == task_kind::wait) return {};  // a wait stalls, it does not work
     return {{}, g_->duration(first_[u]), {}};
   }
+  /// The collective whose end a unit waits for, be it for all of it or for one of its parts, a view; `no_index` for
+  /// all else, and for a wait that needs more than that, as one for what another wait gave.
+  [[nodiscard]] std::uint32_t awaited(std::uint32_t u) const {
+    const task_index c = g_->completes(first_[u]);
+    if (c == no_index) return no_index;
+    const std::uint32_t launched = unit_of_[c];
+    for (const auto& e : graph_.in(u)) {
+      const auto needs = graph_.in(e.source);
+      const bool part =
+          g_->kind(first_[e.source]) == task_kind::view && needs.size() == 1 && needs.front().source == launched;
+      if (e.source != launched && !part) return no_index;
+    }
+    return launched;
+  }
   /// The edge leads from a collective to a task that waits for it, and so does not only order launches.
   [[nodiscard]] bool is_completion(const compressed_graph::edge_descriptor& unit_edge) const {
     const auto& e = g_->dependencies().all_edges()[unit_edge.index];

@@ -86,7 +86,8 @@ class storage_uses {
 /// first to list, the peak is sampled, and storages are freed whose last user has run, but never those of
 /// `primals` inputs, those without users, and those that the output returns. A bucket's members are not run:
 /// `launch` takes the packing and receiving buffers and frees the members' inputs, `unpack`, at the first
-/// wait for any of them, makes their own storages live and frees the buffers.
+/// wait for any of them, makes their own storages live and frees the buffers; a coalesced
+/// bucket has no buffers, its members' own storages are live from the launch on.
 ///
 /// A tracker is a value: a copy is a checkpoint. Complexity: O(storages listed and used) per call.
 class memory_tracker {
@@ -119,11 +120,15 @@ class memory_tracker {
     release_inputs(t);
   }
   void launch(const bucket& b) {
-    live_ += b.bytes_in + b.bytes_out;
+    if (b.coalesced)
+      for (const task_index t : b.members) allocate(t);
+    else
+      live_ += b.bytes_in + b.bytes_out;
     sample();
     for (const task_index t : b.members) release_inputs(t);
   }
   void unpack(const bucket& b) {
+    if (b.coalesced) return;
     for (const task_index t : b.members) allocate(t);
     sample();
     live_ -= b.bytes_in + b.bytes_out;

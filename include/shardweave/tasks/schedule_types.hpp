@@ -23,6 +23,9 @@ struct bucket {
   std::uint32_t channel = 0;  ///< position of their group in `task_graph::groups()`
   bytes bytes_in = {};        ///< sums over the members
   bytes bytes_out = {};
+  /// Launched as one group of calls on the members' own buffers: nothing is copied. Not part of the reference rule,
+  /// by which every bucket is packed.
+  bool coalesced = false;
   friend bool operator==(const bucket&, const bucket&) = default;
 };
 

@@ -105,6 +105,16 @@ class task_graph {
     return other;
   }
 
+  /// The same graph where collectives of an operation move elements of another dtype.
+  [[nodiscard]] task_graph with_dtype_of(std::string_view op, std::string_view dtype) const {
+    task_graph other = *this;
+    const auto number = static_cast<std::uint32_t>(texts_.size());
+    other.texts_.emplace_back(dtype);
+    for (flat_collective& c : other.collectives_)
+      if (texts_[c.op] == op) c.dtype = number;
+    return other;
+  }
+
   /// All that must come before what: an edge for each distinct producer, collective completed, and `after`.
   [[nodiscard]] const compressed_graph& dependencies() const { return dependencies_; }
   /// The table for an operation on a group; null if there is none.

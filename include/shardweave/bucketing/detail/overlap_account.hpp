@@ -20,8 +20,8 @@ namespace detail {
 /// A schedule as units: places, first waits, and what hides what by the account of its scheduler (`schedule::hides`).
 /// A collective without a record is taken for hidden by nothing. Complexity: O(V + E + records) to build.
 struct overlap_account {
-  /// \pre s is valid for g, and units are those of its buckets
-  overlap_account(const task_graph& g, const launch_units& units, const schedule& s)
+  /// \pre s is valid, and units are those of its buckets
+  overlap_account(const launch_units& units, const schedule& s)
       : place(units.size()),
         steps(units.size()),
         wait_of(units.size(), no_index),
@@ -37,10 +37,10 @@ struct overlap_account {
         order.push_back(units.unit_of(t));
       }
     for (const std::uint32_t u : order) {
-      const task_index c = g.completes(units.first(u));
-      if (c == no_index || units.graph().in(u).size() != 1 || wait_of[units.unit_of(c)] != no_index) continue;
-      wait_of[units.unit_of(c)] = u;
-      start_of[u] = units.unit_of(c);
+      const std::uint32_t c = units.awaited(u);
+      if (c == no_index || wait_of[c] != no_index) continue;
+      wait_of[c] = u;
+      start_of[u] = c;
     }
     std::uint32_t step = 0;
     for (const std::uint32_t u : order) {

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/schedule/detail/machine_bounds.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -9,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <queue>
 #include <utility>
 #include <vector>
 
@@ -19,87 +19,6 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
-
-/// A job of one machine: not before `release`, and `rest` more time after it.
-struct machine_job {
-  nanoseconds release, duration, rest;
-};
-
-/// The least end of one machine with preemption allowed.
-/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
-/// EJOR 11 (1982). Complexity: O(n log n)
-[[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
-  const auto rests_less = [](const machine_job& a, const machine_job& b) { return a.rest < b.rest; };
-  std::priority_queue<machine_job, std::vector<machine_job>, decltype(rests_less)> open(rests_less);
-  nanoseconds now, bound;
-  for (std::size_t next = 0; next < jobs.size() || !open.empty();) {
-    if (open.empty()) now = std::max(now, jobs[next].release);
-    while (next < jobs.size() && jobs[next].release <= now) open.push(jobs[next++]);
-    machine_job job = open.top();
-    open.pop();
-    const nanoseconds end = now + job.duration;
-    if (next < jobs.size() && jobs[next].release < end) {
-      job.duration = end - jobs[next].release;
-      now = jobs[next].release;
-      open.push(job);
-    } else {
-      now = end;
-      bound = std::max(bound, end + job.rest);
-    }
-  }
-  return bound;
-}
-
-/// A job of two machines: so long on the first, then so long on the second.
-struct two_machine_job {
-  nanoseconds first, second;
-};
-
-/// The least end of two machines that all jobs pass one after the other, each job in pieces or not.
-/// Source: S. M. Johnson, Optimal two- and three-stage production schedules, 1954; pieces gain nothing:
-/// T. Gonzalez, S. Sahni, Flowshop and jobshop schedules, 1978. Complexity: O(n log n)
-[[nodiscard]] inline nanoseconds two_machine_bound(std::vector<two_machine_job> jobs) {
-  std::sort(jobs.begin(), jobs.end(), [](const two_machine_job& a, const two_machine_job& b) {
-    const bool early = a.first < a.second;
-    if (early != (b.first < b.second)) return early;
-    return early ? a.first < b.first : a.second > b.second;
-  });
-  nanoseconds first, second;
-  for (const two_machine_job& job : jobs) {
-    first += job.first;
-    second = std::max(first, second) + job.second;
-  }
-  return std::max(first, second);
-}
-
-/// A job of the compute stream and then of a channel, which may be merged with others: that takes less of the
-/// channel's time and adds packing to the stream's.
-struct mergeable_job {
-  nanoseconds first, alone, share, packing;
-};
-
-/// The least end where `whole` is one job that stands before some of the others on both machines and behind the
-/// rest of them on the first. Those behind have all their work after it, so that the end is no less than what
-/// leads to `whole`, it and what follows on the second machine, and no less than all of the first machine. Any mix
-/// of the two is a bound for the best choice of each job by itself.
-/// Complexity: O(n) per mix
-[[nodiscard]] inline nanoseconds weighed_bound(const mergeable_job& whole, nanoseconds lone,
-                                               const std::vector<mergeable_job>& others) {
-  constexpr int steps = 32;
-  const auto number = [](nanoseconds t) { return static_cast<double>(t.count()); };
-  double best = 0;
-  for (int i = 0; i <= steps; ++i) {
-    const double second = static_cast<double>(i) / steps, first = 1 - second;
-    double sum = number(whole.first) + first * number(lone) +
-                 std::min(second * number(whole.alone), first * number(whole.packing) + second * number(whole.share));
-    for (const mergeable_job& j : others)
-      sum += std::min({number(j.first), first * number(j.first) + second * number(j.alone),
-                       first * number(j.first + j.packing) + second * number(j.share)});
-    best = std::max(best, sum);
-  }
-  return nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
-}
 
 /// A piece of work on one machine. In a chain it lasts `duration`; of its machine's time it takes `share`, which
 /// is less where it may be one of several that are merged.
@@ -210,10 +129,12 @@ class activity_network {
   /// What one collective `last` and all others of its channel add to the work of the compute stream: all that leads
   /// to `last` is one job of two machines with it, each other collective is one with what leads to it and not to
   /// `last`. So work that must be communicated itself cannot hide `last`. Backward, the same with time reversed.
+  /// Work that leads to no collective of the channel, but to those of another one, is weighed against that one.
   /// \param head  of the same direction
-  /// Complexity: O(V log V + E)
+  /// Complexity: O(V log V + E) per machine
   template <bool Backward>
-  [[nodiscard]] nanoseconds around(std::uint32_t last, const std::vector<nanoseconds>& head) const {
+  [[nodiscard]] nanoseconds around(std::uint32_t last, const std::vector<nanoseconds>& head,
+                                   std::uint32_t machines) const {
     const auto n = static_cast<std::uint32_t>(size());
     const auto at = [&](std::uint32_t i) { return Backward ? n - 1 - i : i; };
     std::vector<bool> leads(n);
@@ -258,11 +179,46 @@ class activity_network {
     }
     // what is launched together with `last` stands before it: those behind have to wait for all of its launch
     const mergeable_job own{whole.first, all_[last].alone, all_[last].duration, all_[last].packing};
-    return begin.value_or(nanoseconds(0)) +
-           std::max(two_machine_bound(std::move(jobs)), weighed_bound(own, lone, choices));
+    nanoseconds bound = std::max(two_machine_bound(std::move(jobs)), weighed_bound(own, lone, choices));
+    for (std::uint32_t machine = 1; machine < machines && lone > nanoseconds(0); ++machine) {
+      if (machine == all_[last].machine) continue;
+      nanoseconds left = lone;
+      std::vector<mergeable_job> beside;
+      for (const auto& [v, work] : work_for<Backward>(machine, leads, next)) {
+        beside.push_back({work, all_[v].alone, all_[v].share, all_[v].packing});
+        left -= work;
+      }
+      if (!beside.empty()) bound = std::max(bound, weighed_bound(own, left, choices, beside));
+    }
+    return begin.value_or(nanoseconds(0)) + bound;
   }
 
  private:
+  /// Work of the compute stream that leads to no collective that `next` tells and is not among `leads`, by the first
+  /// collective of a machine that it leads to.
+  template <bool Backward>
+  [[nodiscard]] std::vector<std::pair<std::uint32_t, nanoseconds>> work_for(
+      std::uint32_t machine, const std::vector<bool>& leads, const std::vector<std::uint32_t>& next) const {
+    const auto n = static_cast<std::uint32_t>(size());
+    std::vector<std::uint32_t> first(n, no_index);
+    std::vector<nanoseconds> work(n);
+    for (std::uint32_t i = n; i-- > 0;) {
+      const std::uint32_t v = Backward ? n - 1 - i : i;
+      for (const auto& e : Backward ? graph_.in(v) : graph_.out(v)) {
+        const std::uint32_t s = Backward ? e.source : e.target;
+        if (first[s] != no_index && (first[v] == no_index || (Backward ? first[s] > first[v] : first[s] < first[v])))
+          first[v] = first[s];
+      }
+      if (all_[v].machine == machine) first[v] = v;
+      if (all_[v].machine == 0 && !leads[v] && next[v] == no_index && first[v] != no_index)
+        work[first[v]] += all_[v].share;
+    }
+    std::vector<std::pair<std::uint32_t, nanoseconds>> found;
+    for (std::uint32_t v = 0; v < n; ++v)
+      if (work[v] > nanoseconds(0)) found.emplace_back(v, work[v]);
+    return found;
+  }
+
   std::uint32_t add(std::uint32_t machine, nanoseconds duration, nanoseconds share) {
     all_.push_back({machine, duration, share});
     return static_cast<std::uint32_t>(all_.size() - 1);

@@ -26,17 +26,19 @@ namespace detail {
 /// nothing else does. What stops it from being pulled are its blockers. Complexity: O(V + E), and 64 tasks per
 /// collective pulled.
 struct list_plan {
-  list_plan(const task_graph& graph, std::span<const bucket> buckets)
+  /// \param by  a topological order of the units to go by; none: the one that is nearest to the original
+  list_plan(const task_graph& graph, std::span<const bucket> buckets, std::span<const std::uint32_t> by = {})
       : g(graph),
         units(graph, buckets),
         uses(graph),
-        order(units.order().begin(), units.order().end()),
+        order(by.empty() ? units.order().begin() : by.begin(), by.empty() ? units.order().end() : by.end()),
         rank(units.size()),
         need(units.size(), no_index),
         compute_before(units.size() + 1),
         blockers(units.size()),
         blocks(units.size()),
-        prelude(units.size()) {
+        prelude(units.size()),
+        by_hand(!by.empty()) {
     set_order();
   }
 
@@ -66,6 +68,7 @@ struct list_plan {
   std::vector<std::uint32_t> blockers;        // of a collective: units that must be done before it may be pulled
   std::vector<std::vector<std::uint32_t>> blocks;   // the reverse
   std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks that lead to it, by rank
+  bool by_hand;                                     // by another order than the original one
 
  private:
   void set_order() {
@@ -98,7 +101,9 @@ struct list_plan {
         if (seen[e.source] == u) continue;
         seen[e.source] = u;
         const task_kind k = kind(e.source);
-        const bool pulled = k == task_kind::view || k == task_kind::other || k == task_kind::input;
+        // by an order of its own, work for what nothing computes with stays where that order has it
+        const bool stays = by_hand && need[u] == no_index && units.costs(e.source).duration > nanoseconds(0);
+        const bool pulled = k == task_kind::view || (k == task_kind::other && !stays) || k == task_kind::input;
         (pulled && found.size() <= most ? found : stops).push_back(e.source);
       }
     found.erase(found.begin());

@@ -46,7 +46,8 @@ struct overlap_facts {
         const std::uint32_t p = e.source;
         compute_before[u] = std::max({compute_before[u], compute_before[p], index[p] == never ? 0 : index[p] + 1});
       }
-      find_wait(g, units, u);
+      if ((start_of[u] = units.awaited(u)) != no_index && first_wait[start_of[u]] == no_index)
+        first_wait[start_of[u]] = u;
     }
     for (std::size_t i = order.size(); i-- > 0;) {
       const std::uint32_t u = order[i];
@@ -82,12 +83,6 @@ struct overlap_facts {
       if (key[u] != no_index) least_size[key[u]] = std::min(least_size[key[u]], size[u]);
     key_count = keys.size();
     latency_key_count = latency_keys.size();
-  }
-  void find_wait(const task_graph& g, const launch_units& units, std::uint32_t u) {
-    const task_index t = units.first(u);
-    if (g.completes(t) == no_index || units.graph().in(u).size() != 1) return;
-    start_of[u] = units.unit_of(g.completes(t));
-    if (first_wait[start_of[u]] == no_index) first_wait[start_of[u]] = u;
   }
 
   /// A collective that something waits for.

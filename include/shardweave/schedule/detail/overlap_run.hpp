@@ -122,6 +122,8 @@ class overlap_run {
   }
   void wait(std::uint32_t u) {
     const std::uint32_t c = facts_.start_of[u], channel = facts_.channel[c];
+    for (const auto& e : units_.graph().in(u))
+      if (!progress_.is_done(e.source)) emit(e.source);  // the part of it that is waited for
     if (!account_.is_in_flight(c)) return emit(u);
     // a channel works in order: what was launched before is done, too
     while (account_.oldest_on(channel) != c) wait(facts_.first_wait[account_.oldest_on(channel)]);

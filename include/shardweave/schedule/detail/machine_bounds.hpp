@@ -1,0 +1,111 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <queue>
+#include <vector>
+
+/// \file
+/// How soon one machine, two machines in a row, or three can be done at best.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// A job of one machine: not before `release`, and `rest` more time after it.
+struct machine_job {
+  nanoseconds release, duration, rest;
+};
+
+/// The least end of one machine with preemption allowed.
+/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
+/// EJOR 11 (1982). Complexity: O(n log n)
+[[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
+  std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
+  const auto rests_less = [](const machine_job& a, const machine_job& b) { return a.rest < b.rest; };
+  std::priority_queue<machine_job, std::vector<machine_job>, decltype(rests_less)> open(rests_less);
+  nanoseconds now, bound;
+  for (std::size_t next = 0; next < jobs.size() || !open.empty();) {
+    if (open.empty()) now = std::max(now, jobs[next].release);
+    while (next < jobs.size() && jobs[next].release <= now) open.push(jobs[next++]);
+    machine_job job = open.top();
+    open.pop();
+    const nanoseconds end = now + job.duration;
+    if (next < jobs.size() && jobs[next].release < end) {
+      job.duration = end - jobs[next].release;
+      now = jobs[next].release;
+      open.push(job);
+    } else {
+      now = end;
+      bound = std::max(bound, end + job.rest);
+    }
+  }
+  return bound;
+}
+
+/// A job of two machines: so long on the first, then so long on the second.
+struct two_machine_job {
+  nanoseconds first, second;
+};
+
+/// The least end of two machines that all jobs pass one after the other, each job in pieces or not.
+/// Source: S. M. Johnson, Optimal two- and three-stage production schedules, 1954; pieces gain nothing:
+/// T. Gonzalez, S. Sahni, Flowshop and jobshop schedules, 1978. Complexity: O(n log n)
+[[nodiscard]] inline nanoseconds two_machine_bound(std::vector<two_machine_job> jobs) {
+  std::sort(jobs.begin(), jobs.end(), [](const two_machine_job& a, const two_machine_job& b) {
+    const bool early = a.first < a.second;
+    if (early != (b.first < b.second)) return early;
+    return early ? a.first < b.first : a.second > b.second;
+  });
+  nanoseconds first, second;
+  for (const two_machine_job& job : jobs) {
+    first += job.first;
+    second = std::max(first, second) + job.second;
+  }
+  return std::max(first, second);
+}
+
+/// A job of the compute stream and then of a channel, which may be merged with others: that takes less of the
+/// channel's time and adds packing to the stream's.
+struct mergeable_job {
+  nanoseconds first, alone, share, packing;
+};
+
+/// The least end where `whole` is one job that stands before some of the others on both machines and behind the
+/// rest of them on the first. Those behind have all their work after it, so that the end is no less than what
+/// leads to `whole`, it and what follows on the second machine, and no less than all of the first machine. Work for a
+/// third machine (`beside`) is done before `whole` is launched, or all that it leads to comes after that: so the end is
+/// no less than what leads to `whole`, and the third machine's part of that. Any mix of the three is a bound for the
+/// best choice of each job by itself.
+/// \param lone  work of the first machine for none of the others
+/// Complexity: O(n) per mix
+[[nodiscard]] inline nanoseconds weighed_bound(const mergeable_job& whole, nanoseconds lone,
+                                               const std::vector<mergeable_job>& others,
+                                               const std::vector<mergeable_job>& beside = {}) {
+  const int steps = beside.empty() ? 32 : 16;
+  const auto number = [](nanoseconds t) { return static_cast<double>(t.count()); };
+  double best = 0;
+  for (int i = 0; i <= steps; ++i)
+    for (int k = 0; k <= (beside.empty() ? 0 : steps - i); ++k) {
+      const double second = static_cast<double>(i) / steps, third = static_cast<double>(k) / steps;
+      const double first = 1 - second - third;
+      double sum = number(whole.first) + first * number(lone) +
+                   std::min(second * number(whole.alone), first * number(whole.packing) + second * number(whole.share));
+      const auto add = [&](const std::vector<mergeable_job>& jobs, double then) {
+        for (const mergeable_job& j : jobs)
+          sum += std::min({number(j.first), first * number(j.first) + then * number(j.alone),
+                           first * number(j.first + j.packing) + then * number(j.share)});
+      };
+      add(others, second);
+      add(beside, third);
+      best = std::max(best, sum);
+    }
+  return nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <shardweave/bucketing/bucket_key.hpp>
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/fsdp_tags.hpp>
+#include <shardweave/bucketing/topological_span.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
+#include <shardweave/graph/augmented_graph.hpp>
+#include <shardweave/graph/stable_order.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Buckets and order by hand: one module's parameters are gathered while the module before it computes.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Tasks by module, for `module_plan`: entry i holds those whose names begin with one of its paths, followed by a dot
+/// or by nothing. \throws error naming a task that belongs to two entries
+[[nodiscard]] inline std::vector<std::vector<task_index>> tasks_of_modules(
+    const task_graph& g, std::span<const std::vector<std::string>> paths) {
+  std::vector<std::vector<task_index>> modules(paths.size());
+  for (std::size_t m = 0; m < paths.size(); ++m)
+    for (task_index t = 0; t < g.size(); ++t) {
+      const std::string_view name = g.name_of(t);
+      const bool inside = std::any_of(paths[m].begin(), paths[m].end(), [&](const std::string& path) {
+        return name.starts_with(path) && (name.size() == path.size() || name[path.size()] == '.');
+      });
+      if (inside) modules[m].push_back(t);
+    }
+  return modules;
+}
+
+/// A plan that a user makes, as bucketing and as scheduler: modules, each a set of tasks. Of each module the gathers of
+/// parameters, the scatters of gradients and the all-reduces on the channels of such gathers become one bucket per key,
+/// or several where one depends on another. Then modules follow each other like this, in the order in which their first
+/// such collectives stand in the graph, be it a forward or a backward step: the gathers of the next module are launched
+/// before this one's are waited for, and this one's scatters are waited for after the next one's are launched. What
+/// would close a cycle is left out and recorded. All else keeps its order: what a launch needs is pulled up with it,
+/// and waits for scatters sink.
+///
+/// Source: PyTorch's manual overlap scheduling. Complexity: O((V + E) log V), and one bounded search per dependency
+/// \throws error naming a task that is in two modules, or not there
+struct module_plan {
+  static constexpr std::string_view name = "module_plan";
+
+  std::vector<std::vector<task_index>> modules = {};
+
+  [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& = {}) const {
+    bucketing_result result;
+    const std::vector<std::uint32_t> keys = bucket_keys(g);
+    augmented_graph graph(g.dependencies());
+    for (const std::vector<task_index>& tasks : collectives(g)) {
+      std::map<std::uint32_t, std::vector<std::vector<task_index>>> by_key;
+      for (const task_index t : tasks) {
+        std::vector<std::vector<task_index>>& open = by_key[keys[t]];
+        const auto fits = std::find_if(open.begin(), open.end(), [&](const auto& b) { return graph.merge(b[0], t); });
+        if (fits != open.end()) {
+          fits->push_back(t);
+          continue;
+        }
+        for (const std::vector<task_index>& b : open)
+          result.decisions.push_back({.reason = decision_reason::dependency, .subject = t, .other = b[0]});
+        open.push_back({t});
+      }
+      for (const auto& [key, some] : by_key)
+        for (const std::vector<task_index>& members : some)
+          if (members.size() > 1) result.buckets.push_back(make_bucket(g, members));
+    }
+    return result;
+  }
+
+  [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
+                                    const solve_control& = {}) const {
+    schedule s;
+    s.buckets = buckets.buckets;
+    s.decisions = buckets.decisions;
+    const launch_units units(g, s.buckets);
+    augmented_graph graph(units.graph(), units.order());
+    std::vector<std::vector<std::uint32_t>> waits(units.size());
+    for (const std::uint32_t u : units.order())
+      if (const std::uint32_t c = units.awaited(u); c != no_index) waits[c].push_back(u);
+    for (const std::string_view op : {"all_gather", "reduce_scatter", "all_reduce"}) {
+      const std::vector<std::vector<std::uint32_t>> rows = launches(g, units, op);
+      for (std::size_t i = 0; i + 1 < rows.size(); ++i)
+        for (const std::uint32_t c : rows[i])
+          for (const std::uint32_t next : rows[i + 1])
+            for (const std::uint32_t w : waits[c])
+              if (!graph.add(next, w))
+                s.decisions.push_back(
+                    {.reason = decision_reason::cycle, .subject = units.first(next), .other = units.first(c)});
+    }
+    const auto needs = [&](std::uint32_t u, const auto& f) { graph.for_each_dependency(u, f); };
+    for (const std::uint32_t u : pulled_topological_order(units.order(), needs))
+      s.order.insert(s.order.end(), units.tasks(u).begin(), units.tasks(u).end());
+    s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
+    return s;
+  }
+
+ private:
+  /// Of each module: collectives that may be members of a bucket, in the original order.
+  [[nodiscard]] std::vector<std::vector<task_index>> collectives(const task_graph& g) const {
+    const std::vector<bool> tags = fsdp_tags(g), fit = fit_for_buckets(g);
+    const std::vector<std::uint32_t> channels = sharding_channels(g, tags);
+    std::vector<std::size_t> module_of(g.size(), modules.size());
+    std::vector<std::vector<task_index>> found(modules.size());
+    for (std::size_t m = 0; m < modules.size(); ++m) {
+      for (const task_index t : modules[m]) {
+        if (t >= g.size())
+          refuse(error_category::input, "module " + std::to_string(m) + " names task " + std::to_string(t) +
+                                            ", but there are only " + std::to_string(g.size()));
+        if (module_of[t] != modules.size())
+          refuse(error_category::input, g.label(t) + " is in module " + std::to_string(m) + " and in module " +
+                                            std::to_string(module_of[t]) + ", expected in one at most");
+        module_of[t] = m;
+        if (!g.is_collective(t) || !fit[t]) continue;
+        const collective_info c = g.collective(t);
+        const bool reduces =
+            c.op == "all_reduce" && std::find(channels.begin(), channels.end(), c.group) != channels.end();
+        if (tags[t] || reduces) found[m].push_back(t);
+      }
+      std::sort(found[m].begin(), found[m].end());
+    }
+    return found;
+  }
+
+  /// Units of one operation by module, those modules first that launch first.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> launches(const task_graph& g, const launch_units& units,
+                                                                 std::string_view op) const {
+    std::vector<std::vector<std::uint32_t>> rows;
+    for (const std::vector<task_index>& tasks : collectives(g)) {
+      std::vector<std::uint32_t> row;
+      for (const task_index t : tasks)
+        if (g.collective(t).op == op && std::find(row.begin(), row.end(), units.unit_of(t)) == row.end())
+          row.push_back(units.unit_of(t));
+      if (!row.empty()) rows.push_back(std::move(row));
+    }
+    std::vector<std::uint32_t> place(units.size());
+    for (std::uint32_t i = 0; i < units.size(); ++i) place[units.order()[i]] = i;
+    std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return place[a[0]] < place[b[0]]; });
+    return rows;
+  }
+};
+
+static_assert(bucketing_policy<module_plan> && scheduler<module_plan>);
+
+}  // namespace v0
+}  // namespace shardweave
