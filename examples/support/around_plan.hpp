@@ -66,7 +66,7 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
 
 namespace detail {
 
-/// "12,345.678 us", or why there is no such figure.
+/// "12,345.678", or why there is no such figure.
 inline std::string objective_text(const shardweave::solution<double>& s) {
   if (s.has_assignment()) return shardweave::fixed_text(s.objective, 3);
   return std::string(shardweave::name_of(s.status));

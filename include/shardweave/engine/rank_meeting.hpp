@@ -54,7 +54,7 @@ struct rank_meeting {
   meeting.listen = [state](rank_meeting::state_on_channel mine) { *state = std::move(mine); };
   meeting.answer = [] {};
   meeting.ask = [state](std::int64_t channel, std::chrono::nanoseconds, const std::function<void()>&) {
-    return rank_meeting::all_answers{(*state)(channel)};
+    return rank_meeting::all_answers{*state ? (*state)(channel) : rank_state{}};
   };
   return meeting;
 }

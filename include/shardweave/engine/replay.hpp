@@ -181,7 +181,8 @@ class replayer {
 
 /// Executes a schedule: collectives are launched, buckets packed, launched and unpacked, and waits hold the compute
 /// stream, by the rule that `simulate` follows. Times of the timeline are those of the engine's clock, counted from
-/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty.
+/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty. Engines are not told of
+/// `bucket::coalesced`: one that packs for real packs such a bucket, too, which the simulator prices without copies.
 ///
 /// \throws error of `validate_schedule`, of `costs_of`, and of the engine
 /// Complexity: O(V + E), and what the engine takes

@@ -45,7 +45,8 @@ inline namespace v0 {
 /// before this one. What would close a cycle is left out, one dependency at a time, an earlier scatter taken if there
 /// is one, and else recorded (`decision_reason::cycle`, the scatter and the computation, or two computations). Then
 /// what is needed earlier is pulled up, and nothing else moves. The same order comes back where no run is too long;
-/// nothing is promised where the original order has no scatter to cut at.
+/// nothing is promised where the original order has no scatter to cut at. The memory budget is not known here:
+/// `within_memory` stays what it was.
 ///
 /// Source: the cap on computations in AutoParallel's first bounded bucketing, by membership in place of names.
 /// Complexity: O((V + E) log V), and one bounded search per dependency

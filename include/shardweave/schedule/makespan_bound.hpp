@@ -125,10 +125,11 @@ namespace detail {
   return detail::bounds_of(net, 1 + g.groups().size(), options.reach);
 }
 
-/// Bounds for every order of `g` with whatever buckets, none included. A collective that may be merged counts in
+/// Bounds for every order of `g` with whatever buckets that are packed, none included; coalesced ones
+/// (`bucket::coalesced`), which merge without copies, may end earlier. A collective that may be merged counts in
 /// chains as the shortest launch that it can be part of, and on its channel as its part of the bucket that is
-/// cheapest per byte; packing counts as nothing, but
-/// where channel and stream are weighed against each other (`in_a_row`).
+/// cheapest per byte; packing counts as nothing, but where channel and stream are weighed against each other
+/// (`in_a_row`).
 /// Complexity: O((V + E) reach log reach + collectives * points of the tables)
 [[nodiscard]] inline makespan_bounds bound_of_all_bucketings(const task_graph& g,
                                                              const makespan_bound_options& options = {}) {

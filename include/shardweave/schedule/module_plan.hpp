@@ -33,7 +33,7 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Tasks by module, for `module_plan`: entry i holds those whose names begin with one of its paths, followed by a dot
-/// or by nothing. \throws error naming a task that belongs to two entries
+/// or by nothing. A task that fits two entries stands in both, which `module_plan` refuses.
 [[nodiscard]] inline std::vector<std::vector<task_index>> tasks_of_modules(
     const task_graph& g, std::span<const std::vector<std::string>> paths) {
   std::vector<std::vector<task_index>> modules(paths.size());

@@ -30,11 +30,14 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Begins with the order that `start` gives and tries changes where the compute stream stalls: the collective that is
-/// waited for is launched earlier, with what leads to it; the wait is put off; other work is pulled before it; and
-/// some changes at random. Each is priced by walking the order on from a checkpoint; it stays if neither the peak
-/// above the budget nor the end grows. So the result is never worse than the start, and may be stopped at any time.
-/// Complexity: O(V + E) per change at most; changes that are seen to be worse are given up earlier.
+/// Begins with the order that `start` gives. Where the start can go by another order, work that hides nothing is first
+/// put off behind launches that are waited for long, as far as that helps. Then it tries changes where the compute
+/// stream stalls: the collective that is waited for is launched earlier, with what leads to it; the wait is put off;
+/// other work is pulled before it; and some changes at random. Each is priced by walking the order on from a
+/// checkpoint; it stays if neither the peak above the budget nor the end grows. So the result is never worse than the
+/// start, and may be stopped at any time.
+/// Complexity: up to 120 more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
+/// are given up earlier.
 template <scheduler Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
@@ -77,7 +80,6 @@ struct search {
   }
 
  private:
-  /// A bucket stands where it is launched: at its last member.
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
   /// go by another order, it is run again with that work put off, the longest stalls first.
   void put_off(const task_graph& g, const launch_units& units, schedule& s, const solve_control& control,
@@ -116,6 +118,7 @@ struct search {
     }
   }
 
+  /// A bucket stands where it is launched: at its last member.
   static std::vector<std::uint32_t> order_of_units(const schedule& s, const launch_units& units) {
     std::vector<std::size_t> left(units.size());
     for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();

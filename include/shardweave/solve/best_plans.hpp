@@ -39,8 +39,8 @@ template <cost_value Cost>
 struct ranked_plan {
   /// The bound holds for all plans that do not stand before this one; `optimal` says that it is the next best, proven.
   solution<Cost> answer;
-  std::vector<std::uint32_t> changed =
-      {};  ///< vertices whose strategy differs from the first plan's; `diff` tells more
+  /// Vertices whose strategy differs from the first plan's; `diff` tells more.
+  std::vector<std::uint32_t> changed = {};
 };
 
 /// The best plans, the least objective first.
@@ -277,7 +277,8 @@ class plan_search {
 /// \param control  limits the whole; a solver's `iterations` are for each call
 /// \throws error (input) if no plan is asked for, or `differ_in` names a vertex that does not exist
 /// Deterministic: as the solver is.
-/// Complexity: between `count` and count * vertices calls of the solver, on ever smaller problems
+/// Complexity: one call of the solver, and at most one per vertex for each plan, on ever smaller problems; message
+/// passing once
 /// Source: E. Lawler, A procedure for computing the K best solutions to discrete optimization problems, Management
 /// Science 18 (1972).
 template <cost_value Cost, class S>

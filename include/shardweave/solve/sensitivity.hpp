@@ -87,9 +87,6 @@ template <cost_value Cost, class S>
   }
   forced_plan<Cost> result{detail::solve_restricted(problem, std::move(left), policy, control).answer, {}};
   result.cost = change_of_optimum(known, result.answer);
-  // what meets the demand is an answer to the whole as well, and may be better than the one that was known
-  if (result.answer.has_assignment() && known.has_assignment() && result.answer.objective < known.objective)
-    result.cost.least = result.answer.lower_bound - static_cast<double>(result.answer.objective);
   result.cost.least = std::max(result.cost.least, 0.0);
   result.cost.most = std::max(result.cost.most, 0.0);
   return result;
@@ -100,8 +97,8 @@ template <cost_value Cost>
 struct limit_point {
   double high = 0;  ///< the limit, in the budget's own unit
   solution<Cost> answer;
-  /// What one unit more saves and one unit less costs at the margin, as a relaxation sees it: strategies may be mixed
-  /// there. Zero where the limit does not bind.
+  /// The shadow price: what one unit more saves and one unit less costs at the margin, as a relaxation sees it:
+  /// strategies may be mixed there. Zero where the limit does not bind.
   double price = 0;
   double priced_bound = -std::numeric_limits<double>::infinity();  ///< on the objective, from that price
 

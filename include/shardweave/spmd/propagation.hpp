@@ -18,7 +18,9 @@ inline namespace v0 {
 /// Priority by priority annotations are set, then spread until nothing changes: an operation keeps the ways whose
 /// arguments its producers can give, and, if it has one user, whose result that user can take; if no way is left it
 /// keeps all, and the edge is a boundary. Parameters, inputs and constants do not follow their users. Gradients and
-/// tangents are annotated with what they belong to. What is bound to be cut is pinned, unless pairing decides about it.
+/// tangents are annotated with what they belong to. Of several annotations of one result along one mesh dimension the
+/// last one set decides: that of the highest priority number, and of those the last listed. What is bound to be cut is
+/// pinned, unless pairing decides about it.
 ///
 /// It does not look at costs: a plan that redistributes where it need not is no longer found. Where annotations leave a
 /// plan without such detours, and that is the best one, the optimum stays.

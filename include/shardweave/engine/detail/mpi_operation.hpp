@@ -37,6 +37,7 @@ struct mpi_operation {
   [[nodiscard]] bool is_collective() const { return channel != no_index; }
 };
 
+/// \pre the type is not f16, which travels between devices only
 [[nodiscard]] inline MPI_Datatype mpi_type_of(element_type type) {
   const MPI_Datatype types[] = {MPI_UINT8_T, MPI_UINT16_T, MPI_UINT32_T, MPI_UINT64_T, MPI_FLOAT, MPI_DOUBLE};
   return types[static_cast<std::size_t>(type)];

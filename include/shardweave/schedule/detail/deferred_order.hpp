@@ -19,7 +19,8 @@ namespace detail {
 
 /// An order in which work that a collective does not need stands right behind its launch, to hide it: tasks that come
 /// before it with all that needs them, the latest first, where they take longer than what they bring to its channel,
-/// and as long as other channels are not busier behind it than its own. So much is put off that `amount` is hidden.
+/// and as long as no other channel is busy behind it for longer than it runs. So much is put off that `amount` is
+/// hidden.
 /// Source: the order of two machines in a row (S. M. Johnson, 1954): a job that is shorter on the second machine than
 /// on the first goes last.
 /// \param order  a topological order of the units

@@ -42,7 +42,7 @@ struct list_plan {
     set_order();
   }
 
-  /// Most bytes alive while each unit runs in the order nearest to the original, by rank.
+  /// Most bytes alive while each unit runs in `order`, by rank.
   [[nodiscard]] std::vector<bytes> memory_in_order() const {
     unit_memory memory(g, units, uses);
     std::vector<bytes> along;
@@ -62,7 +62,7 @@ struct list_plan {
   launch_units units;
   storage_uses uses;
   std::vector<std::uint32_t> order;           // that the list goes by: nearest to the original, if not said otherwise
-  std::vector<std::uint32_t> rank;            // place in the order nearest to the original
+  std::vector<std::uint32_t> rank;            // place in `order`
   std::vector<std::uint32_t> need;            // rank of the first computation that needs the unit; no_index: none does
   std::vector<std::uint32_t> compute_before;  // computations among the ranks below
   std::vector<std::uint32_t> blockers;        // of a collective: units that must be done before it may be pulled
