@@ -133,6 +133,30 @@ TEST_SUITE("with_sums_before_reductions") {
       CHECK(line_of(once).end_to_end == sw::nanoseconds(24 + 24 + 100 + 6));
     }
   }
+  TEST_CASE("a view of the sum is one of what the wait gives") {
+    overlap_tasks p;
+    const auto x = value(p, "x", {}, 8), y = value(p, "x", {}, 8);
+    const auto a = scatter(p, x), b = scatter(p, y);
+    const std::uint32_t memory = p.b.add_storage(sw::bytes(2));
+    const auto sum = p.b.add_task({.name = "add",
+                                   .op = "aten.add.Tensor",
+                                   .kind = sw::task_kind::other,
+                                   .inputs = {a.wait, b.wait},
+                                   .outputs = {{sw::bytes(2), memory, "f32", {}}}});
+    const auto view = p.b.add_task({.name = "view",
+                                    .op = "view",
+                                    .kind = sw::task_kind::view,
+                                    .inputs = {sum},
+                                    .outputs = {{sw::bytes(2), memory, "f32", {}}}});
+    p.output({value(p, "mul", {view}, 2)});
+    const sw::task_graph g = p.graph();
+    const auto [once, task_of] = sw::with_sums_before_reductions(g);
+    REQUIRE(count(once, sw::task_kind::collective) == 1);
+    CHECK(once.output_storage(task_of[view], 0) == once.output_storage(task_of[b.wait], 0));
+    CHECK(once.output_storage(once.inputs(task_of[b.start])[0], 0) != once.output_storage(task_of[b.wait], 0));
+    // x, y, their sum before the reduction, what it gives, what the wait gives, and the last value
+    CHECK(line_of(once).peak == sw::bytes(8 + 8 + 8));
+  }
   TEST_CASE("results that differ in anything, or that something else uses, are left alone") {
     const auto left_alone = [](const char* other, bool read, const char* op = "aten.add.Tensor") {
       overlap_tasks p;

@@ -4,12 +4,14 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
+#include <support/random_savings.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -72,6 +74,24 @@ struct slow {
     std::vector<strategy> labels;
     if (assigns && !stopped) labels.push_back(static_cast<strategy>(least - costs.begin()));
     return conclude<Cost>(problem, labels, std::min(bound, *least), stopped || bound == most, {.solver = "slow"});
+  }
+};
+
+/// Knows the best assignment; tells it unless it is stopped for the bound on costs alone that it reports before.
+struct bound_on_costs {
+  static constexpr std::string_view name = "bound on costs";
+  static constexpr solver_abilities abilities{};
+  double costs, objective;
+  const assignment* best;
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+    if (problem.savings() == nullptr) return exhaustive{}.solve(problem, control);
+    control.progress({.stage = name, .lower_bound = costs});
+    const bool stopped = deadline(control).expired();
+    std::vector<strategy> labels;
+    if (!stopped) labels = problem.labels_of(*best).value();
+    return conclude<Cost>(problem, labels, objective, stopped, {.solver = "bound on costs"}, bound_on::objective);
   }
 };
 
@@ -190,6 +210,30 @@ TEST_SUITE("search_meshes") {
                                       {.progress = [&](const progress_report&) { ++heard; }}, quick));
       CHECK(heard == 5 + 30);
     }
+  }
+
+  TEST_CASE("a bound on costs ends nothing where savings may bring the objective below it") {
+    std::size_t tried = 0;
+    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+      CAPTURE(seed);
+      auto drawn = shardweave_test::draw_savings_problem<double>(seed);
+      const auto best = shardweave_test::brute_force_with_savings(drawn);
+      const auto counted = std::exchange(drawn.description.counted, savings_form::off);
+      const auto costs = shardweave_test::brute_force(drawn).objective;
+      drawn.description.counted = counted;
+      if (!costs || *costs - *best.objective < 1) continue;
+      ++tried;
+      const auto shapes = mesh_shapes(6, 2);
+      const auto problem_of = [&](const device_mesh& mesh, const solve_control& control) {
+        return mesh.rank() == 1 ? listed({(*best.objective + *costs) / 2}) : compile(drawn.description, control);
+      };
+      const bound_on_costs policy{*costs, *best.objective, &best.choice};
+      const auto found = search_meshes(std::span(shapes).first(2), problem_of, policy, {}, policy);
+      CHECK(found.best == 1);
+      CHECK(found.status == solve_status::optimal);
+      CHECK(found.lower_bound == doctest::Approx(*best.objective));
+    }
+    CHECK(tried > 5);
   }
 
   TEST_CASE("a mesh on which constraints contradict each other is infeasible, and wrong data an error") {

@@ -131,6 +131,8 @@ template <class Change>
   std::vector<task_index> stands_for(g.size()), sum_before(g.size(), no_index);
   std::vector<std::uint32_t> sum_storage(g.size(), no_index);
   std::vector<storage> storages(g.storages().begin(), g.storages().end());
+  std::vector<std::uint32_t> storage_of(storages.size());  // what was in the memory of a sum is in that of its wait
+  for (std::uint32_t s = 0; s < storage_of.size(); ++s) storage_of[s] = s;
   for (task_index t = 0; t < g.size(); ++t) stands_for[t] = t;
   bool any = false;
   for (task_index t = 0; t < g.size(); ++t) {
@@ -148,6 +150,7 @@ template <class Change>
     stands_for[early_wait] = late_wait;
     sum_before[late] = t;
     if (g.output_storage(t, 0) != no_index) {
+      if (g.output_count(late_wait) == 1) storage_of[g.output_storage(t, 0)] = g.output_storage(late_wait, 0);
       const storage_device where = g.storages()[g.output_storage(t, 0)].device;
       sum_storage[t] = static_cast<std::uint32_t>(storages.size());
       storages.push_back({x.bytes_in, where});
@@ -173,6 +176,9 @@ template <class Change>
           static_cast<std::int64_t>(static_cast<double>(r.duration.count()) * static_cast<double>(c.bytes_in.count()) /
                                     static_cast<double>(c.bytes_out.count())));
       r.outputs = {{c.bytes_in, sum_storage[t], std::string(c.dtype), {}}};
+    } else {
+      for (output_record& o : r.outputs)
+        if (o.storage != no_index) o.storage = storage_of[o.storage];
     }
     if (sum_before[t] != no_index) {
       r.inputs = {sum_before[t]};

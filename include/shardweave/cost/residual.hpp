@@ -95,11 +95,15 @@ class residual {
           r.to = std::min(a.to, b.to);
           return r;
         },
-        [&](collective kind, const row& a, const row& b) {
+        [&](collective kind, const row& a, const row& b) -> std::optional<detail::sampled_pair> {
           const auto time_of = [&](const row& r) {
             return [&](bytes size) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
           };
-          return detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b));
+          try {
+            return detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b));
+          } catch (const error&) {  // as above: then sizes are priced as they are asked for
+            return std::nullopt;
+          }
         });
     for (std::size_t k = 0; k < pairs.size(); ++k) elsewhere_[k] = fit_affine(pairs[k].empty() ? all : pairs[k]);
   }

@@ -64,8 +64,15 @@ struct benefit {
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     const deadline clock(control);
+    // a scheduler that takes all the time it is given gets little of it for each trial
+    const bool timed = control.seconds < std::numeric_limits<double>::infinity();
+    const auto scheduled = [&](const bucketing_result& buckets) {
+      solve_control trial = clock.rest();
+      if (timed) trial.seconds = std::min(trial.seconds, control.seconds / trials);
+      return order(g, buckets, trial);
+    };
     bucketing_result best;
-    schedule_price least = price_of(g, order(g, best, control), memory);
+    schedule_price least = price_of(g, scheduled(best), memory);
     std::vector<decision> refused;
     std::optional<schedule_price> nearby;  // of the best size so far
     const auto helps = [&](bytes cap) {
@@ -74,7 +81,7 @@ struct benefit {
       sized.cap = cap;
       bucketing_result next = sized(g, control);
       if (next.buckets.empty()) return false;
-      const schedule_price price = price_of(g, order(g, next, control), memory);
+      const schedule_price price = price_of(g, scheduled(next), memory);
       if (price < least) {
         least = price;
         best = std::move(next);
@@ -97,18 +104,20 @@ struct benefit {
       }
     }
     if (best.buckets.empty()) best.decisions.insert(best.decisions.end(), refused.begin(), refused.end());
-    if (control.seconds < std::numeric_limits<double>::infinity()) thin_out(g, best, least, control, clock);
+    if (timed) thin_out(g, best, least, scheduled, [&] { return clock.elapsed() < control.seconds / 4; });
     return best;
   }
 
  private:
+  static constexpr double trials = 40;  ///< how often the scheduler can be run in the whole time, at least
+
   /// Takes buckets apart as long as that helps, one after the other: those whose waits stall, the longest first, and
   /// then many at once, those that save the least for what their copies cost.
-  void thin_out(const task_graph& g, bucketing_result& best, schedule_price& least, const solve_control& control,
-                const deadline& clock) const {
-    const auto in_time = [&] { return clock.elapsed() < control.seconds / 4; };
+  template <class Scheduled, class InTime>
+  void thin_out(const task_graph& g, bucketing_result& best, schedule_price& least, Scheduled scheduled,
+                InTime in_time) const {
     const auto helps = [&](bucketing_result next) {
-      const schedule_price price = price_of(g, order(g, next, control), memory);
+      const schedule_price price = price_of(g, scheduled(next), memory);
       if (!(price < least)) return false;
       least = price;
       best = std::move(next);
@@ -123,7 +132,7 @@ struct benefit {
     constexpr std::size_t stalls = 4;
     for (bool better = true; better && in_time();) {
       better = false;
-      std::vector<hiding_record> records = order(g, best, control).hides;
+      std::vector<hiding_record> records = scheduled(best).hides;
       std::stable_sort(records.begin(), records.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
       records.resize(std::min(records.size(), stalls));
       for (const hiding_record& r : records)

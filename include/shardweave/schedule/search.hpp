@@ -54,12 +54,12 @@ struct search {
     schedule s = start(g, buckets, control);
     const launch_units units(g, s.buckets);
     const storage_uses uses(g);
-    put_off(g, units, s, control, clock);
+    const std::size_t runs = put_off(g, units, s, control, clock);
     detail::order_walk walk(g, units, uses, order_of_units(s, units), memory);
     random_source random(control.seed);
     // with a time limit only that ends the search
     const bool timed = control.seconds < std::numeric_limits<double>::infinity();
-    const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations);
+    const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs);
     std::size_t tried = 0, kept = 0;
     for (; tried < most && !walk.stalls().empty() && !clock.expired(); ++tried) {
       const nanoseconds before = walk.price().end_to_end;
@@ -81,9 +81,10 @@ struct search {
 
  private:
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
-  /// go by another order, it is run again with that work put off, the longest stalls first.
-  void put_off(const task_graph& g, const launch_units& units, schedule& s, const solve_control& control,
-               const deadline& clock) const {
+  /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
+  std::size_t put_off(const task_graph& g, const launch_units& units, schedule& s, const solve_control& control,
+                      const deadline& clock) const {
+    std::size_t runs = 0;
     if constexpr (requires { start.along(g, bucketing_result{}, units.order(), control); }) {
       constexpr int rounds = 8, stalls = 3;
       std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
@@ -101,11 +102,12 @@ struct search {
         stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
         for (const hiding_record& r : stalled)
           for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
-            if (better || r.exposed == nanoseconds(0) || clock.expired()) break;
+            if (better || r.exposed == nanoseconds(0) || runs == control.iterations || clock.expired()) break;
             std::vector<std::uint32_t> later =
                 detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
             if (later == order) break;
-            schedule next = start.along(g, buckets, later, control);
+            ++runs;
+            schedule next = start.along(g, buckets, later, clock.rest());
             const auto price = price_of(next);
             if (!(price < least)) continue;
             least = price;
@@ -116,6 +118,7 @@ struct search {
           }
       }
     }
+    return runs;
   }
 
   /// A bucket stands where it is launched: at its last member.

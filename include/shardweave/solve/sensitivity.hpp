@@ -105,7 +105,8 @@ struct limit_point {
   /// No assignment within a smaller limit costs less.
   /// \pre limit <= high
   [[nodiscard]] double bound_at(double limit) const {
-    return price == 0 ? priced_bound : priced_bound + price * (high - limit);
+    const double priced = price == 0 ? priced_bound : priced_bound + price * (high - limit);
+    return std::max(answer.lower_bound, priced);
   }
 };
 
@@ -170,7 +171,11 @@ void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
   }
   if (other.high >= point.high && answer.status != solve_status::infeasible)
     answer.lower_bound = std::max(answer.lower_bound, other.bound_at(point.high));
-  if (!answer.has_assignment() || !proves(answer.lower_bound, answer.objective)) return;
+  if (!answer.has_assignment()) {
+    if (answer.lower_bound == std::numeric_limits<double>::infinity()) answer.status = solve_status::infeasible;
+    return;
+  }
+  if (!proves(answer.lower_bound, answer.objective)) return;
   answer.lower_bound = std::min(answer.lower_bound, static_cast<double>(answer.objective));
   answer.status = solve_status::optimal;
 }

@@ -83,11 +83,12 @@ class mesh_contest {
     control_.stop = enough_.get_token();
     control_.progress = [this](const progress_report& report) {
       if (users_.progress) users_.progress(report);
-      if (to_beat_ < std::numeric_limits<double>::infinity() && proves(report.lower_bound, to_beat_))
+      if (to_beat_ < std::numeric_limits<double>::infinity() && proves(report.lower_bound - savings_, to_beat_))
         enough_.request_stop();
     };
   }
   [[nodiscard]] solution<double> run(const placement_problem<double>& problem) {
+    if (problem.savings() != nullptr) savings_ = static_cast<double>(problem.savings()->most());
     const std::stop_callback forwarded(users_.stop, [this] { enough_.request_stop(); });
     return policy_.solve(problem, control_);
   }
@@ -96,6 +97,7 @@ class mesh_contest {
   const S& policy_;
   solve_control control_, users_;
   double to_beat_;
+  double savings_ = 0;  ///< at most: bounds that are reported on the way may be on costs alone
   std::stop_source enough_;
 };
 
@@ -162,7 +164,11 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
   std::ranges::stable_sort(order, {}, [&](std::size_t i) { return result.shapes[i].answer.lower_bound; });
   for (const std::size_t i : order) {
     solution<double>& answer = result.shapes[i].answer;
-    if (!problems[i] || (best < infinity && proves(answer.lower_bound, best)) || limit.expired()) continue;
+    if (!problems[i] || (best < infinity && proves(answer.lower_bound, best))) continue;
+    if (limit.expired()) {
+      answer.status = solve_status::stopped;
+      continue;
+    }
     detail::join_answers(answer, detail::mesh_contest<S>(policy, limit, best).run(*problems[i]));
     problems[i].reset();
     learn(result.shapes[i]);

@@ -70,7 +70,8 @@ class sampled_pair {
   [[nodiscard]] double at(bytes asked, double weight) const {
     const auto size = static_cast<double>(asked.count());
     if (size < 1) return latency(weight);
-    std::size_t i = first_[static_cast<std::size_t>((std::bit_cast<std::uint64_t>(size) - one) >> 50)];
+    const auto cell = static_cast<std::size_t>((std::bit_cast<std::uint64_t>(size) - one) >> 50);
+    std::size_t i = first_[std::min(cell, cells - 1)];                  // what rounds to 2^63 is in the last one
     while (i + 1 < points_.size() && points_[i + 1].size <= size) ++i;  // few steps, mostly none
     const point& p = points_[i];
     const double part = (size - p.size) * p.inverse;
