@@ -1,8 +1,11 @@
 // What a schedule takes: the order as given, and the same with a bucket and a better order, written by hand.
 #include "support/small_step.hpp"
 #include <shardweave/core/error.hpp>
+#include <shardweave/simulate/critical_path.hpp>
 #include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/machine.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/simulate_machine.hpp>
 
 #include <algorithm>
 #include <cstdio>
@@ -37,6 +40,26 @@ int main() {
     std::printf("%-9s %6.1f us hidden, %6.1f us exposed\n", std::string(g.name_of(r.collective)).c_str(),
                 sw::to_microseconds(r.hidden), sw::to_microseconds(r.exposed));
   // [hiding]
+
+  // [critical_path]
+  for (const sw::critical_step& step : sw::critical_path(g, s, after))
+    std::printf("%7.1f us of %-13s %-10s %s\n", sw::to_microseconds(step.end - step.start),
+                std::string(to_string(step.work)).c_str(), std::string(g.name_of(step.task)).c_str(),
+                std::string(to_string(step.reason)).c_str());
+  // [critical_path]
+
+  // [machine]
+  // 6 us of the host for each launch, 10 us until data move, and both slow each other down as measured
+  const sw::launch_costs costs = sw::launch_costs::each(sw::nanoseconds(6'000), sw::nanoseconds(10'000));
+  const sw::machine real(costs, sw::uniform_interference{.compute = {1.2}, .collective = 1.1});
+  const sw::machine_timeline run = sw::simulate(g, s, real);
+  std::printf("%.1f us instead of %.1f: %.1f us for the host, %.1f us by interference\n",
+              sw::to_microseconds(run.line.end_to_end), sw::to_microseconds(after.end_to_end),
+              sw::to_microseconds(run.starved), sw::to_microseconds(run.compute_slowed + run.communication_slowed));
+  // [machine]
+  sw::nanoseconds chain;
+  for (const sw::critical_step& step : sw::critical_path(g, s, run)) chain += step.end - step.start;
+  if (chain != run.line.end_to_end || run.line.end_to_end <= after.end_to_end) return 1;
 
   std::swap(s.order.front(), s.order.back());
   try {

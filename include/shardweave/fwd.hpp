@@ -399,9 +399,21 @@ struct task_origin;
 
 // simulate
 struct bucket_times;
+struct busy_channel;
+enum class critical_reason : std::uint8_t;
+struct critical_step;
+enum class critical_work : std::uint8_t;
+struct launch_costs;
+struct machine_timeline;
 struct memory_sample;
+struct modelled_interference;
+struct no_interference;
+struct running_work;
 struct simulate_options;
 struct timeline;
+struct uniform_interference;
+template <class Interference>
+struct machine;
 
 // bucketing
 enum class bucket_members : std::uint8_t;

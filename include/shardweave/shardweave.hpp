@@ -119,8 +119,12 @@
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>
+#include <shardweave/simulate/critical_path.hpp>
 #include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/interference.hpp>
+#include <shardweave/simulate/machine.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/simulate_machine.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/solve/auto_solver.hpp>

@@ -5,8 +5,10 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/critical_path.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/simulate_machine.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
@@ -105,6 +107,13 @@ void check(const std::string& name, const std::filesystem::path& path) {
   CHECK(theirs.tail.count() == figure(other, "tail"));
   CHECK(theirs.peak.count() == figure(other, "peak_memory"));
   CHECK(theirs.collectives - theirs.hidden_count == other.at("stalling_collectives").to_number<std::size_t>());
+  CHECK(sw::simulate(g, replayed, sw::machine(), {.validate = false}).line == theirs);
+  sw::nanoseconds clock = theirs.end_to_end;
+  for (const sw::critical_step& step : sw::critical_path(g, replayed, theirs)) {
+    if (step.end != clock) break;
+    clock = step.start;
+  }
+  CHECK(clock.count() == 0);
 
   // the passes that others know, by us
   const sw::schedule same = sw::torch_overlap_only{}(g, sw::bucketing_result{});
