@@ -1,6 +1,7 @@
 #include "random_schedule.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/engine/collective_engine.hpp>
+#include <shardweave/engine/detail/calibration_sweep.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/thread_engine.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
@@ -224,6 +225,32 @@ TEST_SUITE("collective_engine") {
   }
 }
 
+TEST_SUITE("calibration_sweep") {
+  TEST_CASE("groups that do not lie alike on nodes are not measured, and no two have one shape") {
+    const auto sizes_measured = [](std::int64_t ranks, std::int64_t ranks_per_node, double largest_node) {
+      sw::virtual_engine engine;
+      // what other ranks say is larger where their node is
+      const auto largest = [&](double mine) { return std::max(mine, largest_node); };
+      const sw::calibration_options options{
+          .smallest = sw::bytes(64), .largest = sw::bytes(64), .repetitions = 1, .warm_up = 0};
+      sw::device_calibration found;
+      sw::detail::calibration_sweep("a test", engine, options, ranks, ranks_per_node, largest).measure(found);
+      std::vector<std::pair<std::int64_t, std::int64_t>> shapes;  // ranks on a node, nodes
+      for (const sw::collective_measurement& m : found.collectives)
+        if (m.kind == sw::collective::all_gather) shapes.emplace_back(m.group.ranks_per_node, m.group.nodes);
+      CHECK(found.collectives.size() == 4 * shapes.size());
+      return shapes;
+    };
+    using shapes = std::vector<std::pair<std::int64_t, std::int64_t>>;
+    CHECK(sizes_measured(12, 4, 0) == shapes{{2, 1}, {4, 1}, {4, 3}});  // 3 and 6 lie on one node or on two
+    CHECK(sizes_measured(12, 12, 0) == shapes{{2, 1}, {3, 1}, {4, 1}, {6, 1}, {12, 1}});
+    CHECK(sizes_measured(12, 16, 0) == sizes_measured(12, 12, 0));
+    CHECK(sizes_measured(6, 1, 0) == shapes{{1, 2}, {1, 3}, {1, 6}});
+    CHECK(sizes_measured(6, 2, 4) == shapes{{2, 1}});  // a node of 4 and one of 2: both leave out the same
+    CHECK(sizes_measured(7, 2, 0).empty());
+  }
+}
+
 TEST_SUITE("replay") {
   TEST_CASE("the figures of a timeline are sums of what the engine measured, from the beginning of the replay") {
     std::size_t buckets = 0;
@@ -285,8 +312,9 @@ TEST_SUITE("replay") {
     CHECK(buckets > shardweave_test::at_scale(20));
   }
 
-  TEST_CASE("all members of a bucket run when their bucket runs, and each bucket is copied twice") {
-    std::size_t members = 0;
+  TEST_CASE(
+      "all members of a bucket run when their bucket runs, and each bucket is copied twice unless it is coalesced") {
+    std::size_t members = 0, coalesced = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
       CAPTURE(seed);
       sw::random_source random(seed + 1000);
@@ -304,13 +332,15 @@ TEST_SUITE("replay") {
         const auto copies = std::count_if(engine.log.begin(), engine.log.end(), [&](const auto& d) {
           return d.kind == slow_machine::done::what::copy && d.task == s.buckets[b].members.front();
         });
-        CHECK(copies == 2);
+        CHECK(copies == (s.buckets[b].coalesced ? 0 : 2));
+        coalesced += s.buckets[b].coalesced;
         CHECK(times.pack_start <= times.start);
         CHECK(times.end <= times.unpack_start);
         CHECK(times.unpack_start <= times.unpack_end);
       }
     }
     CHECK(members > shardweave_test::at_scale(40));
+    CHECK(coalesced > shardweave_test::at_scale(10));
   }
 
   TEST_CASE("an engine hears of a bucket at one address, with its members as they are packed") {

@@ -14,6 +14,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <csignal>
 #include <cstdio>
@@ -322,6 +323,16 @@ TEST_SUITE("mpi rank") {
       engine.wait(engine.start(first));
       engine.finish();
       same(engine.checked(), std::size_t{3}, "nothing is checked where that is off");
+      engine.check(true);
+      const sw::bucket_part parts[] = {{7, sw::bytes(40)}, {8, sw::bytes(400)}, {9, sw::bytes(0)}};
+      const sw::bytes all(440);
+      const sw::collective_call members{7, 1, "reduce_scatter", "f32", "sum", all, sw::bytes(110), {}, parts, true};
+      engine.connect(groups);
+      const std::size_t together = engine.start(members);
+      engine.wait(together);
+      engine.wait(together);
+      engine.finish();
+      same(engine.checked(), std::size_t{6}, "every member of a coalesced bucket is checked once, where it is");
       same(words_of([&] {
              engine.start({6, 1, "broadcast", "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
            }),
@@ -362,6 +373,9 @@ TEST_SUITE("mpi rank") {
               g.is_collective(t) ? 0 : static_cast<std::int64_t>(own.below(own.chance(0.1) ? 200'000 : 5'000)));
         const sw::timeline line = sw::replay(g.with_durations(durations), s, engine);
         if (line.end_to_end <= sw::nanoseconds(0)) fail("a replay took no time");
+        const auto is_coalesced = [](const sw::bucket& b) { return b.coalesced; };
+        if (line.packing > sw::nanoseconds(0) && std::all_of(s.buckets.begin(), s.buckets.end(), is_coalesced))
+          fail("a coalesced bucket was packed");
       }
     } catch (const sw::error& e) {
       fail(e.what());

@@ -11,7 +11,9 @@
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
+#include <support/small_tasks.hpp>
 
+#include <algorithm>
 #include <atomic>
 #include <chrono>
 #include <cmath>
@@ -20,6 +22,7 @@
 #include <span>
 #include <string>
 #include <thread>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -159,6 +162,59 @@ TEST_SUITE("nccl_engine, on the double") {
                                      "ncclGroupEnd"};
     grouped.insert(grouped.end(), exchange.begin(), exchange.end());
     CHECK(replayed(sw::nccl_bucket::grouped) == grouped);
+  }
+
+  TEST_CASE("a coalesced bucket is a group of calls without copies, however buckets are packed else") {
+    sw::task_graph_builder b;
+    b.add_group(everyone[0]);
+    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0), sw::bytes(4096)}, {ns(10), ns(110)}));
+    b.add_task(small_tasks::work("a", 5));
+    b.add_task(small_tasks::gather("g0", 30, {0}, 400));
+    b.add_task(small_tasks::gather("g1", 40, {0}, 16));
+    b.add_task(small_tasks::wait_for("w0", 1));
+    b.add_task(small_tasks::wait_for("w1", 2));
+    const sw::task_graph g = std::move(b).build();
+    sw::schedule s{.order = {0, 1, 2, 4, 3}, .buckets = {sw::make_bucket(g, {2, 1})}};
+    s.buckets[0].coalesced = true;
+    for (const sw::nccl_bucket kind : {sw::nccl_bucket::packed, sw::nccl_bucket::grouped}) {
+      const nothing_left after;
+      auto options = small_options();
+      options.buckets = kind;
+      const auto words = on_ranks(4, options, [&](sw::nccl_engine& engine) {
+        for (int again = 0; again < 2; ++again)
+          if (sw::replay(g, s, engine).packing != ns(0)) sw::refuse(sw::error_category::input, "there were copies");
+        if (engine.checked() != 4) sw::refuse(sw::error_category::input, "not all was checked");
+      });
+      CHECK(words == std::vector<std::string>(4));
+      const auto all = fake_gpu::calls(2);
+      CHECK(std::count(all.begin(), all.end(), "cudaMemcpy2DAsync") == 0);
+      const std::vector<std::string> group{"ncclGroupStart", "ncclAllGather 8 ncclFloat16",
+                                           "ncclAllGather 200 ncclFloat16", "ncclGroupEnd"};
+      const auto called = nccl_calls(2);
+      CHECK(std::search(called.begin(), called.end(), group.begin(), group.end()) != called.end());
+    }
+  }
+
+  TEST_CASE("an engine that could not be made says nothing at its meeting any more") {
+    const nothing_left after;
+    sw::rank_meeting meeting = sw::meet_alone();
+    bool is_heard = false;
+    meeting.listen = [&, listen = meeting.listen](sw::rank_meeting::state_on_channel mine) {
+      is_heard = mine != nullptr;
+      listen(std::move(mine));
+    };
+    fake_gpu::fail_next("ncclCommInitRankConfig", ncclSystemError);
+    CHECK_THROWS_WITH_AS(sw::nccl_engine(meeting, small_options()),
+                         "ncclCommInitRankConfig: unhandled system error (said by the double)", sw::error);
+    CHECK(!is_heard);
+    const auto answers = meeting.ask(0, std::chrono::nanoseconds(0), [] {});
+    REQUIRE(answers.size() == 1);
+    CHECK(answers[0]->waits_task == -1);
+    {
+      const sw::nccl_engine engine(meeting, small_options());
+      CHECK(is_heard);
+    }
+    CHECK(!is_heard);
   }
 
   TEST_CASE("every kind, reduction and type arrives as it must") {
@@ -427,6 +483,39 @@ TEST_SUITE("nccl_estimator") {
     const auto called = fake_gpu::calls(3);
     CHECK(std::count(called.begin(), called.end(), "ncclGroupSimulateEnd") == 3);
     CHECK(std::count(called.begin(), called.end(), "ncclGroupEnd") == 0);
+  }
+
+  TEST_CASE("a question that NCCL refused is asked again") {
+    const nothing_left after;
+    const temporary_folder folder;
+    fake_gpu::fail_next("ncclAllReduce", ncclSystemError);
+    std::atomic<int> refused = 0;
+    std::vector<std::string> faults(2);
+    std::vector<std::thread> ranks;
+    for (int r = 0; r < 2; ++r)
+      ranks.emplace_back([&, r] {
+        try {
+          sw::check_cuda(cudaSetDevice(r), "cudaSetDevice");
+          const sw::nccl_estimator model(sw::meet_in_folder(folder / "run", r, 2), {.ranks_per_node = 2}, constant{},
+                                         sw::mebibytes(1));
+          const auto ask = [&] {
+            return model.estimate(sw::collective::all_reduce, sw::bytes(400'000), {.ranks_per_node = 2}).time_us;
+          };
+          double us = 0;
+          try {
+            us = ask();
+          } catch (const sw::error&) {
+            ++refused;
+            us = ask();
+          }
+          if (std::abs(us - 14) > 1e-3) faults[static_cast<std::size_t>(r)] = std::to_string(us);
+        } catch (const std::exception& e) {
+          faults[static_cast<std::size_t>(r)] = e.what();
+        }
+      });
+    for (std::thread& rank : ranks) rank.join();
+    CHECK(refused == 1);
+    CHECK(faults == std::vector<std::string>(2));
   }
 
   TEST_CASE("a group that is not the communicator's, and what NCCL refuses, are errors") {

@@ -11,7 +11,8 @@
 #include <vector>
 
 /// A random valid schedule: collectives that have a wait and no other user are thrown together at random, then the
-/// tasks are ordered at random. Falls back to no buckets where those close a cycle.
+/// tasks are ordered at random. A third of the buckets are groups of calls without copies. Falls back to no buckets
+/// where those close a cycle.
 inline shardweave::schedule random_schedule(const shardweave::task_graph& g, shardweave::random_source& random) {
   namespace sw = shardweave;
   std::vector<bool> awaited(g.size()), foreign(g.size());
@@ -33,6 +34,7 @@ inline shardweave::schedule random_schedule(const shardweave::task_graph& g, sha
     if (members.size() < 2) continue;
     if (random.chance(0.5)) std::reverse(members.begin(), members.end());
     s.buckets.push_back(sw::make_bucket(g, members));
+    s.buckets.back().coalesced = members.front() % 3 == 0;
     // keep only buckets that an order can launch at once
     sw::random_source trial(1);
     if (random_order(g, s.buckets, trial).empty()) s.buckets.pop_back();

@@ -138,6 +138,28 @@ TEST_SUITE("replay") {
     CHECK(line == sw::simulate(g, s));
   }
 
+  TEST_CASE("a coalesced bucket is launched once, and the engine hears of no copies") {
+    const sw::task_graph g = two_gathers();
+    sw::schedule s{.order = {0, 1, 2, 3, 5, 4, 6}, .buckets = {sw::make_bucket(g, {1, 2})}};
+    s.buckets[0].coalesced = true;
+    recorder engine;
+    const sw::timeline line = sw::replay(g, s, engine);
+    CHECK(engine.log ==
+          "connect 1\n"
+          "run 0 5\n"
+          "start 1 channel 0 all_gather bf16 none 30->120 40\n"
+          "run 3 50\n"
+          "wait #1\n"
+          "wait #1\n"
+          "run 6 3\n"
+          "finish\n");
+    using ns = sw::nanoseconds;
+    CHECK(line.buckets == std::vector<sw::bucket_times>{{ns(5), ns(5), ns(45), ns(55), ns(55)}});
+    CHECK(line.packing == ns(0));
+    CHECK(line.end_to_end == ns(58));
+    CHECK(line == sw::simulate(g, s));
+  }
+
   TEST_CASE("with the virtual engine it is the simulator: random graphs, orders and buckets") {
     sw::virtual_engine engine;  // one for all: a replay does not depend on those before it
     std::size_t buckets = 0, stalls = 0;

@@ -44,6 +44,9 @@ struct collective_call {
   bytes bytes_out = {};       ///< this rank's
   nanoseconds duration = {};  ///< how long it takes by the task graph; for engines that do not communicate
   std::span<const bucket_part> parts = {};  ///< of a bucket: its members, as they are packed; else empty
+  /// Of a bucket: a group of collectives on the members' own buffers (`bucket::coalesced`). It is neither packed nor
+  /// unpacked: `run` is not told of it.
+  bool coalesced = false;
 };
 
 /// What work on the compute stream does: a task's own, or a bucket's copies.

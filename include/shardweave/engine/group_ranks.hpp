@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,19 @@ struct rank_layout {
                                       ", expected a first rank of groups of " + std::to_string(layout.size) +
                                       " ranks, " + std::to_string(layout.stride) + " apart");
   return layout;
+}
+
+/// Of every group. \throws error as `layout_of`
+[[nodiscard]] inline std::vector<rank_layout> layouts_of(std::span<const process_group> groups, std::int64_t world) {
+  std::vector<rank_layout> layouts;
+  for (const process_group& group : groups) layouts.push_back(layout_of(group, world));
+  return layouts;
+}
+/// A number below 2^30 by which ranks compare their groups.
+[[nodiscard]] inline std::int64_t fingerprint_of(std::span<const rank_layout> layouts) {
+  auto print = static_cast<std::int64_t>(layouts.size());
+  for (const rank_layout& l : layouts) print = (print * 1'000'003 + l.size * 4099 + l.stride) % 1'000'000'007;
+  return print;
 }
 
 }  // namespace v0

@@ -51,7 +51,7 @@ template <class Sweep>
 }  // namespace detail
 
 /// Every rank of `world` calls, and gets the same answer: collectives of every kind on groups of neighbours of every
-/// size that divides the run, alone and while this rank computes, and copies.
+/// size that divides the run and lies alike on nodes, alone and while this rank computes, and copies.
 ///
 /// The device's `under_load` says what computation and a collective do to each other: `compute_factor` is what a
 /// piece of computation takes that is as long as the collective, with it and without it.

@@ -8,6 +8,7 @@
 #include <shardweave/engine/detail/buffer_pool.hpp>
 #include <shardweave/engine/detail/mpi_channels.hpp>
 #include <shardweave/engine/detail/mpi_operation.hpp>
+#include <shardweave/engine/detail/on_exception.hpp>
 #include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/payload.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -19,7 +20,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
-#include <exception>
 #include <optional>
 #include <span>
 #include <string>
@@ -53,7 +53,8 @@ struct mpi_engine_options {
 
 /// Executes collectives as non-blocking MPI collectives, one communicator for each group; every rank replays the same
 /// schedule. Models `collective_engine`. One thread drives everything: communication makes progress in `run`, in
-/// slices, and in `wait`. Buckets are packed and unpacked by real copies, which take what they take.
+/// slices, and in `wait`. Buckets are packed and unpacked by real copies, which take what they take; the members of a
+/// coalesced one are posted together, each with its own buffers.
 ///
 /// Collectives of a channel are posted one at a time, in their order. Any schedule that is the same on all ranks
 /// ends: whoever waits drives all channels.
@@ -78,13 +79,13 @@ class mpi_engine {
   /// Waits until every rank is here, so that all begin together. Communicators of groups that did not change stay.
   /// \throws error if a group does not divide the ranks, or the ranks were given different groups
   void connect(std::span<const process_group> groups) {
-    const watch guard(*this);
+    const detail::on_exception guard([this] { failed_ = true; });
     operations_.clear();
     channels_.connect(groups);
   }
 
   std::size_t run(const compute_call& work) {
-    const watch guard(*this);
+    const detail::on_exception guard([this] { failed_ = true; });
     if (work.work == compute_work::pack) return pack(work);
     if (work.work == compute_work::unpack) return unpack(work);
     const auto begin = clock::now();
@@ -102,15 +103,14 @@ class mpi_engine {
   /// \pre the channel is one of those of `connect`
   std::size_t start(const collective_call& call) {
     SHARDWEAVE_EXPECTS(call.channel < channels_.size());
-    const watch guard(*this);
+    const detail::on_exception guard([this] { failed_ = true; });
     const std::size_t number = operations_.size();
     if (packed_ && packed_->bucket == &call) {  // packing has made it
       operations_.push_back(std::move(*packed_));
       packed_.reset();
     } else {
       operations_.push_back(made_of(call));
-      operation& o = operations_.back();
-      if (options_.check) fill_payload(o.shape, 0, position_on(o.channel), o.sent);
+      if (options_.check) fill(operations_.back(), operations_.back().sent);
     }
     channels_.start(operations_.back());
     return number;
@@ -120,19 +120,19 @@ class mpi_engine {
   ///         time; or the first wrong element, if what this rank received is not what it must be
   std::size_t wait(std::size_t number) {
     SHARDWEAVE_EXPECTS(number < operations_.size());
-    const watch guard(*this);
+    const detail::on_exception guard([this] { failed_ = true; });
     const auto begin = clock::now();
     channels_.complete(operations_[number]);
     const std::size_t span = record(begin);
-    if (!operations_[number].bucket) inspect_alone(operations_[number]);
+    if (!operations_[number].is_packed()) inspect_in_place(operations_[number]);
     return span;
   }
   void finish() {
-    const watch guard(*this);
+    const detail::on_exception guard([this] { failed_ = true; });
     for (operation& o : operations_) {
       if (!o.is_collective()) continue;
       channels_.complete(o);
-      if (!o.bucket) inspect_alone(o);
+      if (!o.is_packed()) inspect_in_place(o);
       release(o);
     }
   }
@@ -164,58 +164,47 @@ class mpi_engine {
     operations_.push_back({.begin = begin, .end = clock::now(), .done = true});
     return operations_.size() - 1;
   }
-  /// What leaves by an exception leaves a run that cannot go on.
-  class watch {
-   public:
-    explicit watch(mpi_engine& engine) : engine_(engine), before_(std::uncaught_exceptions()) {}
-    watch(const watch&) = delete;
-    watch& operator=(const watch&) = delete;
-    ~watch() {
-      if (std::uncaught_exceptions() > before_) engine_.failed_ = true;
-    }
-
-   private:
-    mpi_engine& engine_;
-    int before_;
-  };
-
   [[nodiscard]] int position_on(std::uint32_t channel) const { return channels_.on(channel).rank(); }
   [[nodiscard]] operation made_of(const collective_call& call) {
     operation o;
     o.channel = call.channel;
     o.bucket = call.parts.empty() ? nullptr : &call;
     o.shape = payload_of(call, channels_.on(call.channel).size());
-    if (o.shape.unit > INT_MAX / o.shape.ranks)
-      refuse(error_category::input, channels_.name(o) + " has more elements than MPI counts");
-    o.sent = buffers_.take(o.shape.send_size());
-    o.received = buffers_.take(o.shape.receive_size());
+    for (const std::int64_t unit : o.units()) {
+      if (unit > INT_MAX / o.shape.ranks)
+        refuse(error_category::input, channels_.name(o) + " has more elements than MPI counts");
+      const std::int64_t block = unit * width_of(o.shape.type);
+      o.sent.push_back(buffers_.take(bytes(o.shape.send_blocks() * block)));
+      o.received.push_back(buffers_.take(bytes(o.shape.receive_blocks() * block)));
+    }
     return o;
   }
   void release(operation& o) {
-    buffers_.release(o.sent);
-    buffers_.release(o.received);
+    for (detail::byte_buffer& buffer : o.sent) buffers_.release(buffer);
+    for (detail::byte_buffer& buffer : o.received) buffers_.release(buffer);
   }
 
   // --- buckets: copies drive communication too, as often as other work
   std::size_t pack(const compute_call& work) {
+    if (work.bucket->coalesced) return record(clock::now());
     packed_ = made_of(*work.bucket);
     operation& o = *packed_;
     const std::span<detail::byte_buffer> members = copies_.open(o.shape, o.shape.send_blocks());
-    if (options_.check)
-      for (std::size_t m = 0; m < members.size(); ++m) fill_payload(o.shape, m, position_on(o.channel), members[m]);
+    if (options_.check) fill(o, members);
     const auto begin = clock::now();
-    copies_.pack(o.sent, [&] { channels_.progress(); });
+    copies_.pack(o.sent[0], [&] { channels_.progress(); });
     copies_.close();
     return record(begin);
   }
   std::size_t unpack(const compute_call& work) {
+    if (work.bucket->coalesced) return record(clock::now());
     std::size_t number = operations_.size();
     while (number-- > 0)
       if (operations_[number].bucket == work.bucket) break;
     operation& o = operations_[number];  // a deque: it stays where it is
     const std::span<detail::byte_buffer> members = copies_.open(o.shape, o.shape.receive_blocks());
     const auto begin = clock::now();
-    copies_.unpack(o.received, [&] { channels_.progress(); });
+    copies_.unpack(o.received[0], [&] { channels_.progress(); });
     const std::size_t span = record(begin);
     for (std::size_t m = 0; m < members.size(); ++m) inspect(o, m, members[m]);
     copies_.close();
@@ -224,6 +213,9 @@ class mpi_engine {
   }
 
   // --- values
+  void fill(const operation& o, std::span<detail::byte_buffer> members) const {
+    for (std::size_t m = 0; m < members.size(); ++m) fill_payload(o.shape, m, position_on(o.channel), members[m]);
+  }
   void inspect(const operation& o, std::size_t member, std::span<const std::byte> received) {
     if (!options_.check) return;
     const std::string fault = payload_fault(o.shape, member, position_on(o.channel), received);
@@ -232,10 +224,10 @@ class mpi_engine {
                                           ": rank " + std::to_string(world().rank()) + " " + fault);
     ++checked_;
   }
-  void inspect_alone(operation& o) {
+  void inspect_in_place(operation& o) {
     if (o.inspected) return;
     o.inspected = true;
-    inspect(o, 0, o.received);
+    for (std::size_t m = 0; m < o.received.size(); ++m) inspect(o, m, o.received[m]);
     release(o);
   }
 
@@ -248,7 +240,7 @@ class mpi_engine {
   detail::buffer_pool buffers_;
   detail::bucket_copies copies_{buffers_};
   std::size_t checked_ = 0;
-  bool failed_ = false;
+  bool failed_ = false;  // what leaves by an exception leaves a run that cannot go on
 };
 
 static_assert(collective_engine<mpi_engine>);

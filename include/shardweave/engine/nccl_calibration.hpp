@@ -19,8 +19,8 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Every rank calls, and gets the same answer: collectives of every kind on groups of neighbours of every size that
-/// divides the run, alone and while the device copies, and copies. A run of one rank measures copies alone. Values are
-/// not checked from then on.
+/// divides the run and lies alike on nodes, alone and while the device copies, and copies. A run of one rank measures
+/// copies alone. Values are not checked from then on.
 ///
 /// The device's `under_load` says what copies and a collective do to each other; what stands in for computation here
 /// only moves memory, so this is what memory-bound computation would feel.

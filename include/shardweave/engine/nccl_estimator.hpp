@@ -71,8 +71,7 @@ class nccl_estimator {
       // a single rank's collective would not be simulated but carried out
       if (comm.size() == 1 || kind == collective::all_to_all || size > largest) return std::nullopt;
       const std::lock_guard guard(lock);
-      const auto [kept, is_new] = answers.try_emplace({kind, size}, std::nullopt);
-      if (!is_new) return kept->second;
+      if (const auto kept = answers.find({kind, size}); kept != answers.end()) return kept->second;
       const std::int64_t unit = kind == collective::all_reduce ? size.count() : size.count() / comm.size();
       const nccl_piece piece{from.data(), to.data(), unit};
       ncclSimInfo_t info = NCCL_SIM_INFO_INITIALIZER;
@@ -84,8 +83,10 @@ class nccl_estimator {
         throw;
       }
       check_nccl(ncclGroupSimulateEnd(&info), "ncclGroupSimulateEnd", comm.get());
-      if (info.estimatedTime > 0) kept->second = static_cast<double>(info.estimatedTime);
-      return kept->second;
+      std::optional<double> answer;
+      if (info.estimatedTime > 0) answer = static_cast<double>(info.estimatedTime);
+      answers.emplace(std::pair(kind, size), answer);  // a call that was refused is no answer
+      return answer;
     }
 
     group_shape shape;

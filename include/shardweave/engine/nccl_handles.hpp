@@ -51,6 +51,18 @@ inline void check_nccl(ncclResult_t code, std::string_view call, ncclComm_t comm
   return count > 0 ? "" : "cudaGetDeviceCount: there is no device";
 }
 
+/// From now on this thread works on that device; -1 = the rank modulo the devices that the process sees.
+/// \returns the device. \throws error (backend) if there is none
+inline int use_device(int rank, int wanted) {
+  const int count = device_count();
+  const int device = wanted < 0 && count > 0 ? rank % count : wanted;
+  if (device < 0 || device >= count)
+    refuse(error_category::backend, "rank " + std::to_string(rank) + " cannot work on device " +
+                                        std::to_string(device) + ", this process sees " + std::to_string(count));
+  check_cuda(cudaSetDevice(device), "cudaSetDevice");
+  return device;
+}
+
 /// Owns a handle of the CUDA runtime and frees it with `Free`.
 template <class Handle, auto Free>
 class device_handle {

@@ -46,6 +46,26 @@ struct rank_meeting {
       ask = {};
 };
 
+/// Says where this rank is for as long as it lives, also when what it tells of is never finished.
+class rank_listener {
+ public:
+  rank_listener() = default;
+  rank_listener(const rank_listener&) = delete;
+  rank_listener& operator=(const rank_listener&) = delete;
+  ~rank_listener() {
+    if (meeting_ != nullptr) meeting_->listen({});
+  }
+
+  /// \pre meeting outlives this
+  void begin(const rank_meeting& meeting, rank_meeting::state_on_channel mine) {
+    meeting_ = &meeting;
+    meeting.listen(std::move(mine));
+  }
+
+ private:
+  const rank_meeting* meeting_ = nullptr;
+};
+
 /// The meeting of a run of one rank.
 [[nodiscard]] inline rank_meeting meet_alone() {
   const auto state = std::make_shared<rank_meeting::state_on_channel>();

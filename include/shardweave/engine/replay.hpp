@@ -59,7 +59,7 @@ class replayer {
         wait(t);
       } else {
         // a wait for nothing here is free, whatever its duration says
-        task_[t] = engine_.run({t, g_.kind(t) == task_kind::wait ? nanoseconds(0) : g_.duration(t)});
+        task_[t] = last_ = engine_.run({t, g_.kind(t) == task_kind::wait ? nanoseconds(0) : g_.duration(t)});
       }
     }
     engine_.finish();
@@ -73,7 +73,8 @@ class replayer {
     std::vector<bucket_part> parts = {};
     collective_call call = {};  // stays where it is: engines know the bucket by it
     std::size_t missing = 0;    // members that the order has not reached
-    std::size_t pack = none, launch = none, unpack = none;
+    std::size_t launch = none;
+    std::size_t pack = none, unpack = none;  // copies; of a coalesced bucket: what the compute stream did before them
   };
 
   void launch(task_index t) {
@@ -86,17 +87,21 @@ class replayer {
     if (--b.missing > 0) return;  // the last member launches them all
     const bucket& all = s_.buckets[bucket_of_[t]];
     const task_index first = all.members.front();
-    b.call = {first, all.channel, c.op, c.dtype, c.reduce, all.bytes_in, all.bytes_out, b.costs.duration, b.parts};
-    b.pack = engine_.run({first, b.costs.pack, compute_work::pack, &b.call});
+    b.call = {first,         all.channel,      c.op,    c.dtype,      c.reduce, all.bytes_in,
+              all.bytes_out, b.costs.duration, b.parts, all.coalesced};
+    if (!all.coalesced) last_ = engine_.run({first, b.costs.pack, compute_work::pack, &b.call});
+    b.pack = last_;
     b.launch = engine_.start(b.call);
     for (const task_index member : all.members) task_[member] = b.launch;
   }
   void wait(task_index t) {
     const task_index c = g_.completes(t);
-    task_[t] = engine_.wait(task_[c]);
+    task_[t] = last_ = engine_.wait(task_[c]);
     if (bucket_of_[c] == no_index) return;
     bucket_run& b = buckets_[bucket_of_[c]];
-    if (b.unpack == none) b.unpack = engine_.run({b.call.task, b.costs.unpack, compute_work::unpack, &b.call});
+    if (b.unpack != none) return;
+    if (!b.call.coalesced) last_ = engine_.run({b.call.task, b.costs.unpack, compute_work::unpack, &b.call});
+    b.unpack = last_;
   }
 
   timeline read(nanoseconds zero, const replay_options& options) const {
@@ -133,8 +138,13 @@ class replayer {
           stalled[bucket_of_[c] == no_index ? c : s_.buckets[bucket_of_[c]].members.front()] = true;
       }
     }
+    const auto copied = [&](const bucket_run& b, std::size_t operation) {
+      const time_span all = operation == none ? time_span{} : span(operation);
+      return b.call.coalesced ? time_span{all.end, all.end} : all;
+    };
     for (std::size_t i = 0; i < buckets_.size(); ++i) {
-      const time_span pack = span(buckets_[i].pack), ran = span(buckets_[i].launch), unpack = span(buckets_[i].unpack);
+      const bucket_run& b = buckets_[i];
+      const time_span pack = copied(b, b.pack), ran = span(b.launch), unpack = copied(b, b.unpack);
       line.buckets.push_back({pack.start, ran.start, ran.end, unpack.start, unpack.end});
       line.packing += pack.length() + unpack.length();
       compute_end = std::max({compute_end, pack.end, unpack.end});
@@ -176,13 +186,13 @@ class replayer {
   std::vector<std::size_t> task_;  // operation of each task; members of a bucket share one
   std::vector<std::uint32_t> bucket_of_;
   std::vector<bucket_run> buckets_;
+  std::size_t last_ = none;  // operation of the compute stream
 };
 }  // namespace detail
 
 /// Executes a schedule: collectives are launched, buckets packed, launched and unpacked, and waits hold the compute
 /// stream, by the rule that `simulate` follows. Times of the timeline are those of the engine's clock, counted from
-/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty. Engines are not told of
-/// `bucket::coalesced`: one that packs for real packs such a bucket, too, which the simulator prices without copies.
+/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty.
 ///
 /// \throws error of `validate_schedule`, of `costs_of`, and of the engine
 /// Complexity: O(V + E), and what the engine takes

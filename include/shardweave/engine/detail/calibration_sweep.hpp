@@ -35,28 +35,27 @@ template <collective_engine Engine>
 class calibration_sweep {
  public:
   /// \param who      for messages
+  /// \param ranks_per_node  the largest of what ranks say counts: all measure the same
   /// \param largest  the largest of what all ranks say; nobody is late afterwards. Every rank calls
   calibration_sweep(std::string_view who, Engine& engine, const calibration_options& options, std::int64_t ranks,
                     std::int64_t ranks_per_node, std::function<double(double)> largest)
-      : engine_(engine),
-        options_(options),
-        ranks_(ranks),
-        ranks_per_node_(ranks_per_node),
-        largest_(std::move(largest)) {
+      : engine_(engine), options_(options), ranks_(ranks), largest_(std::move(largest)) {
     if (options.smallest < bytes(1) || options.factor < 2 || options.repetitions < 1)
       refuse(error_category::input, std::string(who) + " was given sizes from " +
                                         std::to_string(options.smallest.count()) + " bytes by a factor of " +
                                         std::to_string(options.factor) + " and " + std::to_string(options.repetitions) +
                                         " repetitions, expected a size that is positive, a factor of 2 or more and "
                                         "one repetition or more");
+    ranks_per_node_ =
+        std::clamp(static_cast<std::int64_t>(largest_(static_cast<double>(ranks_per_node))), std::int64_t{1}, ranks_);
   }
 
-  /// Collectives of every kind on groups of neighbours of every size that divides the run, alone and while ranks
-  /// compute.
+  /// Collectives of every kind on groups of neighbours, alone and while ranks compute: of every size that divides the
+  /// run, and whose groups all lie alike, within a node or on all of several nodes. Others have no shape to go by.
   void measure(device_calibration& found) {
     std::vector<double> slower_work, slower_collective;
     for (std::int64_t ranks = 2; ranks <= ranks_; ++ranks) {
-      if (ranks_ % ranks != 0) continue;
+      if (ranks_ % ranks != 0 || std::max(ranks, ranks_per_node_) % std::min(ranks, ranks_per_node_) != 0) continue;
       const process_group group{.id = 0, .name = "calibration", .size = ranks, .stride = 1};
       engine_.connect(std::span(&group, 1));
       for (const collective kind :
@@ -100,7 +99,7 @@ class calibration_sweep {
   /// How a group of neighbours lies on nodes.
   [[nodiscard]] group_shape shape(std::int64_t ranks) const {
     const std::int64_t here = std::min(ranks, ranks_per_node_);
-    return {.ranks_per_node = here, .nodes = std::max<std::int64_t>(ranks / here, 1)};
+    return {.ranks_per_node = here, .nodes = ranks / here};
   }
   /// A collective, work of some duration, and a wait.
   pair_of_times together(collective kind, bytes size, std::int64_t ranks, nanoseconds work) {
@@ -117,7 +116,7 @@ class calibration_sweep {
   Engine& engine_;
   calibration_options options_;
   std::int64_t ranks_;
-  std::int64_t ranks_per_node_;
+  std::int64_t ranks_per_node_ = 1;
   std::function<double(double)> largest_;
 };
 

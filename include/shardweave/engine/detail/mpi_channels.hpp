@@ -52,12 +52,8 @@ class mpi_channels {
   /// \pre nothing is under way
   /// \throws error if a group does not divide the ranks, or the ranks were given different groups
   void connect(std::span<const process_group> groups) {
-    std::vector<rank_layout> layouts;
-    std::int64_t print[2] = {static_cast<std::int64_t>(groups.size()), 0};
-    for (const process_group& group : groups) {
-      layouts.push_back(layout_of(group, world_.size()));
-      print[0] = (print[0] * 1'000'003 + layouts.back().size * 4099 + layouts.back().stride) % 1'000'000'007;
-    }
+    const std::vector<rank_layout> layouts = layouts_of(groups, world_.size());
+    std::int64_t print[2] = {fingerprint_of(layouts), 0};
     print[1] = -print[0];
     meet(print);
     if (print[0] != -print[1])
@@ -97,7 +93,8 @@ class mpi_channels {
       if (!c.under_way) post_next(c);
       mpi_operation& o = *c.queue.front();
       int done = 0;
-      check_mpi(MPI_Test(&o.request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+      check_mpi(MPI_Testall(static_cast<int>(o.requests.size()), o.requests.data(), &done, MPI_STATUSES_IGNORE),
+                "MPI_Testall");
       if (done == 0) continue;
       o.end = c.moved = mpi_clock::now();
       o.done = true;
