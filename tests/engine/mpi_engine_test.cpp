@@ -357,7 +357,7 @@ TEST_SUITE("mpi rank") {
   TEST_CASE("random schedules" * doctest::skip()) {
     sw::mpi_session session;
     sw::mpi_engine engine(MPI_COMM_WORLD, {.timeout_seconds = 60});
-    const std::size_t count = number_from("SHARDWEAVE_MPI_SCHEDULES", shardweave_test::at_scale(100));
+    const std::size_t count = number_from("SHARDWEAVE_MPI_SCHEDULES", shardweave_test::at_scale(30));
     std::size_t buckets = 0;
     try {
       for (std::size_t i = 0; i < count; ++i) {
