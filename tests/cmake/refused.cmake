@@ -1,13 +1,13 @@
 # cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -P refused.cmake
-# Passes if the compiler refuses FILE with a message that matches the regular expression of its first line, and takes
-# its twin: FILE without SHARDWEAVE_REFUSED, if it speaks of that.
+# Passes if the compiler refuses FILE with messages that match each regular expression of its first lines, and takes its
+# twin: FILE without SHARDWEAVE_REFUSED, if it speaks of that.
 cmake_minimum_required(VERSION 3.25)
 
+file(STRINGS ${source} expectations REGEX "^// expect: ")
 file(STRINGS ${source} first LIMIT_COUNT 1)
-if(NOT first MATCHES "^// expect: (.+)$")
+if(NOT first MATCHES "^// expect: .")
   message(FATAL_ERROR "${source}: the first line must be '// expect: REGEX'")
 endif()
-set(expected "${CMAKE_MATCH_1}")
 list(TRANSFORM include_dirs PREPEND "-I")
 if(compiler_id MATCHES "Clang")
   set(no_quotes -fno-caret-diagnostics)
@@ -19,10 +19,14 @@ execute_process(COMMAND ${compile} -D SHARDWEAVE_REFUSED
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)
-  message(FATAL_ERROR "${source} compiles, but should be refused with '${expected}'")
-elseif(NOT output MATCHES "${expected}")
-  message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
+  message(FATAL_ERROR "${source} compiles, but should be refused: ${expectations}")
 endif()
+foreach(line IN LISTS expectations)
+  string(REGEX REPLACE "^// expect: " "" expected "${line}")
+  if(NOT output MATCHES "${expected}")
+    message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
+  endif()
+endforeach()
 file(STRINGS ${source} twin REGEX "SHARDWEAVE_REFUSED")
 if(twin)
   execute_process(COMMAND ${compile} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)

@@ -1,3 +1,4 @@
+// expect: The second argument of planner must be a cost model
 // expect: The solver of a planner must have static members name and abilities
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/planner.hpp>
@@ -12,11 +13,21 @@ struct costs {
 };
 
 #ifdef SHARDWEAVE_REFUSED
+struct half_costs {
+  using cost_type = double;
+  std::size_t strategy_count(std::uint32_t) const { return 1; }
+  double vertex_cost(std::uint32_t, shardweave::strategy) const { return 0; }
+};
 struct policy {};
 #else
+using half_costs = costs;
 using policy = shardweave::exhaustive;
 #endif
 
-double plan(const shardweave::compressed_graph& g) {
+double plan_without_cost_model(const shardweave::compressed_graph& g) {
+  return shardweave::planner{g, half_costs{}, shardweave::exhaustive{}}.solve().objective;
+}
+
+double plan_without_solver(const shardweave::compressed_graph& g) {
   return shardweave::planner{g, costs{}, policy{}}.solve().objective;
 }
