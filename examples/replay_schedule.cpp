@@ -18,6 +18,9 @@
 #include <shardweave/engine/nccl_calibration.hpp>
 #include <shardweave/engine/nccl_engine.hpp>
 #endif
+#ifdef SHARDWEAVE_HAS_CUBLAS
+#include <shardweave/engine/cublas_products.hpp>
+#endif
 #if defined(SHARDWEAVE_HAS_MPI) || defined(SHARDWEAVE_HAS_NCCL)
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/engine/reprice.hpp>
@@ -38,6 +41,7 @@
 #include <cstdio>
 #include <exception>
 #include <functional>
+#include <optional>
 #include <string>
 #include <thread>
 #include <utility>
@@ -55,7 +59,7 @@ struct options {
   std::int64_t stall_tolerance = 0;
   std::string calibration;
   std::string calibrate;
-  std::string work = "arithmetic";
+  std::string work;
   double timeout = 30;
   std::size_t repeat = 3;
   std::string buckets = "packed";
@@ -266,9 +270,27 @@ int replay_on_devices(const options& chosen, const sw::rank_meeting& meeting, st
                          {.device = chosen.device,
                           .buckets = chosen.buckets == "grouped" ? sw::nccl_bucket::grouped : sw::nccl_bucket::packed,
                           .timeout_seconds = chosen.timeout});
-  return replay_on_ranks(
-      chosen, {meeting.rank, meeting.size, ranks_per_node, [&](double mine) { return engine.largest(mine); }}, engine,
-      [&] { return sw::calibrate_nccl(engine, {}, ranks_per_node).device; });
+  const ranked_run run{meeting.rank, meeting.size, ranks_per_node, [&](double mine) { return engine.largest(mine); }};
+#ifdef SHARDWEAVE_HAS_CUBLAS
+  std::optional<sw::cublas_products> products;
+  if (chosen.work == "products" || !chosen.calibrate.empty()) products.emplace();
+  if (chosen.work == "products") engine.compute_by(products->stand_in());
+#endif
+  return replay_on_ranks(chosen, run, engine, [&] {
+    sw::machine_calibration found = sw::calibrate_nccl(engine, {}, ranks_per_node);
+    std::string copies_alone = "this version has no cuBLAS";
+#ifdef SHARDWEAVE_HAS_CUBLAS
+    if (const auto peaks = sw::known_device_here()) {
+      sw::calibrate_products(found, engine, *products, *peaks);
+      copies_alone.clear();
+    } else {
+      copies_alone = "the peaks of this device are not known";
+    }
+#endif
+    if (run.rank == 0 && !copies_alone.empty())
+      std::fprintf(stderr, "replay_schedule: computation is calibrated by copies alone: %s\n", copies_alone.c_str());
+    return found.device;
+  });
 }
 
 int replay_on_nccl(const options& chosen) {
@@ -286,10 +308,25 @@ int replay_on_nccl(const options& chosen) {
 }
 #endif
 
+/// What stands in for computation, by engine; the first unless told otherwise.
+std::vector<std::string> works_of(const std::string& engine) {
+  if (engine == "mpi") return {"arithmetic", "time"};
+#ifdef SHARDWEAVE_HAS_CUBLAS
+  if (engine == "nccl") return {"copies", "products"};
+#else
+  if (engine == "nccl") return {"copies"};
+#endif
+  return {"time"};
+}
+
 int replay(const options& chosen) {
   if (std::find(engines.begin(), engines.end(), chosen.engine) == engines.end())
     sw::refuse(sw::error_category::backend,
                "engine " + chosen.engine + " is not part of this version, which has " + programs::joined(engines));
+  if (const auto works = works_of(chosen.engine);
+      !chosen.work.empty() && std::find(works.begin(), works.end(), chosen.work) == works.end())
+    sw::refuse(sw::error_category::input, "work " + chosen.work + " is not for engine " + chosen.engine +
+                                              ", which has " + programs::joined(works));
 #ifdef SHARDWEAVE_HAS_MPI
   if (chosen.engine == "mpi") return replay_on_mpi(chosen);
 #endif
@@ -336,10 +373,10 @@ int main(int argc, char** argv) {
   app.add_option("--calibration", chosen.calibration,
                  "mpi, nccl: FILE: predict by this shardweave.device, measured earlier");
   app.add_option("--work", chosen.work,
-                 "mpi: what stands in for computation: arithmetic keeps the core busy, time only passes, as beside an "
-                 "accelerator")
-      ->check(CLI::IsMember({"arithmetic", "time"}))
-      ->capture_default_str();
+                 "what stands in for computation; mpi: arithmetic (default), which keeps the core busy, or time, which "
+                 "only passes, as beside an accelerator; nccl: copies (default) in the device's memory, or products of "
+                 "matrices by cuBLAS")
+      ->check(CLI::IsMember({"arithmetic", "time", "copies", "products"}));
   app.add_option("--timeout", chosen.timeout, "mpi, nccl: seconds after which a collective has failed")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

@@ -41,6 +41,7 @@ expect("belongs to component glpk" solve/a.hpp "${once}#include <glpk.h>\n")
 expect("belongs to component clp" solve/backend/cbc.hpp "${once}#include <ClpSimplex.hpp>\n")
 expect("belongs to component cbc" solve/backend/clp.hpp "${once}#include <OsiClpSolverInterface.hpp>\n")
 expect("belongs to component highs" solve/a.hpp "${once}#include <interfaces/highs_c_api.h>\n")
+expect("belongs to component cublas" engine/nccl_a.hpp "${once}#include <cublas_v2.h>\n")
 expect("shardweave.hpp: reaches solve/backend/glpk.hpp" solve/backend/glpk.hpp "${once}#include <glpk.h>\n"
        solve/a.hpp "${once}#include <shardweave/solve/backend/glpk.hpp>\n"
        shardweave.hpp "${once}#include <shardweave/solve/a.hpp>\n")

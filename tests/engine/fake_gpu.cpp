@@ -2,6 +2,9 @@
 
 #include <cuda_runtime_api.h>
 #include <nccl.h>
+#ifdef SHARDWEAVE_HAS_CUBLAS
+#include <cublas_v2.h>
+#endif
 
 #include <algorithm>
 #include <atomic>
@@ -99,6 +102,11 @@ struct CUevent_st {
     std::int64_t time = 0;
   };
   std::shared_ptr<marks> shared = std::make_shared<marks>();  // an event may be destroyed before it is reached
+};
+
+struct cublasContext {
+  int device = 0;
+  cudaStream_t stream = nullptr;
 };
 
 namespace fake_nccl {
@@ -421,6 +429,11 @@ cudaError_t cudaDeviceGetAttribute(int* value, cudaDeviceAttr attribute, int) {
   *value = attribute == cudaDevAttrMultiProcessorCount ? 132 : attribute == cudaDevAttrComputeCapabilityMajor ? 9 : 0;
   return cuda(call("cudaDeviceGetAttribute"));
 }
+cudaError_t cudaGetDeviceProperties(cudaDeviceProp* found, int) {
+  *found = {};
+  std::snprintf(found->name, sizeof found->name, "%s", now_set.name);
+  return cuda(call("cudaGetDeviceProperties"));
+}
 const char* cudaGetErrorString(cudaError_t code) {
   return code == cudaErrorInsufficientDriver ? "CUDA driver version is insufficient for CUDA runtime version"
          : code == cudaErrorMemoryAllocation ? "out of memory"
@@ -713,4 +726,58 @@ ncclResult_t ncclGroupSimulateEnd(ncclSimInfo_t* info) {
   group.clear();
   return ncclSuccess;
 }
+
+// --- cuBLAS
+#ifdef SHARDWEAVE_HAS_CUBLAS
+cublasStatus_t cublasCreate(cublasHandle_t* made) {
+  if (const int code = call("cublasCreate")) return static_cast<cublasStatus_t>(code);
+  *made = new cublasContext{current_device};
+  live(1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasDestroy(cublasHandle_t handle) {
+  delete handle;
+  live(-1);
+  return CUBLAS_STATUS_SUCCESS;
+}
+cublasStatus_t cublasSetStream(cublasHandle_t handle, cudaStream_t stream) {
+  handle->stream = stream;
+  return stream->device == handle->device ? CUBLAS_STATUS_SUCCESS : CUBLAS_STATUS_INVALID_VALUE;
+}
+cublasStatus_t cublasGetVersion(cublasHandle_t, int* version) {
+  *version = CUBLAS_VERSION;
+  return CUBLAS_STATUS_SUCCESS;
+}
+const char* cublasGetStatusString(cublasStatus_t code) {
+  return code == CUBLAS_STATUS_ALLOC_FAILED    ? "the resource allocation failed"
+         : code == CUBLAS_STATUS_INVALID_VALUE ? "an unsupported value or parameter was passed to the function"
+                                               : "some error";
+}
+/// Takes its time, and computes nothing: the values of products are never looked at.
+cublasStatus_t cublasGemmEx(cublasHandle_t handle, cublasOperation_t left, cublasOperation_t right, int m, int n, int k,
+                            const void*, const void* a, cudaDataType a_type, int a_column, const void* b,
+                            cudaDataType b_type, int b_column, const void*, void* c, cudaDataType c_type, int c_column,
+                            cublasComputeType_t sums, cublasGemmAlgo_t) {
+  const std::string about = std::to_string(m) + " x " + std::to_string(k) + " x " + std::to_string(n);
+  if (const int code = call("cublasGemmEx", about)) return static_cast<cublasStatus_t>(code);
+  const std::int64_t rows = m, columns = n, inner = k;
+  const auto is_there = [&](const void* matrix, std::int64_t height, std::int64_t width, std::int64_t column) {
+    const std::lock_guard guard(lock);
+    return column >= height &&
+           is_inside(matrix, static_cast<std::size_t>(2 * ((width - 1) * column + height)), handle->device);
+  };
+  if (left != CUBLAS_OP_N || right != CUBLAS_OP_N || a_type != CUDA_R_16BF || b_type != a_type || c_type != a_type ||
+      sums != CUBLAS_COMPUTE_32F || !is_there(a, rows, inner, a_column) || !is_there(b, inner, columns, b_column) ||
+      !is_there(c, rows, columns, c_column))
+    return CUBLAS_STATUS_INVALID_VALUE;
+  const std::int64_t flops = 2 * rows * columns * inner;
+  const double per_byte =
+      static_cast<double>(flops) / static_cast<double>(2 * (rows * inner + inner * columns + rows * columns));
+  const double slower = 1 + static_cast<double>(now_set.product_half) / per_byte;
+  const auto took = static_cast<std::int64_t>(static_cast<double>(flops) * slower /
+                                              static_cast<double>(now_set.product_flops_per_ns));
+  handle->stream->put([took = std::max(now_set.product_ns, took)](CUstream_st& s) { s.clock += took; });
+  return CUBLAS_STATUS_SUCCESS;
+}
+#endif
 }

@@ -48,20 +48,13 @@ bool has_mpirun() {
   return false;
 }
 
-/// Four ranks run one test case of the suite "mpi rank". Where processes see each other's memory is not allowed, and
-/// where there are fewer cores than ranks, MPI must be told.
-mpi_run run_ranks(const std::string& test_case, const std::string& environment = "") {
+/// This program, to run one test case of the suite "mpi rank".
+std::string one_rank(const std::string& test_case) {
   static const std::string self = std::filesystem::read_symlink("/proc/self/exe").string();
-  const temporary_folder shared;  // the memory that ranks share lies here: a killed rank does not remove it
-  const std::string command =
-      "env " + environment +
-      " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1"
-      " OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader"
-      " OMPI_MCA_btl_vader_backing_directory=" +
-      shared.path().string() +
-      " OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated OMPI_MCA_btl_base_warn_component_unused=0"
-      " ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 mpirun -np 4 '" +
-      self + "' --no-skip --test-suite='mpi rank' --test-case='" + test_case + "' 2>&1 </dev/null";
+  return " '" + self + "' --no-skip --test-suite='mpi rank' --test-case='" + test_case + "' 2>&1 </dev/null";
+}
+
+mpi_run run_command(const std::string& command) {
   const auto begin = std::chrono::steady_clock::now();
   mpi_run run;
   std::FILE* pipe = popen(command.c_str(), "r");
@@ -72,6 +65,21 @@ mpi_run run_ranks(const std::string& test_case, const std::string& environment =
   run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   run.seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
   return run;
+}
+
+/// Four ranks run one test case of the suite "mpi rank". Where processes see each other's memory is not allowed, and
+/// where there are fewer cores than ranks, MPI must be told.
+mpi_run run_ranks(const std::string& test_case, const std::string& environment = "") {
+  const temporary_folder shared;  // the memory that ranks share lies here: a killed rank does not remove it
+  return run_command(
+      "env " + environment +
+      " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1"
+      " OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader"
+      " OMPI_MCA_btl_vader_backing_directory=" +
+      shared.path().string() +
+      " OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated OMPI_MCA_btl_base_warn_component_unused=0"
+      " ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 mpirun -np 4" +
+      one_rank(test_case));
 }
 
 /// How many processes have this text in their environment.
@@ -116,6 +124,33 @@ TEST_SUITE("mpi_engine") {
     CHECK(run.status == 0);
     CHECK(run.out.find("RIGHT ") != std::string::npos);
     if (std::getenv("SHARDWEAVE_MPI_SCHEDULES") != nullptr) MESSAGE(run.out);
+  }
+
+  TEST_CASE("two hosts replay as one does, on groups within them and between, and end with a rank of either") {
+    if (!has_mpirun()) return;
+    const auto run_on_two_hosts = [](const std::string& test_case, const std::string& environment) {
+      return run_command("env ASAN_OPTIONS=detect_leaks=0 " + environment +
+                         " " SHARDWEAVE_SOURCE_DIR "/tests/engine/two_hosts.sh" + one_rank(test_case));
+    };
+    const mpi_run run = run_on_two_hosts("two hosts", "");
+    if (run.status == 77) {
+      MESSAGE(run.out);
+      return;
+    }
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    CHECK(run.out.find("RIGHT 2 hosts of 2 ranks") != std::string::npos);
+    CHECK(run.out.find("RIGHT 5 schedules") != std::string::npos);
+    CHECK(run.out.find("RIGHT 8 curve points") != std::string::npos);
+
+    const std::string mark = "SHARDWEAVE_TEST_RUN=hosts" + std::to_string(getpid());
+    const mpi_run killed = run_on_two_hosts("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=9");
+    CAPTURE(killed.out);
+    CHECK(killed.status != 0);
+    CHECK(killed.seconds < 20);
+    CHECK(killed.out.find("rank 2") != std::string::npos);
+    CHECK(killed.out.find("on node 10.213.7.2 exited on signal 9") != std::string::npos);
+    CHECK(processes_with(mark) == 0);
   }
 
   TEST_CASE("a killed rank ends the run, which names it and leaves no process behind") {
@@ -354,10 +389,8 @@ TEST_SUITE("mpi rank") {
     }
   }
 
-  TEST_CASE("random schedules" * doctest::skip()) {
-    sw::mpi_session session;
+  void replay_random_schedules(const sw::mpi_session& session, std::size_t count) {
     sw::mpi_engine engine(MPI_COMM_WORLD, {.timeout_seconds = 60});
-    const std::size_t count = number_from("SHARDWEAVE_MPI_SCHEDULES", shardweave_test::at_scale(30));
     std::size_t buckets = 0;
     try {
       for (std::size_t i = 0; i < count; ++i) {
@@ -385,6 +418,35 @@ TEST_SUITE("mpi rank") {
            " buckets");
     if (session.rank() == 0)
       std::printf("RIGHT %zu schedules, %zu buckets, %zu collectives on rank 0\n", count, buckets, engine.checked());
+  }
+
+  TEST_CASE("random schedules" * doctest::skip()) {
+    const sw::mpi_session session;
+    replay_random_schedules(session, number_from("SHARDWEAVE_MPI_SCHEDULES", shardweave_test::at_scale(30)));
+  }
+
+  TEST_CASE("two hosts" * doctest::skip()) {
+    const sw::mpi_session session;
+    char names[4][MPI_MAX_PROCESSOR_NAME] = {};
+    int length = 0;
+    MPI_Get_processor_name(names[session.rank()], &length);
+    MPI_Allgather(MPI_IN_PLACE, 0, MPI_CHAR, names, MPI_MAX_PROCESSOR_NAME, MPI_CHAR, MPI_COMM_WORLD);
+    const std::string first = names[0], last = names[3];
+    if (first == last || first != names[1] || last != names[2] || sw::ranks_on_node(MPI_COMM_WORLD) != 2)
+      fail("these are not two hosts");
+    right(session, "2 hosts of 2 ranks");
+    replay_random_schedules(session, 5);
+    try {
+      const sw::mpi_calibration found =
+          sw::calibrate_mpi(MPI_COMM_WORLD, {}, {.largest = sw::kibibytes(1), .repetitions = 1, .warm_up = 0});
+      std::size_t between = 0;
+      for (const sw::collective_measurement& m : found.device.collectives)
+        if (m.group.ranks() == 4 && m.group.nodes == 2) ++between;
+      if (between != 4) fail(std::to_string(between) + " points are between the hosts");
+      if (session.rank() == 0) std::printf("RIGHT %zu curve points\n", found.device.collectives.size());
+    } catch (const sw::error& e) {
+      fail(e.what());
+    }
   }
 
   TEST_CASE("calibration" * doctest::skip()) {

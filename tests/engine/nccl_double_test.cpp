@@ -260,7 +260,7 @@ TEST_SUITE("nccl_engine, on the double") {
         while (ended < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
       }
-      engine.limit(0.2);
+      engine.set_timeout(0.2);
       engine.wait(engine.start(call_of("all_gather", 128)));
       engine.finish();
     });
@@ -279,7 +279,7 @@ TEST_SUITE("nccl_engine, on the double") {
                                                 {.id = 6, .name = "tp", .size = 2, .stride = 1}};
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
       engine.connect(groups);
-      engine.limit(0.2);
+      engine.set_timeout(0.2);
       // rank 3 waits for its neighbour on the other channel, which never starts that
       if (engine.rank() == 3)
         engine.wait(engine.start({7, 1, "all_reduce", "f32", "sum", sw::bytes(4), sw::bytes(4), {}, {}}));
@@ -301,7 +301,7 @@ TEST_SUITE("nccl_engine, on the double") {
       const nothing_left after;
       const auto words = on_ranks(1, small_options(), [&](sw::nccl_engine& engine) {
         engine.connect({});
-        engine.limit(0.2);
+        engine.set_timeout(0.2);
         fake_gpu::hang(0);
         engine.run({.task = 4, .duration = ns(10'000)});
         engine.finish();
@@ -373,7 +373,7 @@ TEST_SUITE("nccl_engine, on the double") {
           while (ended == 0) std::this_thread::sleep_for(std::chrono::milliseconds(1));
           return;
         }
-        engine.limit(0.2);
+        engine.set_timeout(0.2);
         engine.connect({});
       });
       CHECK(words[0] == "the ranks do not meet before a replay: rank 1 does not answer");

@@ -135,6 +135,7 @@ TEST_SUITE("replay_schedule") {
     CHECK(unknown.status == 2);
     CHECK(unknown.err.starts_with("replay_schedule: --engine: carrier_pigeon not in {simulate,threads,mpi,nccl}"));
     CHECK(f.run("--engine threads --scale 0").status == 2);
+    CHECK(f.run("--work copies").err == "replay_schedule: work copies is not for engine simulate, which has time\n");
   }
 
   TEST_CASE("a schedule of another graph, and one that is invalid, are refused by name") {

@@ -22,8 +22,8 @@ inline namespace v0 {
 /// divides the run and lies alike on nodes, alone and while the device copies, and copies. A run of one rank measures
 /// copies alone. Values are not checked from then on.
 ///
-/// The device's `under_load` says what copies and a collective do to each other; what stands in for computation here
-/// only moves memory, so this is what memory-bound computation would feel.
+/// The device's `under_load` says what a collective and what stands in for computation do to each other: copies, which
+/// feel what memory-bound computation would, or what `compute_by` was given.
 /// \param ranks_per_node  how many neighbours share a node; 0 = all
 /// \throws error (input) for sizes that do not grow and measurements of nothing, else as the engine does
 [[nodiscard]] inline machine_calibration calibrate_nccl(nccl_engine& engine, const calibration_options& sizes = {},

@@ -30,7 +30,7 @@ using nccl_waiting = std::function<void(std::string_view call, std::chrono::stea
 
 /// What a communicator is made for.
 enum class nccl_calls : int {
-  blocking = 1,     ///< a call returns when it is done: what NCCL's own estimates ask for
+  blocking = 1,     ///< a call returns when it is done, with no limit: what NCCL's own estimates ask for
   non_blocking = 0  ///< a call returns at once: a rank that never comes does not hold up this thread
 };
 
@@ -55,7 +55,7 @@ class nccl_communicator {
     std::swap(size_, other.size_);
     return *this;
   }
-  /// Waits until the others let go too, but not for long.
+  /// Waits until the others let go too, but not for long; where calls block, for as long as NCCL does.
   ~nccl_communicator() { close(); }
 
   /// Of all ranks of a meeting, on the current device. Rank 0 makes the id that all need.
@@ -134,7 +134,7 @@ class nccl_communicator {
     const ncclComm_t comm = slot_ ? release() : nullptr;
     if (comm == nullptr) return;
     const auto end = std::chrono::steady_clock::now() + std::chrono::seconds(5);
-    ncclResult_t code = ncclCommFinalize(comm);
+    ncclResult_t code = ncclCommFinalize(comm);  // where calls block, so does this, with no limit
     while (code == ncclInProgress && std::chrono::steady_clock::now() < end) {
       std::this_thread::yield();
       if (ncclCommGetAsyncError(comm, &code) != ncclSuccess) code = ncclInternalError;

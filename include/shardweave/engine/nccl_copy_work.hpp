@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 
 #include <cuda_runtime_api.h>
@@ -10,14 +11,19 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
-#include <thread>
+#include <functional>
 
 /// \file
-/// Computation on a device stood in for by copies inside its memory, which need no compiler for the device.
+/// Computation on a device stood in for by what needs no compiler for the device, such as copies inside its memory.
 
 namespace shardweave {
 inline namespace v0 {
+
+/// What stands in for computation on a device.
+struct nccl_stand_in {
+  std::function<std::int64_t(nanoseconds duration)> pieces = {};  ///< commands that stand in for a duration
+  std::function<void(cudaStream_t stream, nanoseconds duration)> enqueue = {};  ///< puts them on a stream
+};
 
 /// Copies of a known speed. A duration becomes a number of bytes when it is asked for, so that work that shares the
 /// device's memory with communication takes longer, as work that memory limits would.
@@ -32,8 +38,8 @@ class nccl_copy_work {
         to_(make_device_memory(static_cast<std::size_t>(largest.count()))) {
     constexpr int runs = 5;
     check_cuda(cudaMemsetAsync(from_.data(), 0, from_.size(), stream), "cudaMemsetAsync");
-    const double least = fastest(stream, bytes(1), 64, runs);
-    const double most = fastest(stream, largest_, 4, runs);
+    const double least = detail::fastest_of(stream, 64, runs, [&] { copy(stream, bytes(1)); });
+    const double most = detail::fastest_of(stream, 4, runs, [&] { copy(stream, largest_); });
     floor_ns_ = least;
     bytes_per_ns_ = static_cast<double>(largest_.count() - 1) / std::max(most - least, 1e-3);
   }
@@ -68,20 +74,6 @@ class nccl_copy_work {
     check_cuda(cudaMemcpyAsync(to_.data(), from_.data(), static_cast<std::size_t>(size.count()),
                                cudaMemcpyDeviceToDevice, stream),
                "cudaMemcpyAsync");
-  }
-  /// Of one of several copies in a row, in nanoseconds.
-  double fastest(cudaStream_t stream, bytes size, int copies, int runs) const {
-    const device_event begin = make_event(), end = make_event();
-    double best = std::numeric_limits<double>::infinity();
-    for (int run = 0; run <= runs; ++run) {
-      check_cuda(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
-      for (int i = 0; i < copies; ++i) copy(stream, size);
-      check_cuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
-      while (!is_reached(end.get())) std::this_thread::yield();
-      const double took = static_cast<double>(elapsed(begin.get(), end.get()).count()) / copies;
-      if (run > 0) best = std::min(best, took);  // the first touches fresh memory
-    }
-    return best;
   }
 
   bytes largest_;

@@ -51,10 +51,11 @@ struct nccl_engine_options {
 
 /// Executes a schedule on a device for each rank; every rank replays the same schedule. Models `collective_engine`.
 ///
-/// Computation is copies inside the device's memory on one stream; each group has a communicator and a stream of its
-/// own. The host only puts work on streams, some hundred commands ahead; events on the streams tell when it ran, by the
-/// device's clock, counted from `connect`. A collective waits on its stream for whatever computation was put before
-/// it, a wait is an event for which the compute stream waits: nothing but `finish` waits on the host.
+/// Computation is copies inside the device's memory on one stream, or what `compute_by` was given; each group has a
+/// communicator and a stream of its own. The host only puts work on streams, some hundred commands ahead; events on the
+/// streams tell when it ran, by the device's clock, counted from `connect`. A collective waits on its stream for
+/// whatever computation was put before it, a wait is an event for which the compute stream waits: nothing but `finish`
+/// waits on the host.
 ///
 /// More channels than the device has hardware queues (CUDA_DEVICE_MAX_CONNECTIONS, 8 where nothing else is said)
 /// wait for each other by accident.
@@ -97,12 +98,15 @@ class nccl_engine {
     const detail::on_exception guard([this] { give_up(); });
     if (work.work == compute_work::pack) return pack(work);
     if (work.work == compute_work::unpack) return unpack(work);
-    const std::int64_t copies = work_.copies(work.duration);
-    // many copies fill the device's queue: then nothing that waits for others may stand in it
-    make_room(copies > detail::nccl_queue::window / 2 ? detail::nccl_queue::window : copies);
+    const std::int64_t pieces = stand_in_ ? stand_in_->pieces(work.duration) : work_.copies(work.duration);
+    // many pieces fill the device's queue: then nothing that waits for others may stand in it
+    make_room(pieces > detail::nccl_queue::window / 2 ? detail::nccl_queue::window : pieces);
     const std::size_t number = queue_.begin_compute(work.task);
-    work_.enqueue(queue_.compute(), work.duration);
-    return queue_.end_compute(number, copies);
+    if (stand_in_)
+      stand_in_->enqueue(queue_.compute(), work.duration);
+    else
+      work_.enqueue(queue_.compute(), work.duration);
+    return queue_.end_compute(number, pieces);
   }
   /// \pre the channel is one of those of `connect`
   std::size_t start(const collective_call& call) {
@@ -163,16 +167,23 @@ class nccl_engine {
   /// From now on a collective has failed after that long: the first of a communicator, which connects ranks, may need
   /// longer than those that follow.
   /// \pre positive
-  void limit(double timeout_seconds) {
-    SHARDWEAVE_EXPECTS(timeout_seconds > 0);
-    channels_.limit(timeout_seconds);
+  void set_timeout(double seconds) {
+    SHARDWEAVE_EXPECTS(seconds > 0);
+    channels_.set_timeout(seconds);
+  }
+  /// From now on such work stands in for computation, in place of copies (`cublas_products::stand_in`). It is of this
+  /// device, and lives for as long as this.
+  /// \pre both functions are there
+  void compute_by(nccl_stand_in work) {
+    SHARDWEAVE_EXPECTS(work.pieces && work.enqueue);
+    stand_in_ = std::move(work);
   }
   /// Collectives and members of buckets whose values this rank has compared, since it was made.
   [[nodiscard]] std::size_t checked() const { return values_.checked(); }
   [[nodiscard]] int rank() const { return rank_; }
   [[nodiscard]] int size() const { return size_; }
   [[nodiscard]] int device() const { return device_; }
-  /// What stands in for computation, as measured on this device.
+  /// Copies inside this device's memory, as measured: what stands in for computation unless told otherwise.
   [[nodiscard]] const nccl_copy_work& work() const { return work_; }
   /// The largest of what the ranks say. Every rank calls, and gets the same; nobody is late afterwards.
   [[nodiscard]] double largest(double mine) {
@@ -268,6 +279,7 @@ class nccl_engine {
   detail::nccl_queue queue_;
   device_event mark_;
   nccl_copy_work work_;
+  std::optional<nccl_stand_in> stand_in_;  // in place of copies
   detail::nccl_channels channels_;
   detail::nccl_values values_;
   std::optional<operation> packed_;  // a bucket that is packed and not started

@@ -2,7 +2,7 @@
 // and what the replay takes, for each way to merge and to order. Rank 0 prints. Runs under mpirun:
 //
 //   mpirun -np 4 table_replay [--markdown]
-//   mpirun -np 4 table_replay random        1 000 random schedules of the plan, with every value checked
+//   mpirun -np 4 table_replay random [FIRST LAST]    1 000 random schedules of the plan, with every value checked
 #include "benchmarks/tables/table.hpp"
 #include "engine/random_schedule.hpp"
 #include "examples/support/schedulers.hpp"
@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdio>
+#include <cstdlib>
 #include <exception>
 #include <limits>
 #include <string>
@@ -90,12 +91,11 @@ void print(bool markdown, const std::vector<std::string>& cells) {
 
 /// Replays the plan in random orders, with random buckets, while each rank is late somewhere else. What does not end
 /// in time, or ends with a wrong value, ends the run.
-void replay_at_random(const sw::mpi_session& session) {
-  constexpr std::size_t schedules = 1000;
+void replay_at_random(const sw::mpi_session& session, std::uint64_t first, std::uint64_t last) {
   const sw::task_graph stated = small_plan(8);  // comparing values is what takes time
   sw::mpi_engine engine(MPI_COMM_WORLD, {.work = sw::host_work::time, .timeout_seconds = 60});
   std::size_t buckets = 0;
-  for (std::size_t i = 0; i < schedules; ++i) {
+  for (std::uint64_t i = first - 1; i < last; ++i) {
     sw::random_source random(i + 1), own(1000 * i + static_cast<std::uint64_t>(session.rank()));
     const sw::schedule s = random_schedule(stated, random);
     buckets += s.buckets.size();
@@ -104,9 +104,10 @@ void replay_at_random(const sw::mpi_session& session) {
       durations.emplace_back(
           stated.is_collective(t) ? 0 : static_cast<std::int64_t>(own.below(own.chance(0.02) ? 200'000 : 2'000)));
     static_cast<void>(sw::replay(stated.with_durations(durations), s, engine));
-    if (session.rank() == 0 && (i + 1) % 100 == 0)
-      std::fprintf(stderr, "%zu schedules of %zu tasks with %zu buckets, %zu values right on rank 0\n", i + 1,
-                   stated.size(), buckets, engine.checked());
+    if (session.rank() == 0 && ((i + 1) % 100 == 0 || i + 1 == last))
+      std::fprintf(stderr, "schedules %ju to %ju of %zu tasks with %zu buckets, %zu values right on rank 0\n",
+                   static_cast<std::uintmax_t>(first), static_cast<std::uintmax_t>(i + 1), stated.size(), buckets,
+                   engine.checked());
   }
 }
 
@@ -117,7 +118,10 @@ int main(int argc, char** argv) {
   try {
     const tables::request asked(argc, argv);
     if (!asked.only.empty() && asked.only[0] == "random") {
-      replay_at_random(session);
+      const auto number = [&](std::size_t at, std::uint64_t otherwise) {
+        return asked.only.size() > at ? std::strtoull(asked.only[at].c_str(), nullptr, 10) : otherwise;
+      };
+      replay_at_random(session, std::max<std::uint64_t>(1, number(1, 1)), number(2, 1000));
       return 0;
     }
     const bool speaks = session.rank() == 0;

@@ -90,7 +90,7 @@ class nccl_channels {
   [[nodiscard]] cudaStream_t stream(std::uint32_t at) const { return channels_[at].stream.get(); }
   [[nodiscard]] int position_on(std::uint32_t at) const { return channels_[at].comm.rank(); }
   [[nodiscard]] int ranks_on(std::uint32_t at) const { return channels_[at].comm.size(); }
-  void limit(double timeout_seconds) { limits_.timeout_seconds = timeout_seconds; }
+  void set_timeout(double seconds) { limits_.timeout_seconds = seconds; }
 
   /// Puts the calls of a collective on its channel's stream. \pre its beginning is recorded
   void launch(std::size_t number) {
