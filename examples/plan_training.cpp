@@ -11,7 +11,9 @@
 #include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
+#include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/atomic_file.hpp>
@@ -51,6 +53,7 @@ struct options {
   std::string mesh = "8x8";
   std::string device = "h100";
   std::string collectives = programs::names_of_collective_models().front();
+  std::string compute = "published";
   std::string calibration;
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
@@ -171,6 +174,13 @@ std::string json_line(const Model& model, const sw::training_plan& plan, const p
   });
 }
 
+/// Published shares of the peaks, where there are some of the device and they are wanted.
+sw::compute_profile compute_of(const sw::device_profile& device, bool published) {
+  for (const sw::device_preset& preset : sw::device_presets())
+    if (published && preset.profile.name == device.name) return preset.compute();
+  return sw::roofline(device);
+}
+
 int plan(const options& chosen) {
   using clock = std::chrono::steady_clock;
   const auto start = clock::now();
@@ -186,7 +196,7 @@ int plan(const options& chosen) {
   const auto graph = programs::about(chosen.config, [&] { return sw::llama_training_graph(config, shape); });
   programs::collective_model collectives = programs::make_collective_model(
       chosen.collectives, {.device = device, .node = [&] { return sw::nccl_node_of(device); }});
-  sw::compute_profile compute = sw::roofline(device);
+  sw::compute_profile compute = compute_of(device, chosen.compute == "published");
   if (!chosen.calibration.empty())
     programs::about(chosen.calibration, [&] {
       const sw::device_calibration measured = sw::read_device(chosen.calibration);
@@ -288,6 +298,11 @@ int main(int argc, char** argv) {
   app.add_option("--collectives", chosen.collectives,
                  "what collectives cost: one of " + programs::joined(programs::names_of_collective_models()))
       ->check(CLI::IsMember(programs::names_of_collective_models()))
+      ->capture_default_str();
+  app.add_option("--compute", chosen.compute,
+                 "what kernels reach: published (shares of the peaks by shape, where the device has them) or roofline "
+                 "(a flat 70 %)")
+      ->check(CLI::IsMember({"published", "roofline"}))
       ->capture_default_str();
   app.add_option("--calibration", chosen.calibration,
                  "device file: measurements that correct what collectives cost, and shares that kernels reach");

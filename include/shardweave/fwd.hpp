@@ -224,6 +224,7 @@ struct group_shape;
 struct held_out;
 enum class kernel_kind : std::uint8_t;
 struct kernel_measurement;
+struct kernel_shares;
 class kernel_table;
 struct link_share;
 enum class link_tier : std::uint8_t;

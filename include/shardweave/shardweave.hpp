@@ -36,6 +36,7 @@
 #include <shardweave/cost/nccl_explanation.hpp>
 #include <shardweave/cost/nccl_filter.hpp>
 #include <shardweave/cost/nccl_node.hpp>
+#include <shardweave/cost/nccl_ramp.hpp>
 #include <shardweave/cost/nccl_rule.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/nccl_symmetric.hpp>

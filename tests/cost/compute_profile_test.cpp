@@ -28,7 +28,8 @@ TEST_SUITE("compute_profile") {
     for (std::int64_t n = 1; n < 1 << 15; n *= 2)
       for (const arithmetic kind : {arithmetic::f64, arithmetic::f32, arithmetic::f16, arithmetic::i8}) {
         const device_work work = work_of({1, n, 4096, n}, 2, kind);
-        for (const kernel_kind kernel : {kernel_kind::matrix_product, kernel_kind::attention})
+        for (const kernel_kind kernel :
+             {kernel_kind::matrix_product, kernel_kind::attention, kernel_kind::attention_backward})
           CHECK(same.compute_time(work, kernel) == doctest::Approx(flat.compute_time(work)));
         CHECK(same.compute_time(work, kernel_kind::memory_bound) == doctest::Approx(flat.memory_time(work.moved)));
         CHECK(same.memory_time(work.moved) == doctest::Approx(flat.memory_time(work.moved)));
@@ -44,7 +45,7 @@ TEST_SUITE("compute_profile") {
     const double raised = std::pow(intensity, 1.47);
     const double share = 0.742 * raised / (raised + std::pow(150, 1.47));
     CHECK(h100.compute_time(work) == doctest::Approx(work.flops / (989e12 * share) * 1e6));
-    CHECK(find_preset("h100").published_product_share.at(150) == doctest::Approx(0.371));
+    CHECK(find_preset("h100").shares.product.at(150) == doctest::Approx(0.371));
     CHECK(h100.compute_time(work_of({1, 64, 64, 64}, 2)) == 9);  // no product is shorter than its floor
   }
 

@@ -308,19 +308,73 @@ TEST_SUITE("device_presets") {
     }
   }
 
-  TEST_CASE("attention on Hopper takes what was published of a fused kernel") {
-    const compute_profile h100 = find_preset("h100").compute();
-    double length = 512;  // batches so that 16384 queries are asked, 16 heads of 128
-    for (const double published : {430.32, 517.099, 565.544, 590.233, 614.234, 620.73}) {
-      const double queries = 16384, width = 16 * 128;
-      const device_work work{4 * queries * length * width, bytes(static_cast<std::int64_t>(4 * queries * width * 2)),
-                             arithmetic::f16};
-      const double reached = work.flops / h100.compute_time(work, kernel_kind::attention) / 1e6;
-      CHECK(std::abs(reached / published - 1) < .016);
-      length *= 2;
+  TEST_CASE("attention takes what was published of fused kernels") {
+    struct published {
+      const char* preset;
+      kernel_kind kernel;
+      double length;                ///< of the first; each further one is twice as long
+      std::vector<double> reached;  ///< TFLOP/s
+      double tolerance;
+    };
+    using enum kernel_kind;
+    for (const published& p :
+         {published{"h100", attention, 512, {430.32, 517.099, 565.544, 590.233, 614.234, 620.73}, .016},
+          published{"h100", attention_backward, 512, {316, 424, 501, 542, 559, 561}, .007},
+          published{"b200", attention, 1024, {1205, 1279, 1328, 1358, 1362}, .0041},
+          published{"b200", attention_backward, 8192, {1359.8}, .002}}) {
+      const compute_profile profile = find_preset(p.preset).compute();
+      const double queries = 16384, width = 16 * 128;  // in as many sequences as that takes, 16 heads of 128
+      const bool back = p.kernel == attention_backward;
+      double length = p.length;
+      for (const double rate : p.reached) {
+        // of queries, keys, values, results; backward of their gradients, and five products instead of two
+        const auto moved = static_cast<std::int64_t>((back ? 8 : 4) * queries * width * 2);
+        const device_work work{(back ? 10 : 4) * queries * length * width, bytes(moved), arithmetic::f16};
+        CAPTURE(length);
+        CHECK(std::abs(work.flops / profile.compute_time(work, p.kernel) / 1e6 / rate - 1) < p.tolerance);
+        length *= 2;
+      }
     }
-    CHECK(find_preset("a100").compute().attention[2] == compute_profile().attention[2]);
-    CHECK(find_preset("b200").compute().attention[2] == compute_profile().attention[2]);
+    CHECK(find_preset("a100").compute().attention == compute_profile().attention);  // nothing was found
+    for (const device_preset& preset : device_presets()) {
+      const compute_profile profile = preset.compute();
+      CHECK(profile.attention_backward[1] == compute_profile().attention_backward[1]);  // published for 16 bits only
+    }
+  }
+
+  TEST_CASE("moving data takes as long as published of element-wise kernels") {
+    struct published {
+      const char* preset;
+      double tolerance;
+      std::vector<std::pair<std::int64_t, double>> times;  ///< bytes, us
+    };
+    const auto mib = [](std::int64_t n) { return n << 20; };
+    for (const published& p :
+         {published{"a100", .002, {{mib(48), 39.162}, {mib(768), 459.87}, {mib(12288), 7202}}},
+          published{
+              "h100",
+              .002,
+              {{mib(128), 48.9}, {mib(256), 93.2}, {mib(512), 180.806}, {mib(1024), 356.242}, {mib(2048), 708.114}}},
+          published{"h200", .055, {{mib(48), 17.785}, {mib(768), 188.794}, {mib(12288), 2907}}},
+          published{"b200",
+                    .022,
+                    {{mib(64), 18.446},
+                     {mib(96), 23.033},
+                     {mib(128), 27.046},
+                     {mib(1024), 163.694},
+                     {mib(1536), 239.643},
+                     {mib(2048), 320.278}}}}) {
+      const compute_profile profile = find_preset(p.preset).compute();
+      for (const auto& [moved, us] : p.times) {
+        CAPTURE(moved);
+        CHECK(std::abs(profile.memory_time(bytes(moved)) / us - 1) < p.tolerance);
+      }
+      double last = 0;  // a share never rises so fast that more bytes take less time
+      for (std::int64_t moved = 1; moved < mib(1 << 20); moved = moved * 5 / 4 + 1) {
+        CHECK(profile.memory_time(bytes(moved)) >= last);
+        last = profile.memory_time(bytes(moved));
+      }
+    }
   }
 
   TEST_CASE("peaks are those of the vendors' data sheets, in decimal units") {

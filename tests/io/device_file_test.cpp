@@ -47,6 +47,16 @@ TEST_SUITE("read_device") {
     CHECK(d.compute->product[2] == sw::saturation{0.742, 150, 1.47});
     CHECK(d.compute->product[1] == sw::compute_profile().product[1]);  // not in the file: the default
     CHECK(d.compute->launch_us == 4);
+    CHECK(d.compute->attention_backward == d.compute->attention);
+    CHECK(d.compute->product_memory == d.compute->memory);
+    const auto backward_in = [](const std::string& backward) {
+      return device_in(changed(small_device, "\"launch_us\": 4",
+                               R"("attention": [{"arithmetic": "f16", "peak": 0.6}])" + backward))
+          .compute->attention_backward[2]
+          .peak;
+    };
+    CHECK(backward_in("") == 0.6);  // as forward, unless it is there
+    CHECK(backward_in(R"(, "attention_backward": [{"arithmetic": "f16", "peak": 0.5}])") == 0.5);
     REQUIRE(d.under_load);
     CHECK(d.under_load->collective_factor == 1.25);
     CHECK(d.correct(sw::alpha_beta()).estimate(sw::collective::all_gather, sw::mebibytes(1), {8, 1}).time_us ==
@@ -57,6 +67,8 @@ TEST_SUITE("read_device") {
   TEST_CASE("what was written reads back to the same answers, bit for bit") {
     sw::device_calibration d = device_in(small_device);
     d.collectives.push_back({sw::collective::all_gather, {4, 1}, sw::bytes(3), 1.0 / 3});
+    d.compute->attention_backward[2] = {1.0 / 3, 250, 1.3};
+    d.compute->product_memory = {0.7, 1.0 / 3, 1};
     const temporary_folder folder;
     const auto path = folder.path() / "box.json.gz";
     const sw::accuracy_report report = sw::accuracy(sw::alpha_beta(), d.collectives);
@@ -67,6 +79,8 @@ TEST_SUITE("read_device") {
     CHECK(again.compute->memory == d.compute->memory);
     CHECK(again.compute->product == d.compute->product);
     CHECK(again.compute->attention == d.compute->attention);
+    CHECK(again.compute->attention_backward == d.compute->attention_backward);
+    CHECK(again.compute->product_memory == d.compute->product_memory);
     CHECK(again.under_load->processors == d.under_load->processors);
     CHECK(again.collectives == sw::condensed(d.collectives));
     const sw::collective_table<> a(d.collectives), b(again.collectives);

@@ -63,7 +63,7 @@ TEST_SUITE("calibrate_device") {
     CHECK(estimate.at("time_us").to_number<double>() == doctest::Approx(calibrated_truth(3 << 20)).epsilon(1e-5));
   }
 
-  TEST_CASE("a plan is priced by the collectives that are asked for, and by a device file") {
+  TEST_CASE("a plan is priced by the collectives and shares that are asked for, and by a device file") {
     const temporary_folder folder;
     const auto config = folder.write("tiny.json", R"({"model_type": "llama", "hidden_size": 256,
       "intermediate_size": 512, "num_attention_heads": 8, "num_hidden_layers": 1, "num_key_value_heads": 4,
@@ -77,17 +77,20 @@ TEST_SUITE("calibrate_device") {
     REQUIRE(run_program("calibrate_device", folder.write("slow.csv", slow).string() + " --out " + file.string(),
                         folder.path())
                 .status == 0);
-    const auto communication = [&](const std::string& more) {
+    const auto part = [&](const char* name, const std::string& more) {
       const auto run = run_program("plan_training",
                                    config.string() + " --mesh 8 --sequence 256 --batch 8 --overlap off --json" + more,
                                    folder.path());
       REQUIRE(run.status == 0);
-      return boost::json::parse(run.out).at("parts").at("communication").to_number<double>();
+      return boost::json::parse(run.out).at("parts").at(name).to_number<double>();
     };
+    const auto communication = [&](const std::string& more) { return part("communication", more); };
     const double by_nccl = communication("");
     CHECK(by_nccl == communication(" --collectives nccl"));
     CHECK(by_nccl != communication(" --collectives node_table"));
     CHECK(communication(" --calibration " + file.string()) > 10 * by_nccl);
+    CHECK(part("compute", "") == part("compute", " --compute published"));
+    CHECK(part("compute", "") != part("compute", " --compute roofline"));
   }
 
   TEST_CASE("what is wrong is one line and status 2, and nothing is written") {

@@ -2,8 +2,8 @@
 #include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
-#include <shardweave/cost/roofline.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
@@ -215,7 +215,8 @@ TEST_SUITE("plan_training") {
     const sw::llama_config model_config = sw::read_llama_config(folder / "tiny.json");
     const sw::device_profile device = sw::find_device("h100");
     const sw::spmd_cost_model model(sw::llama_training_graph(model_config, {.batch = 8, .sequence = 256}),
-                                    sw::device_mesh::parse("4x2"), sw::roofline(device), sw::nccl_smooth(device));
+                                    sw::device_mesh::parse("4x2"), sw::find_preset("h100").compute(),
+                                    sw::nccl_smooth(device));
     const auto constraints = sw::training_constraints(
         model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});
     auto problem = sw::describe(model.graph(), model, constraints);

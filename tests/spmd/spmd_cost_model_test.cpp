@@ -128,6 +128,11 @@ TEST_SUITE("spmd_cost_model") {
     CHECK(peak > 0);
     CHECK(whole(1e-6, 1e-6) == peak);
     CHECK(whole(1e-7, 1) == doctest::Approx(10 * peak));
+    const auto kernel_of = [](const char* op) {
+      return standard_rules().of(operation{"a", op, phase::forward, role::none, {}, {}}).cost.kernel;
+    };
+    CHECK(kernel_of("sdpa") == kernel_kind::attention);
+    CHECK(kernel_of("sdpa_backward") == kernel_kind::attention_backward);
   }
 
   TEST_CASE("every entry of every edge is the price of that redistribution") {

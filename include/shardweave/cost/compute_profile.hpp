@@ -24,7 +24,7 @@ namespace shardweave {
 inline namespace v0 {
 
 /// What kind of kernel does the work: each reaches another share of the peak.
-enum class kernel_kind : std::uint8_t { memory_bound, matrix_product, attention };
+enum class kernel_kind : std::uint8_t { memory_bound, matrix_product, attention, attention_backward };
 
 /// The counts of a batched matrix product: batch times (rows x inner) * (inner x columns).
 struct product_shape {
@@ -52,8 +52,10 @@ struct product_shape {
 struct compute_profile {
   device_profile device = {};
   saturation memory = {0.70, 0, 1};
+  saturation product_memory = memory;  ///< the same for products and attention, as their curves were fitted beside it
   std::array<saturation, 4> product = {saturation{0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}};
   std::array<saturation, 4> attention = {saturation{0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}};
+  std::array<saturation, 4> attention_backward = attention;
   double launch_us = 7;         ///< floor of kernels that move data
   double product_floor_us = 9;  ///< floor of products and attention
 
@@ -64,14 +66,16 @@ struct compute_profile {
   compute_profile(const roofline& flat)
       : device(flat.device),
         memory{flat.memory_efficiency, 0, 1},
+        product_memory(memory),
         launch_us(flat.launch_us),
         product_floor_us(flat.launch_us) {
     product.fill({flat.flops_efficiency, 0, 1});
     attention.fill({flat.flops_efficiency, 0, 1});
+    attention_backward = attention;
   }
 
   /// Microseconds to move so many bytes through the device's memory, launch included.
-  [[nodiscard]] double memory_time(bytes moved) const { return std::max(moving_time(moved), launch_us); }
+  [[nodiscard]] double memory_time(bytes moved) const { return std::max(moving_time(moved, memory), launch_us); }
 
   /// Microseconds for the work, done by such a kernel.
   /// \throws error if the device has no rate for this kind of arithmetic
@@ -81,17 +85,20 @@ struct compute_profile {
     if (!(rate > 0))
       refuse(error_category::input,
              "device '" + std::string(device.name) + "' states no rate for this kind of arithmetic");
-    const auto& curves = kernel == kernel_kind::attention ? attention : product;
     const double moved = std::max(static_cast<double>(work.moved.count()), 1.0);
-    const double share = curves[static_cast<std::size_t>(work.kind)].at(work.flops / moved);
-    return std::max({work.flops / rate * 1e6 / share, moving_time(work.moved), product_floor_us});
+    const double share = shares_of(kernel)[static_cast<std::size_t>(work.kind)].at(work.flops / moved);
+    return std::max({work.flops / rate * 1e6 / share, moving_time(work.moved, product_memory), product_floor_us});
   }
 
  private:
-  [[nodiscard]] double moving_time(bytes moved) const {
+  [[nodiscard]] const std::array<saturation, 4>& shares_of(kernel_kind kernel) const {
+    if (kernel == kernel_kind::attention) return attention;
+    return kernel == kernel_kind::attention_backward ? attention_backward : product;
+  }
+  [[nodiscard]] double moving_time(bytes moved, const saturation& share) const {
     const double amount = static_cast<double>(moved.count());
     if (!(amount > 0)) return 0;
-    return amount / device.memory_bandwidth * 1e6 / memory.at(amount);
+    return amount / device.memory_bandwidth * 1e6 / share.at(amount);
   }
 };
 

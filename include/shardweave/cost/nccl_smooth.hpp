@@ -4,11 +4,11 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/nccl_ramp.hpp>
 #include <shardweave/cost/nccl_tuner.hpp>
 
 #include <algorithm>
 #include <array>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -23,12 +23,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-/// A share of bandwidth at a size, which is given by its log2.
-struct nccl_ramp_point {
-  double log2_bytes = 0;
-  double share = 1;
-};
 
 /// What the smooth model adds to NCCL's. A ramp grows evenly with every doubling between its points and is constant
 /// outside; a ramp of one share switches it off.
@@ -67,7 +61,6 @@ class nccl_smooth {
         multicast_(options.multicast_ramp, "multicast"),
         ring_(options.ampere_ring_ramp, "ring"),
         shares_rails_(options.shares_rails),
-        filtered_(exact_.filtered_),
         launch_us_(options.launch_us) {
     if (!(launch_us_ >= 0)) refuse(error_category::input, "a launch takes less than no time");
     const nccl_node& n = exact_.node();
@@ -78,8 +71,9 @@ class nccl_smooth {
       std::copy(exact_.constants().tree_correction[p].begin(), exact_.constants().tree_correction[p].end(),
                 tree_[p].begin());
     }
-    crowds_.push_back(1);
-    for (std::int64_t ranks = 1; ranks <= n.devices; ++ranks) crowds_.push_back(crowd(ranks));
+    per_node_.emplace_back();
+    for (std::int64_t ranks = 1; ranks <= n.devices; ++ranks)
+      per_node_.push_back({crowd(ranks), detail::doublings_in(static_cast<double>(ranks))});
     link_doublings_ = n.link_bandwidth > 0 ? std::log2(370.8 / n.link_bandwidth) : 0;
     plateau_ = n.compute_capability < 80 ? exact_.constants().plateau_volta : exact_.constants().plateau;
   }
@@ -96,10 +90,10 @@ class nccl_smooth {
       return with_launch(result);
     }
     const question q(*this, kind, size, group);
-    collective_estimate result = best(q, kind, group);
-    // the rings of an all_reduce are slower than those of a reduce_scatter by themselves
-    if (kind == collective::all_reduce && (filtered_ || result.algorithm != name_of(nccl_algorithm::ring)))
-      result.time_us = std::max(result.time_us, least(q, group));
+    // first, because it does not need to know what the all_reduce chooses
+    const double at_least = kind == collective::all_reduce ? least(q) : 0;
+    collective_estimate result = best(q, kind);
+    result.time_us = std::max(result.time_us, at_least);
     return with_launch(result);
   }
 
@@ -128,65 +122,29 @@ class nccl_smooth {
   }
 
  private:
-  /// A ramp as a line per doubling, so that looking one up takes no search.
-  class ramp {
-   public:
-    ramp(const std::vector<nccl_ramp_point>& points, const std::string& name) {
-      const auto fail = [&](std::size_t i) {
-        refuse(error_category::input, "point " + std::to_string(i) + " of the " + name + " ramp does not rise gently");
-      };
-      shares_.fill(points.empty() ? 1 : points.back().share);
-      for (std::size_t i = 0; i < points.size(); ++i) {
-        const nccl_ramp_point& b = points[i];
-        const nccl_ramp_point& a = points[i == 0 ? 0 : i - 1];
-        const double doublings = b.log2_bytes - a.log2_bytes;
-        // the correction of trees may gain a third with a doubling, so that half is left for this
-        if (!(b.share > 0 && b.share <= 1 && b.log2_bytes >= 0 && b.share >= a.share) ||
-            (i > 0 && !(doublings > 0 && b.share - a.share <= .3 * a.share * doublings)))
-          fail(i);
-        if (i == 0) continue;
-        for (std::size_t x = 0; x < shares_.size(); ++x) {
-          const auto at = static_cast<double>(x);
-          if (at < b.log2_bytes && (at >= a.log2_bytes || i == 1))
-            shares_[x] = a.share + (b.share - a.share) * std::max(0.0, at - a.log2_bytes) / doublings;
-        }
-      }
-    }
-    [[nodiscard]] double at(double doublings) const {
-      const double x = std::min(std::max(doublings, 0.0), static_cast<double>(shares_.size() - 2));
-      const auto i = static_cast<std::size_t>(x);
-      return shares_[i] + (shares_[i + 1] - shares_[i]) * (x - static_cast<double>(i));
-    }
-
-   private:
-    std::array<double, 65> shares_{};  ///< by doublings; one more than are asked for, so that there is a next one
+  /// What is asked of the ranks that a group has on one node.
+  struct on_one_node {
+    double crowd = 1;
+    double doublings = 0;
   };
-
-  /// log2, exact at powers of two and linear between them: continuous, growing, and a few instructions.
-  /// \pre x >= 1
-  [[nodiscard]] static double doublings_in(double x) {
-    const auto bits = std::bit_cast<std::uint64_t>(x);
-    const auto exponent = static_cast<std::int64_t>(bits >> 52) - 1023;
-    const auto fraction = static_cast<double>(bits & ((std::uint64_t{1} << 52) - 1)) * 0x1p-52;
-    return static_cast<double>(exponent) + fraction;
-  }
 
   /// As in `nccl_tuner`, continuous in the size. What ways differ by is looked up, not branched upon: which of them are
   /// there changes from question to question, and a processor guesses that badly.
   struct question {
     question(const nccl_smooth& m, collective kind, bytes size, group_shape group)
-        : bytes_asked(static_cast<double>(size.count())),
+        : index(detail::nccl_table::index(group)),
+          bytes_asked(static_cast<double>(size.count())),
           ranks(static_cast<double>(group.ranks())),
           nodes(static_cast<double>(group.nodes)),
           doublings(detail::doublings_of(group.nodes)),
           left_by_steps{1, (ranks - 1) / ranks} {
-      const double size_doublings = doublings_in(std::max(bytes_asked, 1.0));
+      const double size_doublings = detail::doublings_in(std::max(bytes_asked, 1.0));
       if (group.nodes > 1) {
-        const double chunk = bytes_asked / (ranks * m.exact_.table_->layout(group).channels);
+        const double chunk = bytes_asked / (ranks * m.exact_.table_->layout(index).channels);
         // from 32 to 128 bytes per rank and channel, around the 64 at which NCCL jumps
-        const double full = std::min(std::max((doublings_in(std::max(chunk, 1.0)) - 5) * .5, 0.0), 1.0);
+        const double full = std::min(std::max((detail::doublings_in(std::max(chunk, 1.0)) - 5) * .5, 0.0), 1.0);
         latency_by_plateau[1] = 1 + (m.plateau_ - 1) * full;
-        if (m.shares_rails_) crowd = m.crowds_[static_cast<std::size_t>(group.ranks_per_node)];
+        if (m.shares_rails_) crowd = m.per_node_[static_cast<std::size_t>(group.ranks_per_node)].crowd;
       }
       using enum detail::nccl_slowdown;
       times_as_long(none) = crowd;
@@ -201,7 +159,7 @@ class nccl_smooth {
         }
       }
       if (m.has_multicast_) {
-        const double rank_doublings = doublings_in(static_cast<double>(group.ranks_per_node));
+        const double rank_doublings = m.per_node_[static_cast<std::size_t>(group.ranks_per_node)].doublings;
         const double share = m.multicast_.at(size_doublings - rank_doublings + m.link_doublings_);
         times_as_long(multicast) = crowd / share;
         times_as_long(multicast_and_tree) = crowd / (tree * share);
@@ -222,6 +180,7 @@ class nccl_smooth {
       return bytes_asked * time_per_byte(way) * slowdown(way);
     }
 
+    std::size_t index;  ///< of the group's ways
     double bytes_asked;
     double ranks;
     double nodes;
@@ -249,8 +208,8 @@ class nccl_smooth {
     return result;
   }
 
-  [[nodiscard]] collective_estimate best(const question& q, collective kind, group_shape group) const {
-    const std::span<const detail::nccl_way> ways = exact_.table_->ways(kind, group);
+  [[nodiscard]] collective_estimate best(const question& q, collective kind) const {
+    const std::span<const detail::nccl_way> ways = exact_.table_->ways(kind, q.index);
     if (ways.empty()) nccl_tuner::refuse_none(kind);
     const detail::nccl_way* winner = ways.data();
     double time = std::numeric_limits<double>::infinity();
@@ -270,26 +229,26 @@ class nccl_smooth {
   }
 
   /// The time of the group's reduce_scatter; 0 if the filter leaves none.
-  [[nodiscard]] double least(const question& q, group_shape group) const {
-    const auto ways = exact_.table_->ways(collective::reduce_scatter, group);
+  [[nodiscard]] double least(const question& q) const {
+    const auto ways = exact_.table_->ways(collective::reduce_scatter, q.index);
     if (ways.empty()) return 0;
     double time = std::numeric_limits<double>::infinity();
-    for (const detail::nccl_way& way : ways) time = std::min(time, q.latency(way) + q.transfer(way));
+    for (const detail::nccl_way& way : ways)  // none of these has a plateau
+      time = std::min(time, way.latency(q.nodes, q.doublings) + q.transfer(way));
     return time;
   }
 
   nccl_tuner exact_;
-  ramp multicast_;
-  ramp ring_;
+  detail::nccl_ramp multicast_;
+  detail::nccl_ramp ring_;
   bool shares_rails_;
   bool older_ = false;
   bool has_multicast_ = false;
-  bool filtered_;
   double launch_us_;
   double link_doublings_ = 0;
   double plateau_ = 1;
   std::array<std::array<double, 26>, nccl_protocol_count> tree_{};  ///< the correction of trees, and 1 beyond its end
-  std::vector<double> crowds_;                                      ///< by ranks per node
+  std::vector<on_one_node> per_node_;                               ///< by their number
 };
 
 static_assert(collective_cost_model<nccl_smooth>);

@@ -71,7 +71,6 @@ class nccl_tuner {
   nccl_tuner(nccl_node node, const nccl_constants& constants, nccl_tuner_options options)
       : table_(std::make_shared<const detail::nccl_table>(std::move(node), constants, options.filter, options.layouts)),
         transfers_(table_->node()),
-        filtered_(!(options.filter == nccl_filter())),
         rules_(options.rules.empty() ? nullptr : std::make_shared<const nccl_rules>(std::move(options.rules))) {}
 
   [[nodiscard]] const nccl_node& node() const { return table_->node(); }
@@ -243,7 +242,6 @@ class nccl_tuner {
 
   std::shared_ptr<const detail::nccl_table> table_;
   nccl_transfers transfers_;
-  bool filtered_;
   std::shared_ptr<const nccl_rules> rules_;
 };
 

@@ -85,6 +85,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
   contention load;
   std::string kind;
   saturation share;
+  bool has_backward = false, has_product_memory = false;
   const auto shares = [&](std::array<saturation, 4>& into) {
     auto fields = detail::saturation_fields(share);
     fields.push_back(json_required("arithmetic", json_text(kind)));
@@ -93,6 +94,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
       for (std::size_t k = 0; k < into.size(); ++k)
         if (kind == detail::arithmetic_names[k]) {
           into[k] = found;
+          has_backward = has_backward || &into == &compute.attention_backward;
           return {};
         }
       return "has arithmetic '" + detail::shortened(kind) + "', expected f64, f32, f16 or i8";
@@ -110,15 +112,24 @@ inline void write_saturation(json_writer& out, const saturation& s) {
                                             json_required("time_us", json_numbers(curve.times))},
                                            curve_ends))));
   fields.push_back(json_optional(
-      "compute", json_object({json_optional("memory", json_object(detail::saturation_fields(compute.memory))),
-                              json_optional("product", shares(compute.product)),
-                              json_optional("attention", shares(compute.attention)),
-                              json_optional("launch_us", detail::device_number(compute.launch_us, true)),
-                              json_optional("product_floor_us", detail::device_number(compute.product_floor_us, true))},
-                             [&]() -> std::string {
-                               device.compute = compute;
-                               return {};
-                             })));
+      "compute",
+      json_object(
+          {json_optional("memory", json_object(detail::saturation_fields(compute.memory))),
+           json_optional("product_memory", json_object(detail::saturation_fields(compute.product_memory),
+                                                       [&]() -> std::string {
+                                                         has_product_memory = true;
+                                                         return {};
+                                                       })),
+           json_optional("product", shares(compute.product)), json_optional("attention", shares(compute.attention)),
+           json_optional("attention_backward", shares(compute.attention_backward)),
+           json_optional("launch_us", detail::device_number(compute.launch_us, true)),
+           json_optional("product_floor_us", detail::device_number(compute.product_floor_us, true))},
+          [&]() -> std::string {
+            if (!has_backward) compute.attention_backward = compute.attention;
+            if (!has_product_memory) compute.product_memory = compute.memory;
+            device.compute = compute;
+            return {};
+          })));
   fields.push_back(json_optional(
       "contention",
       json_object({json_optional("processors", detail::device_number(load.processors, false)),
@@ -166,6 +177,11 @@ inline void write_device(json_writer& out, const device_calibration& device,
     out.line().key("compute").begin_object().key("memory").begin_object();
     detail::write_saturation(out, device.compute->memory);
     out.end_object();
+    if (device.compute->product_memory != device.compute->memory) {
+      out.key("product_memory").begin_object();
+      detail::write_saturation(out, device.compute->product_memory);
+      out.end_object();
+    }
     const auto shares = [&](std::string_view name, const std::array<saturation, 4>& from) {
       out.key(name).begin_list();
       for (std::size_t k = 0; k < from.size(); ++k) {
@@ -177,6 +193,8 @@ inline void write_device(json_writer& out, const device_calibration& device,
     };
     shares("product", device.compute->product);
     shares("attention", device.compute->attention);
+    if (device.compute->attention_backward != device.compute->attention)
+      shares("attention_backward", device.compute->attention_backward);
     out.member("launch_us", device.compute->launch_us);
     out.member("product_floor_us", device.compute->product_floor_us).end_object();
   }

@@ -67,7 +67,7 @@ inline void add_training_rules(rule_table& rules) {
   rules.add("sdpa_backward", attention_rule{.query = 1},
             {.is_view = false,
              .flops = attention_flops{.query = 1, .with_keys = 3, .with_values = 2},
-             .kernel = kernel_kind::attention});
+             .kernel = kernel_kind::attention_backward});
   rules.add("embedding", embedding_rule{});
   rules.add("embedding_backward", embedding_backward_rule{});
 

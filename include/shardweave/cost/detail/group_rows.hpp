@@ -22,14 +22,14 @@ inline namespace v0 {
 namespace detail {
 
 /// The place of a row by the key of its group, which is not 0. Looked up for every estimate, so without the division
-/// and the nodes of a general map: an open table of twice to four times the places.
+/// and the nodes of a general map: an open table of four to eight times the places, in which few keys meet.
 class group_index {
  public:
   static constexpr std::size_t none = std::numeric_limits<std::size_t>::max();
 
   /// The first place given for a key stays.
   void add(std::uint64_t key, std::size_t place) {
-    if (2 * (size_ + 1) > slots_.size()) grow();
+    if (4 * (size_ + 1) > slots_.size()) grow();
     slot& to = slots_[where(key)];
     if (to.key == key) return;
     to = {key, place};
@@ -132,11 +132,11 @@ class group_rows {
       return {row, row, 0};
     }
     if (group.nodes > l.most_nodes) return {};  // between no two, as most groups of a large machine are
-    if (l.gaps_inside)
-      if (const neighbours n = in_gap(l, line_of(group, true), group); n.below != nullptr) return n;
-    if (!l.gaps.empty())
-      if (const neighbours n = in_gap(l, line_of(group, false), group); n.below != nullptr) return n;
-    return l.complete ? neighbours{} : around(l, group);
+    const gap* between = l.gaps_inside ? gap_of(l, line_of(group, true), group) : nullptr;
+    if (between == nullptr && !l.gaps.empty()) between = gap_of(l, line_of(group, false), group);
+    if (between == nullptr) return l.complete ? neighbours{} : around(l, group);
+    return {&l.rows[between->below].second, &l.rows[between->above].second,
+            (std::log(static_cast<double>(group.ranks())) - between->log_from) * between->per_log, &between->far};
   }
 
  private:
@@ -202,15 +202,13 @@ class group_rows {
     for (std::size_t i = 0; i < l.gaps.size(); ++i) l.lines.add(l.gaps[i].line, i);
   }
 
-  static neighbours in_gap(const list& l, std::uint64_t line, group_shape group) {
-    const std::int64_t ranks = group.ranks();
+  static const gap* gap_of(const list& l, std::uint64_t line, group_shape group) {
     for (std::size_t i = l.lines.find(line); i < l.gaps.size() && l.gaps[i].line == line; ++i) {
       const gap& g = l.gaps[i];
-      if (g.from < ranks && ranks < g.to)
-        return {&l.rows[g.below].second, &l.rows[g.above].second,
-                (std::log(static_cast<double>(ranks)) - g.log_from) * g.per_log, &g.far};
+      const std::int64_t ranks = group.ranks();
+      if (g.from < ranks && ranks < g.to) return &g;
     }
-    return {};
+    return nullptr;
   }
 
   static neighbours around(const list& l, group_shape group) {

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/detail/nccl_way.hpp>
 #include <shardweave/cost/detail/require_ranks.hpp>
 #include <shardweave/cost/nccl_channels.hpp>
 #include <shardweave/cost/nccl_constants.hpp>
@@ -9,8 +10,6 @@
 #include <shardweave/cost/nccl_node.hpp>
 
 #include <algorithm>
-#include <array>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -19,50 +18,12 @@
 #include <utility>
 #include <vector>
 
+/// \file
+/// The ways that there are, by group and collective.
+
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
-
-/// What keeps a way from its bandwidth, as `nccl_smooth` has it; trees by protocol.
-enum class nccl_slowdown : std::uint8_t {
-  none,
-  ring_ramp,
-  tree_ll,
-  tree_ll128,
-  tree_simple,
-  multicast,
-  multicast_and_tree
-};
-inline constexpr std::size_t nccl_slowdown_count = 7;
-
-/// One way to do a collective. All that NCCL's model knows of it depends on the number of nodes N only linearly and
-/// through floor(log2 N), so that three latencies and one bandwidth hold for every N of a range.
-struct nccl_way {
-  nccl_algorithm algorithm = nccl_algorithm::ring;
-  nccl_protocol protocol = nccl_protocol::simple;
-  bool in_steps = false;   ///< every rank waits for n - 1 of n pieces: the time per byte grows with (n - 1) / n
-  bool corrected = false;  ///< by the correction of trees
-  bool plateau = false;    ///< latency jumps once chunks are full
-  nccl_slowdown slowed_by = nccl_slowdown::none;
-  std::int32_t channels = 0;
-  double bytes_per_channel = 0;       ///< fewer bytes per channel occupy fewer channels; 0 = always all
-  double channel_bytes_per_rank = 0;  ///< the same, for each rank of the group
-  double latency_us = 0;
-  double latency_per_node_us = 0;
-  double latency_per_doubling_us = 0;
-  double us_per_byte = 0;
-
-  [[nodiscard]] double latency(double nodes, double doublings) const {
-    return latency_us + latency_per_node_us * nodes + latency_per_doubling_us * doublings;
-  }
-  /// \param left  the share (n - 1) / n of n ranks
-  [[nodiscard]] double time_per_byte(double left) const { return in_steps ? us_per_byte * left : us_per_byte; }
-  [[nodiscard]] std::int32_t channels_for(double size, double ranks) const {
-    const double least = bytes_per_channel + channel_bytes_per_rank * ranks;
-    if (least == 0) return channels;
-    return static_cast<std::int32_t>(std::clamp(size / least, 1.0, static_cast<double>(channels)));
-  }
-};
 
 /// All ways of all groups on a machine: for every number of ranks per node, for one, two or more nodes, for each
 /// collective that NCCL prices.
@@ -72,23 +33,24 @@ class nccl_table {
              std::span<const nccl_known_layout> known = {})
       : node_(std::move(node)), constants_(constants), filter_(filter) {
     node_.validate();
+    const nccl_way_prices prices(node_, constants_);
     const auto devices = static_cast<std::size_t>(node_.devices);
     first_.reserve(devices * ranges * kinds + 1);
     for (std::int64_t ranks = 1; ranks <= node_.devices; ++ranks)
       for (std::size_t range = 0; range < ranges; ++range) {
         const bool several = range > 0;
         layouts_.push_back(!several || node_.nics > 0 ? nccl_layout_of(node_, ranks, several) : nccl_layout());
-        latencies_.push_back(node_.network_latency_us);
+        double network_latency = node_.network_latency_us;
         for (const nccl_known_layout& k : known)
           if (k.ranks_per_node == ranks && k.several == several) {
             layouts_.back() = k.layout;
-            latencies_.back() = k.network_latency_us;
+            network_latency = k.network_latency_us;
             count_channels(layouts_.back(), node_, several);
           }
         for (std::size_t kind = 0; kind < kinds; ++kind) {
           first_.push_back(static_cast<std::uint32_t>(ways_.size()));
           if ((several && node_.nics == 0) || (!several && ranks == 1)) continue;
-          add_ways(static_cast<collective>(kind), ranks, range);
+          add_ways(prices, static_cast<collective>(kind), ranks, range, network_latency);
         }
       }
     first_.push_back(static_cast<std::uint32_t>(ways_.size()));
@@ -107,10 +69,19 @@ class nccl_table {
 
   /// \pre the group was checked, and has more than one rank; kind is not all_to_all
   [[nodiscard]] std::span<const nccl_way> ways(collective kind, group_shape group) const {
-    const std::size_t at = index(group) * kinds + static_cast<std::size_t>(kind);
-    return {ways_.data() + first_[at], ways_.data() + first_[at + 1]};
+    return ways(kind, index(group));
   }
-  [[nodiscard]] const nccl_layout& layout(group_shape group) const { return layouts_[index(group)]; }
+  [[nodiscard]] const nccl_layout& layout(group_shape group) const { return layout(index(group)); }
+
+  /// What groups with the same ranks per node and range of nodes share: a place to look things up more than once.
+  [[nodiscard]] static std::size_t index(group_shape group) {
+    return static_cast<std::size_t>(group.ranks_per_node - 1) * ranges + range_of(group.nodes);
+  }
+  [[nodiscard]] std::span<const nccl_way> ways(collective kind, std::size_t index) const {
+    const std::uint32_t* first = first_.data() + (index * kinds + static_cast<std::size_t>(kind));
+    return {ways_.data() + first[0], ways_.data() + first[1]};
+  }
+  [[nodiscard]] const nccl_layout& layout(std::size_t index) const { return layouts_[index]; }
 
   /// Why a way is not there; empty if it is.
   [[nodiscard]] std::string_view absent(collective kind, std::int64_t ranks, std::size_t range, nccl_algorithm a,
@@ -163,10 +134,6 @@ class nccl_table {
   }
 
  private:
-  [[nodiscard]] static std::size_t index(group_shape group) {
-    return static_cast<std::size_t>(group.ranks_per_node - 1) * ranges + range_of(group.nodes);
-  }
-
   [[noreturn]] void refuse_group(group_shape group) const {
     require_ranks(group);
     const std::string who = "a group of " + std::to_string(group.nodes) + " nodes with " +
@@ -179,188 +146,25 @@ class nccl_table {
     refuse(error_category::input, who + "does not meet: " + where + " has no network device");
   }
 
-  void add_ways(collective kind, std::int64_t ranks, std::size_t range) {
+  void add_ways(const nccl_way_prices& prices, collective kind, std::int64_t ranks, std::size_t range,
+                double network_latency) {
     for (std::size_t a = 0; a < nccl_algorithm_count; ++a)
       for (std::size_t p = 0; p < nccl_protocol_count; ++p) {
         const auto algorithm = static_cast<nccl_algorithm>(a);
         const auto protocol = static_cast<nccl_protocol>(p);
         if (!absent(kind, ranks, range, algorithm, protocol).empty()) continue;
-        nccl_way way = make_way(kind, ranks, range, algorithm, protocol);
+        const nccl_way way = prices.price(kind, ranks, range, algorithm, protocol, layouts_.back(), network_latency);
         if (way.us_per_byte > 0) ways_.push_back(way);
       }
-  }
-
-  /// Bytes per microsecond and 1000 of the algorithm's busiest link, before steps are counted.
-  [[nodiscard]] double speed(collective kind, std::int64_t ranks, std::size_t range, nccl_algorithm a,
-                             nccl_protocol p) const {
-    using enum nccl_algorithm;
-    const nccl_constants& c = constants_;
-    const nccl_layout& lay = layouts_[static_cast<std::size_t>(ranks - 1) * ranges + range];
-    const bool reduces_all = kind == collective::all_reduce;
-    const std::size_t generation = generation_index();
-    const auto per_node = static_cast<double>(ranks);
-    const nccl_paths& paths = paths_of(lay, a);
-    const double count = paths.count;
-    const bool crosses = range > 1 && a != collnet_direct && a != collnet_chain;
-    double bus = count * (crosses ? paths.between : paths.inside);
-    if (a == nvls || a == nvls_tree) return multicast_speed(reduces_all, per_node, range, a, paths);
-    if (a == ring && p == nccl_protocol::ll) {
-      const bool half = range > 0 || kind == collective::all_reduce;
-      bus = std::min(low_latency_cap(range), bus * (half ? c.ring_ll_share : c.ring_ll_share_gathering));
-    }
-    if (a == ring && p == nccl_protocol::ll128)
-      bus = std::min(bus * (ranks == 1 ? c.lone_ll128_share : .92), count * c.ring_ll128[generation][range]);
-    if (a == tree) {
-      bus = std::min(bus * .92, count * c.tree[generation][range]);
-      if (p == nccl_protocol::ll) bus = std::min(bus / 3.8, low_latency_cap(range));
-      if (p == nccl_protocol::ll128)
-        bus = std::min(bus * (range == 0 ? 7.0 / 9 : 120.0 / 128), count * c.tree_ll128[generation][range]);
-      if (lay.tree_enters_at_one) bus *= .85;
-    }
-    if (a == pat) bus *= c.pat_share;
-    if (a == collnet_direct) {
-      if (!reduces_all) return gathered_by_network(per_node, paths);
-      const double devices_per_rail = per_node / count;
-      bus /= devices_per_rail - (devices_per_rail - 1) / 2;
-      if (node_.compute_capability >= 90) bus *= .85;
-    }
-    return a == ring || a == pat ? bus : bus * .5;
-  }
-
-  [[nodiscard]] double gathered_by_network(double per_node, const nccl_paths& paths) const {
-    if (constants_.version != nccl_version::v2_20) return per_node * std::min(paths.inside, .9 * paths.between);
-    const double w = (per_node - 1) / 7;  // between what was measured with one and with eight ranks per node
-    return per_node * paths.inside * (w * .85 + (1 - w) * .95);
-  }
-
-  [[nodiscard]] double multicast_speed(bool reduces_all, double per_node, std::size_t range, nccl_algorithm a,
-                                       const nccl_paths& paths) const {
-    const nccl_constants& c = constants_;
-    const double count = paths.count;
-    const bool in_tree = a == nccl_algorithm::nvls_tree;
-    if (c.nvls_share > 0) {
-      const double between = in_tree && range > 1 ? paths.between / 2 : paths.between;
-      return count * std::min(paths.inside, between) * c.nvls_share;
-    }
-    double w = paths.inside * c.nvls_efficiency[generation_index()] * (count - 1) / count;
-    w *= reduces_all ? 2 : (per_node - 1) / per_node;
-    if (range > 0) w = std::min(w, paths.between * (in_tree && range == 1 ? 2 : 1));
-    if (in_tree) w = std::min(w, c.nvls_tree[generation_index()][range]);
-    return count * w;
-  }
-
-  [[nodiscard]] nccl_way make_way(collective kind, std::int64_t ranks, std::size_t range, nccl_algorithm a,
-                                  nccl_protocol p) const {
-    using enum nccl_algorithm;
-    const nccl_constants& c = constants_;
-    const auto ai = static_cast<std::size_t>(a);
-    const auto pi = static_cast<std::size_t>(p);
-    const bool several = range > 0;
-    const bool reduces_all = kind == collective::all_reduce;
-    const auto per_node = static_cast<double>(ranks);
-    const nccl_layout& lay = layouts_[static_cast<std::size_t>(ranks - 1) * ranges + range];
-
-    nccl_way way;
-    way.algorithm = a;
-    way.protocol = p;
-    const double rounds = reduces_all ? 2 : 1;
-    const double bus = speed(kind, ranks, range, a, p);
-    const bool multicast = a == nvls || a == nvls_tree;
-    way.in_steps = a == ring || (multicast && reduces_all && c.nvls_share == 0);
-    if (bus > 0) way.us_per_byte = (way.in_steps ? rounds : 1) / (1000 * bus);
-    way.corrected =
-        a == tree || (a == nvls_tree && c.corrects_nvls_tree && node_.generation() == nccl_generation::blackwell &&
-                      node_.processor != nccl_processor::arm);
-    way.plateau = a == ring && p == nccl_protocol::simple && reduces_all && several;
-    if (multicast)
-      way.slowed_by = way.corrected ? nccl_slowdown::multicast_and_tree : nccl_slowdown::multicast;
-    else if (way.corrected)
-      way.slowed_by = static_cast<nccl_slowdown>(static_cast<std::size_t>(nccl_slowdown::tree_ll) + pi);
-    else if (a == ring && !several && p != nccl_protocol::ll && node_.generation() <= nccl_generation::ampere)
-      way.slowed_by = nccl_slowdown::ring_ramp;
-
-    const auto& hops = node_.link == nccl_link::nvlink ? c.link_hop : c.pci_hop;
-    double hop = hops[ai][pi];
-    const bool exposed = ranks == 1 && c.lone_rank_pays_tree_hop;
-    const double declared = latencies_[static_cast<std::size_t>(ranks - 1) * ranges + range] *
-                            (p == nccl_protocol::simple ? 2 : 1);  // twice: it is flushed
-    const double far = c.network_hop[exposed ? static_cast<std::size_t>(tree) : ai][pi] + declared;
-    way.latency_us = c.base[ai][pi];
-    switch (a) {
-      case ring:
-        if (several) {
-          hop = std::max(hop, c.network_overhead[pi] * (node_.processor == nccl_processor::amd ? 2 : 1));
-          // of rounds (n - 1) steps, rounds (N - 1) cross the network; 2.20 counts 2 N of an all-reduce
-          const double back = reduces_all ? c.steps_back : 1;
-          way.latency_us += rounds * (-back * far + (back - 1) * hop);
-          way.latency_per_node_us = rounds * ((per_node - 1) * hop + far);
-        } else {
-          way.latency_us += rounds * (per_node - 1) * hop;
-        }
-        break;
-      case tree:
-        way.latency_us += 2 * (per_node - 1) * hop;
-        way.latency_per_doubling_us = 2 * far;
-        break;
-      case collnet_direct:
-        way.latency_us += 2 * (std::min(1.0, per_node - 1) * hop + .4 * (per_node - 1)) + far;
-        break;
-      case collnet_chain:
-        way.latency_us += 2 * (per_node - 1) * hop + far;
-        break;
-      case nvls:
-        way.latency_us = hop + (several ? far : 0);
-        break;
-      case nvls_tree:
-        way.latency_us += hop;
-        way.latency_per_doubling_us = 2 * far;
-        break;
-      case pat:
-        way.latency_per_doubling_us = far / 3.5;
-        way.latency_per_node_us = 2.8 * per_node;
-        break;
-    }
-
-    way.channels = multicast ? lay.nvls_channels : lay.channels;
-    if (!multicast) {
-      const double threads = p == nccl_protocol::ll128 ? 640 : 512;
-      const double collnet = a == collnet_direct || a == collnet_chain ? 512 : 64;
-      if (a == ring && p == nccl_protocol::ll)
-        way.channel_bytes_per_rank = threads * 8;
-      else
-        way.bytes_per_channel = threads * (p == nccl_protocol::simple ? collnet : 8);
-    }
-    return way;
-  }
-
-  [[nodiscard]] static const nccl_paths& paths_of(const nccl_layout& lay, nccl_algorithm a) {
-    using enum nccl_algorithm;
-    if (a == ring) return lay.ring;
-    if (a == tree || a == pat) return lay.tree;
-    return a == nvls || a == nvls_tree ? lay.nvls : lay.collnet;
-  }
-  [[nodiscard]] std::size_t generation_index() const {
-    const auto g = static_cast<std::size_t>(node_.generation());
-    return constants_.version == nccl_version::v2_20 ? std::min<std::size_t>(g, 2) : g;
-  }
-  [[nodiscard]] double low_latency_cap(std::size_t range) const {
-    if (range == 0) return constants_.ll_one_node[generation_index()];
-    return constants_.ll_nodes[node_.processor == nccl_processor::amd ? 1 : 0][range];
   }
 
   nccl_node node_;
   nccl_constants constants_;
   nccl_filter filter_;
   std::vector<nccl_layout> layouts_;  ///< by ranks per node and range of nodes
-  std::vector<double> latencies_;     ///< that the network declares, the same
   std::vector<nccl_way> ways_;
   std::vector<std::uint32_t> first_;  ///< by ranks per node, range of nodes and collective
 };
-
-/// floor(log2 N).
-[[nodiscard]] inline double doublings_of(std::int64_t nodes) {
-  return static_cast<double>(std::bit_width(static_cast<std::uint64_t>(nodes)) - 1);
-}
 
 }  // namespace detail
 }  // namespace v0

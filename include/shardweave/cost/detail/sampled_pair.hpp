@@ -59,9 +59,12 @@ class sampled_pair {
       result.points_.push_back({sizes[i], next > sizes[i] ? 1 / (next - sizes[i]) : 0, logs(of_below), logs(of_above)});
       if (!std::isfinite(result.points_.back().below[0] + result.points_.back().above[0])) return std::nullopt;
     }
-    for (std::size_t c = 0; c < cells; ++c)
-      result.first_[c] =
-          static_cast<std::uint32_t>(std::upper_bound(sizes.begin(), sizes.end(), start_of(c)) - sizes.begin() - 1);
+    for (std::size_t c = 0; c < cells; ++c) {
+      const auto first = std::upper_bound(sizes.begin(), sizes.end(), start_of(c)) - 1;
+      const auto end = c + 1 < cells ? std::lower_bound(first, sizes.end(), start_of(c + 1)) : sizes.end();
+      result.cells_[c] = {static_cast<std::uint32_t>(first - sizes.begin()),
+                          static_cast<std::uint32_t>(end - first - 1)};
+    }
     result.latency_ = blended(of_below(bytes(0)), of_above(bytes(0)));
     return result;
   }
@@ -71,8 +74,9 @@ class sampled_pair {
     const auto size = static_cast<double>(asked.count());
     if (size < 1) return latency(weight);
     const auto cell = static_cast<std::size_t>((std::bit_cast<std::uint64_t>(size) - one) >> 50);
-    std::size_t i = first_[std::min(cell, cells - 1)];                  // what rounds to 2^63 is in the last one
-    while (i + 1 < points_.size() && points_[i + 1].size <= size) ++i;  // few steps, mostly none
+    const run& r = cells_[std::min(cell, cells - 1)];  // what rounds to 2^63 is in the last one
+    std::size_t i = r.first;
+    for (std::uint32_t left = r.more; left > 0 && points_[i + 1].size <= size; --left) ++i;  // mostly none
     const point& p = points_[i];
     const double part = (size - p.size) * p.inverse;
     const double bent = part * (1 - part);
@@ -84,10 +88,14 @@ class sampled_pair {
   [[nodiscard]] double latency(double weight) const { return latency_.at(weight); }
 
  private:
-  /// Where two parabolas begin: their values, their rise to the next point, their bend.
-  struct point {
+  /// Where two parabolas begin: their values, their rise to the next point, their bend. Alone on its line of the cache.
+  struct alignas(64) point {
     double size, inverse;
     std::array<double, 3> below, above;
+  };
+  /// The points of a cell: the last one at or before its beginning, and how many more are inside.
+  struct run {
+    std::uint32_t first = 0, more = 0;
   };
   static constexpr std::size_t cells = 4 * 62 + 4;  ///< up to 2^63 bytes
   static constexpr std::uint64_t one = std::uint64_t{1023} << 52;
@@ -96,7 +104,7 @@ class sampled_pair {
   }
 
   std::vector<point> points_;
-  std::array<std::uint32_t, cells> first_{};  ///< the last point at or before the beginning of a cell
+  std::array<run, cells> cells_{};
   blended latency_{0, 0};
 };
 
