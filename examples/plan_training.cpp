@@ -30,6 +30,8 @@
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <CLI/CLI.hpp>
@@ -203,7 +205,10 @@ int plan(const options& chosen) {
       collectives = programs::detail::plain_model(measured.correct(collectives));
       if (measured.compute) compute = measured.compute_on(device);
     });
-  const auto model_on = [&](const sw::device_mesh& on) { return sw::spmd_cost_model(graph, on, compute, collectives); };
+  const auto model_on = [&](const sw::device_mesh& on) {
+    return sw::spmd_cost_model(graph, on, compute, collectives, sw::standard_rules(),
+                               {.threads = chosen.common.control().threads});
+  };
   const auto constraints_of = [&](const auto& model) {
     return programs::about(chosen.config, [&] {
       return sw::training_constraints(

@@ -7,6 +7,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/problem.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
@@ -120,12 +121,8 @@ class pipeline {
       return std::make_shared<const placement_description<double>>(std::move(stated));
     });
     const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
-    std::shared_ptr<const placement_description<double>> plain;  // the same without savings
-    if (problem.savings() != nullptr && compare) {
-      auto stated = std::make_shared<placement_description<double>>(*plan.problem);
-      stated->counted = savings_form::off;
-      plain = std::move(stated);
-    }
+    std::optional<placement_problem<double>> plain;
+    if (problem.savings() != nullptr && compare) plain = problem.without_savings();
     plan.placement = timed(plan.stages, "solve", [&] {
       solve_control control_of_first = timed.rest();
       if (plain) control_of_first.seconds *= 0.7;
@@ -136,7 +133,7 @@ class pipeline {
     plan.lowered = timed(plan.stages, "lower", [&] { return lower(model, plan.placement.choice, lowering); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
-    if (plain) compare_with_plain(model, std::move(plain), timed, plan);
+    if (plain) compare_with_plain(model, *plain, timed, plan);
     join_equal(plan.stages);
     return plan;
   }
@@ -158,13 +155,10 @@ class pipeline {
   }
 
  private:
-  /// \param plain  the problem without savings. If its plan is the faster one, that problem is what was solved, and its
-  ///               bound is the bound.
+  /// \param problem  without savings. If its plan is the faster one, it is what was solved, and its bound is the bound.
   template <collective_cost_model Collectives>
-  void compare_with_plain(const spmd_cost_model<Collectives>& model,
-                          std::shared_ptr<const placement_description<double>> plain, detail::stage_clock& timed,
-                          training_plan& plan) const {
-    const auto problem = timed(plan.stages, "compile", [&] { return compile(plain, timed.rest()); });
+  void compare_with_plain(const spmd_cost_model<Collectives>& model, const placement_problem<double>& problem,
+                          detail::stage_clock& timed, training_plan& plan) const {
     solution<double> other = timed(plan.stages, "solve", [&] { return solver.solve(problem, timed.rest()); });
     if (!other.has_assignment() || other.choice == plan.placement.choice) return;
     lowered_graph lowered = timed(plan.stages, "lower", [&] { return lower(model, other.choice, lowering); });
@@ -172,7 +166,7 @@ class pipeline {
     plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
     if (tasks.after.end_to_end >= plan.tasks->after.end_to_end) return;
     plan.priced = evaluate(problem, other.choice);
-    plan.problem = std::move(plain);
+    plan.problem = problem.shared_description();
     plan.placement = std::move(other);
     std::string& note = plan.placement.statistics.note;
     note += (note.empty() ? "" : " ") + std::string("placed as if nothing hid: that is faster in the simulator");

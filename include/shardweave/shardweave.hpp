@@ -12,6 +12,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/accuracy.hpp>

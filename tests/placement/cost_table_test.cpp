@@ -4,12 +4,15 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <numeric>
 #include <set>
 #include <type_traits>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -137,6 +140,40 @@ TEST_SUITE("cost_table") {
     CHECK(t.row_classes() == 1);
   }
 
+  TEST_CASE("costs that are there already make the table that a call for each makes") {
+    using Cost = double;
+    sw::random_source random(9);
+    for (int i = 0; i < 200; ++i) {
+      // many classes may be in no row or column, and equal, and their numbers come in any order
+      const std::size_t rows = 1 + random.below(9), columns = 1 + random.below(9);
+      const auto costs = draw<Cost>(random, 1 + random.below(6), 1 + random.below(6));
+      const auto drawn = [&](std::size_t count, std::size_t classes) {
+        std::vector<std::uint32_t> of(count);
+        for (auto& c : of) c = static_cast<std::uint32_t>(random.below(classes));
+        if (i % 2 == 0)
+          for (std::uint32_t c = 0; c < std::min(count, classes); ++c) of[c] = c;
+        return of;
+      };
+      const auto row_class = drawn(rows, costs.rows), column_class = drawn(columns, costs.columns);
+      const std::size_t stride = sw::cost_table<Cost>::padded_size(costs.columns);
+      CHECK(stride == (costs.columns + 3) / 4 * 4);
+      std::vector<Cost> held(costs.rows * stride, sw::forbidden<Cost>);
+      dense<Cost> expected{rows, columns, {}};
+      for (std::size_t a = 0; a < costs.rows; ++a)
+        for (std::size_t b = 0; b < costs.columns; ++b) held[a * stride + b] = costs(a, b);
+      for (const auto a : row_class)
+        for (const auto b : column_class) expected.entries.push_back(costs(a, b));
+      const Cost* const memory = held.data();
+      const auto t =
+          sw::cost_table<Cost>::from_class_rows(row_class, column_class, costs.rows, costs.columns, std::move(held));
+      check_equal(t, expected);
+      CHECK(t == sw::cost_table<Cost>::from_classes(row_class, column_class, costs.rows, costs.columns, costs));
+      CHECK(t == table_of(expected));
+      if (i % 2 == 0 && t.row_classes() == costs.rows && t.column_classes() == costs.columns)
+        CHECK(t.class_row(0) == memory);  // nothing was copied
+    }
+  }
+
   TEST_CASE_TEMPLATE("a transposed table swaps rows and columns, twice is the table", Cost, double, std::int64_t) {
     sw::random_source random(3);
     for (int i = 0; i < 100; ++i) {
@@ -192,7 +229,9 @@ TEST_SUITE("cost_table") {
       for (const auto a : rows)
         for (const auto b : columns) kept.entries.push_back(d(a, b));
       check_equal(table_of(d).selected(rows, columns), kept);
-      CHECK(table_of(d).selected(rows, columns) == table_of(kept));
+      const auto whole = table_of(d), part = whole.selected(rows, columns);
+      CHECK(part == table_of(kept));
+      CHECK((part.class_row(0) == whole.class_row(0)) == part.has_equal_costs(whole));  // kept once
     }
   }
 
@@ -213,6 +252,133 @@ TEST_SUITE("cost_table") {
       if (!sw::is_forbidden(entry)) entry += 1;
       const auto changed = table_of(other);
       CHECK((changed == by_entries) == (other.entries == d.entries));
+    }
+  }
+
+  TEST_CASE_TEMPLATE("copies share the costs between classes, and so may tables of equal ones", Cost, double,
+                     std::int64_t) {
+    const std::vector<Cost> entries{1, 2, 1, 3, 4, 3}, others{1, 2, 1, 3, 5, 3};
+    const auto t = sw::cost_table<Cost>::from_entries(2, 3, entries);
+    const auto copy = t;
+    CHECK(copy.class_row(0) == t.class_row(0));
+    const auto scaled = copy.scaled(2);  // what is shared does not change
+    CHECK(scaled(1, 1) == 8);
+    CHECK(t(1, 1) == 4);
+    CHECK(t.hash() == t.hash(t.cost_hash()));
+
+    auto twin = sw::cost_table<Cost>::from_entries(2, 3, entries);
+    CHECK(twin.class_row(0) != t.class_row(0));
+    const std::size_t hash = twin.hash();
+    CHECK(twin.share_costs(t));
+    CHECK(twin.class_row(0) == t.class_row(0));
+    CHECK(twin == t);
+    CHECK(twin.hash() == hash);
+    CHECK(t.hash() == hash);
+
+    // the classes may be others' as long as the costs between them are equal
+    auto flipped = sw::cost_table<Cost>::from_classes(
+        {1, 0, 0}, {0, 1}, 2, 2, [&](std::size_t i, std::size_t j) { return t.class_cost(1 - i, j); });
+    CHECK(flipped.has_equal_costs(t));
+    CHECK(flipped.cost_hash() == t.cost_hash());
+    CHECK_FALSE(flipped == t);
+    const dense<Cost> before{3, 2, {1, 2, 3, 4, 3, 4}};
+    check_equal(flipped, before);
+    CHECK(flipped.share_costs(t));
+    check_equal(flipped, before);
+    CHECK_FALSE(flipped == t);
+
+    auto different = sw::cost_table<Cost>::from_entries(2, 3, others);
+    CHECK_FALSE(different.has_equal_costs(t));
+    CHECK_FALSE(different.share_costs(t));
+    CHECK(different(1, 1) == 5);
+    CHECK_FALSE(different == t);
+
+    auto heir = sw::cost_table<Cost>::from_entries(2, 3, entries);
+    {
+      const auto gone = sw::cost_table<Cost>::from_entries(2, 3, entries);
+      CHECK(heir.share_costs(gone));
+    }
+    check_equal(heir, dense<Cost>{2, 3, entries});
+  }
+
+  TEST_CASE_TEMPLATE("a packed table is the same table, whatever is asked", Cost, double, std::int64_t) {
+    sw::random_source random(10);
+    const std::size_t rows = 180, columns = 190;  // enough to be packed, and a stride with padding
+    std::vector<Cost> kinds{Cost{0}, sw::forbidden<Cost>};
+    for (int i = 0; i < 300; ++i) kinds.push_back(static_cast<Cost>(random.below(1'000'000)) - 500'000);
+    std::vector<Cost> entries;
+    for (std::size_t k = 0; k < rows * columns; ++k) entries.push_back(kinds[random.below(kinds.size())]);
+    const auto t = sw::cost_table<Cost>::from_entries(rows, columns, entries);
+    const auto p = t.packed();
+    REQUIRE(p.is_packed());
+    CHECK_FALSE(t.is_packed());
+    CHECK(p == t);
+    CHECK(p.hash() == t.hash());
+    CHECK(p.least() == t.least());
+    CHECK(p.most() == t.most());
+    CHECK(p.least_of_row(7) == t.least_of_row(7));
+    CHECK(p.least_of_column(8) == t.least_of_column(8));
+    CHECK(p.scaled(2) == t.scaled(2));
+    CHECK(p.transposed() == t.transposed());
+    CHECK(p + t == t.scaled(2));
+    const std::vector<sw::strategy> all = [&] {
+      std::vector<sw::strategy> listed(rows);
+      std::iota(listed.begin(), listed.end(), 0U);
+      return listed;
+    }();
+    const auto part = p.selected(all, all);  // what is made of it is not packed
+    CHECK_FALSE(part.is_packed());
+    CHECK(part == t.selected(all, all));
+    CHECK_FALSE(p.unpacked().is_packed());
+    CHECK(p.unpacked() == t);
+    CHECK(p.packed().is_packed());
+    auto twin = t;
+    CHECK(twin.share_costs(p));
+    CHECK(twin.is_packed());
+    CHECK(std::equal(p.class_row(0), p.class_row(p.row_classes()), t.class_row(0)));
+    CHECK(p.class_row(3) == twin.class_row(3));
+  }
+
+  TEST_CASE("a table is packed only where that saves memory, and keeps every bit") {
+    const auto of = [](std::size_t n, auto cost) {
+      std::vector<std::uint32_t> lines(n);
+      std::iota(lines.begin(), lines.end(), 0U);
+      return sw::cost_table<double>::from_distinct_classes(lines, lines, n, n, cost);
+    };
+    const auto few = [](std::size_t i, std::size_t j) { return (i + j) % 2 == 0 ? 0.0 : -0.0; };
+    CHECK_FALSE(of(100, few).packed().is_packed());  // small
+    const auto zeros = of(200, few).packed();
+    REQUIRE(zeros.is_packed());
+    CHECK(std::signbit(zeros(0, 1)));
+    CHECK_FALSE(std::signbit(zeros(1, 1)));
+    const auto all_distinct = [](std::size_t i, std::size_t j) { return static_cast<double>(i * 1000 + j); };
+    CHECK_FALSE(of(200, all_distinct).packed().is_packed());
+    const auto many = [](std::size_t i, std::size_t j) { return static_cast<double>((i * 640 + j) % 66'000); };
+    CHECK_FALSE(of(640, many).packed().is_packed());  // more than two bytes tell apart
+    const auto short_ones = [](std::size_t i, std::size_t) { return i == 0 ? 1.0F : 0.0F; };
+    CHECK_FALSE(sw::cost_table<float>::from_distinct_classes({}, {}, 200, 200, short_ones).packed().is_packed());
+  }
+
+  TEST_CASE("a blurred table keeps its size and what is listed; the rest looks like the first listed") {
+    sw::random_source random(8);
+    for (int i = 0; i < 100; ++i) {
+      const auto d = draw<double>(random, 1 + random.below(8), 1 + random.below(8));
+      const auto pick = [&](std::size_t count) {
+        std::vector<sw::strategy> listed;
+        for (sw::strategy a = 0; a < count; ++a)
+          if (random.chance(0.5)) listed.push_back(a);
+        if (listed.empty()) listed.push_back(static_cast<sw::strategy>(count - 1));
+        return listed;
+      };
+      const auto rows = pick(d.rows), columns = pick(d.columns);
+      dense<double> expected{d.rows, d.columns, {}};
+      const auto seen = [](const auto& listed, std::size_t at) {
+        const bool is_listed = std::find(listed.begin(), listed.end(), at) != listed.end();
+        return is_listed ? at : std::size_t{listed.front()};
+      };
+      for (std::size_t a = 0; a < d.rows; ++a)
+        for (std::size_t b = 0; b < d.columns; ++b) expected.entries.push_back(d(seen(rows, a), seen(columns, b)));
+      check_equal(table_of(d).blurred(rows, columns), expected);
     }
   }
 

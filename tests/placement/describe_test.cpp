@@ -12,12 +12,17 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <bit>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
+#include <stdexcept>
 #include <stop_token>
 #include <string>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -386,6 +391,144 @@ TEST_SUITE("describe") {
         sw::error_category::input,
         "edge 1 (vertex 1 -> vertex 2) has the edge_key of an edge with 3 and 3 strategies at its ends, but has 3 and "
         "4");
+  }
+
+  TEST_CASE("the number of threads changes nothing in a description, to the last bit") {
+    struct many_keys : by_classes {  // counts nothing, since it is asked by several threads
+      std::vector<std::uint32_t> producer_classes(edge e) const { return listed(e.m_source); }
+      sw::edge_parts<double> class_parts(edge e, std::uint32_t a, std::uint32_t b) const {
+        const std::uint64_t price = std::min<std::uint64_t>(edge_key(e), 29);  // one for the last two keys
+        if (price % 5 == 0) return {};
+        return {a == b ? 0 : std::sqrt(static_cast<double>(price + 3 * a)) / (1 + b),
+                price % 3 == 0 ? 0.1 * (1 + a) : 0};
+      }
+      std::uint64_t edge_key(edge e) const { return (7 * e.m_source + e.m_target) % 31; }
+    };
+    const drawn d(11, 30, 200, 20);
+    calls asked;
+    const many_keys model{{{&d, &asked, 7}}};
+    const auto one = sw::describe(d.g, model);
+    CHECK(one.tables.size() == 24 + 1);  // 24 prices of 30 cost something, eight of them one transition
+    for (const unsigned threads : {2U, 3U, 40U}) {
+      CAPTURE(threads);
+      const auto more = sw::describe(d.g, model, {}, {.threads = threads});
+      REQUIRE(more.tables.size() == one.tables.size());
+      for (std::size_t t = 0; t < one.tables.size(); ++t) {
+        const auto &a = *one.tables[t], &b = *more.tables[t];
+        REQUIRE(a == b);
+        bool same = true;
+        for (std::size_t i = 0; i < a.row_classes() * a.stride(); ++i)
+          same = same &&
+                 std::bit_cast<std::uint64_t>(a.class_row(0)[i]) == std::bit_cast<std::uint64_t>(b.class_row(0)[i]);
+        CHECK(same);
+      }
+      REQUIRE(more.edges.size() == one.edges.size());
+      for (std::size_t e = 0; e < one.edges.size(); ++e) {
+        const sw::described_edge &a = one.edges[e], &b = more.edges[e];
+        CHECK(std::tie(a.from, a.to, a.slot, a.communication, a.transition) ==
+              std::tie(b.from, b.to, b.slot, b.communication, b.transition));
+      }
+    }
+  }
+
+  TEST_CASE("tables of equal costs between their classes keep them once") {
+    struct two_sizes : by_classes {  // a key for each pair of sizes, one price
+      std::uint64_t edge_key(edge e) const { return d->unary[e.m_source].size() * 10 + d->unary[e.m_target].size(); }
+      sw::edge_parts<double> class_parts(edge, std::uint32_t a, std::uint32_t b) const { return {1.0 + a + 2 * b, 0}; }
+    };
+    graph g(3);
+    add_edge(0, 1, g);
+    add_edge(1, 2, g);
+    drawn d(1, 3, 0, 4);
+    d.unary[1].resize(5);
+    calls asked;
+    const auto stated = sw::describe(g, two_sizes{{{&d, &asked}}});
+    REQUIRE(stated.tables.size() == 2);
+    CHECK_FALSE(*stated.tables[0] == *stated.tables[1]);
+    CHECK(stated.tables[0]->class_row(0) == stated.tables[1]->class_row(0));
+  }
+
+  TEST_CASE("large tables are packed as stated, shared with the model that keeps them, and unpacked as compiled") {
+    struct keeps_tables : by_classes {
+      const sw::cost_table<double>* kept = nullptr;
+      const sw::cost_table<double>& class_costs(edge) const { return *kept; }
+    };
+    graph g(3);
+    add_edge(0, 1, g);
+    add_edge(1, 2, g);
+    drawn d(1, 3, 0, 200);
+    calls asked;
+    const by_classes model{{&d, &asked, 200}};
+    REQUIRE(by_classes::kind(*edges(g).first) == 2);  // has transitions too
+    const auto kept = sw::cost_table<double>::from_distinct_classes({}, {}, 200, 200, [](std::size_t a, std::size_t b) {
+      return by_classes::parts(2, static_cast<std::uint32_t>(a), static_cast<std::uint32_t>(b)).communication;
+    });
+    const auto packed = kept.packed();
+    const auto stated = sw::describe(g, model), shared = sw::describe(g, keeps_tables{model, &packed});
+    REQUIRE(stated.edges.front().communication == 0);
+    CHECK(stated.tables[0]->is_packed());
+    CHECK(*stated.tables[0] == *shared.tables[0]);
+    CHECK(shared.tables[0]->class_row(0) == packed.class_row(0));
+    CHECK(stated.tables[0]->class_row(0) != packed.class_row(0));
+    const auto problem = sw::compile(stated);
+    for (const auto& t : problem.compact().tables()) CHECK_FALSE(t->is_packed());
+    sw::random_source random(2);
+    for (int i = 0; i < 20; ++i) {
+      sw::assignment choice(3);
+      for (auto& c : choice) c = static_cast<sw::strategy>(random.below(200));
+      CHECK(sw::evaluate(stated, choice).objective == sw::evaluate(shared, choice).objective);
+      CHECK(problem.objective(*problem.labels_of(choice)) == doctest::Approx(sw::evaluate(stated, choice).objective));
+    }
+  }
+
+  TEST_CASE("a stop that one of several threads sees ends the pricing") {
+    struct stopping : by_classes {
+      std::stop_source* source = nullptr;
+      std::vector<std::uint32_t> producer_classes(edge e) const { return listed(e.m_source); }
+      std::uint64_t edge_key(edge e) const { return e.m_source * 100 + e.m_target; }
+      sw::edge_parts<double> class_parts(edge e, std::uint32_t a, std::uint32_t b) const {
+        if (e.m_source == 7) source->request_stop();
+        if (e.m_source >= 10)
+          throw std::logic_error("asked after the stop");  // three at a time, and none after the stop
+        return parts(1, a, b);
+      }
+    };
+    graph g(12);
+    for (vertex v = 1; v < 12; ++v) add_edge(v - 1, v, g);
+    const drawn d(1, 12, 0, 4);
+    calls asked;
+    std::stop_source source;
+    small::check_refused(
+        [&] {
+          return sw::describe(g, stopping{{{&d, &asked}}, &source}, {}, {.threads = 3, .stop = source.get_token()});
+        },
+        sw::error_category::stopped, "the problem was not priced before the stop");
+  }
+
+  TEST_CASE("what is wrong with an edge is told by several threads as by one") {
+    struct wrong_at : by_classes {
+      edge wrong;
+      std::vector<std::uint32_t> producer_classes(edge e) const {
+        auto of = listed(e.m_source);
+        if (e == wrong) of.pop_back();
+        return of;
+      }
+      std::uint64_t edge_key(edge e) const { return e.m_source * 100 + e.m_target; }
+      sw::edge_parts<double> class_parts(edge, std::uint32_t a, std::uint32_t b) const { return parts(1, a, b); }
+    };
+    graph g(12);
+    for (vertex v = 1; v < 12; ++v) add_edge(v - 1, v, g);
+    const drawn d(1, 12, 0, 4);
+    calls asked;
+    for (const unsigned threads : {1U, 3U}) {
+      CAPTURE(threads);
+      small::check_refused(
+          [&] {
+            return sw::describe(g, wrong_at{{{&d, &asked}}, *std::next(edges(g).first, 7)}, {}, {.threads = threads});
+          },
+          sw::error_category::input,
+          "edge 7 (vertex 7 -> vertex 8) lists 3 classes for the 4 strategies of its producer");
+    }
   }
 
   TEST_CASE("a vertex without strategies is described, and refused by name when the problem is built") {

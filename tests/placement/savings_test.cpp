@@ -141,6 +141,11 @@ TEST_SUITE("savings of a problem") {
         CHECK(e.category() == sw::error_category::constraint);
         continue;
       }
+      auto uncounted = d;
+      uncounted.counted = sw::savings_form::off;
+      const auto plain = problem->without_savings();
+      CHECK(plain.savings() == nullptr);
+      CHECK(&plain.compact() == &problem->compact());
       shardweave_test::for_all_feasible(stated, [&](const sw::assignment& choice) {
         const auto priced = sw::evaluate(d, choice);
         const double expected =
@@ -150,8 +155,26 @@ TEST_SUITE("savings of a problem") {
         REQUIRE(labels.has_value());
         CHECK(std::abs(problem->objective(*labels) - expected) <= 1e-9 * std::max(1.0, std::abs(expected)));
         if (problem->savings() != nullptr) CHECK(priced.savings <= problem->savings()->most() + 1e-9);
+        CHECK(sw::evaluate(plain, choice).objective == sw::evaluate(uncounted, choice).objective);
+        CHECK(plain.objective(*labels) == problem->compact().cost(*labels));
       });
     }
+  }
+
+  TEST_CASE("without savings the description counts none, and is not copied if it never did") {
+    auto d = savings_chain();
+    d.overlap = {{.edge = 1, .direction = sw::hiding::earlier}};
+    d.counted = sw::savings_form::strict;
+    const auto counting = sw::compile(d);
+    const auto plain = counting.without_savings();
+    CHECK(counting.savings() != nullptr);
+    CHECK(counting.description()->counted == sw::savings_form::strict);
+    CHECK(plain.description()->counted == sw::savings_form::off);
+    CHECK(plain.description()->tables == counting.description()->tables);
+    CHECK(plain.shared_description().get() == plain.description());
+    CHECK(plain.without_savings().description() == plain.description());
+    CHECK(plain.lift(std::vector<sw::strategy>{0, 0, 0}) == first_everywhere);
+    CHECK(sw::placement_problem<double>(counting.compact()).without_savings().description() == nullptr);
   }
 
   TEST_CASE("the reference objectives of real problems are reproduced") {

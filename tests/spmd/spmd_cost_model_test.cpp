@@ -12,7 +12,9 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
+#include <cstdint>
 #include <limits>
 #include <map>
 #include <set>
@@ -187,6 +189,34 @@ TEST_SUITE("spmd_cost_model") {
     }
     CHECK(model.table_count() < first.size());  // what is equal is priced once, whatever the lists
     CHECK(first.size() < model.graph().all_edges().size());
+  }
+
+  TEST_CASE("the number of threads changes no price, to the last bit") {
+    const char* mesh = is_sanitized ? "8" : "4x2";
+    const model_type one = model_of(tiny_llama(), mesh), more = model_of(tiny_llama(), mesh, {.threads = 3});
+    REQUIRE(more.table_count() == one.table_count());
+    for (const auto& e : one.graph().all_edges()) {
+      CHECK(more.edge_key(e) == one.edge_key(e));
+      const cost_table<double>&a = one.class_costs(e), &b = more.class_costs(e);
+      REQUIRE(a.row_classes() == b.row_classes());
+      REQUIRE(a.stride() == b.stride());
+      CHECK(std::equal(a.class_row(0), a.class_row(a.row_classes()), b.class_row(0), [](double x, double y) {
+        return std::bit_cast<std::uint64_t>(x) == std::bit_cast<std::uint64_t>(y);
+      }));
+    }
+  }
+
+  TEST_CASE("tables of equal costs keep them once") {
+    const model_type model = model_of(tiny_llama(), "8");
+    std::map<std::vector<double>, const double*> kept;
+    for (const auto& e : model.graph().all_edges()) {
+      const cost_table<double>& t = model.class_costs(e);
+      if (t.row_classes() == 0) continue;
+      std::vector<double> costs(t.class_row(0), t.class_row(t.row_classes()));
+      costs.push_back(static_cast<double>(t.column_classes()));
+      CHECK(kept.try_emplace(std::move(costs), t.class_row(0)).first->second == t.class_row(0));
+    }
+    CHECK(kept.size() + 1 < model.table_count());  // one more is of what is returned
   }
 
   TEST_CASE("every operation of a training graph has a way from every producer") {

@@ -4,18 +4,18 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/detail/collect_savings.hpp>
 #include <shardweave/placement/detail/domains.hpp>
+#include <shardweave/placement/detail/joint_tables.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/validate.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <numeric>
+#include <optional>
 #include <span>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -31,31 +31,32 @@ namespace detail {
 template <cost_value Cost>
 class compiler {
  public:
-  using table_pointer = std::shared_ptr<const cost_table<Cost>>;
-
   compiler(std::shared_ptr<const placement_description<Cost>> description, const solve_control& control)
       : stated_(std::move(description)), limit_(control) {}
 
   placement_problem<Cost> run() {
     validate(*stated_);
     join_ties();
-    join_edges();
+    joint_.emplace(*stated_, variable_of_);
+    joint_->join(
+        [this](std::uint32_t x, const cost_table<Cost>& own) {
+          for (strategy s = 0; s < unary_[x].size(); ++s) unary_[x][s] = plus(unary_[x][s], own(s, s));
+        },
+        [this] { poll(); });
     const budget_rows rows = rows_of(stated_->constraints.budgets);
-    shrink_domains(rows);
+    try {  // sums of tables are large: made for what is left, where that is certain to be something
+      const domains less = left_by_parts();
+      joint_->add_up(&less, [this] { stop_if_asked(); });
+      shrink_domains(rows, &less);
+    } catch (const error& infeasible) {
+      if (infeasible.category() != error_category::constraint) throw;
+      joint_->add_up(nullptr, [this] { stop_if_asked(); });  // the reason is told of the whole
+      shrink_domains(rows, nullptr);
+    }
     return assemble(rows);
   }
 
  private:
-  /// The part of an edge's cost that one table gives, seen from the lower variable.
-  struct contribution {
-    std::uint32_t first, second;
-    std::uint32_t table;  ///< of the description; those of pairings follow
-    bool flipped;
-    std::uint32_t source;  ///< edge; pairings follow
-
-    auto key() const { return std::tuple(first, second, table, flipped); }
-  };
-
   void join_ties() {
     const std::size_t n = stated_->vertices.size();
     std::vector<std::uint32_t> leader(n);
@@ -88,87 +89,41 @@ class compiler {
     }
   }
 
-  /// Adds up parallel edges, the edges of tied vertices and pairings; equal sums are made once.
-  void join_edges() {
-    std::vector<table_pointer> tables = stated_->tables;
-    std::vector<contribution> parts;
-    const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t table, std::uint32_t source) {
-      const std::uint32_t a = variable_of_[from], b = variable_of_[to];
-      if (a == b) {  // both ends decide as one: the diagonal
-        for (strategy s = 0; s < unary_[a].size(); ++s) unary_[a][s] = plus(unary_[a][s], (*tables[table])(s, s));
-      } else {
-        parts.push_back({std::min(a, b), std::max(a, b), table, a > b, source});
-      }
-    };
-    for (std::uint32_t e = 0; e < stated_->edges.size(); ++e) {
-      poll();
-      const described_edge& edge = stated_->edges[e];
-      if (edge.communication != no_table) add(edge.from, edge.to, edge.communication, e);
-      if (edge.transition != no_table) add(edge.from, edge.to, edge.transition, e);
-    }
-    std::map<std::tuple<std::size_t, std::size_t, std::vector<std::pair<strategy, strategy>>>, std::uint32_t> relations;
-    for (std::uint32_t p = 0; p < stated_->constraints.pairs.size(); ++p) {
-      const pairing& pair = stated_->constraints.pairs[p];
-      const std::size_t rows = stated_->vertices[pair.a].compute.size();
-      const std::size_t columns = stated_->vertices[pair.b].compute.size();
-      const auto [at, fresh] =
-          relations.try_emplace({rows, columns, pair.allowed}, static_cast<std::uint32_t>(tables.size()));
-      if (fresh) {
-        std::vector<Cost> entries(rows * columns, forbidden<Cost>);
-        for (const auto& [a, b] : pair.allowed) entries[a * columns + b] = Cost{};
-        tables.push_back(
-            std::make_shared<const cost_table<Cost>>(cost_table<Cost>::from_entries(rows, columns, entries)));
-      }
-      add(pair.a, pair.b, at->second, static_cast<std::uint32_t>(stated_->edges.size()) + p);
-    }
-
-    std::stable_sort(parts.begin(), parts.end(),
-                     [](const contribution& a, const contribution& b) { return a.key() < b.key(); });
-    std::map<std::vector<std::uint64_t>, table_pointer> sums;  // by (table, flipped, how often)
-    for (std::size_t at = 0; at < parts.size();) {
-      std::size_t end = at;
-      std::vector<std::uint64_t> recipe;
-      while (end < parts.size() && parts[end].first == parts[at].first && parts[end].second == parts[at].second) {
-        std::size_t same = end;
-        while (same < parts.size() && parts[same].key() == parts[end].key()) ++same;
-        recipe.push_back(std::uint64_t{parts[end].table} * 2 + (parts[end].flipped ? 1 : 0));
-        recipe.push_back(same - end);
-        end = same;
-      }
-      const auto [known, fresh] = sums.try_emplace(recipe);
-      if (fresh) known->second = sum_of(recipe, tables);
-      joint_.push_back({parts[at].first, parts[at].second, known->second, parts[at].source});
-      at = end;
-      if (fresh) stop_if_asked();
-      poll();
-    }
+  /// Strategies that every single table leaves: what has no partner in a part has none in the sum.
+  /// \throws error (constraint) if none are left somewhere
+  [[nodiscard]] domains left_by_parts() const {
+    domains less = all_strategies();
+    remove_single(less);
+    make_arc_consistent<Cost>(
+        less, joint_->parts(), [](const auto&) { return std::string(); }, [this] { stop_if_asked(); });
+    return less;
   }
 
-  static table_pointer sum_of(const std::vector<std::uint64_t>& recipe, const std::vector<table_pointer>& tables) {
-    if (recipe.size() == 2 && recipe[0] % 2 == 0 && recipe[1] == 1) return tables[recipe[0] / 2];
-    cost_table<Cost> sum;
-    for (std::size_t i = 0; i < recipe.size(); i += 2) {
-      const cost_table<Cost>& table = *tables[recipe[i] / 2];
-      cost_table<Cost> part = recipe[i] % 2 == 0 ? table : table.transposed();
-      if (recipe[i + 1] > 1) part = part.scaled(recipe[i + 1]);
-      sum = i == 0 ? std::move(part) : sum + part;
-    }
-    return std::make_shared<const cost_table<Cost>>(std::move(sum));
-  }
-
-  void shrink_domains(const budget_rows& rows) {
+  [[nodiscard]] domains all_strategies() const {
     std::vector<std::size_t> sizes;
     for (const auto& u : unary_) sizes.push_back(u.size());
-    left_ = std::make_unique<domains>(sizes, [this](std::uint32_t x) { return stated_->name_of(first_member_[x]); });
+    return domains(sizes, [this](std::uint32_t x) { return stated_->name_of(first_member_[x]); });
+  }
+
+  /// Removes what a variable may not have whatever the others have.
+  void remove_single(domains& left) const {
     for (std::uint32_t x = 0; x < unary_.size(); ++x) {
       poll();
       for (strategy s = 0; s < unary_[x].size(); ++s)
-        if (is_forbidden(unary_[x][s])) left_->remove(x, s, [] { return std::string("its own cost, which is infinite"); });
+        if (is_forbidden(unary_[x][s]))
+          left.remove(x, s, [] { return std::string("its own cost, which is infinite"); });
     }
     for (const fixed_strategies& f : stated_->constraints.fixed)
       for (strategy s = 0; s < stated_->vertices[f.vertex].compute.size(); ++s)
         if (std::find(f.allowed.begin(), f.allowed.end(), s) == f.allowed.end())
-          left_->remove(variable_of_[f.vertex], s, [&] { return "constraint '" + f.why + "'"; });
+          left.remove(variable_of_[f.vertex], s, [&] { return "constraint '" + f.why + "'"; });
+  }
+
+  /// \param less  what is known to be left, or null
+  void shrink_domains(const budget_rows& rows, const domains* less) {
+    left_ = std::make_unique<domains>(less != nullptr ? *less : all_strategies());
+    if (less == nullptr) remove_single(*left_);
+    segments_.clear();
 
     for (std::uint32_t b = 0; b < stated_->constraints.budgets.size(); ++b)
       for (const row_range& range : rows.ranges[b]) {
@@ -188,7 +143,7 @@ class compiler {
     };
     do {
       stop_if_asked();
-      make_arc_consistent<Cost>(*left_, joint_, name_edge, [this] { stop_if_asked(); });
+      make_arc_consistent<Cost>(*left_, joint_->edges(), name_edge, [this] { stop_if_asked(); });
     } while (fit_rows(*left_, rows.rows, segments_, name_row, [this] { poll(); }));
   }
 
@@ -205,18 +160,11 @@ class compiler {
       for (const strategy s : kept.back()) unary.push_back(unary_[x][s]);
       builder.add_variable(unary);
     }
-    std::map<std::tuple<const cost_table<Cost>*, std::uint32_t, std::uint32_t>, table_pointer> selected;
-    for (const auto& e : joint_) {
+    for (std::size_t e = 0; e < joint_->edges().size(); ++e) {
       poll();
-      table_pointer table = e.table;
-      if (kept[e.first].size() < table->rows() || kept[e.second].size() < table->columns()) {
-        auto& known = selected[{e.table.get(), domain[e.first], domain[e.second]}];
-        if (!known)
-          known = std::make_shared<const cost_table<Cost>>(table->selected(kept[e.first], kept[e.second]));
-        table = known;
-      }
-      builder.add_edge(e.first, e.second, std::move(table));
+      builder.add_edge(joint_->edges()[e].first, joint_->edges()[e].second, joint_->take(e, kept, domain));
     }
+    joint_.reset();
     add_rows(builder, rows.rows, kept);
     savings_terms<Cost> terms = savings_collector<Cost>(*stated_, variable_of_, kept).run();
     return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_), std::move(kept),
@@ -257,7 +205,7 @@ class compiler {
   std::vector<std::uint32_t> variable_of_;
   std::vector<std::uint32_t> first_member_;
   std::vector<std::vector<Cost>> unary_;
-  std::vector<joint_edge<Cost>> joint_;
+  std::optional<joint_tables<Cost>> joint_;
   std::unique_ptr<domains> left_;
   std::vector<joint_segment> segments_;
 };

@@ -2,14 +2,14 @@
 
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/detail/equal_lines.hpp>
+#include <shardweave/placement/detail/shared_costs.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <numeric>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -24,7 +24,8 @@ inline namespace v0 {
 ///
 /// Rows are the strategies of the first vertex, columns those of the second. The class costs are row-major
 /// with rows padded to a multiple of `padding` by forbidden entries, aligned for vector instructions.
-/// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes.
+/// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes; copies share the class costs, which do not
+/// change, and so may tables of equal ones. A `packed` table takes two bytes in place of `sizeof(Cost)`.
 template <cost_value Cost>
 class cost_table {
  public:
@@ -50,32 +51,27 @@ class cost_table {
   [[nodiscard]] static cost_table from_classes(std::vector<std::uint32_t> row_class,
                                                std::vector<std::uint32_t> column_class, std::size_t row_classes,
                                                std::size_t column_classes, ClassCost cost) {
-    const auto rows = used(row_class, row_classes);
-    const auto columns = used(column_class, column_classes);
-    std::vector<Cost> dense(rows.size() * columns.size());
-    for (std::size_t i = 0; i < rows.size(); ++i)
-      for (std::size_t j = 0; j < columns.size(); ++j) dense[i * columns.size() + j] = cost(rows[i], columns[j]);
+    const auto rows = detail::number_used(row_class, row_classes);
+    const auto columns = detail::number_used(column_class, column_classes);
+    return merged(std::move(row_class), std::move(column_class), rows.size(), columns.size(),
+                  padded(rows.size(), columns.size(),
+                         [&](std::size_t i, std::size_t j) -> Cost { return cost(rows[i], columns[j]); }));
+  }
 
-    const auto merged_rows = equal_lines(rows.size(), columns.size(), [&](std::size_t i, std::size_t j) -> const Cost& {
-      return dense[i * columns.size() + j];
-    });
-    const auto merged_columns = equal_lines(
-        columns.size(), merged_rows.first.size(),
-        [&](std::size_t j, std::size_t i) -> const Cost& { return dense[merged_rows.first[i] * columns.size() + j]; });
-
-    cost_table table;
-    for (std::uint32_t& c : row_class) c = merged_rows.second[c];
-    for (std::uint32_t& c : column_class) c = merged_columns.second[c];
-    table.row_class_ = std::move(row_class);
-    table.column_class_ = std::move(column_class);
-    table.row_classes_ = merged_rows.first.size();
-    table.column_classes_ = merged_columns.first.size();
-    table.stride_ = (table.column_classes_ + padding - 1) / padding * padding;
-    table.costs_.assign(table.row_classes_ * table.stride_, forbidden<Cost>);
-    for (std::size_t i = 0; i < table.row_classes_; ++i)
-      for (std::size_t j = 0; j < table.column_classes_; ++j)
-        table.costs_[i * table.stride_ + j] = dense[merged_rows.first[i] * columns.size() + merged_columns.first[j]];
-    return table;
+  /// The same from costs that are there already, row-major, rows padded by forbidden entries; their memory is taken
+  /// over. \pre costs.size() == row_classes * padded_size(column_classes)
+  [[nodiscard]] static cost_table from_class_rows(std::vector<std::uint32_t> row_class,
+                                                  std::vector<std::uint32_t> column_class, std::size_t row_classes,
+                                                  std::size_t column_classes, std::vector<Cost> costs) {
+    const auto rows = detail::number_used(row_class, row_classes);
+    const auto columns = detail::number_used(column_class, column_classes);
+    const bool are_all = rows.size() == row_classes && columns.size() == column_classes &&
+                         std::ranges::is_sorted(rows) && std::ranges::is_sorted(columns);
+    if (!are_all)
+      costs = padded(rows.size(), columns.size(), [&](std::size_t i, std::size_t j) {
+        return costs[rows[i] * padded_size(column_classes) + columns[j]];
+      });
+    return merged(std::move(row_class), std::move(column_class), rows.size(), columns.size(), std::move(costs));
   }
 
   /// From classes that stay apart even where their costs are equal now: for costs that will change.
@@ -85,16 +81,13 @@ class cost_table {
                                                         std::vector<std::uint32_t> column_class,
                                                         std::size_t row_classes, std::size_t column_classes,
                                                         ClassCost cost) {
-    cost_table table;
-    table.row_class_ = std::move(row_class);
-    table.column_class_ = std::move(column_class);
-    table.row_classes_ = row_classes;
-    table.column_classes_ = column_classes;
-    table.stride_ = (column_classes + padding - 1) / padding * padding;
-    table.costs_.assign(row_classes * table.stride_, forbidden<Cost>);
-    for (std::size_t i = 0; i < row_classes; ++i)
-      for (std::size_t j = 0; j < column_classes; ++j) table.costs_[i * table.stride_ + j] = cost(i, j);
-    return table;
+    return cost_table(std::move(row_class), std::move(column_class), row_classes, column_classes,
+                      padded(row_classes, column_classes, cost));
+  }
+
+  /// The stride of a table with so many column classes.
+  [[nodiscard]] static constexpr std::size_t padded_size(std::size_t column_classes) {
+    return (column_classes + padding - 1) / padding * padding;
   }
 
   [[nodiscard]] std::size_t rows() const { return row_class_.size(); }
@@ -107,22 +100,28 @@ class cost_table {
   [[nodiscard]] std::span<const std::uint32_t> row_class() const { return row_class_; }
   [[nodiscard]] std::span<const std::uint32_t> column_class() const { return column_class_; }
   [[nodiscard]] Cost class_cost(std::size_t i, std::size_t j) const { return costs_[i * stride_ + j]; }
-  /// The costs of row class i, `stride()` of them, the last ones padding.
+  /// The costs of row class i, `stride()` of them, the last ones padding. Of a packed table they are unpacked when
+  /// first asked for, and kept.
   [[nodiscard]] const Cost* class_row(std::size_t i) const { return costs_.data() + i * stride_; }
   /// The least cost of all. \pre neither side is empty
-  [[nodiscard]] Cost least() const { return *std::min_element(costs_.begin(), costs_.end()); }  // padding costs most
+  [[nodiscard]] Cost least() const {
+    Cost result = costs_[0];
+    for (std::size_t k = 1; k < costs_.size(); ++k) result = std::min(result, costs_[k]);  // padding costs most
+    return result;
+  }
   /// The greatest cost of all, forbidden ones included. \pre neither side is empty
   [[nodiscard]] Cost most() const {
     Cost result = class_cost(0, 0);
     for (std::size_t i = 0; i < row_classes_; ++i)
-      result = std::max(result, *std::max_element(class_row(i), class_row(i) + column_classes_));
+      for (std::size_t j = 0; j < column_classes_; ++j) result = std::max(result, class_cost(i, j));
     return result;
   }
   [[nodiscard]] bool has_forbidden() const { return is_forbidden(most()); }
   /// The least cost that a row has with any column.
   [[nodiscard]] Cost least_of_row(std::size_t row) const {
-    const Cost* costs = class_row(row_class_[row]);
-    return *std::min_element(costs, costs + column_classes_);
+    Cost result = forbidden<Cost>;
+    for (std::size_t j = 0; j < column_classes_; ++j) result = std::min(result, class_cost(row_class_[row], j));
+    return result;
   }
   /// The least cost that a column has with any row.
   [[nodiscard]] Cost least_of_column(std::size_t column) const {
@@ -144,15 +143,27 @@ class cost_table {
     std::vector<std::uint32_t> row_class(rows.size()), column_class(columns.size());
     std::transform(rows.begin(), rows.end(), row_class.begin(), [&](strategy a) { return row_class_[a]; });
     std::transform(columns.begin(), columns.end(), column_class.begin(), [&](strategy b) { return column_class_[b]; });
+    cost_table result = from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
+                                     [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
+    if (!is_packed()) result.share_costs(*this);  // where no class went
+    return result;
+  }
+
+  /// A table of the same size that agrees on the listed rows and columns; the others look like the first listed.
+  /// \pre neither list is empty
+  [[nodiscard]] cost_table blurred(std::span<const strategy> rows, std::span<const strategy> columns) const {
+    std::vector<std::uint32_t> row_class(row_class_.size(), row_class_[rows.front()]);
+    std::vector<std::uint32_t> column_class(column_class_.size(), column_class_[columns.front()]);
+    for (const strategy a : rows) row_class[a] = row_class_[a];
+    for (const strategy b : columns) column_class[b] = column_class_[b];
     return from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
                         [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
   }
 
   /// `count` times every cost.
   [[nodiscard]] cost_table scaled(std::size_t count) const {
-    cost_table result = *this;
-    for (Cost& c : result.costs_) c = times(c, count);
-    return result;
+    return from_distinct_classes(row_class_, column_class_, row_classes_, column_classes_,
+                                 [&](std::size_t i, std::size_t j) { return times(class_cost(i, j), count); });
   }
 
   /// The sum, entry by entry; its classes are pairs of classes.
@@ -177,65 +188,82 @@ class cost_table {
         });
   }
 
-  friend bool operator==(const cost_table&, const cost_table&) = default;
+  friend bool operator==(const cost_table& a, const cost_table& b) {
+    return a.row_class_ == b.row_class_ && a.column_class_ == b.column_class_ && a.has_equal_costs(b);
+  }
+  /// Whether the costs between classes are equal, whoever has the classes.
+  [[nodiscard]] bool has_equal_costs(const cost_table& other) const {
+    return row_classes_ == other.row_classes_ && column_classes_ == other.column_classes_ && costs_ == other.costs_;
+  }
+  /// Gives up own class costs for those of a table that has equal ones.
+  /// \returns whether it has
+  bool share_costs(const cost_table& other) {
+    if (!has_equal_costs(other)) return false;
+    costs_ = other.costs_;
+    return true;
+  }
+
+  /// The same table, its class costs packed if they are many and few of them distinct: less memory, slower access.
+  /// Tables that solvers work on are not packed.
+  [[nodiscard]] cost_table packed() const {
+    cost_table result = *this;
+    result.costs_ = costs_.packed();
+    return result;
+  }
+  [[nodiscard]] bool is_packed() const { return costs_.is_packed(); }
+  /// The same table, not packed.
+  [[nodiscard]] cost_table unpacked() const {
+    if (!is_packed()) return *this;
+    return from_distinct_classes(row_class_, column_class_, row_classes_, column_classes_,
+                                 [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
+  }
 
   /// For interning equal tables.
-  [[nodiscard]] std::size_t hash() const {
-    std::size_t h = hash_combine(sequence_hash{}(row_class_), sequence_hash{}(column_class_));
-    for (const Cost c : costs_) h = hash_combine(h, bits(c));
-    return h;
+  [[nodiscard]] std::size_t hash() const { return hash(cost_hash()); }
+  [[nodiscard]] std::size_t hash(std::size_t hash_of_costs) const {
+    return hash_combine(hash_combine(sequence_hash{}(row_class_), sequence_hash{}(column_class_)), hash_of_costs);
   }
+  /// For finding tables that can share their costs.
+  [[nodiscard]] std::size_t cost_hash() const { return costs_.hash(); }
 
  private:
-  static std::size_t bits(Cost c) {
-    if constexpr (sizeof(Cost) == sizeof(std::uint64_t)) {
-      if (c == Cost{}) return 0;  // zero equals negative zero
-      return static_cast<std::size_t>(std::bit_cast<std::uint64_t>(c));
-    } else {
-      return std::hash<Cost>{}(c);
-    }
+  cost_table(std::vector<std::uint32_t> row_class, std::vector<std::uint32_t> column_class, std::size_t row_classes,
+             std::size_t column_classes, std::vector<Cost> costs)
+      : row_class_(std::move(row_class)),
+        column_class_(std::move(column_class)),
+        row_classes_(row_classes),
+        column_classes_(column_classes),
+        stride_(padded_size(column_classes)),
+        costs_(std::move(costs)) {}
+
+  template <class ClassCost>
+  static std::vector<Cost> padded(std::size_t rows, std::size_t columns, ClassCost cost) {
+    const std::size_t stride = padded_size(columns);
+    std::vector<Cost> costs(rows * stride, forbidden<Cost>);
+    for (std::size_t i = 0; i < rows; ++i)
+      for (std::size_t j = 0; j < columns; ++j) costs[i * stride + j] = cost(i, j);
+    return costs;
   }
 
-  /// Renumbers the classes in use and lists which they are.
-  static std::vector<std::uint32_t> used(std::vector<std::uint32_t>& classes, std::size_t count) {
-    constexpr std::uint32_t absent = ~0U;
-    std::vector<std::uint32_t> number(count, absent), kept;
-    for (std::uint32_t& c : classes) {
-      if (number[c] == absent) {
-        number[c] = static_cast<std::uint32_t>(kept.size());
-        kept.push_back(c);
-      }
-      c = number[c];
+  /// Puts equal classes together, where the costs are: what is read lies behind what is written.
+  static cost_table merged(std::vector<std::uint32_t> row_class, std::vector<std::uint32_t> column_class,
+                           std::size_t row_classes, std::size_t column_classes, std::vector<Cost> costs) {
+    const std::size_t before = padded_size(column_classes);
+    const auto [rows, columns] = detail::distinct_rows_and_columns<Cost>(costs, row_classes, column_classes, before);
+    if (rows.first.size() < row_classes || columns.first.size() < column_classes) {
+      for (std::uint32_t& c : row_class) c = rows.number_of[c];
+      for (std::uint32_t& c : column_class) c = columns.number_of[c];
+      row_classes = rows.first.size();
+      column_classes = columns.first.size();
+      const std::size_t stride = padded_size(column_classes);
+      for (std::size_t i = 0; i < row_classes; ++i)
+        for (std::size_t j = 0; j < stride; ++j)
+          costs[i * stride + j] =
+              j < column_classes ? costs[rows.first[i] * before + columns.first[j]] : forbidden<Cost>;
+      costs.resize(row_classes * stride);
+      costs.shrink_to_fit();
     }
-    return kept;
-  }
-
-  /// Representatives of equal lines, and for each line the number of its representative.
-  template <class At>
-  static std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> equal_lines(std::size_t lines,
-                                                                                       std::size_t length, At at) {
-    std::unordered_multimap<std::size_t, std::uint32_t> by_hash;
-    std::pair<std::vector<std::uint32_t>, std::vector<std::uint32_t>> result;
-    result.second.resize(lines);
-    for (std::uint32_t i = 0; i < lines; ++i) {
-      std::size_t h = length;
-      for (std::size_t j = 0; j < length; ++j) h = hash_combine(h, bits(at(i, j)));
-      const auto [first, last] = by_hash.equal_range(h);
-      const auto same = std::find_if(first, last, [&](const auto& known) {
-        const std::uint32_t other = result.first[known.second];
-        for (std::size_t j = 0; j < length; ++j)
-          if (at(i, j) != at(other, j)) return false;
-        return true;
-      });
-      if (same != last) {
-        result.second[i] = same->second;
-      } else {
-        result.second[i] = static_cast<std::uint32_t>(result.first.size());
-        by_hash.emplace(h, result.second[i]);
-        result.first.push_back(i);
-      }
-    }
-    return result;
+    return cost_table(std::move(row_class), std::move(column_class), row_classes, column_classes, std::move(costs));
   }
 
   std::vector<std::uint32_t> row_class_;
@@ -243,7 +271,7 @@ class cost_table {
   std::size_t row_classes_ = 0;
   std::size_t column_classes_ = 0;
   std::size_t stride_ = 0;
-  std::vector<Cost> costs_;  // the default allocator aligns to 16 bytes
+  detail::shared_costs<Cost> costs_;
 };
 
 }  // namespace v0

@@ -3,20 +3,23 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/graph/numbering.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/class_pricing.hpp>
+#include <shardweave/placement/detail/table_pool.hpp>
 
 #include <algorithm>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
-#include <span>
 #include <string>
 #include <tuple>
 #include <type_traits>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -66,12 +69,14 @@ class describer {
       advance();
       describe_vertex(number_[i], names);
     }
+    if constexpr (classified_cost_model<M, G>) price_keys();
     result_.edges.reserve(num_edges(g_));
     for (auto [e, last] = edges(g_); e != last; ++e) {
       advance();
       describe_edge(*e);
     }
     if constexpr (memory_cost_model<M, G>) describe_memory();
+    result_.tables = std::move(number_of_).take();
     return std::move(result_);
   }
 
@@ -99,8 +104,7 @@ class describer {
     described_edge edge{.from = number_(source(e, g_)), .to = number_(target(e, g_))};
     if (inputs_.size() <= edge.to) inputs_.resize(number_.size());
     edge.slot = inputs_[edge.to]++;
-    const std::size_t rows = result_.vertices[edge.from].compute.size();
-    const std::size_t columns = result_.vertices[edge.to].compute.size();
+    const std::size_t rows = strategies_of(edge.from), columns = strategies_of(edge.to);
     if (rows != 0 && columns != 0) {  // else validate() names the vertex that has no strategies
       if constexpr (classified_cost_model<M, G>) {
         std::tie(edge.communication, edge.transition) = classified_tables(e, edge, rows, columns);
@@ -134,16 +138,20 @@ class describer {
     }
     const auto enter = [&](const std::vector<cost_type>& entries) {
       if (std::all_of(entries.begin(), entries.end(), [](cost_type c) { return c == cost_type{}; })) return no_table;
-      return number_of(table::from_entries(rows, columns, entries));
+      table costs = table::from_entries(rows, columns, entries);
+      const std::size_t hash = costs.cost_hash();
+      return number_of_(std::move(costs), hash);
     };
     return {enter(communication), enter(transition)};
   }
 
   /// Only pairs of classes are asked for, and only for the first edge of a key.
   table_pair classified_tables(edge_t<G> e, const described_edge& edge, std::size_t rows, std::size_t columns) {
-    const auto [at, fresh] = by_key_.try_emplace(static_cast<std::uint64_t>(model_.edge_key(e)));
+    const auto [at, fresh] =
+        by_key_.try_emplace(result_.edges.size() < keys_.size() ? keys_[result_.edges.size()]
+                                                                : static_cast<std::uint64_t>(model_.edge_key(e)));
     if (fresh) {
-      at->second = {priced_classes(e, edge, rows, columns), rows, columns};
+      at->second = {entered(priced(e, edge)), rows, columns};
     } else if (at->second.rows != rows || at->second.columns != columns) {
       refuse(error_category::input, name_of(edge) + " has the edge_key of an edge with " +
                                         std::to_string(at->second.rows) + " and " + std::to_string(at->second.columns) +
@@ -153,46 +161,52 @@ class describer {
     return at->second.tables;
   }
 
-  table_pair priced_classes(edge_t<G> e, const described_edge& edge, std::size_t rows, std::size_t columns) {
-    // a model may compute its classes on the fly: whatever it returns is kept while its elements are read
-    const auto copied = [&](const auto& returned, std::size_t expected, const char* end) {
-      const std::span<const std::uint32_t> listed(returned);
-      if (listed.size() != expected)
-        refuse(error_category::input, name_of(edge) + " lists " + std::to_string(listed.size()) + " classes for the " +
-                                          std::to_string(expected) + " strategies of its " + end);
-      return std::vector<std::uint32_t>(listed.begin(), listed.end());
+  /// Prices all keys, on several threads if it may, and enters their tables in the order of the edges. What is wrong
+  /// with one is left to be told in its turn.
+  void price_keys() {
+    struct fresh_key {
+      edge_t<G> e;
+      described_edge ends;
+      std::uint64_t key = 0;
     };
-    const auto row_class = copied(model_.producer_classes(e), rows, "producer");
-    const auto column_class = copied(model_.consumer_classes(e), columns, "consumer");
-    const std::size_t row_classes = 1 + std::size_t{*std::max_element(row_class.begin(), row_class.end())};
-    const std::size_t column_classes = 1 + std::size_t{*std::max_element(column_class.begin(), column_class.end())};
-    if (row_classes > rows || column_classes > columns)
-      refuse(error_category::input, name_of(edge) + " numbers a class " +
-                                        std::to_string(std::max(row_classes, column_classes) - 1) +
-                                        ", but classes are numbered 0, 1, ... without more classes than strategies");
-    std::vector<edge_parts<cost_type>> parts(row_classes * column_classes);
-    for (std::uint32_t i = 0; i < row_classes; ++i) {
-      stop_if_asked();
-      for (std::uint32_t j = 0; j < column_classes; ++j) parts[i * column_classes + j] = model_.class_parts(e, i, j);
+    std::vector<fresh_key> fresh;
+    std::unordered_set<std::uint64_t> seen;
+    for (auto [e, last] = edges(g_); e != last; ++e) {
+      const described_edge ends{.from = number_(source(*e, g_)), .to = number_(target(*e, g_))};
+      if (strategies_of(ends.from) == 0 || strategies_of(ends.to) == 0) return;
+      keys_.push_back(static_cast<std::uint64_t>(model_.edge_key(*e)));
+      if (seen.insert(keys_.back()).second) fresh.push_back({*e, ends, keys_.back()});
     }
-    const auto enter = [&](cost_type edge_parts<cost_type>::*part) {
-      if (std::all_of(parts.begin(), parts.end(), [&](const auto& p) { return p.*part == cost_type{}; }))
-        return no_table;
-      return number_of(
-          table::from_classes(row_class, column_class, row_classes, column_classes,
-                              [&](std::size_t i, std::size_t j) { return parts[i * column_classes + j].*part; }));
+    const auto price = [&](std::size_t i) {
+      priced_key<cost_type> made;
+      try {
+        made = priced(fresh[i].e, fresh[i].ends);
+      } catch (const error& wrong) {
+        if (wrong.category() != error_category::input) throw;
+        made.is_wrong = true;
+      }
+      return made;
     };
-    return {enter(&edge_parts<cost_type>::communication), enter(&edge_parts<cost_type>::transition)};
+    for_each_in_order(
+        fresh.size(), control_.threads, [&] { return price; },
+        [&](std::size_t i, priced_key<cost_type> made) {
+          if (made.is_wrong) return false;
+          const auto& [e, ends, key] = fresh[i];
+          by_key_[key] = {entered(std::move(made)), strategies_of(ends.from), strategies_of(ends.to)};
+          return true;
+        });
   }
 
-  std::uint32_t number_of(table t) {
-    const auto [first, last] = by_content_.equal_range(t.hash());
-    const auto same = std::find_if(first, last, [&](const auto& known) { return *result_.tables[known.second] == t; });
-    if (same != last) return same->second;
-    const auto number = static_cast<std::uint32_t>(result_.tables.size());
-    by_content_.emplace(t.hash(), number);
-    result_.tables.push_back(std::make_shared<const table>(std::move(t)));
-    return number;
+  [[nodiscard]] priced_key<cost_type> priced(edge_t<G> e, const described_edge& ends) const {
+    return price_classes(
+        model_, e, strategies_of(ends.from), strategies_of(ends.to), [&] { return name_of(ends); },
+        [this] { stop_if_asked(); });
+  }
+
+  table_pair entered(priced_key<cost_type> key) {
+    const auto enter = [&](auto& part) { return part ? number_of_(std::move(part->costs), part->hash) : no_table; };
+    const std::uint32_t communication = enter(key.communication);
+    return {communication, enter(key.transition)};
   }
 
   void describe_memory() {
@@ -205,6 +219,8 @@ class describer {
     }
     result_.constraints.budgets.push_back(std::move(memory));
   }
+
+  [[nodiscard]] std::size_t strategies_of(std::uint32_t v) const { return result_.vertices[v].compute.size(); }
 
   /// An edge that is not in the description yet.
   [[nodiscard]] std::string name_of(const described_edge& edge) const {
@@ -224,7 +240,7 @@ class describer {
     if (limit_.expired()) refuse(error_category::stopped, "the problem was not priced before the stop");
   }
 
-  struct priced {
+  struct known_key {
     table_pair tables;
     std::size_t rows = 0;
     std::size_t columns = 0;
@@ -238,8 +254,9 @@ class describer {
   std::size_t done_ = 0;
   placement_description<cost_type> result_;
   std::vector<std::uint32_t> inputs_;  ///< edges seen so far, per consumer
-  std::unordered_map<std::uint64_t, priced> by_key_;
-  std::unordered_multimap<std::size_t, std::uint32_t> by_content_;
+  std::vector<std::uint64_t> keys_;    ///< per edge, as far as they were asked for
+  std::unordered_map<std::uint64_t, known_key> by_key_;
+  table_pool<cost_type> number_of_;
 };
 
 }  // namespace detail
@@ -252,6 +269,7 @@ class describer {
 /// Indices and numbers are not judged here but by `validate`, which `compile` calls.
 ///
 /// \param constraints  vertices by their position in `vertices(g)`
+/// \param control      a model with classes is asked for them and for their parts by `threads` threads at once
 /// \param names        a property map or a callable that names vertices in messages and reports
 /// \throws error (input) for classes or keys that contradict the number of strategies
 /// \throws error (stopped) if `control` ends the work first

@@ -42,8 +42,8 @@ class placement_problem {
                     savings_terms<Cost> terms = {})
       : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
         savings_(shared(std::move(terms))),
-        origin_(std::make_shared<const origin>(
-            origin{std::move(description), std::move(variable_of), std::move(strategies_of)})) {}
+        description_(std::move(description)),
+        origin_(std::make_shared<const origin>(origin{std::move(variable_of), std::move(strategies_of)})) {}
 
   /// What solvers work on. Savings are not in its costs.
   [[nodiscard]] const compact_problem<Cost>& compact() const { return *compact_; }
@@ -55,9 +55,8 @@ class placement_problem {
     return savings_ == nullptr || is_forbidden(cost) ? cost : cost - savings_of(*savings_, labels);
   }
   /// The problem as stated, or null for one that was made from a compact problem.
-  [[nodiscard]] const placement_description<Cost>* description() const {
-    return origin_ ? origin_->description.get() : nullptr;
-  }
+  [[nodiscard]] const placement_description<Cost>* description() const { return description_.get(); }
+  [[nodiscard]] std::shared_ptr<const placement_description<Cost>> shared_description() const { return description_; }
   /// Vertices as stated; one strategy for each makes an assignment.
   [[nodiscard]] std::size_t vertex_count() const { return origin_ ? origin_->variable_of.size() : compact_->size(); }
   /// The variable that decides for a vertex.
@@ -67,6 +66,19 @@ class placement_problem {
   /// The stated strategy behind a label.
   [[nodiscard]] strategy strategy_of(std::size_t variable, strategy label) const {
     return origin_ ? origin_->strategies_of[variable][label] : label;
+  }
+
+  /// The same problem where nothing is saved, its description included: what `compile` makes of a description that
+  /// counts no savings. All that does not depend on them is shared, tables above all.
+  [[nodiscard]] placement_problem without_savings() const {
+    placement_problem plain = *this;
+    plain.savings_ = nullptr;
+    if (description_ != nullptr && description_->counted != savings_form::off) {
+      auto stated = std::make_shared<placement_description<Cost>>(*description_);
+      stated->counted = savings_form::off;
+      plain.description_ = std::move(stated);
+    }
+    return plain;
   }
 
   /// The assignment behind a label per variable.
@@ -104,7 +116,6 @@ class placement_problem {
 
  private:
   struct origin {
-    std::shared_ptr<const placement_description<Cost>> description;
     std::vector<std::uint32_t> variable_of;
     std::vector<std::vector<strategy>> strategies_of;
   };
@@ -114,6 +125,7 @@ class placement_problem {
   }
   std::shared_ptr<const compact_problem<Cost>> compact_;
   std::shared_ptr<const savings_terms<Cost>> savings_;
+  std::shared_ptr<const placement_description<Cost>> description_;
   std::shared_ptr<const origin> origin_;
 };
 

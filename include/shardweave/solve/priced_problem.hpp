@@ -7,6 +7,7 @@
 #include <shardweave/solve/dual_ascent.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -155,11 +156,15 @@ class priced_problem {
   };
 
   static std::shared_ptr<const cost_table<double>> in_double(const cost_table<Cost>& t) {
-    return std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
-        {t.row_class().begin(), t.row_class().end()}, {t.column_class().begin(), t.column_class().end()},
-        t.row_classes(), t.column_classes(), [&](std::size_t i, std::size_t j) {
-          return is_forbidden(t.class_cost(i, j)) ? forbidden<double> : static_cast<double>(t.class_cost(i, j));
-        }));
+    if constexpr (std::same_as<Cost, double>) {
+      return std::make_shared<const cost_table<double>>(t);  // shares the costs, which prices do not change
+    } else {
+      return std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
+          {t.row_class().begin(), t.row_class().end()}, {t.column_class().begin(), t.column_class().end()},
+          t.row_classes(), t.column_classes(), [&](std::size_t i, std::size_t j) {
+            return is_forbidden(t.class_cost(i, j)) ? forbidden<double> : static_cast<double>(t.class_cost(i, j));
+          }));
+    }
   }
 
   void add_priced(compact_builder<double>& builder, std::uint32_t x, std::uint32_t y, const cost_table<Cost>* base,

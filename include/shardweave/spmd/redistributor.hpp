@@ -3,6 +3,7 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/spmd/detail/sharding_numbers.hpp>
 #include <shardweave/spmd/detail/step_prices.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
@@ -16,6 +17,7 @@
 #include <memory>
 #include <optional>
 #include <queue>
+#include <span>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -57,15 +59,41 @@ class redistributor {
   [[nodiscard]] double cost(std::uint32_t value, const sharding& from, const sharding& to) {
     if (from.is_none() || to.is_none() || from == to) return 0;
     space& known = *spaces_[value];
-    const std::optional<std::uint32_t> target = reachable_number(known, from, to);
+    const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to);
     if (!target) return std::numeric_limits<double>::infinity();
-    return options_.search ? ways_from(known, from).cost[*target] : straight(known.value, from, to).cost_us;
+    return options_.search ? ways_from(known, from).cost[*target] : straight(known.shardings.value(), from, to).cost_us;
   }
   /// A number for the tensor's shape, type and layout, so that many questions hash it once.
   [[nodiscard]] std::uint32_t value_number(const tensor& value) {
     const std::uint32_t number = values_(value);
-    if (number == spaces_.size()) spaces_.push_back(make_space(value));
+    if (number == spaces_.size()) spaces_.push_back(std::make_unique<space>(value, mesh()));
     return number;
+  }
+  /// The same to many: one cost per sharding of `to`.
+  void costs(std::uint32_t value, const sharding& from, std::span<const sharding> to, std::span<double> result) {
+    space& known = *spaces_[value];
+    const bool is_valid = known.shardings.number_of(from).has_value();
+    const ways* found = nullptr;
+    for (std::size_t i = 0; i < to.size(); ++i) {
+      if (from.is_none() || to[i].is_none() || from == to[i]) {
+        result[i] = 0;
+        continue;
+      }
+      const auto target = is_valid ? known.shardings.number_from(from, to[i]) : std::nullopt;
+      if (!target) {
+        result[i] = std::numeric_limits<double>::infinity();
+      } else if (!options_.search) {
+        result[i] = straight(known.shardings.value(), from, to[i]).cost_us;
+      } else {
+        if (found == nullptr) found = &ways_from(known, from);
+        result[i] = found->cost[*target];
+      }
+    }
+  }
+  /// Gives back what is remembered of the ways of a tensor, which for meshes of many dimensions is much.
+  void forget(std::uint32_t value) {
+    for (auto& way : spaces_[value]->from) way.reset();
+    for (auto& arcs : spaces_[value]->arcs) arcs = {};
   }
 
   /// The steps of the cheapest way.
@@ -73,9 +101,9 @@ class redistributor {
     redistribution result;
     if (from.is_none() || to.is_none() || from == to) return result;
     space& known = *spaces_[value_number(value)];
-    const std::optional<std::uint32_t> target = reachable_number(known, from, to);
-    if (target && !options_.search) return straight(known.value, from, to);
-    const ways& way = ways_from(known, from);
+    const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to);
+    if (target && !options_.search) return straight(known.shardings.value(), from, to);
+    const ways& way = ways_from(known, from, true);
     result.cost_us = target ? way.cost[*target] : std::numeric_limits<double>::infinity();
     if (!(result.cost_us < std::numeric_limits<double>::infinity())) return result;
 
@@ -86,11 +114,11 @@ class redistributor {
       const std::uint32_t now = route[i + 1] / 4;
       const std::uint32_t next = route[i] / 4;
       for (std::size_t d = 0; d < mesh().rank(); ++d) {
-        if (digit(known, now, d) == digit(known, next, d)) continue;
-        const dim_placement to_placement = placement_of(known, digit(known, next, d));
-        const bytes held(known.size[now]);
+        if (known.shardings.digit(now, d) == known.shardings.digit(next, d)) continue;
+        const dim_placement to_placement = known.shardings.placement_of(known.shardings.digit(next, d));
+        const bytes held = known.shardings.held(now);
         const detail::priced_step step = price_(where[d], to_placement, held, d, (route[i + 1] & is_contiguous) == 0);
-        result.steps.push_back({step.op, d, where[d], to_placement, held, bytes(known.size[next]), step.cost_us});
+        result.steps.push_back({step.op, d, where[d], to_placement, held, known.shardings.held(next), step.cost_us});
         where.set(d, to_placement);
       }
     }
@@ -104,21 +132,31 @@ class redistributor {
  private:
   static constexpr std::uint32_t none = ~0U;
 
-  /// A state is 4 * number + (2 if nested cuts are final) + (1 if contiguous). The number has a digit per mesh
-  /// dimension, the first being the most significant: 0 = R, 1 + d = S(d), rank + 1 = P of whatever kind.
+  /// A state is 4 * number (see `sharding_numbers`) + (2 if nested cuts are final) + (1 if contiguous).
   static constexpr std::uint32_t is_contiguous = 1;
   static constexpr std::uint32_t is_final = 2;
   struct ways {
     std::vector<double> cost;           ///< by number
-    std::vector<std::uint32_t> best;    ///< by number: the state that reaches it first
-    std::vector<std::uint32_t> before;  ///< by state
+    std::vector<std::uint32_t> best;    ///< by number: the state that reaches it first; only if steps were asked for
+    std::vector<std::uint32_t> before;  ///< by state; likewise
   };
+  /// A step on from a number.
+  struct arc {
+    std::uint32_t next = 0;
+    bool leaves_nested = false;  ///< of two mesh dimensions that cut the same tensor dimension
+    bool enters_nested = false;
+    bool is_collective = false;
+    double cost = 0;
+    double cost_with_copy = 0;  ///< of a tensor that is not contiguous
+  };
+  /// What is known of a tensor.
   struct space {
-    tensor value;
-    std::uint32_t base = 0;
-    std::vector<std::uint32_t> weight;        ///< of each mesh dimension's digit
-    std::vector<std::int64_t> size;           ///< bytes on a rank, by number; -1 = not a valid sharding
+    detail::sharding_numbers shardings;
+    std::vector<std::vector<arc>> arcs;       ///< by number; empty until asked for
     std::vector<std::unique_ptr<ways>> from;  ///< by number
+
+    space(const tensor& value, const device_mesh& mesh)
+        : shardings(value, mesh), arcs(shardings.size()), from(shardings.size()) {}
   };
   struct tensor_hash {
     std::size_t operator()(const tensor& value) const {
@@ -126,68 +164,6 @@ class redistributor {
                           static_cast<std::size_t>(value.type) * 2 + (value.contiguous ? 1 : 0));
     }
   };
-
-  [[nodiscard]] std::unique_ptr<space> make_space(const tensor& value) const {
-    auto made = std::make_unique<space>();
-    made->value = value;
-    made->base = static_cast<std::uint32_t>(value.rank()) + 2;
-    std::uint32_t count = 1;
-    made->weight.resize(mesh().rank());
-    for (std::size_t d = mesh().rank(); d-- > 0;) {
-      made->weight[d] = count;
-      count *= made->base;
-    }
-    made->size.resize(count);
-    made->from.resize(count);
-    for (std::uint32_t number = 0; number < count; ++number) {
-      sharding where(mesh().rank());
-      for (std::size_t d = 0; d < mesh().rank(); ++d) where.set(d, placement_of(*made, digit(*made, number, d)));
-      made->size[number] =
-          is_valid_sharding(value.shape, where, mesh()) ? local_size(value, where, mesh()).count() : -1;
-    }
-    return made;
-  }
-  [[nodiscard]] static std::uint32_t digit(const space& known, std::uint32_t number, std::size_t d) {
-    return number / known.weight[d] % known.base;
-  }
-  [[nodiscard]] static dim_placement placement_of(const space& known, std::uint32_t digit) {
-    if (digit == 0) return dim_placement::replicate();
-    return digit + 1 == known.base ? dim_placement::partial() : dim_placement::shard(digit - 1);
-  }
-  /// Number of a sharding, or nothing if it is not one of this tensor on this mesh.
-  [[nodiscard]] std::optional<std::uint32_t> number_of(const space& known, const sharding& where) const {
-    if (where.size() != mesh().rank()) return std::nullopt;
-    std::uint32_t number = 0;
-    for (std::size_t d = 0; d < where.size(); ++d) {
-      const dim_placement p = where[d];
-      if (p.is_sharded() && p.dim() + 2 >= known.base) return std::nullopt;
-      const std::uint32_t code = p.is_replicated() ? 0
-                                 : p.is_partial()  ? known.base - 1
-                                                   : static_cast<std::uint32_t>(p.dim()) + 1;
-      number += code * known.weight[d];
-    }
-    if (known.size[number] < 0) return std::nullopt;
-    return number;
-  }
-  /// Number of the target if both ends are valid and no partial result would have to be made.
-  [[nodiscard]] std::optional<std::uint32_t> reachable_number(const space& known, const sharding& from,
-                                                              const sharding& to) const {
-    if (!number_of(known, from)) return std::nullopt;
-    const std::optional<std::uint32_t> target = number_of(known, to);
-    if (target)
-      for (std::size_t d = 0; d < to.size(); ++d)
-        if (to[d].is_partial() && to[d] != from[d]) return std::nullopt;
-    return target;
-  }
-
-  /// Whether a mesh dimension other than d, not before `first`, cuts the same tensor dimension as `code` does.
-  [[nodiscard]] bool is_nested(const space& known, std::uint32_t number, std::size_t d, std::uint32_t code,
-                               std::size_t first) const {
-    if (code == 0 || code + 1 == known.base) return false;
-    for (std::size_t other = first; other < mesh().rank(); ++other)
-      if (other != d && digit(known, number, other) == code) return true;
-    return false;
-  }
 
   /// One step per mesh dimension, see `redistribution_options::search`.
   [[nodiscard]] redistribution straight(const tensor& value, const sharding& from, const sharding& to) {
@@ -213,48 +189,76 @@ class redistributor {
     return result;
   }
 
-  [[nodiscard]] const ways& ways_from(space& known, const sharding& source) {
-    const std::uint32_t start = *number_of(known, source);
-    if (known.from[start]) return *known.from[start];
-    const std::size_t count = known.size.size();
+  /// The steps that lead on from a number; priced when the number is first come to.
+  [[nodiscard]] const std::vector<arc>& arcs_from(space& known, std::uint32_t number) {
+    const detail::sharding_numbers& all = known.shardings;
+    std::vector<arc>& arcs = known.arcs[number];
+    if (!arcs.empty() || !all.is_valid(number)) return arcs;
+    for (std::size_t d = 0; d < mesh().rank(); ++d) {
+      const std::uint32_t now = all.digit(number, d);
+      for (std::uint32_t code = 0; code < all.partial_digit(); ++code) {
+        const std::uint32_t next = all.with_digit(number, d, code);
+        if (code == now || !all.is_valid(next)) continue;
+        arc made{.next = next};
+        if (options_.strict_nesting) {
+          if (all.is_nested(number, d, now, d + 1) || all.is_nested(number, d, code, d + 1)) continue;
+        } else {
+          made.leaves_nested = all.is_nested(number, d, now, 0);
+          made.enters_nested = all.is_nested(number, d, code, 0);
+        }
+        const auto priced = [&](bool copy_first) {
+          return price_(all.placement_of(now), all.placement_of(code), all.held(number), d, copy_first);
+        };
+        const detail::priced_step step = priced(false);
+        made.is_collective = step.op.has_value();
+        made.cost = step.cost_us;
+        made.cost_with_copy = priced(true).cost_us;
+        arcs.push_back(made);
+      }
+    }
+    return arcs;
+  }
+
+  /// \param with_steps  not only what the ways cost: they take three times as much memory then
+  [[nodiscard]] const ways& ways_from(space& known, const sharding& source, bool with_steps = false) {
+    const std::uint32_t start = *known.shardings.number_of(source);
+    if (known.from[start] && (!with_steps || !known.from[start]->before.empty())) return *known.from[start];
+    const std::size_t count = known.shardings.size();
     auto made = std::make_unique<ways>();
     made->cost.assign(count, std::numeric_limits<double>::infinity());
-    made->best.assign(count, none);
-    made->before.assign(4 * count, none);
+    std::vector<std::uint32_t> best_state(count, none), state_before(4 * count, none);
 
     using entry = std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>;  // cost, steps, state, before
     std::priority_queue<entry, std::vector<entry>, std::greater<>> open;
-    std::vector<bool> closed(4 * count);
-    open.emplace(0.0, 0U, start * 4 + (known.value.contiguous ? is_contiguous : 0U), none);
+    const auto offer = [&](double spent, std::uint32_t steps, std::uint32_t state, std::uint32_t before) {
+      entry& least = least_[state];  // of those offered: the others are never needed
+      if (const entry offered(spent, steps, state, before); offered < least) open.push(least = offered);
+    };
+    least_.assign(4 * count, entry(std::numeric_limits<double>::infinity(), none, none, none));
+    offer(0.0, 0U, start * 4 + (known.shardings.value().contiguous ? is_contiguous : 0U), none);
     while (!open.empty()) {
-      const auto [spent, steps, state, before] = open.top();
+      const entry top = open.top();
+      const auto [spent, steps, state, before] = top;
       open.pop();
-      if (closed[state]) continue;
-      closed[state] = true;
-      made->before[state] = before;
+      if (top != least_[state]) continue;
+      state_before[state] = before;
       const std::uint32_t number = state / 4;
-      if (made->best[number] == none) {
-        made->best[number] = state;
+      if (best_state[number] == none) {
+        best_state[number] = state;
         made->cost[number] = spent;
       }
-      for (std::size_t d = 0; d < mesh().rank(); ++d) {
-        const std::uint32_t now = digit(known, number, d);
-        for (std::uint32_t code = 0; code + 1 < known.base; ++code) {
-          const std::uint32_t next = number + (code - now) * known.weight[d];
-          if (code == now || known.size[next] < 0) continue;
-          std::uint32_t flags = state % 4;
-          if (options_.strict_nesting) {
-            if (is_nested(known, number, d, now, d + 1) || is_nested(known, number, d, code, d + 1)) continue;
-          } else {
-            if ((flags & is_final) != 0 && is_nested(known, number, d, now, 0)) continue;
-            if (is_nested(known, number, d, code, 0)) flags |= is_final;
-          }
-          const detail::priced_step step = price_(placement_of(known, now), placement_of(known, code),
-                                                  bytes(known.size[number]), d, (flags & is_contiguous) == 0);
-          if (step.op) flags |= is_contiguous;
-          open.emplace(spent + step.cost_us, steps + 1, next * 4 + flags, state);
-        }
+      const std::uint32_t flags = state % 4;
+      for (const arc& way : arcs_from(known, number)) {
+        if ((flags & is_final) != 0 && way.leaves_nested) continue;
+        const std::uint32_t after =
+            flags | (way.enters_nested ? is_final : 0U) | (way.is_collective ? is_contiguous : 0U);
+        offer(spent + ((flags & is_contiguous) == 0 ? way.cost_with_copy : way.cost), steps + 1, way.next * 4 + after,
+              state);
       }
+    }
+    if (with_steps) {
+      made->best = std::move(best_state);
+      made->before = std::move(state_before);
     }
     known.from[start] = std::move(made);
     return *known.from[start];
@@ -264,6 +268,7 @@ class redistributor {
   redistribution_options options_;
   interner<tensor, tensor_hash> values_;
   std::vector<std::unique_ptr<space>> spaces_;
+  std::vector<std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>> least_;  // of a search, by state
 };
 
 }  // namespace v0

@@ -6,6 +6,7 @@
 #include <shardweave/spmd/tensor.hpp>
 
 #include <array>
+#include <bit>
 #include <charconv>
 #include <compare>
 #include <cstddef>
@@ -102,6 +103,10 @@ class sharding {
   /// "S(0)R", "PS(1)", "P(avg)R"; "-" for no tensor. P alone is a sum.
   [[nodiscard]] std::string to_string() const;
   friend constexpr auto operator<=>(const sharding&, const sharding&) = default;
+  /// All bytes at once: large meshes compare many.
+  friend constexpr bool operator==(const sharding& a, const sharding& b) {
+    return std::bit_cast<std::uint64_t>(a) == std::bit_cast<std::uint64_t>(b);
+  }
 
  private:
   std::array<std::uint8_t, max_mesh_rank> codes_ = {};

@@ -5,7 +5,10 @@
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_model.hpp>
+#include <shardweave/placement/cost_table.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/detail/edge_prices.hpp>
+#include <shardweave/spmd/detail/edges_before_casts.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
@@ -15,10 +18,8 @@
 #include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 
-#include <array>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <memory>
 #include <span>
 #include <string>
@@ -39,6 +40,7 @@ struct spmd_options {
   /// A gradient that is cast to a wider type is not moved before the cast, so that it is added up in the wide type.
   bool reduce_after_cast = false;
   redistribution_options redistribution = {};
+  unsigned threads = 1;  ///< at most this many price redistributions; results do not depend on it
 };
 
 /// Prices strategies of a computation: computation by a roofline, flat or by shape, on the shards, edges by the
@@ -75,14 +77,18 @@ class spmd_cost_model {
   [[nodiscard]] std::span<const std::uint32_t> consumer_classes(edge e) const { return taken(e).of; }
   [[nodiscard]] shardweave::edge_parts<double> class_parts(edge e, std::uint32_t producer,
                                                            std::uint32_t consumer) const {
-    const std::vector<double>& table = data_->tables[data_->table_of[data_->key_of[e.index]]];
-    if (table.empty()) return {};  // what is returned stays where it is
+    const cost_table<double>& table = class_costs(e);
+    if (table.row_classes() == 0) return {};  // what is returned stays where it is
     const sharding& from = sent(e).distinct[producer];
     const sharding& to = taken(e).distinct[consumer];
     const bool changes = !from.is_none() && !to.is_none() && from != to;
-    return {table[producer * taken(e).distinct.size() + consumer], changes ? data_->options.transition_us : 0};
+    return {table.class_cost(producer, consumer), changes ? data_->options.transition_us : 0};
   }
-  [[nodiscard]] std::uint64_t edge_key(edge e) const { return data_->key_of[e.index]; }
+  /// The communication between classes, which a description shares; no classes where what is sent is returned.
+  [[nodiscard]] const cost_table<double>& class_costs(edge e) const {
+    return data_->prices.tables[data_->prices.table_of[edge_key(e)]];
+  }
+  [[nodiscard]] std::uint64_t edge_key(edge e) const { return data_->prices.key_of[e.index]; }
 
   // What reports and lowering ask
   [[nodiscard]] const compressed_graph& graph() const { return data_->edges; }
@@ -95,7 +101,7 @@ class spmd_cost_model {
   /// Equal for operations whose strategies are the same list.
   [[nodiscard]] std::uint32_t list_number(std::uint32_t v) const { return data_->space.list_of[v]; }
   /// The argument of the consumer that the edge is.
-  [[nodiscard]] std::size_t argument(edge e) const { return data_->argument[e.index]; }
+  [[nodiscard]] std::size_t argument(edge e) const { return data_->prices.argument[e.index]; }
   /// The element of the producer's result that the edge carries.
   [[nodiscard]] std::size_t element(edge e) const {
     return element_taken(data_->graph.operations[e.target], data_->graph.operations[e.source]);
@@ -108,9 +114,7 @@ class spmd_cost_model {
     return data_->space.of(e.target).strategies[consumer].inputs[argument(e)];
   }
   /// Plans redistributions as this model prices them. An object of its own, for one thread at a time.
-  [[nodiscard]] redistributor<Collectives> new_redistributor() const {
-    return {data_->mesh, data_->compute, data_->collectives, data_->options.redistribution};
-  }
+  [[nodiscard]] redistributor<Collectives> new_redistributor() const { return data_->new_redistributor(); }
   /// "S(0)R,RR->S(0)R": arguments, then results; results of a tuple in brackets.
   [[nodiscard]] std::string label(std::uint32_t v, strategy s) const {
     const mesh_strategy& chosen = data_->space.of(v).strategies[s];
@@ -128,7 +132,7 @@ class spmd_cost_model {
                       data_->mesh);
   }
   /// Number of elementary edge tables: what was priced, for reports.
-  [[nodiscard]] std::size_t table_count() const { return data_->tables.size(); }
+  [[nodiscard]] std::size_t table_count() const { return data_->prices.tables.size(); }
 
  private:
   struct data {
@@ -140,10 +144,7 @@ class spmd_cost_model {
     rule_table rules;
     spmd_options options;
     strategy_space space;
-    std::vector<std::uint32_t> argument;  // per edge
-    std::vector<std::uint32_t> key_of;    // per edge: equal for edges between equal lists
-    std::vector<std::uint32_t> table_of;  // per key: its table, shared by keys with equal shardings of equal tensors
-    std::vector<std::vector<double>> tables;  // communication
+    detail::edge_prices prices;
 
     data(computation g, device_mesh m, compute_profile c, Collectives k, rule_table r, spmd_options o)
         : graph(std::move(g)),
@@ -154,94 +155,21 @@ class spmd_cost_model {
           rules(std::move(r)),
           options(o),
           space(enumerate_strategies(graph, mesh, compute, rules)) {
-      price();
-    }
-
-    void price() {
-      using key = std::vector<std::uint32_t>;
-      interner<key, sequence_hash> keys;
-      interner<key, sequence_hash> contents;
-      interner<std::vector<sharding>, sequence_hash> sets;
-      redistributor<Collectives> prices(mesh, compute, collectives, options.redistribution);
-      const std::vector<bool> still = edges_before_casts();
-      for (const edge& e : edges.all_edges()) {
-        const operation& producer = graph.operations[e.source];
-        const operation& consumer = graph.operations[e.target];
-        const bool same_consumer = !argument.empty() && edges.all_edges()[e.index - 1].target == e.target;
-        argument.push_back(same_consumer ? argument.back() + 1 : 0);
-        const std::size_t k = element_taken(consumer, producer);
-        const std::uint32_t number =
-            keys({space.list_of[e.source], static_cast<std::uint32_t>(k), space.list_of[e.target],
-                  consumer.outputs.empty() ? 0U : argument.back(), still[e.index] ? 1U : 0U});
-        key_of.push_back(number);
-        if (number < table_of.size()) continue;
-        const auto& from = space.of(e.source).outputs[k].distinct;
-        if (consumer.outputs.empty()) {  // what is returned stays where it is
-          table_of.push_back(contents({}));
-          if (table_of.back() == tables.size()) tables.emplace_back();
-          continue;
-        }
-        const auto& to = space.of(e.target).inputs[argument.back()].distinct;
-        const std::uint32_t value = prices.value_number(producer.outputs[k]);
-        table_of.push_back(contents({value, sets(from), sets(to), still[e.index] ? 1U : 0U}));
-        if (table_of.back() < tables.size()) continue;
-        auto& table = tables.emplace_back();
-        table.reserve(from.size() * to.size());
-        for (const sharding& a : from)
-          for (const sharding& b : to) {
-            const bool changes = !a.is_none() && !b.is_none() && a != b;
-            double communication = changes ? prices.cost(value, a, b) : 0;
-            if (still[e.index] && communication > 0) communication = std::numeric_limits<double>::infinity();
-            table.push_back(communication);
-          }
-      }
-    }
-
-    /// Edges on the way from a parameter, through operations with one argument and values with one user, to a
-    /// cast that narrows it, and likewise from the last operation with several arguments to a cast that widens a
-    /// gradient.
-    [[nodiscard]] std::vector<bool> edges_before_casts() const {
       std::vector<bool> still(edges.all_edges().size());
-      if (options.reduce_after_cast) {
-        for (const auto& [parameter, gradient] : graph.gradient_of) {
-          bool before_cast = false;
-          for (std::uint32_t at = gradient; edges.in(at).size() == 1;) {
-            const edge last = edges.in(at).front();
-            const tensor& wide = graph.operations[at].outputs.front();
-            const tensor& narrow = graph.operations[last.source]
-                                       .outputs[element_taken(graph.operations[at], graph.operations[last.source])];
-            const bool widens =
-                graph.operations[at].op == "cast" && element_size(wide.type) > element_size(narrow.type);
-            before_cast = before_cast || widens;
-            if (before_cast) still[last.index] = true;
-            at = last.source;
-          }
-        }
-      }
-      if (!options.gather_after_cast) return still;
-      for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
-        if (graph.operations[v].kind != role::parameter) continue;
-        const tensor& stored = graph.operations[v].outputs.front();
-        std::vector<std::uint32_t> way;
-        for (std::uint32_t at = v; edges.out(at).size() == 1;) {
-          const edge next = edges.out(at).front();
-          const operation& user = graph.operations[next.target];
-          if (user.inputs.size() != 1 || user.outputs.size() != 1) break;
-          way.push_back(next.index);
-          at = next.target;
-          if (user.op != "cast") continue;
-          if (element_size(user.outputs.front().type) < element_size(stored.type))
-            for (const std::uint32_t e : way) still[e] = true;
-          break;
-        }
-      }
-      return still;
+      if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
+      if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
+      prices = detail::edge_pricer<Collectives>(graph, edges, space, still)
+                   .run([this] { return new_redistributor(); }, options.threads);
+    }
+
+    [[nodiscard]] redistributor<Collectives> new_redistributor() const {
+      return {mesh, compute, collectives, options.redistribution};
     }
   };
 
   [[nodiscard]] const sharding_classes& sent(edge e) const { return data_->space.of(e.source).outputs[element(e)]; }
   [[nodiscard]] const sharding_classes& taken(edge e) const {
-    return data_->space.of(e.target).inputs[data_->argument[e.index]];
+    return data_->space.of(e.target).inputs[data_->prices.argument[e.index]];
   }
 
   std::shared_ptr<const data> data_;

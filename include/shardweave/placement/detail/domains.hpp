@@ -12,6 +12,7 @@
 #include <memory>
 #include <span>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -80,9 +81,12 @@ template <cost_value Cost, class Why, class Poll>
 void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why, Poll poll) {
   std::vector<std::vector<std::uint32_t>> edges_of(d.size());
   std::vector<std::uint32_t> open;
+  std::unordered_map<const cost_table<Cost>*, bool> removes;
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
     poll();
-    if (!edges[e].table->has_forbidden()) continue;  // a table without forbidden pairs removes nothing
+    const auto [known, fresh] = removes.try_emplace(edges[e].table.get(), false);
+    if (fresh) known->second = edges[e].table->has_forbidden();
+    if (!known->second) continue;  // a table without forbidden pairs removes nothing
     edges_of[edges[e].first].push_back(e);
     edges_of[edges[e].second].push_back(e);
     open.push_back(e);

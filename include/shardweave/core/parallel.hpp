@@ -1,0 +1,87 @@
+#pragma once
+
+#include <algorithm>
+#include <atomic>
+#include <condition_variable>
+#include <cstddef>
+#include <exception>
+#include <mutex>
+#include <thread>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Work that falls into parts, on several threads.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Calls `make()` on each of at most `threads` threads and what it returns with the numbers below `count`, each once.
+/// Numbers are handed out as threads become free: what is done for one must not depend on the others.
+/// Complexity: one atomic operation per number, and the start of the threads
+/// \throws what the work threw for the lowest number, whatever the number of threads
+template <class Make>
+void for_each_number(std::size_t count, unsigned threads, Make make) {
+  const std::size_t workers = std::clamp<std::size_t>(threads, 1, std::max<std::size_t>(count, 1));
+  if (workers == 1) {
+    auto work = make();
+    for (std::size_t i = 0; i < count; ++i) work(i);
+    return;
+  }
+  std::atomic<std::size_t> next{0};
+  std::vector<std::exception_ptr> failures(count);
+  const auto run = [&] {
+    std::size_t at = next++;
+    try {
+      for (auto work = make(); at < count; at = next++) work(at);
+    } catch (...) {
+      if (at < count) failures[at] = std::current_exception();
+      next = count;
+    }
+  };
+  {
+    std::vector<std::jthread> others;
+    for (std::size_t t = 1; t < workers; ++t) others.emplace_back(run);
+    run();
+  }
+  for (const std::exception_ptr& failure : failures)
+    if (failure) std::rethrow_exception(failure);
+}
+
+/// The same for work with results: `take(i, result)` is called for one number after the other, from 0 on, and one at a
+/// time. No more results than threads wait for their turn. When `take` returns false, the rest is left undone.
+template <class Make, class Take>
+void for_each_in_order(std::size_t count, unsigned threads, Make make, Take take) {
+  std::mutex guard;
+  std::condition_variable turn_changed;
+  std::size_t turn = 0;
+  bool is_over = false;
+  const auto end = [&] {
+    const std::lock_guard lock(guard);
+    is_over = true;
+    turn_changed.notify_all();
+  };
+  for_each_number(count, threads, [&] {
+    return [&, work = make()](std::size_t i) mutable {
+      try {
+        {
+          const std::lock_guard lock(guard);
+          if (is_over) return;
+        }
+        auto made = work(i);
+        std::unique_lock lock(guard);
+        turn_changed.wait(lock, [&] { return turn == i || is_over; });
+        if (is_over) return;
+        is_over = !take(i, std::move(made));
+        ++turn;
+        turn_changed.notify_all();
+      } catch (...) {
+        end();  // nobody waits for a turn that does not come
+        throw;
+      }
+    };
+  });
+}
+
+}  // namespace v0
+}  // namespace shardweave
