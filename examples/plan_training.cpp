@@ -3,6 +3,8 @@
 //
 //   plan_training configs/llama3-8b.json --mesh 8x8 --device h100 --out plan
 //   plan_training configs/llama3-8b.json --mesh 64 --mesh-search 2 --best 5 --what-if "placed layers.*.wq S(0)R"
+//   plan_training configs/deepseek-v3.json --mesh 8x32 --memory-budget 80000000000 --propagate
+#include "support/annotated.hpp"
 #include "support/around_plan.hpp"
 #include "support/collective_models.hpp"
 #include "support/overlap_form.hpp"
@@ -23,13 +25,16 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
+#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
+#include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
@@ -44,11 +49,14 @@
 #include <string>
 #include <string_view>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sw = shardweave;
 
 namespace {
+
+constexpr std::string_view memory_budget_name = "device memory";
 
 struct options {
   std::string config;
@@ -64,6 +72,10 @@ struct options {
   std::string scheduler = programs::schedulers().front().name;
   std::string overlap = "windows";
   std::optional<std::int64_t> memory;
+  std::optional<std::int64_t> memory_budget;
+  double optimizer_bytes = sw::memory_options{}.state_per_element;
+  bool propagate = false;
+  std::vector<std::string> annotations;
   bool regather = false;
   programs::around_options around;
   std::string out;
@@ -109,6 +121,11 @@ sw::sharding batch_sharded(const sw::device_mesh& mesh, bool of_results) {
   return sw::sharding::parse(text);
 }
 
+sw::computation graph_of(const sw::model_config& config, sw::training_shape shape) {
+  if (const auto* llama = std::get_if<sw::llama_config>(&config)) return sw::llama_training_graph(*llama, shape);
+  return sw::deepseek_training_graph(std::get<sw::deepseek_config>(config), shape);
+}
+
 /// Four files, which take their names when all of them are whole.
 void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
   std::error_code failure;
@@ -137,9 +154,17 @@ double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view st
   return sum;
 }
 
+/// What placing counts of the memory budget, if there is one.
+const sw::budget_use* memory_use(const sw::training_plan& plan) {
+  for (const sw::budget_use& use : plan.priced.budgets)
+    if (use.name == memory_budget_name) return &use;
+  return nullptr;
+}
+
 /// Figures of the timeline are null where no assignment was found.
 template <class Model>
-std::string json_line(const Model& model, const sw::training_plan& plan, const programs::around_plan& around,
+std::string json_line(const Model& model, const sw::training_plan& plan,
+                      const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
                       double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     const bool found = plan.tasks.has_value();
@@ -166,11 +191,14 @@ std::string json_line(const Model& model, const sw::training_plan& plan, const p
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
+    if (const sw::budget_use* memory = memory_use(plan))
+      out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
-    for (const char* stage :
-         {"meshes", "model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate", "around", "write"})
+    for (const char* stage : {"meshes", "model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate",
+                              "compare", "around", "write"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
+    if (annotated) programs::write_annotated(out, model, *annotated);
     programs::write_around(out, model, around);
     out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
@@ -190,12 +218,15 @@ int plan(const options& chosen) {
 
   for (const std::string& wish : chosen.around.wishes)  // wrong words are told before the work
     programs::about("--what-if", [&] { static_cast<void>(sw::parse_demand(wish)); });
-  const sw::llama_config config = sw::read_llama_config(chosen.config);
+  std::vector<sw::annotation> annotations;
+  for (const std::string& text : chosen.annotations)
+    annotations.push_back(programs::about("--annotate", [&] { return programs::read_annotation(text); }));
+  const sw::model_config config = sw::read_model_config(std::filesystem::path(chosen.config));
   sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
   const sw::device_profile device = sw::find_device(chosen.device);
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
-  const auto graph = programs::about(chosen.config, [&] { return sw::llama_training_graph(config, shape); });
+  const auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
   programs::collective_model collectives = programs::make_collective_model(
       chosen.collectives, {.device = device, .node = [&] { return sw::nccl_node_of(device); }});
   sw::compute_profile compute = compute_of(device, chosen.compute == "published");
@@ -211,8 +242,14 @@ int plan(const options& chosen) {
   };
   const auto constraints_of = [&](const auto& model) {
     return programs::about(chosen.config, [&] {
-      return sw::training_constraints(
-          model, {.inputs = batch_sharded(model.mesh(), false), .results = batch_sharded(model.mesh(), true)});
+      sw::training_options usual{.inputs = batch_sharded(model.mesh(), false),
+                                 .results = batch_sharded(model.mesh(), true)};
+      auto all = sw::training_constraints(model, usual);
+      if (chosen.memory_budget)
+        all.budgets.push_back(sw::memory_budget(model, sw::bytes(*chosen.memory_budget),
+                                                {.state_per_element = chosen.optimizer_bytes},
+                                                std::string(memory_budget_name)));
+      return all;
     });
   };
 
@@ -248,12 +285,28 @@ int plan(const options& chosen) {
   }
   const double mesh_seconds = seconds();
   const auto model = model_on(mesh);
-  const auto constraints = constraints_of(model);
+  auto constraints = constraints_of(model);
+  std::optional<sw::propagation> told;
+  if (chosen.propagate || !annotations.empty()) {
+    if (chosen.propagate) {
+      const auto usual = programs::usual_annotations(model, batch_sharded(mesh, false), batch_sharded(mesh, true));
+      annotations.insert(annotations.begin(), usual.begin(), usual.end());
+    }
+    told = programs::about("--annotate", [&] { return sw::propagate(model, annotations); });
+    constraints.fixed.insert(constraints.fixed.end(), told->constraints.begin(), told->constraints.end());
+  }
   const double model_seconds = seconds() - mesh_seconds;
   sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, limit.rest()); });
   progress.clear();
   plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
   if (around.meshes) plan.stages.insert(plan.stages.begin(), {"meshes", mesh_seconds});
+  std::optional<programs::annotated_plan> annotated;
+  if (told && plan.placement.has_assignment()) {
+    const double before = seconds();
+    annotated = programs::compare_with_free(std::move(*told), plan, solver, limit.rest());
+    progress.clear();
+    plan.stages.push_back({"compare", seconds() - before});
+  }
   if (plan.placement.has_assignment() && (chosen.around.best > 0 || !chosen.around.wishes.empty())) {
     const double before = seconds();
     programs::about("--what-if",
@@ -276,11 +329,19 @@ int plan(const options& chosen) {
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, around, seconds()).c_str(), stdout);
+    std::fputs(json_line(model, plan, annotated, around, seconds()).c_str(), stdout);
   } else if (plan.tasks) {
+    const auto [name, parameters] =
+        std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
     const std::string summary =
-        programs::plan_summary({config, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "");
-    std::fputs((summary + programs::around_text(model, around)).c_str(), stdout);
+        programs::plan_summary({name, parameters, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "");
+    std::string more = programs::around_text(model, around);
+    if (annotated) more = programs::annotated_text(model, *annotated) + more;
+    if (const sw::budget_use* use = memory_use(plan))
+      more = "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
+             sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +
+             " of a device: parameters with their optimizer state, and results while they are needed.\n" + more;
+    std::fputs((summary + more).c_str(), stdout);
   }
   if (refusal.empty()) return programs::done;
   std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());
@@ -291,7 +352,7 @@ int plan(const options& chosen) {
 
 int main(int argc, char** argv) {
   options chosen;
-  CLI::App app("Plans the training of a LLaMA-family model on a mesh of devices.", "plan_training");
+  CLI::App app("Plans the training of a LLaMA-family or DeepSeek-style model on a mesh of devices.", "plan_training");
   app.add_option("config", chosen.config, "CONFIG.json: the model's public config (examples/configs has some)")
       ->required();
   app.add_option("--mesh", chosen.mesh, "shape of the device mesh: 64, 8x8, 2x4x8")->capture_default_str();
@@ -332,6 +393,21 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--memory", chosen.memory, "BYTES of a device that must suffice, inputs included")
       ->check(CLI::NonNegativeNumber);
+  app.add_option(
+         "--memory-budget", chosen.memory_budget,
+         "BYTES of a device that placing keeps within: parameters, their optimizer state, and results while they "
+         "are needed")
+      ->check(CLI::NonNegativeNumber);
+  app.add_option("--optimizer-bytes", chosen.optimizer_bytes,
+                 "BYTES of optimizer state for every element of a parameter; 8 for Adam's two moments in f32")
+      ->check(CLI::NonNegativeNumber)
+      ->capture_default_str();
+  app.add_flag("--propagate", chosen.propagate,
+               "carry the placement of inputs and results through the graph first: less to decide; tells what is "
+               "determined, and what it costs");
+  app.add_option("--annotate", chosen.annotations,
+                 "ANNOTATION: carry this placement too, for example \"layers.*.w1 1 S(0)\"; may be given again")
+      ->allow_extra_args(false);
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
   app.add_option("--mesh-search", chosen.around.mesh_dims,

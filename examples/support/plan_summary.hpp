@@ -23,7 +23,8 @@ namespace programs {
 
 /// What was asked for.
 struct planned_step {
-  const shardweave::llama_config& config;
+  std::string name;  ///< of the model
+  std::int64_t parameters = 0;
   const shardweave::training_shape& shape;
   const shardweave::device_mesh& mesh;
   const shardweave::device_profile& device;
@@ -98,11 +99,11 @@ template <class Model>
                                        const shardweave::training_plan& plan, const std::string& folder) {
   namespace sw = shardweave;
   const sw::task_plan& tasks = *plan.tasks;
-  std::string text =
-      step.config.name + ", " + sw::fixed_text(static_cast<double>(step.config.parameter_count()) / 1e9) +
-      " billion parameters, mesh " + step.mesh.to_string() + " of " + std::string(step.device.name) + "\n" +
-      sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) + " tokens per step; " +
-      sw::count_text(plan.problem->vertices.size()) + " operations forward and backward\n";
+  std::string text = step.name + ", " + sw::fixed_text(static_cast<double>(step.parameters) / 1e9) +
+                     " billion parameters, mesh " + step.mesh.to_string() + " of " + std::string(step.device.name) +
+                     "\n" + sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) +
+                     " tokens per step; " + sw::count_text(plan.problem->vertices.size()) +
+                     " operations forward and backward\n";
   text += detail::outcome_text(step, tasks);
   text += detail::section("Placement (one step on one device)",
                           sw::placement_summary(plan.placement, plan.priced, plan.problem->unit));

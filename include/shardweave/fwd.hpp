@@ -313,6 +313,8 @@ struct layers_tied;
 struct letter_rule;
 struct line_rule;
 struct local_region_rule;
+struct memory_limited;
+struct memory_options;
 struct mesh_candidate;
 struct mesh_ranking;
 struct mesh_strategy;
@@ -355,6 +357,7 @@ class spmd_cost_model;
 
 // models
 struct deepseek_config;
+enum class group_merit : std::uint8_t;
 class fused_operations;
 class graph_builder;
 class graph_writer;

@@ -174,6 +174,7 @@
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
+#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/propagation.hpp>

@@ -1,5 +1,7 @@
 #include "support/shared_data.hpp"
+#include "support/temporary_folder.hpp"
 #include <shardweave/io/model_config.hpp>
+#include <shardweave/models/deepseek_config.hpp>
 #include <shardweave/models/llama_config.hpp>
 
 #include <doctest/doctest.h>
@@ -8,6 +10,7 @@
 #include <string>
 #include <tuple>
 #include <utility>
+#include <variant>
 #include <vector>
 
 namespace sw = shardweave;
@@ -42,7 +45,141 @@ std::string refusal(const std::string& text, bool strict = false) {
   return "nothing was refused";
 }
 
+/// The fields of DeepSeek-V3's public config, some of a nested kind, with small figures.
+const std::string deep =
+    R"({"architectures": ["DeepseekV3ForCausalLM"], "auto_map": {"AutoConfig": "c.C"}, "ep_size": 1,
+  "attention_bias": false, "first_k_dense_replace": 1, "hidden_act": "silu", "hidden_size": 64, "intermediate_size": 96,
+  "kv_lora_rank": 24, "max_position_embeddings": 163840, "model_type": "deepseek_v3", "moe_intermediate_size": 32,
+  "moe_layer_freq": 1, "n_group": 4, "n_routed_experts": 8, "n_shared_experts": 2, "norm_topk_prob": true,
+  "num_attention_heads": 4, "num_experts_per_tok": 3, "num_hidden_layers": 5, "num_key_value_heads": 4,
+  "num_nextn_predict_layers": 1, "q_lora_rank": 48, "qk_nope_head_dim": 16, "qk_rope_head_dim": 6,
+  "quantization_config": {"fmt": "e4m3", "weight_block_size": [128, 128]}, "rms_norm_eps": 1e-06,
+  "rope_scaling": {"type": "yarn"}, "rope_theta": 10000, "routed_scaling_factor": 2.5, "scoring_func": "sigmoid",
+  "tie_word_embeddings": false, "topk_group": 2, "topk_method": "noaux_tc", "v_head_dim": 12, "vocab_size": 100})";
+
+sw::deepseek_config parse_deep(const std::string& from = "", const std::string& to = "") {
+  std::string text = deep;
+  text.replace(text.find(from), from.size(), to);
+  sw::text_input input = sw::text_input::of_memory("d.json", text, 16);
+  return sw::read_deepseek_config(input, "d");
+}
+
+std::string refusal_deep(const std::string& from, const std::string& to) {
+  try {
+    (void)parse_deep(from, to);
+  } catch (const sw::error& e) {
+    const std::string what = e.what();
+    return what.substr(what.find(": ", what.find(", byte ")) + 2);
+  }
+  return "nothing was refused";
+}
+
 }  // namespace
+
+TEST_SUITE("read_deepseek_config") {
+  TEST_CASE("a public config is read, and fields of other names are ignored") {
+    const sw::deepseek_config c = parse_deep();
+    CHECK(c.name == "d");
+    CHECK(c.hidden_size == 64);
+    CHECK(c.num_hidden_layers == 5);
+    CHECK(c.first_k_dense_replace == 1);
+    CHECK(c.num_attention_heads == 4);
+    CHECK(c.q_lora_rank == 48);
+    CHECK(c.kv_lora_rank == 24);
+    CHECK(c.qk_nope_head_dim == 16);
+    CHECK(c.qk_rope_head_dim == 6);
+    CHECK(c.v_head_dim == 12);
+    CHECK(c.intermediate_size == 96);
+    CHECK(c.moe_intermediate_size == 32);
+    CHECK(c.n_routed_experts == 8);
+    CHECK(c.n_shared_experts == 2);
+    CHECK(c.num_experts_per_tok == 3);
+    CHECK(c.vocab_size == 100);
+    CHECK(c.n_group == 4);
+    CHECK(c.topk_group == 2);
+    CHECK(c.merit == sw::group_merit::best_two);
+    CHECK(c.num_nextn_predict_layers == 1);
+    CHECK(c.sigmoid_scores);
+    CHECK(c.norm_topk_prob);
+    CHECK(c.routed_scaling_factor == 2.5);
+    CHECK(c.rms_norm_eps == 1e-6);
+    CHECK_FALSE(parse_deep("\"sigmoid\"", "\"softmax\"").sigmoid_scores);
+    CHECK(parse_deep("48", "null").q_lora_rank == 0);
+    CHECK(parse_deep("\"noaux_tc\"", "\"group_limited_greedy\"").merit == sw::group_merit::best);
+    CHECK(parse_deep("\"noaux_tc\"", "\"greedy\"").n_group == 1);
+    CHECK(parse_deep("\"num_nextn_predict_layers\": 1", "\"other\": 1").num_nextn_predict_layers == 0);
+    CHECK(parse_deep("\"deepseek_v3\"", "\"deepseek_v2\"").n_group == 4);
+  }
+
+  TEST_CASE("what is missing, ill-typed or impossible is refused by name") {
+    for (const std::string field : {"hidden_size",
+                                    "num_hidden_layers",
+                                    "first_k_dense_replace",
+                                    "num_attention_heads",
+                                    "q_lora_rank",
+                                    "kv_lora_rank",
+                                    "qk_nope_head_dim",
+                                    "qk_rope_head_dim",
+                                    "v_head_dim",
+                                    "intermediate_size",
+                                    "moe_intermediate_size",
+                                    "n_routed_experts",
+                                    "n_shared_experts",
+                                    "num_experts_per_tok",
+                                    "vocab_size",
+                                    "n_group",
+                                    "topk_group",
+                                    "topk_method",
+                                    "scoring_func",
+                                    "norm_topk_prob",
+                                    "routed_scaling_factor",
+                                    "rms_norm_eps"})
+      CHECK(refusal_deep("\"" + field + "\"", "\"other\"") == "the text has no field '" + field + "'");
+    const std::vector<std::tuple<const char*, const char*, const char*>> wrong{
+        {"48", "0", "q_lora_rank is 0, expected a positive whole number or null"},
+        {"48", "1.5", "q_lora_rank is 1.5, expected a positive whole number or null"},
+        {"dense_replace\": 1", "dense_replace\": -1",
+         "first_k_dense_replace is -1, expected a whole number that is not negative"},
+        {"\"sigmoid\"", "\"tanh\"", "scoring_func is \"tanh\", expected \"sigmoid\" or \"softmax\""},
+        {"\"noaux_tc\"", "1", "topk_method is 1, expected \"noaux_tc\", \"group_limited_greedy\" or \"greedy\""},
+        {"\"silu\"", "\"gelu\"", "hidden_act is \"gelu\", expected \"silu\""},
+        {"\"deepseek_v3\"", "\"llama\"", "model_type is \"llama\", expected \"deepseek_v3\" or \"deepseek_v2\""},
+        {"n_group\": 4", "n_group\": 3",
+         "the text is no config: n_routed_experts is 8, expected a multiple of n_group (3) with at least two in each"},
+        {"topk_group\": 2", "topk_group\": 5",
+         "the text is no config: topk_group is 5, expected no more than n_group (4)"},
+        {"topk_group\": 2", "topk_group\": 1",
+         "the text is no config: num_experts_per_tok is 3, expected no more than the experts of topk_group groups (2)"},
+        {"key_value_heads\": 4", "key_value_heads\": 2",
+         "the text is no config: num_key_value_heads is 2, expected num_attention_heads (4)"},
+        {"freq\": 1", "freq\": 2", "the text is no config: moe_layer_freq is 2, expected 1"},
+        {"embeddings\": false", "embeddings\": true",
+         "the text is no config: tie_word_embeddings is true, expected false"}};
+    for (const auto& [from, to, told] : wrong) CHECK(refusal_deep(from, to) == told);
+  }
+}
+
+TEST_SUITE("read_model_config") {
+  TEST_CASE("the family is the one that model_type says, LLaMA's if it says none") {
+    const temporary_folder folder;
+    const auto family = [&](const std::string& text) {
+      return sw::read_model_config(folder.write("m.json", text)).index();
+    };
+    CHECK(family(good) == 0);
+    CHECK(family(with("model_type", "other")) == 0);
+    CHECK(family(deep) == 1);
+    try {
+      (void)family(with("\"llama\"", "\"gpt2\""));
+      FAIL("a model of another family was read");
+    } catch (const sw::error& e) {
+      CHECK(std::string(e.what()).ends_with(
+          "model_type is \"gpt2\", expected \"llama\", \"deepseek_v3\" or \"deepseek_v2\""));
+    }
+    const auto shipped = sw::read_model_config(std::filesystem::path(SHARDWEAVE_SOURCE_DIR) / "examples" / "configs" /
+                                               "deepseek-v3.json");
+    CHECK(std::get<sw::deepseek_config>(shipped).parameter_count() == 671'026'404'352);
+  }
+}
 
 TEST_SUITE("read_llama_config") {
   TEST_CASE("a public config is read, and fields of other names are ignored") {

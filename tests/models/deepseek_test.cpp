@@ -39,6 +39,8 @@ const sw::deepseek_config v3{.name = "v3",
                              .n_shared_experts = 1,
                              .num_experts_per_tok = 8,
                              .vocab_size = 129280,
+                             .n_group = 8,
+                             .topk_group = 4,
                              .routed_scaling_factor = 2.5};
 
 sw::deepseek_config lite() {
@@ -55,6 +57,7 @@ sw::deepseek_config lite() {
   c.n_shared_experts = 2;
   c.num_experts_per_tok = 6;
   c.vocab_size = 102400;
+  c.n_group = c.topk_group = 1;
   c.sigmoid_scores = c.norm_topk_prob = false;
   c.routed_scaling_factor = 1;
   return c;
@@ -95,6 +98,7 @@ struct plain_deepseek {
   std::size_t batch, sequence;
   row balance;
   mutable std::size_t dropped = 0;
+  mutable std::size_t left_groups = 0;
 
   [[nodiscard]] row norm(const row& x, const row& w) const { return plain_model::norm(x, w, c.rms_norm_eps); }
   void turn(row& x, std::size_t from, std::size_t position) const {
@@ -139,6 +143,23 @@ struct plain_deepseek {
     }
   }
 
+  /// Zeros for the experts of all but the best groups.
+  void leave_best_groups(row& ranked) const {
+    if (c.n_group == 1) return;
+    const std::size_t size = ranked.size() / static_cast<std::size_t>(c.n_group);
+    std::vector<std::pair<double, std::size_t>> merits;
+    for (std::size_t g = 0; g * size < ranked.size(); ++g) {
+      row members(&ranked[g * size], &ranked[g * size] + size);
+      std::ranges::sort(members, std::greater{});
+      merits.emplace_back(members[0] + (c.merit == sw::group_merit::best_two ? members[1] : 0), g);
+    }
+    std::ranges::sort(merits, std::greater{});
+    for (std::size_t i = static_cast<std::size_t>(c.topk_group); i < merits.size(); ++i) {
+      std::fill_n(&ranked[merits[i].second * size], size, 0.0);
+      ++left_groups;
+    }
+  }
+
   void mix(const lookup& of, std::vector<row>& x) const {
     const auto experts = static_cast<std::size_t>(c.n_routed_experts);
     const auto f = static_cast<std::size_t>(c.moe_intermediate_size);
@@ -152,7 +173,10 @@ struct plain_deepseek {
         for (double& v : score) v /= total;
       std::vector<std::size_t> order(experts);
       std::iota(order.begin(), order.end(), std::size_t{0});
-      std::ranges::sort(order, std::greater{}, [&](std::size_t e) { return score[e] + balance[e]; });
+      row ranked = score;
+      plain_model::add(ranked, balance);
+      leave_best_groups(ranked);
+      std::ranges::sort(order, std::greater{}, [&](std::size_t e) { return ranked[e]; });
       order.resize(static_cast<std::size_t>(c.num_experts_per_tok));
       double kept = 0;
       for (const std::size_t e : order) kept += score[e];
@@ -237,12 +261,16 @@ TEST_SUITE("deepseek_training_graph") {
   }
 
   TEST_CASE("executed, the graph gives the model's logits and the gradients that finite differences give") {
-    for (const bool sigmoid : {true, false}) {
+    for (const auto& [sigmoid, groups] : {std::pair{true, 1}, {false, 1}, {true, 2}, {false, 2}}) {
       CAPTURE(sigmoid);
-      const sw::deepseek_config config = tiny(sigmoid);
+      CAPTURE(groups);
+      if (shardweave_test::is_sanitized && !sigmoid && groups > 1) continue;
+      sw::deepseek_config config = tiny(sigmoid);
+      config.n_group = groups;
+      config.merit = sigmoid ? sw::group_merit::best_two : sw::group_merit::best;
       const sw::computation graph = sw::deepseek_training_graph(config, {2, 5});
       const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 8, 2, 6, 5, 3};
-      auto [w, sources] = model_checks::draw(graph, 23, {2, 5}, tokens);
+      auto [w, sources] = model_checks::draw(graph, groups == 1 ? 23 : 24, {2, 5}, tokens);
       interpreter::array rotations = interpreter::zeros({5, 1});
       for (std::size_t s = 0; s < 5; ++s) rotations.data[s] = std::polar(1.0, static_cast<double>(s));
       sources["rotations"] = std::move(rotations);
@@ -251,9 +279,11 @@ TEST_SUITE("deepseek_training_graph") {
       const plain_deepseek model{config, 2, 5, sigmoid ? w.at("balance") : row(4)};
       const row logits = model(w, tokens);
       CHECK(model.dropped > 0);  // some tokens find an expert full
+      CHECK((model.left_groups > 0) == (groups > 1));
       model_checks::check_logits(values[graph.results[0]].front(), logits);
-      const auto errors = model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(2, 7),
-                                                          [&](const weights& at) { return model(at, tokens); });
+      const auto errors =
+          model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(groups == 1 ? 2 : 7, 7),
+                                          [&](const weights& at) { return model(at, tokens); });
       CHECK(errors.worst < 1e-6);
       for (const auto& [name, gradient] : errors.largest) CHECK_MESSAGE(gradient > 1e-3, name);
     }
@@ -276,6 +306,16 @@ TEST_SUITE("deepseek_training_graph") {
           "model 'tiny': qk_rope_head_dim is 3, expected an even number");
     CHECK(told([](auto& c) { c.num_experts_per_tok = 5; }) ==
           "model 'tiny': num_experts_per_tok is 5, expected no more than n_routed_experts (4)");
+    CHECK(told([](auto& c) { c.n_group = 3; }) ==
+          "model 'tiny': n_routed_experts is 4, expected a multiple of n_group (3) with at least two in each");
+    CHECK(told([](auto& c) { c.n_group = 4; }) ==
+          "model 'tiny': n_routed_experts is 4, expected a multiple of n_group (4) with at least two in each");
+    CHECK(told([](auto& c) { c.topk_group = 2; }) ==
+          "model 'tiny': topk_group is 2, expected no more than n_group (1)");
+    CHECK(told([](auto& c) {
+            c.n_group = 4;
+            c.merit = sw::group_merit::best;
+          }) == "model 'tiny': num_experts_per_tok is 2, expected no more than the experts of topk_group groups (1)");
     CHECK(told([](auto& c) { c.capacity_factor = 0; }) ==
           "model 'tiny': capacity_factor is 0.000000, expected a positive number");
     CHECK(told([](auto& c) { c.rms_norm_eps = -1; }) ==

@@ -44,6 +44,14 @@ const std::string tiny = R"({"model_type": "llama", "hidden_size": 512, "interme
  "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4, "rms_norm_eps": 1e-5,
  "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 2048})";
 
+/// One layer without experts and one with, of 8 in 4 groups.
+const std::string deep = R"({"model_type": "deepseek_v3", "hidden_size": 256, "num_hidden_layers": 2,
+ "first_k_dense_replace": 1, "num_attention_heads": 8, "q_lora_rank": 64, "kv_lora_rank": 64, "qk_nope_head_dim": 32,
+ "qk_rope_head_dim": 16, "v_head_dim": 32, "intermediate_size": 512, "moe_intermediate_size": 128, "n_routed_experts": 8,
+ "n_shared_experts": 1, "num_experts_per_tok": 2, "n_group": 4, "topk_group": 2, "topk_method": "noaux_tc",
+ "scoring_func": "sigmoid", "norm_topk_prob": true, "routed_scaling_factor": 2.5, "rms_norm_eps": 1e-6,
+ "num_nextn_predict_layers": 1, "vocab_size": 1024})";
+
 const std::string shape = " --mesh 4x2 --sequence 256 --batch 8 --threads 1";
 
 bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
@@ -369,6 +377,95 @@ TEST_SUITE("plan_training") {
     CHECK(!fs::exists(folder / "plan"));
   }
 
+  TEST_CASE("placing keeps within a memory budget, with the optimizer's state, or names what does not") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string line = config +
+                             " --mesh 4 --sequence 256 --batch 8 --threads 1 --compute roofline --overlap off "
+                             "--scheduler in_order --bucketing none --json --memory-budget ";
+    const auto free = object_of(plan(folder, line + "1000000000").out);
+    const auto held = real(free, "planned_bytes");
+    CHECK(real(free, "memory_budget_bytes") == 1e9);
+    // what an order without merged collectives needs, and the state, within a few percent
+    const sw::llama_config figures = sw::read_llama_config(fs::path(config));
+    const double state = 8 * static_cast<double>(figures.parameter_count()) / 4;
+    CHECK(held == doctest::Approx(real(free, "peak_bytes") + state).epsilon(0.05));
+    const auto other = object_of(plan(folder, line + "1000000000 --optimizer-bytes 12").out);
+    CHECK(real(other, "planned_bytes") == doctest::Approx(held + state / 2));
+
+    const auto less = static_cast<std::int64_t>(held * 0.97);
+    const auto tight = object_of(plan(folder, line + std::to_string(less)).out);
+    CHECK(real(tight, "planned_bytes") <= static_cast<double>(less));
+    CHECK(real(tight, "peak_bytes") < real(free, "peak_bytes"));
+    CHECK(real(tight, "objective_us") > real(free, "objective_us"));
+
+    const auto none = plan(folder, line + "1000000");
+    CHECK(none.status == 1);
+    CHECK(none.err.starts_with("plan_training: " + config + ": budget 'device memory' at time "));
+    CHECK(none.err.ends_with(", but its limit is 1000000.000000\n"));
+    const auto text = plan(folder, config + shape + " --memory-budget 1000000000");
+    CHECK(text.out.find("\nPlacing counts ") != std::string::npos);
+  }
+
+  TEST_CASE("annotations are carried through the graph, and what they cost is told") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string line = config + shape + " --compute roofline --overlap off ";
+    const auto free = object_of(plan(folder, line + "--json").out);
+    CHECK(!free.contains("annotations"));
+    const auto with = object_of(plan(folder, line + "--json --propagate").out);
+    const auto& told = with.at("annotations").as_object();
+    CHECK(whole(told, "left") < whole(told, "strategies"));
+    CHECK(whole(told, "determined") > 0);
+    CHECK(whole(told, "determined") <= whole(told, "touched"));
+    const auto& without = told.at("without").as_object();
+    CHECK(real(without, "objective_us") == doctest::Approx(real(free, "objective_us")).epsilon(1e-9));
+    const double above = real(with, "objective_us") - real(free, "objective_us");
+    CHECK(above >= -1e-6);
+    CHECK(real(told, "costs_at_most_us") >= above - 1e-6);
+    CHECK(real(told, "costs_at_least_us") <= above + 1e-6);
+    CHECK(told.at("keeps_optimum").as_bool() == (above < 1e-6));
+    const auto further = object_of(plan(folder, line + "--json --annotate 'layers.*.w1 1 S(0)'").out);
+    CHECK(whole(further.at("annotations").as_object(), "determined") > 0);
+
+    const auto text = plan(folder, line + "--propagate");
+    CHECK(text.status == 0);
+    CHECK(text.out.find("\nAnnotations\n") != std::string::npos);
+    const std::vector<std::pair<std::string, std::string>> wrong{
+        {"nothing 1 S(0)", "annotation 'nothing 1 S(0)': no operation has such a name"},
+        {"layers.*.w1 7 S(0)", "there is no dimension 7 of mesh 4x2"},
+        {"layers.*.w1 1", "is no demand"}};
+    for (const auto& [annotation, why] : wrong) {
+      CAPTURE(annotation);
+      const auto run = plan(folder, line + "--annotate '" + annotation + "'");
+      CHECK(run.status != 0);
+      CHECK(run.err.starts_with("plan_training: --annotate: "));
+      CHECK_MESSAGE(run.err.find(why) != std::string::npos, run.err);
+    }
+  }
+
+  TEST_CASE("a config of DeepSeek-V3's form plans, with its experts and their groups") {
+    const temporary_folder folder;
+    const std::string config = folder.write("deep.json", deep).string();
+    const auto run = plan(folder, config + shape + " --compute roofline --overlap off --json");
+    REQUIRE(run.status == 0);
+    const auto line = object_of(run.out);
+    CHECK(line.at("model").as_string() == "deep");
+    CHECK(line.at("status").as_string() == "optimal");
+    CHECK(whole(line, "collectives_before") > 0);
+    const auto text = plan(folder, config + shape + " --overlap off");
+    for (const char* word : {"deep, 0.0", "experts.w1", "router", "wkv_b", "shared.w2"})
+      CHECK_MESSAGE(text.out.find(word) != std::string::npos, word);
+    const auto wrong =
+        plan(folder, folder.write("wrong.json", with(deep, "\"n_group\": 4", "\"n_group\": 3")).string());
+    CHECK(wrong.status == 2);
+    CHECK(wrong.err.find("n_routed_experts is 8, expected a multiple of n_group (3)") != std::string::npos);
+    const auto other = plan(folder, folder.write("other.json", with(deep, "deepseek_v3", "gpt2")).string());
+    CHECK(other.status == 2);
+    CHECK(other.err.find("model_type is \"gpt2\", expected \"llama\", \"deepseek_v3\" or \"deepseek_v2\"") !=
+          std::string::npos);
+  }
+
   TEST_CASE("a batch that does not fit the mesh ends with status 1 and names what cannot be placed") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
@@ -426,6 +523,8 @@ TEST_SUITE("plan_training") {
         {good + " --sequence 99999999999999", "--sequence"},
         {good + " --batch 0", "--batch"},
         {good + " --memory -1", "--memory"},
+        {good + " --memory-budget -1", "--memory-budget"},
+        {good + " --optimizer-bytes -1", "--optimizer-bytes"},
         {good + " --seconds -1", "--seconds"},
         {good + " --threads 0", "--threads"},
         {good + " --overlap always", "always"},
@@ -473,9 +572,11 @@ TEST_SUITE("plan_training") {
     const auto run = plan(folder, "--help");
     CHECK(run.status == 0);
     CHECK(run.err.empty());
-    for (const char* word :
-         {"--mesh", "--device", "h100", "--sequence", "--batch", "--solver", "auto", "--bucketing", "greedy",
-          "--scheduler", "prefetch", "--overlap", "--memory", "--seconds", "--out", "--json", "--seed", "--threads"})
+    for (const char* word : {"--mesh",      "--device",   "h100",        "--sequence",      "--batch",
+                             "--solver",    "auto",       "--bucketing", "greedy",          "--scheduler",
+                             "prefetch",    "--overlap",  "--memory",    "--memory-budget", "--optimizer-bytes",
+                             "--propagate", "--annotate", "--seconds",   "--out",           "--json",
+                             "--seed",      "--threads"})
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
   }
 }

@@ -92,7 +92,8 @@ TEST_SUITE("demand") {
         {layers_tied{}, "tie_layers"},
         {parameters_shared{0.125, parameter_unit::ratio}, "parameter_share 0.125 ratio"},
         {parameters_shared{1, parameter_unit::size}, "parameter_share 1 size"},
-        {parameters_limited{bytes(16'000'000'000)}, "parameter_bytes 16000000000"}};
+        {parameters_limited{bytes(16'000'000'000)}, "parameter_bytes 16000000000"},
+        {memory_limited{bytes(80'000'000'000), 12.5}, "memory_bytes 80000000000 state 12.5"}};
     for (const auto& [what, words] : all) {
       CHECK(to_string(what) == words);
       CHECK(parse_demand(words) == what);
@@ -101,9 +102,10 @@ TEST_SUITE("demand") {
   }
 
   TEST_CASE("other words are refused") {
-    for (const std::string line : {"", "place x R", "placed x", "placed x R R", "placed_along x one R",
-                                   "placed_along x 1 RR", "parameter_share 0.5 gigabytes", "parameter_share half ratio",
-                                   "parameter_bytes 1e9", "pair_gradients please", "tie_layers 3"})
+    for (const std::string line :
+         {"", "place x R", "placed x", "placed x R R", "placed_along x one R", "placed_along x 1 RR",
+          "parameter_share 0.5 gigabytes", "parameter_share half ratio", "parameter_bytes 1e9", "memory_bytes 5",
+          "memory_bytes 5 with 8", "memory_bytes 5 state many", "pair_gradients please", "tie_layers 3"})
       CHECK(refusal([&] { (void)parse_demand(line); }) == "'" + line + "' is no demand");
     CHECK(refusal([] { (void)parse_demand("inputs Q"); }).starts_with("'Q' is no sharding"));
   }

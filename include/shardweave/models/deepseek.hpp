@@ -17,8 +17,9 @@ inline namespace v0 {
 /// Experts are open to placement: a token's slots, [expert, sequence, place, width], are made by "moe_dispatch" and
 /// added up by "moe_combine"; cut by sequences on one side and by experts on the other, they meet in an all-to-all.
 /// Every sequence is a group of its own, and an expert that is full drops what comes later (`capacity_factor`). The
-/// router works in f32; the bias that steers the choice under sigmoid scores is a constant "balance", and experts are
-/// chosen from all, not from groups of experts first.
+/// router works in f32; the bias that steers the choice under sigmoid scores is a constant "balance". With several
+/// groups of experts a token's best groups are chosen first, and scores of all others count as 0. Modules that predict
+/// further tokens are left out.
 ///
 /// Layers with and without experts are of the kinds "layers" and "dense". Groups are those of `llama_training_graph`,
 /// and wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, router, dispatch, experts.w1 to w3, shared.w1 to w3.

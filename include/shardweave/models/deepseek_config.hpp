@@ -13,6 +13,12 @@
 namespace shardweave {
 inline namespace v0 {
 
+/// How good a group of experts is for a token (`topk_method`).
+enum class group_merit : std::uint8_t {
+  best_two,  ///< the sum of the two best scores ("noaux_tc")
+  best       ///< the best score ("group_limited_greedy")
+};
+
 /// A transformer with latent attention and, after the first layers, mixtures of experts.
 struct deepseek_config {
   std::string name = "deepseek";
@@ -31,6 +37,11 @@ struct deepseek_config {
   std::int64_t n_shared_experts = 0;
   std::int64_t num_experts_per_tok = 0;
   std::int64_t vocab_size = 0;
+  std::int64_t n_group = 1;     ///< experts fall in so many groups of equal size; 1 = all are one
+  std::int64_t topk_group = 1;  ///< of which a token chooses so many first, and its experts from those
+  group_merit merit = group_merit::best_two;
+  /// Modules that predict further tokens. Kept for reports: graph and counts are those of the model itself.
+  std::int64_t num_nextn_predict_layers = 0;
   bool sigmoid_scores = true;        ///< else softmax over the experts (`scoring_func`)
   bool norm_topk_prob = true;        ///< the weights of a token's experts add up to `routed_scaling_factor`
   double routed_scaling_factor = 1;  ///< of all weights
@@ -75,21 +86,39 @@ struct deepseek_config {
                                                                   {"n_routed_experts", n_routed_experts},
                                                                   {"n_shared_experts", n_shared_experts},
                                                                   {"num_experts_per_tok", num_experts_per_tok},
-                                                                  {"vocab_size", vocab_size}});
+                                                                  {"vocab_size", vocab_size},
+                                                                  {"n_group", n_group},
+                                                                  {"topk_group", topk_group}});
     if (wrong.empty())
-      wrong = detail::first_negative<std::int64_t>(
-          {{"q_lora_rank", q_lora_rank}, {"first_k_dense_replace", first_k_dense_replace}});
+      wrong = detail::first_negative<std::int64_t>({{"q_lora_rank", q_lora_rank},
+                                                    {"first_k_dense_replace", first_k_dense_replace},
+                                                    {"num_nextn_predict_layers", num_nextn_predict_layers}});
     if (!wrong.empty()) return wrong;
     if (qk_rope_head_dim % 2 != 0) return detail::wrong_field("qk_rope_head_dim", qk_rope_head_dim, "an even number");
     if (num_experts_per_tok > n_routed_experts)
       return detail::wrong_field("num_experts_per_tok", num_experts_per_tok,
                                  "no more than n_routed_experts (" + std::to_string(n_routed_experts) + ")");
+    if (wrong = problem_of_groups(); !wrong.empty()) return wrong;
     wrong = detail::first_not_positive<double>(
         {{"routed_scaling_factor", routed_scaling_factor}, {"capacity_factor", capacity_factor}});
     return wrong.empty() ? detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}}) : wrong;
   }
 
  private:
+  [[nodiscard]] std::string problem_of_groups() const {
+    const std::int64_t least = n_group > 1 && merit == group_merit::best_two ? 2 : 1;
+    if (n_routed_experts % n_group != 0 || n_routed_experts / n_group < least)
+      return detail::wrong_field(
+          "n_routed_experts", n_routed_experts,
+          "a multiple of n_group (" + std::to_string(n_group) + ")" + (least > 1 ? " with at least two in each" : ""));
+    if (topk_group > n_group)
+      return detail::wrong_field("topk_group", topk_group, "no more than n_group (" + std::to_string(n_group) + ")");
+    const std::int64_t open = topk_group * (n_routed_experts / n_group);
+    if (num_experts_per_tok > open)
+      return detail::wrong_field("num_experts_per_tok", num_experts_per_tok,
+                                 "no more than the experts of topk_group groups (" + std::to_string(open) + ")");
+    return {};
+  }
   [[nodiscard]] std::int64_t attention_parameters() const {
     const std::int64_t d = hidden_size;
     const std::int64_t query = num_attention_heads * (qk_nope_head_dim + qk_rope_head_dim);

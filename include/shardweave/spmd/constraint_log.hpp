@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/spmd/demand.hpp>
+#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>
@@ -137,6 +138,8 @@ template <class Collectives>
       limit.high = static_cast<double>(d->most.count());
       all.budgets.push_back(std::move(limit));
     }
+    if (const auto* d = std::get_if<memory_limited>(&what))
+      all.budgets.push_back(memory_budget(model, d->most, {.state_per_element = d->state_per_element}, why));
   });
   return all;
 }

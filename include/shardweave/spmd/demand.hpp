@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
@@ -64,12 +65,19 @@ struct parameters_limited {
   bytes most{};
   friend bool operator==(const parameters_limited&, const parameters_limited&) = default;
 };
+/// What a device may hold in all at any time, with so many bytes of optimizer state per element; see `memory_budget`.
+struct memory_limited {
+  bytes most{};
+  double state_per_element = memory_options{}.state_per_element;
+  friend bool operator==(const memory_limited&, const memory_limited&) = default;
+};
 
 using demand = std::variant<operations_placed, operations_placed_along, inputs_placed, results_placed, gradients_paired,
-                            layers_tied, parameters_shared, parameters_limited>;
+                            layers_tied, parameters_shared, parameters_limited, memory_limited>;
 
 /// One line of words: "placed layers.*.wq S(0)R", "placed_along layers.*.wq 0 S(0)", "inputs S(0)R", "results S(0)R",
-/// "pair_gradients", "tie_layers", "parameter_share 0.5 ratio" (or size), "parameter_bytes 16000000000".
+/// "pair_gradients", "tie_layers", "parameter_share 0.5 ratio" (or size), "parameter_bytes 16000000000",
+/// "memory_bytes 80000000000 state 8".
 [[nodiscard]] inline std::string to_string(const demand& what) {
   struct {
     std::string operator()(const operations_placed& d) const {
@@ -83,13 +91,18 @@ using demand = std::variant<operations_placed, operations_placed_along, inputs_p
     std::string operator()(const gradients_paired&) const { return "pair_gradients"; }
     std::string operator()(const layers_tied&) const { return "tie_layers"; }
     std::string operator()(const parameters_shared& d) const {
-      std::array<char, 32> digits{};
-      const auto end = std::to_chars(digits.data(), digits.data() + digits.size(), d.share).ptr;
-      return "parameter_share " + std::string(digits.data(), end) +
-             (d.unit == parameter_unit::size ? " size" : " ratio");
+      return "parameter_share " + number(d.share) + (d.unit == parameter_unit::size ? " size" : " ratio");
     }
     std::string operator()(const parameters_limited& d) const {
       return "parameter_bytes " + std::to_string(d.most.count());
+    }
+    std::string operator()(const memory_limited& d) const {
+      return "memory_bytes " + std::to_string(d.most.count()) + " state " + number(d.state_per_element);
+    }
+    /// The shortest text that reads as this number.
+    static std::string number(double value) {
+      std::array<char, 32> digits{};
+      return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
     }
   } words;
   return std::visit(words, what);
@@ -133,6 +146,14 @@ using demand = std::variant<operations_placed, operations_placed_along, inputs_p
     std::int64_t most = 0;
     number(words[1], most);
     return parameters_limited{bytes(most)};
+  }
+  if (is("memory_bytes", 4) && words[2] == "state") {
+    std::int64_t most = 0;
+    memory_limited d;
+    number(words[1], most);
+    number(words[3], d.state_per_element);
+    d.most = bytes(most);
+    return d;
   }
   bad();
   return {};

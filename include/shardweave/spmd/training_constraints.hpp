@@ -1,8 +1,10 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
@@ -38,6 +40,9 @@ struct training_options {
   /// device can hold, if that is more. Nothing = no limit; the default is an equal share of each device.
   std::optional<double> parameter_share = 0;
   parameter_unit unit = parameter_unit::ratio;
+  /// What a device may hold in all at any time, counted as `memory` says; nothing = no limit. See `memory_budget`.
+  std::optional<bytes> device_memory = std::nullopt;
+  memory_options memory = {};
   /// Repeated layers are placed alike (operations with equal `site` and equal strategies).
   bool tie_layers = true;
 };
@@ -210,6 +215,7 @@ template <class Collectives>
   if (options.results) place_results(all, model, *options.results, "result placement");
   if (options.pair_gradients) pair_gradients(all, model);
   if (options.parameter_share) share_parameters(all, model, *options.parameter_share, options.unit);
+  if (options.device_memory) all.budgets.push_back(memory_budget(model, *options.device_memory, options.memory));
   if (options.tie_layers) tie_layers(all, model);
   return all;
 }

@@ -154,13 +154,27 @@ class deepseek_writer final : public transformer_writer {
     return b_.add(from_kv, project_backward("wq_a", a.wq_a, normalize_backward("q_norm", a.q_norm, compressed)));
   }
 
+  /// The scores, but 0 for experts of groups that are not chosen. No gradient goes through a choice.
+  value within_best_groups(value ranked) {
+    const std::int64_t groups = c_.n_group;
+    const value grouped = b_.view(ranked, {s_.batch, s_.sequence, groups, c_.n_routed_experts / groups});
+    const value merit =
+        c_.merit == group_merit::best_two ? b_.sum(b_.getitem(b_.topk(grouped, 2, 3), 0), {3}) : b_.amax(grouped, {3});
+    const value best = b_.topk(merit, c_.topk_group, 2);
+    const value ones = b_.pow(b_.getitem(best, 0), 0);
+    const value marks = b_.gather_backward(ones, b_.getitem(best, 1), groups, 2);
+    const value kept = b_.mul(grouped, b_.view(marks, {s_.batch, s_.sequence, groups, 1}));
+    return b_.view(kept, {s_.batch, s_.sequence, c_.n_routed_experts});
+  }
+
   /// Which experts a token goes to, and with which weights.
   void route(value router, mixture& m) {
     b_.group("router");
     m.y32 = b_.conv(m.y, dtype::f32);
     const value logits = b_.einsum("bsd,ed->bse", {m.y32, router});
     m.scores = c_.sigmoid_scores ? b_.sigmoid(logits) : b_.softmax(logits, 2);
-    const value ranked = c_.sigmoid_scores ? b_.add(m.scores, balance_) : m.scores;
+    value ranked = c_.sigmoid_scores ? b_.add(m.scores, balance_) : m.scores;
+    if (c_.n_group > 1) ranked = within_best_groups(ranked);
     m.chosen = b_.getitem(b_.topk(ranked, c_.num_experts_per_tok, 2), 1);
     m.shares = b_.gather(m.scores, m.chosen, 2);
     if (c_.norm_topk_prob) {
