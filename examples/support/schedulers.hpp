@@ -93,6 +93,7 @@ template <class Pass>
           {"search", "begins with prefetch and tries changes, as long as --seconds says",
            [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
              shardweave::search policy;
+             policy.rebucket = true;
              policy.memory = policy.start.memory = memory;
              return policy(graph, buckets, control);
            }},

@@ -71,6 +71,30 @@ std::int64_t best_by_trial(const sw::task_graph& g, const std::vector<sw::bucket
   return least;
 }
 
+/// Calls `f` with all ways to bucket the collectives from `t` on, given those of the others, that close no cycle.
+template <class Call>
+void for_each_bucketing(const sw::task_graph& g, const std::vector<std::uint32_t>& keys, const std::vector<bool>& fit,
+                        sw::task_index t, std::vector<std::vector<sw::task_index>>& parts, const Call& f) {
+  while (t < g.size() && !fit[t]) ++t;
+  if (t == g.size()) {
+    sw::bucketing_result all;
+    for (const auto& part : parts)
+      if (part.size() > 1) all.buckets.push_back(sw::make_bucket(g, part));
+    sw::random_source random(1);
+    if (!random_order(g, all.buckets, random).empty()) f(all);
+    return;
+  }
+  for (std::size_t i = 0; i < parts.size(); ++i) {
+    if (keys[parts[i].front()] != keys[t]) continue;
+    parts[i].push_back(t);
+    for_each_bucketing(g, keys, fit, t + 1, parts, f);
+    parts[i].pop_back();
+  }
+  parts.push_back({t});
+  for_each_bucketing(g, keys, fit, t + 1, parts, f);
+  parts.pop_back();
+}
+
 }  // namespace
 
 TEST_SUITE("exact") {
@@ -224,7 +248,8 @@ TEST_SUITE("exact") {
 }
 
 TEST_SUITE("search") {
-  TEST_CASE("it is never worse than its start, keeps buckets and budget, and is repeatable") {
+  TEST_CASE(
+      "it is never worse than its start, keeps the budget, and buckets unless told otherwise, and is repeatable") {
     std::size_t better = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(150); ++seed) {
       const sw::task_graph g =
@@ -232,9 +257,10 @@ TEST_SUITE("search") {
       const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
       sw::search<> policy{.changes = shardweave_test::sized<std::size_t>(400, 200)};
       if (seed % 2 == 0) policy.memory = policy.start.memory = sw::simulate(g, sw::in_order{}(g, buckets)).peak;
+      policy.rebucket = seed % 3 == 0;
       const auto s = policy(g, buckets);
       CHECK_NOTHROW(sw::validate_schedule(g, s));
-      CHECK(s.buckets == buckets.buckets);
+      if (!policy.rebucket) CHECK(s.buckets == buckets.buckets);
       CHECK(s == policy(g, buckets));
       const auto before = sw::simulate(g, policy.start(g, buckets)), after = sw::simulate(g, s);
       CHECK(after.end_to_end <= before.end_to_end);
@@ -285,6 +311,34 @@ TEST_SUITE("search") {
     CHECK(line.peak <= memory);
     CHECK(kept_small.within_memory);
   }
+  TEST_CASE("on tiny graphs it mostly finds the best buckets and order of all, and never better ones") {
+    std::size_t met = 0, merged = 0, all = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::sized(60U, 4U); ++seed) {
+      const sw::task_graph g =
+          random_tasks(seed, {.blocks = 5, .groups = 1, .communicates = 0.9, .chained_wait = 0, .longest = 60});
+      const std::vector<std::uint32_t> keys = sw::bucket_keys(g);
+      const std::vector<bool> fit = sw::fit_for_buckets(g);
+      std::vector<std::vector<sw::task_index>> parts;
+      sw::nanoseconds least(std::numeric_limits<std::int64_t>::max());
+      bool best_is_merged = false;
+      for_each_bucketing(g, keys, fit, 0, parts, [&](const sw::bucketing_result& buckets) {
+        const auto end = sw::simulate(g, sw::exact{}(g, buckets)).end_to_end;
+        if (end < least) best_is_merged = !buckets.buckets.empty();
+        least = std::min(least, end);
+      });
+      sw::search<> policy{.changes = 2000, .rebucket = true};
+      const sw::schedule s = policy(g, {});
+      sw::validate_schedule(g, s);
+      const auto found = sw::simulate(g, s).end_to_end;
+      CAPTURE(seed);
+      CHECK(least <= found);
+      met += least == found;
+      merged += best_is_merged && least == found;
+      ++all;
+    }
+    CHECK(met * 5 > all * 4);
+    CHECK((shardweave_test::is_sanitized || merged > 5));
+  }
   TEST_CASE("on tiny graphs it mostly finds the best order, and never a better one") {
     std::size_t met = 0;
     const std::size_t all = shardweave_test::at_scale(100);
@@ -297,26 +351,52 @@ TEST_SUITE("search") {
     }
     CHECK(met * 10 > all * 9);
   }
-  TEST_CASE("the price of a changed order is the simulator's, from whatever checkpoint it was walked") {
+  TEST_CASE("the price of changed order and buckets is the simulator's, from whatever checkpoint it was walked") {
+    std::size_t joined = 0, parted = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::sized(4U, 2U); ++seed) {
       const std::size_t blocks = shardweave_test::sized<std::size_t>(900, 300);
       const sw::task_graph g = random_tasks(seed, {.blocks = blocks, .groups = 2, .longest = 90});
       const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g);
-      const sw::launch_units units(g, buckets.buckets);
       const sw::storage_uses uses(g);
-      const sw::bytes memory = sw::simulate(g, sw::in_order{}(g, buckets)).peak - sw::bytes(seed % 2 == 0 ? 10 : 0);
-      sw::detail::order_walk walk(g, units, uses, {units.order().begin(), units.order().end()}, memory);
+      const sw::schedule start = sw::in_order{}(g, buckets);
+      const sw::bytes memory = sw::simulate(g, start).peak - sw::bytes(seed % 2 == 0 ? 10 : 0);
+      sw::detail::order_walk walk(g, uses, {g, buckets.buckets, start.order}, memory);
+      const std::vector<std::uint32_t> keys = sw::bucket_keys(g);
+      const std::vector<bool> may_join = sw::fit_for_buckets(g);
+      std::vector<sw::task_index> fit;
+      for (sw::task_index t = 0; t < g.size(); ++t)
+        if (may_join[t]) fit.push_back(t);
+      sw::detail::order_edits edits(g, walk.edit(), 60);
       sw::random_source random(seed);
       std::size_t kept = 0;
       for (int i = 0; i < shardweave_test::sized(300, 150); ++i) {
-        const auto a = static_cast<std::uint32_t>(random.below(units.size()));
-        const auto b = static_cast<std::uint32_t>(random.below(units.size()));
-        kept += random.chance(0.5) ? walk.pull(std::max(a, b), std::min(a, b), 60)
-                                   : walk.push(std::min(a, b), std::max(a, b), 60);
+        const sw::detail::bucketed_order& order = walk.order();
+        const std::size_t together = 1 + random.below(3);
+        for (std::size_t e = 0; e < together; ++e) {
+          const auto a = static_cast<std::uint32_t>(random.below(g.size()));
+          const auto b = static_cast<std::uint32_t>(random.below(g.size()));
+          const sw::task_index t = order[std::min(a, b)];
+          if (seed % 3 != 0 && random.chance(0.4)) {
+            const sw::task_index one = fit[random.below(fit.size())], other = fit[random.below(fit.size())];
+            joined += keys[one] == keys[other] && edits.join(one, other, random.chance(0.5));
+          } else if (seed % 3 != 0 && order.bucket_of(t) != sw::no_index && random.chance(0.5)) {
+            const auto members = order.together(t);
+            parted +=
+                edits.divide(order.bucket_of(t), {members.rbegin(), members.rend()}, random.below(members.size()));
+          } else {
+            random.chance(0.5) ? edits.pull(std::max(a, b), std::min(a, b))
+                               : edits.push(std::min(a, b), std::max(a, b));
+          }
+        }
+        // what makes it worse for now, too, so that there is something to change
+        sw::detail::walk_price limit = walk.price();
+        if (random.chance(0.5)) limit.end_to_end += sw::nanoseconds(100);
+        if (random.chance(0.5)) limit.excess += sw::bytes(10);
+        kept += walk.settle(limit);
         if (i % 10 != 0) continue;
-        sw::schedule s{.buckets = buckets.buckets};
-        for (const auto u : walk.order())
-          for (const auto t : units.tasks(u)) s.order.push_back(t);
+        sw::schedule s{.order = {walk.order().tasks().begin(), walk.order().tasks().end()}};
+        for (const sw::bucket& b : walk.order().buckets())
+          if (!b.members.empty()) s.buckets.push_back(b);
         const auto line = sw::simulate(g, s);
         REQUIRE(line.end_to_end == walk.price().end_to_end);
         REQUIRE(std::max(line.peak - memory, sw::bytes(0)) == walk.price().excess);
@@ -326,6 +406,8 @@ TEST_SUITE("search") {
       }
       CHECK(kept > 5);
     }
+    CHECK(joined > 10);
+    CHECK(parted > 10);
   }
 }
 

@@ -138,7 +138,7 @@ TEST_SUITE("schedulers") {
 
   TEST_CASE("what is promised of every schedule holds on ten thousand random graphs") {
     const std::size_t graphs = shardweave_test::sized<std::size_t>(10'000, 250);
-    std::size_t bucketed = 0, limited = 0, faster = 0;
+    std::size_t bucketed = 0, limited = 0, faster = 0, rebucketed = 0;
     for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       const sw::task_graph g = random_tasks(
           seed,
@@ -164,44 +164,70 @@ TEST_SUITE("schedulers") {
       }
       faster += sw::simulate(g, soon).end_to_end < given.end_to_end;
       if (seed % 5 != 0) continue;
-      const sw::schedule found =
-          sw::search<>{.start = quick, .memory = memory, .changes = 60}(g, buckets, {.seed = seed});
-      REQUIRE(std::string_view(what_is_wrong(g, buckets, found, any, memory)) == "");
+      const sw::search<> policy{.start = quick, .memory = memory, .changes = 60, .rebucket = seed % 2 == 0};
+      const sw::schedule found = policy(g, buckets, {.seed = seed});
+      REQUIRE(std::string_view(what_is_wrong(g, policy.rebucket ? sw::bucketing_result{found.buckets} : buckets, found,
+                                             any, memory)) == "");
       REQUIRE_FALSE(sw::price_of(g, soon, memory) < sw::price_of(g, found, memory));
+      rebucketed += found.buckets != buckets.buckets;
       const sw::schedule plain = sw::in_order{}(g, buckets);
       REQUIRE(std::string_view(what_is_wrong(g, buckets, plain, any, std::nullopt)) == "");
     }
     CHECK(bucketed > graphs / 10);
     CHECK(limited > graphs / 10);
     CHECK(faster > graphs / 2);
+    CHECK(rebucketed > graphs / 200);
   }
-  TEST_CASE("a change that is not kept leaves order, price and stalls as they were") {
-    std::size_t refused = 0;
+  TEST_CASE("a change that is not kept leaves order, buckets, price and stalls as they were") {
+    std::size_t refused = 0, of_buckets = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 60, .groups = 2});
-      const sw::launch_units units(g, {});
+      const auto buckets = sw::greedy{.cap = sw::bytes(40), .fsdp_only = false, .needs_gain = false}(g);
+      const sw::schedule start = sw::in_order{}(g, buckets);
       const sw::storage_uses uses(g);
-      sw::detail::order_walk walk(g, units, uses, {units.order().begin(), units.order().end()}, sw::simulate(g).peak);
+      sw::detail::order_walk walk(g, uses, {g, buckets.buckets, start.order}, sw::simulate(g, start).peak);
+      const auto all_buckets = [&] {
+        std::vector<std::vector<sw::task_index>> all;
+        for (const sw::bucket& b : walk.order().buckets())
+          if (!b.members.empty()) all.push_back(b.members);
+        return all;
+      };
+      sw::detail::order_edits edits(g, walk.edit(), 30);
       sw::random_source random(seed);
       for (int i = 0; i < 40; ++i) {
-        const std::vector<std::uint32_t> order(walk.order().begin(), walk.order().end());
+        const sw::detail::bucketed_order& order = walk.order();
+        const std::vector<sw::task_index> tasks(order.tasks().begin(), order.tasks().end());
+        const auto before = all_buckets();
         const auto price = walk.price();
         const std::size_t stalls = walk.stalls().size();
-        const auto a = static_cast<std::uint32_t>(random.below(units.size()));
-        const auto b = static_cast<std::uint32_t>(random.below(units.size()));
-        if (random.chance(0.5) ? walk.pull(std::max(a, b), std::min(a, b), 30)
-                               : walk.push(std::min(a, b), std::max(a, b), 30)) {
+        const auto a = static_cast<std::uint32_t>(random.below(g.size()));
+        const auto b = static_cast<std::uint32_t>(random.below(g.size()));
+        random.chance(0.5) ? edits.pull(std::max(a, b), std::min(a, b)) : edits.push(std::min(a, b), std::max(a, b));
+        if (!before.empty()) {
+          const auto& some = before[random.below(before.size())];
+          of_buckets += edits.divide(order.bucket_of(some.front()), some, random.below(some.size()));
+          const auto& others = before[random.below(before.size())];
+          edits.join(some.front(), some.back(), random.chance(0.5));
+          if (g.collective(some.front()).op == g.collective(others.front()).op && buckets.buckets.size() > 3 &&
+              g.collective(some.front()).group == g.collective(others.front()).group)
+            edits.join(some.back(), others.back(), random.chance(0.5));
+        }
+        if (walk.settle()) {
           REQUIRE(walk.price() <= price);
           continue;
         }
         ++refused;
-        REQUIRE(std::equal(order.begin(), order.end(), walk.order().begin()));
+        REQUIRE(std::equal(tasks.begin(), tasks.end(), order.tasks().begin()));
+        REQUIRE(all_buckets() == before);
+        for (const auto& members : before)
+          for (const sw::task_index t : members) REQUIRE(order.is_together(t, members.front()));
         REQUIRE(walk.price() == price);
         REQUIRE(walk.stalls().size() == stalls);
-        for (std::uint32_t p = 0; p < order.size(); ++p) REQUIRE(walk.place_of(order[p]) == p);
+        for (std::uint32_t p = 0; p < tasks.size(); ++p) REQUIRE(order.place_of(tasks[p]) == p);
       }
     }
     CHECK(refused > shardweave_test::at_scale(500));
+    CHECK(of_buckets > shardweave_test::at_scale(500));
   }
 }
 

@@ -4,10 +4,8 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
-#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -18,7 +16,6 @@
 #include <limits>
 #include <optional>
 #include <string_view>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -27,24 +24,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-/// How good a schedule is: one that keeps the memory budget is better than one that does not; of two that do
-/// the one that ends first, of two that do not the one that needs less. Ties go to fewer launches.
-struct schedule_price {
-  bytes excess;  ///< peak above the budget
-  nanoseconds end_to_end;
-  std::size_t launches = 0;
-  friend bool operator<(const schedule_price& a, const schedule_price& b) {
-    return std::tie(a.excess, a.end_to_end, a.launches) < std::tie(b.excess, b.end_to_end, b.launches);
-  }
-};
-
-/// The price of a schedule by the reference timing. \pre s is valid
-[[nodiscard]] inline schedule_price price_of(const task_graph& g, const schedule& s,
-                                             std::optional<bytes> memory = std::nullopt) {
-  const timeline line = simulate(g, s, {.validate = false});
-  return {memory && line.peak > *memory ? line.peak - *memory : bytes(0), line.end_to_end, line.collectives};
-}
 
 /// A merged launch saves latency, but costs copies and memory and has to wait for its last member. Which of the two
 /// weighs more is seen only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by

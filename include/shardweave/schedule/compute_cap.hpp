@@ -56,14 +56,7 @@ inline namespace v0 {
   const auto is_scatter = [&](std::uint32_t u) {
     return units.is_collective(u) && g.collective(units.first(u)).op == "reduce_scatter";
   };
-  std::vector<std::uint32_t> order, place(units.size());
-  std::vector<std::size_t> left(units.size());
-  for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();
-  for (const task_index t : s.order)
-    if (--left[units.unit_of(t)] == 0) {
-      place[units.unit_of(t)] = static_cast<std::uint32_t>(order.size());
-      order.push_back(units.unit_of(t));
-    }
+  const std::vector<std::uint32_t> order = units_in_order(units, s.order);
   std::vector<task_index> scatters;  // in the original order
   for (task_index t = 0; t < g.size(); ++t)
     if (g.is_collective(t) && g.collective(t).op == "reduce_scatter") scatters.push_back(t);

@@ -1,14 +1,19 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <concepts>
+#include <cstddef>
+#include <optional>
 #include <string_view>
+#include <tuple>
 
 /// \file
-/// What a scheduler is.
+/// What a scheduler is, and which of two schedules is better.
 
 namespace shardweave {
 inline namespace v0 {
@@ -17,7 +22,8 @@ inline namespace v0 {
 ///
 /// A scheduler is a value: its settings are data members, the call is const, and one object may serve
 /// several threads. It also promises that
-///  - what it returns passes `validate_schedule` and holds exactly the buckets it was given;
+///  - what it returns passes `validate_schedule` and holds exactly the buckets it was given, unless it was told that it
+///    may make others;
 ///  - the same input, settings and seed give the same order, unless the user set a time limit;
 ///  - `within_memory` is false if it was told a memory budget and its order exceeds it.
 template <class S>
@@ -33,6 +39,24 @@ template <scheduler S>
 [[nodiscard]] schedule schedule_tasks(const task_graph& g, const bucketing_result& buckets, const S& policy,
                                       const solve_control& control = {}) {
   return policy(g, buckets, control);
+}
+
+/// How good a schedule is: one that keeps the memory budget is better than one that does not; of two that do
+/// the one that ends first, of two that do not the one that needs less. Ties go to fewer launches.
+struct schedule_price {
+  bytes excess;  ///< peak above the budget
+  nanoseconds end_to_end;
+  std::size_t launches = 0;
+  friend bool operator<(const schedule_price& a, const schedule_price& b) {
+    return std::tie(a.excess, a.end_to_end, a.launches) < std::tie(b.excess, b.end_to_end, b.launches);
+  }
+};
+
+/// The price of a schedule by the reference timing. \pre s is valid
+[[nodiscard]] inline schedule_price price_of(const task_graph& g, const schedule& s,
+                                             std::optional<bytes> memory = std::nullopt) {
+  const timeline line = simulate(g, s, {.validate = false});
+  return {memory && line.peak > *memory ? line.peak - *memory : bytes(0), line.end_to_end, line.collectives};
 }
 
 }  // namespace v0

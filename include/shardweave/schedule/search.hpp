@@ -5,6 +5,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/deferred_order.hpp>
 #include <shardweave/schedule/detail/order_walk.hpp>
+#include <shardweave/schedule/detail/search_moves.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
@@ -25,19 +26,22 @@
 #include <vector>
 
 /// \file
-/// Makes the order of another scheduler better, change by change.
+/// Makes the order of another scheduler better, and the buckets if it may, change by change.
 
 namespace shardweave {
 inline namespace v0 {
 
 /// Begins with the order that `start` gives. Where the start can go by another order, work that hides nothing is first
-/// put off behind launches that are waited for long, as far as that helps. Then it tries changes where the compute
-/// stream stalls: the collective that is waited for is launched earlier, with what leads to it; the wait is put off;
-/// other work is pulled before it; and some changes at random. Each is priced by walking the order on from a
-/// checkpoint; it stays if neither the peak above the budget nor the end grows. So the result is never worse than the
-/// start, and may be stopped at any time.
+/// put off behind launches that are waited for long, as far as that helps. Then it tries changes, mostly where the
+/// compute stream stalls: the collective that is waited for is launched earlier, with what leads to it; the wait is put
+/// off, or other work pulled before it; work is put off behind the launch. If it may change buckets, too, launches are
+/// joined, members taken out, handed on to the next bucket, or launched apart; and where nothing has helped for a
+/// while, all buckets of one key in a window of the order are made anew in another size, which has some changes' time
+/// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
+/// peak above the budget nor the end grows. So the result is never worse than the start, and may be stopped at any
+/// time. Without a time limit it depends on graph, buckets and seed alone: ranks that agree on these launch alike.
 /// Complexity: up to 120 more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
-/// are given up earlier.
+/// are given up earlier, and others need no more of the order than up to where all goes on as before.
 template <scheduler Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
@@ -47,52 +51,77 @@ struct search {
   std::size_t changes = 30'000;                ///< tried at most; `control.iterations` and its time limit count, too
   std::uint32_t reach = 1500;                  ///< places by which a change moves at most
   std::size_t cone = 200;                      ///< units that move together at most
+  /// Other buckets may be made of all that may be launched together; else they stay as given.
+  bool rebucket = false;
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
                                     const solve_control& control = {}) const {
     const deadline clock(control);
     schedule s = start(g, buckets, control);
-    const launch_units units(g, s.buckets);
     const storage_uses uses(g);
-    const std::size_t runs = put_off(g, units, s, control, clock);
-    detail::order_walk walk(g, units, uses, order_of_units(s, units), memory);
+    const std::size_t runs = put_off(g, s, control, clock);
+    detail::order_walk walk(g, uses, in_units(g, s), memory);
+    detail::search_moves moves(g, walk, reach, cone);
+    if (rebucket) moves.allow_buckets();
     random_source random(control.seed);
     // with a time limit only that ends the search
     const bool timed = control.seconds < std::numeric_limits<double>::infinity();
     const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs);
-    std::size_t tried = 0, kept = 0;
-    for (; tried < most && !walk.stalls().empty() && !clock.expired(); ++tried) {
-      const nanoseconds before = walk.price().end_to_end;
-      kept += try_one(walk, random);
-      if (control.progress && walk.price().end_to_end < before)
-        control.progress({.stage = name,
-                          .seconds = clock.elapsed(),
-                          .objective = static_cast<double>(walk.price().end_to_end.count())});
+    detail::walk_price least = walk.price();
+    std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
+    std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
+    const auto take_better = [&] {
+      if (best && walk.price() > least) {
+        walk.restart(std::move(*best));
+      } else if (walk.price() < least) {
+        last_better = tried;
+        least = walk.price();
+        if (control.progress)
+          control.progress(
+              {.stage = name, .seconds = clock.elapsed(), .objective = static_cast<double>(least.end_to_end.count())});
+      }
+      best.reset();
+    };
+    for (; tried < most && moves.may_change() && !clock.expired(); ++tried) {
+      if (!best || tried == judged) take_better();
+      if (!best && tried >= last_better + patience && moves.may_change_buckets()) {
+        best = walk.order();
+        judged = tried + trial;
+        kept += moves.change_window(random, {least.excess, least.end_to_end + least.end_to_end / worse_by});
+        ++large;
+      } else {
+        kept += moves.change(random);
+      }
     }
-    s.order.clear();
-    for (const std::uint32_t u : walk.order())
-      for (const task_index t : units.tasks(u)) s.order.push_back(t);
+    take_better();
+    s.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
+    if (rebucket) {
+      s.buckets.clear();
+      for (const bucket& b : walk.order().buckets())
+        if (!b.members.empty()) s.buckets.push_back(b);
+    }
     s.within_memory = walk.price().excess == bytes(0);
     s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
     s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
     s.statistics.push_back({"changes_kept", static_cast<double>(kept)});
+    if (rebucket) s.statistics.push_back({"windows_tried", static_cast<double>(large)});
     return s;
   }
 
  private:
+  static constexpr std::size_t patience = 1000;  ///< changes without a better price before a large one
+  static constexpr std::size_t trial = 300;      ///< changes that a large one is given
+  static constexpr std::int64_t worse_by = 500;  ///< part of the end by which a large one may be worse at first
+
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
   /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
-  std::size_t put_off(const task_graph& g, const launch_units& units, schedule& s, const solve_control& control,
-                      const deadline& clock) const {
+  std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const {
     std::size_t runs = 0;
-    if constexpr (requires { start.along(g, bucketing_result{}, units.order(), control); }) {
+    if constexpr (requires(std::span<const std::uint32_t> by) { start.along(g, bucketing_result{}, by, control); }) {
+      const launch_units units(g, s.buckets);
       constexpr int rounds = 8, stalls = 3;
       std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
-      const auto price_of = [&](const schedule& one) {
-        const timeline line = simulate(g, one, {.validate = false});
-        return std::pair(memory ? std::max(line.peak - *memory, bytes(0)) : bytes(0), line.end_to_end);
-      };
-      auto least = price_of(s);
+      schedule_price least = price_of(g, s, memory);
       const bucketing_result buckets{s.buckets, s.decisions};
       bool better = true;
       for (int round = 0; round < rounds && better; ++round) {
@@ -108,7 +137,7 @@ struct search {
             if (later == order) break;
             ++runs;
             schedule next = start.along(g, buckets, later, clock.rest());
-            const auto price = price_of(next);
+            const schedule_price price = price_of(g, next, memory);
             if (!(price < least)) continue;
             least = price;
             next.buckets.swap(s.buckets);  // the units know these
@@ -121,47 +150,13 @@ struct search {
     return runs;
   }
 
-  /// A bucket stands where it is launched: at its last member.
-  static std::vector<std::uint32_t> order_of_units(const schedule& s, const launch_units& units) {
-    std::vector<std::size_t> left(units.size());
-    for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();
-    std::vector<std::uint32_t> order;
-    for (const task_index t : s.order)
-      if (--left[units.unit_of(t)] == 0) order.push_back(units.unit_of(t));
-    return order;
-  }
-
-  bool try_one(detail::order_walk& walk, random_source& random) const {
-    const auto size = static_cast<std::uint32_t>(walk.order().size());
-    const auto stalls = walk.stalls();
-    // of a few stalls the longest: long ones are looked at more often
-    auto chosen = stalls[random.below(stalls.size())];
-    for (int i = 0; i < 2; ++i)
-      if (const auto other = stalls[random.below(stalls.size())]; other.lasts > chosen.lasts) chosen = other;
-    const std::uint32_t at = chosen.place;
-    const auto launched = walk.place_of(walk.waits_for(walk.order()[at]));
-    const auto distance = static_cast<std::uint32_t>(
-        1 + random.below(std::size_t{1} << random.below(std::bit_width(std::size_t{reach}))));
-    const auto earlier = [&](std::uint32_t from) { return from > distance ? from - distance : 0; };
-    const auto later = [&](std::uint32_t from) { return std::min(from + distance, size - 2); };
-    switch (random.below(6)) {
-      case 0:
-      case 1:
-        return walk.pull(launched, earlier(launched), cone);
-      case 2:
-        return walk.push(at, later(at), cone);
-      case 3:
-      case 4: {
-        const std::uint32_t other = later(at);
-        return other > at && walk.pull(other, at, cone);
-      }
-      default: {
-        const auto any = static_cast<std::uint32_t>(random.below(size - 1));
-        const std::uint32_t near = random.chance(0.5) ? any : launched;
-        return random.chance(0.5) ? walk.pull(near, earlier(near), cone)
-                                  : near < later(near) && walk.push(near, later(near), cone);
-      }
-    }
+  /// Each bucket's members together, where it is launched.
+  static detail::bucketed_order in_units(const task_graph& g, const schedule& s) {
+    const launch_units units(g, s.buckets);
+    std::vector<task_index> order;
+    for (const std::uint32_t u : units_in_order(units, s.order))
+      order.insert(order.end(), units.tasks(u).begin(), units.tasks(u).end());
+    return {g, s.buckets, std::move(order)};
   }
 };
 

@@ -116,5 +116,18 @@ class launch_units {
   std::vector<std::uint32_t> order_;
 };
 
+/// Units as an order of tasks launches them: a bucket stands at the last of its members. Complexity: O(V)
+/// \pre order lists each task once
+[[nodiscard]] inline std::vector<std::uint32_t> units_in_order(const launch_units& units,
+                                                               std::span<const task_index> order) {
+  std::vector<std::size_t> left(units.size());
+  for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();
+  std::vector<std::uint32_t> launched;
+  launched.reserve(units.size());
+  for (const task_index t : order)
+    if (--left[units.unit_of(t)] == 0) launched.push_back(units.unit_of(t));
+  return launched;
+}
+
 }  // namespace v0
 }  // namespace shardweave

@@ -22,20 +22,15 @@ namespace detail {
 struct overlap_account {
   /// \pre s is valid, and units are those of its buckets
   overlap_account(const launch_units& units, const schedule& s)
-      : place(units.size()),
+      : order(units_in_order(units, s.order)),
+        place(units.size()),
         steps(units.size()),
         wait_of(units.size(), no_index),
         start_of(units.size(), no_index),
         exposed(units.size()),
         hidden_by(units.size()),
         hides(units.size()) {
-    std::vector<std::size_t> left(units.size());
-    for (std::uint32_t u = 0; u < units.size(); ++u) left[u] = units.tasks(u).size();
-    for (const task_index t : s.order)
-      if (--left[units.unit_of(t)] == 0) {
-        place[units.unit_of(t)] = static_cast<std::uint32_t>(order.size());
-        order.push_back(units.unit_of(t));
-      }
+    for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
     for (const std::uint32_t u : order) {
       const std::uint32_t c = units.awaited(u);
       if (c == no_index || wait_of[c] != no_index) continue;

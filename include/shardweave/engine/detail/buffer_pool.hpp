@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/engine/detail/block_pool.hpp>
 
 #include <cstddef>
 #include <utility>
@@ -20,29 +21,21 @@ using byte_buffer = std::vector<std::byte>;
 /// Complexity: O(buffers kept) per buffer taken, O(1) per one given back.
 class buffer_pool {
  public:
-  /// Of that size: the smallest kept that has the capacity, grown from nothing if none has.
+  /// Of that size: a kept one that has the capacity, and not much more, or grown from nothing if none has.
   [[nodiscard]] byte_buffer take(bytes size) {
     const auto wanted = static_cast<std::size_t>(size.count());
-    auto best = spare_.end();
-    for (auto it = spare_.begin(); it != spare_.end(); ++it)
-      if (it->capacity() >= wanted && (best == spare_.end() || it->capacity() < best->capacity())) best = it;
-    byte_buffer found;
-    if (best != spare_.end()) {
-      found = std::move(*best);
-      *best = std::move(spare_.back());
-      spare_.pop_back();
-    }
+    byte_buffer found = spare_.take(wanted, [](std::size_t) { return byte_buffer(); });
     found.resize(wanted);
     return found;
   }
   /// Leaves `buffer` empty. One that is empty already may be given back, too.
   void release(byte_buffer& buffer) {
-    if (buffer.capacity() > 0) spare_.push_back(std::move(buffer));
+    spare_.give(std::move(buffer));
     buffer = {};
   }
 
  private:
-  std::vector<byte_buffer> spare_;
+  block_pool<byte_buffer> spare_;
 };
 
 }  // namespace detail

@@ -1,19 +1,22 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
-#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/schedule/detail/bucketed_order.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <utility>
 #include <vector>
 
 /// \file
-/// An order of units that is changed a little and priced again, from the nearest checkpoint on.
+/// What an order and its buckets cost, kept while both are changed a little, from the nearest checkpoint on.
 
 namespace shardweave {
 inline namespace v0 {
@@ -26,9 +29,10 @@ struct walk_price {
   friend auto operator<=>(const walk_price&, const walk_price&) = default;
 };
 
-/// A topological order of units with its price by the reference timing. A change moves a unit, with what must move
-/// with it, within a stretch of the order; it is priced by walking on from the checkpoint before that stretch, and
-/// stays only if it is kept.
+/// The price of a `bucketed_order` by the reference timing. Open edits are priced by walking on from the checkpoint
+/// before them, until all that is under way is, measured from the compute stream's clock, as it was: from there on the
+/// same happens, only earlier or later. Complexity: O(V + E) for a checkpoint and for a price, mostly much less; there
+/// are at most 64 checkpoints.
 class order_walk {
  public:
   /// A wait at which the compute stream stalls.
@@ -37,138 +41,104 @@ class order_walk {
     nanoseconds lasts;
   };
 
-  /// \pre units outlives this; order is a topological order of them
-  order_walk(const task_graph& g, const launch_units& units, const storage_uses& uses, std::vector<std::uint32_t> order,
-             std::optional<bytes> memory)
-      : units_(&units),
+  /// \pre g and uses outlive this
+  order_walk(const task_graph& g, const storage_uses& uses, bucketed_order order, std::optional<bytes> memory)
+      : order_(std::move(order)),
         memory_(memory),
-        order_(std::move(order)),
-        place_(order_.size()),
+        stride_(std::max(order_.size() / 64 + 1, 128U)),
         end_(order_.size()),
-        waits_for_(order_.size(), no_index),
-        costs_(order_.size()),
+        waits_for_(order_.size()),
+        channel_(order_.size(), no_index),
+        duration_(order_.size()),
         work_left_(order_.size() + 1),
-        cone_(order_.size()),
         now_{.memory = memory_tracker(uses, g.storages().size()),
              .clocks = std::vector<nanoseconds>(g.groups().size()),
-             .unpacked = std::vector<bool>(order_.size())} {
-    for (std::uint32_t u = 0; u < order_.size(); ++u) {
-      costs_[u] = units.costs(u);
-      if (const task_index c = g.completes(units.first(u)); c != no_index) waits_for_[u] = units.unit_of(c);
+             .arrived = std::vector<bool>(order_.size())} {
+    for (task_index t = 0; t < order_.size(); ++t) {
+      waits_for_[t] = g.completes(t);
+      if (g.is_collective(t)) channel_[t] = g.collective(t).group;
+      if (g.kind(t) != task_kind::wait) duration_[t] = g.duration(t);  // a wait stalls, it does not work
     }
-    for (std::uint32_t i = 0; i < order_.size(); ++i) place_[order_[i]] = i;
-    marks_.assign(order_.size() / stride + 1, now_);
-    keep(0, static_cast<std::uint32_t>(order_.size()));
+    marks_.assign(order_.size() / stride_ + 1, now_);
+    peaks_.resize(marks_.size());
+    restart();
   }
 
-  [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
-  [[nodiscard]] std::uint32_t place_of(std::uint32_t unit) const { return place_[unit]; }
-  [[nodiscard]] std::uint32_t waits_for(std::uint32_t unit) const { return waits_for_[unit]; }
+  [[nodiscard]] const bucketed_order& order() const { return order_; }
+  /// Edits are open until `settle`.
+  [[nodiscard]] bucketed_order& edit() { return order_; }
+  [[nodiscard]] task_index waits_for(task_index t) const { return waits_for_[t]; }
   [[nodiscard]] const walk_price& price() const { return price_; }
   [[nodiscard]] std::span<const stall> stalls() const { return stalls_; }
 
-  /// Moves the unit at a place to an earlier one, with all between that it needs; kept if the price is not worse.
-  bool pull(std::uint32_t from, std::uint32_t to, std::size_t most) {
-    if (to >= from) return false;
-    return change(to, from, [&] {
-      std::size_t moved = 0;
-      mark(order_[from]);
-      for (std::uint32_t i = from + 1; i-- > to;) {
-        const std::uint32_t u = order_[i];
-        if (cone_[u] != stamp_) continue;
-        if (++moved > most) return false;
-        for (const auto& e : units_->graph().in(u)) mark(e.source);
-      }
-      partition(to, from, true);
-      return true;
-    });
-  }
-  /// Moves the unit at a place to a later one, with all between that needs it; kept if the price is not worse.
-  bool push(std::uint32_t from, std::uint32_t to, std::size_t most) {
-    if (from >= to) return false;
-    return change(from, to, [&] {
-      std::size_t moved = 0;
-      mark(order_[from]);
-      for (std::uint32_t i = from; i <= to; ++i) {
-        const std::uint32_t u = order_[i];
-        if (cone_[u] != stamp_) continue;
-        if (++moved > most) return false;
-        for (const auto& e : units_->graph().out(u)) mark(e.target);
-      }
-      partition(from, to, false);
-      return true;
-    });
-  }
-
- private:
-  static constexpr std::uint32_t stride = 512;
-
-  struct state {
-    memory_tracker memory;
-    std::vector<nanoseconds> clocks;
-    std::vector<bool> unpacked;
-    nanoseconds now = {};
-  };
-
-  void mark(std::uint32_t unit) { cone_[unit] = stamp_; }
-
-  /// Marked units of the stretch to its front or its back, each part in its own order.
-  void partition(std::uint32_t first, [[maybe_unused]] std::uint32_t last, bool to_front) {
-    std::uint32_t at = first;
-    for (const bool marked : {to_front, !to_front})
-      for (const std::uint32_t u : saved_)
-        if ((cone_[u] == stamp_) == marked) {
-          order_[at] = u;
-          place_[u] = at++;
-        }
-    SHARDWEAVE_EXPECTS(at == last + 1);
-  }
-
-  template <class Rearrange>
-  bool change(std::uint32_t first, std::uint32_t last, const Rearrange& rearrange) {
-    ++stamp_;
-    saved_.assign(order_.begin() + first, order_.begin() + last + 1);
-    if (!rearrange()) return false;
-    const std::uint32_t from = first / stride;
-    if (const auto found = walk(from, last, false); found && *found <= price_) {
+  /// Keeps open edits if the price is not above `limit` then, else undoes them.
+  bool settle(const walk_price& limit) {
+    if (!order_.is_edited()) return false;
+    const std::uint32_t from = order_.first_edited() / stride_, last = order_.last_edited();
+    if (const auto found = walk(from, last, &limit); found && *found <= limit) {
       keep(from, last);
+      order_.commit();
       return true;
     }
-    for (std::uint32_t i = 0; i < saved_.size(); ++i) {
-      order_[first + i] = saved_[i];
-      place_[saved_[i]] = first + i;
-    }
+    order_.undo();
     restore_ends();
     return false;
   }
+  /// Keeps them if the price is not worse.
+  bool settle() { return settle(price_); }
+  /// Goes on with another order of the same tasks.
+  void restart(bucketed_order order) {
+    order_ = std::move(order);
+    restart();
+  }
 
-  /// Walks from a checkpoint on; nothing if it is seen to be worse than the present price. What stands behind
-  /// `last` is as before: once all clocks are, too, the rest is known.
-  std::optional<walk_price> walk(std::uint32_t from, std::uint32_t last, bool keeping) {
+ private:
+  struct state {
+    memory_tracker memory;
+    std::vector<nanoseconds> clocks;
+    std::vector<bool> arrived;  // what a wait has been passed for, of a bucket all members
+    nanoseconds now = {};
+  };
+
+  void restart() {
+    known_ = false;
+    stalls_.clear();
+    ends_before_.clear();
+    keep(0, order_.size());
+    order_.commit();
+  }
+
+  /// Walks from a checkpoint on; nothing if it is seen to be worse than `limit`. Without a limit this becomes what
+  /// changes are compared with. What stands behind `last` is as before.
+  std::optional<walk_price> walk(std::uint32_t from, std::uint32_t last, const walk_price* limit) {
     now_ = marks_[from];
     ends_before_.clear();
+    nanoseconds busy_before;
+    for (const nanoseconds clock : now_.clocks) busy_before = std::max(busy_before, clock);
     bytes peak;
     for (std::uint32_t k = 0; k < from; ++k) peak = std::max(peak, peaks_[k]);
-    const auto size = static_cast<std::uint32_t>(order_.size());
+    const std::uint32_t size = order_.size();
     for (std::uint32_t k = from; k < marks_.size(); ++k) {
       if (k > from) {
-        if (k * stride > last && known_ && same_as(marks_[k])) {
-          for (std::uint32_t later = k; later < marks_.size(); ++later) peak = std::max(peak, peaks_[later]);
-          reached_ = k * stride;
-          return walk_price{excess_of(peak), price_.end_to_end};
-        }
-        if (keeping) marks_[k] = now_;
+        if (k * stride_ > last && known_)
+          if (const auto later = same_but_later(marks_[k], k * stride_, busy_before);
+              later && (limit != nullptr || *later == nanoseconds(0))) {
+            for (std::uint32_t j = k; j < marks_.size(); ++j) peak = std::max(peak, peaks_[j]);
+            reached_ = k * stride_;
+            return walk_price{excess_of(peak), price_.end_to_end + *later};
+          }
+        if (limit == nullptr) marks_[k] = now_;
       }
       now_.memory.restart_peak();
-      const std::uint32_t end = std::min(size, (k + 1) * stride);
-      for (std::uint32_t i = k * stride; i < end; ++i) {
-        if (!keeping && i > last && price_.excess == bytes(0) && now_.now + work_left_[i] > price_.end_to_end)
+      const std::uint32_t end = std::min(size, (k + 1) * stride_);
+      for (std::uint32_t i = k * stride_; i < end; ++i) {
+        if (limit != nullptr && i > last && limit->excess == bytes(0) && now_.now + work_left_[i] > limit->end_to_end)
           return std::nullopt;
-        step(order_[i], i, keeping);
+        step(i, limit == nullptr);
       }
       peak = std::max(peak, now_.memory.peak());
-      if (keeping) peaks_[k] = now_.memory.peak();
-      if (!keeping && excess_of(peak) > price_.excess) return std::nullopt;
+      if (limit == nullptr) peaks_[k] = now_.memory.peak();
+      if (limit != nullptr && excess_of(peak) > limit->excess) return std::nullopt;
     }
     reached_ = size;
     walk_price result{excess_of(peak), now_.now};
@@ -176,72 +146,102 @@ class order_walk {
     return result;
   }
   [[nodiscard]] bytes excess_of(bytes peak) const { return memory_ && peak > *memory_ ? peak - *memory_ : bytes(0); }
-  /// The same units have run as at the mark, and all that goes on from there is as it was.
-  [[nodiscard]] bool same_as(const state& mark) const {
-    return now_.now == mark.now && now_.clocks == mark.clocks &&
-           std::all_of(ends_before_.begin(), ends_before_.end(),
-                       [this](const auto& before) { return end_[before.first] == before.second; });
+
+  /// By how much later than at the mark the same happens from here on; nothing if it may be something else. The same
+  /// tasks have run; clocks that are behind the compute stream's do not matter, nor do ends that nothing waits for.
+  [[nodiscard]] std::optional<nanoseconds> same_but_later(const state& mark, std::uint32_t place,
+                                                          nanoseconds busy_before) const {
+    const nanoseconds later = now_.now - mark.now;
+    const auto same = [&](nanoseconds here, nanoseconds there) {
+      return std::max(here, now_.now) - std::max(there, mark.now) == later;
+    };
+    // what was launched before the walk began ends when it did
+    if (later != nanoseconds(0) && busy_before > std::min(now_.now, mark.now)) return std::nullopt;
+    for (std::size_t c = 0; c < now_.clocks.size(); ++c)
+      if (!same(now_.clocks[c], mark.clocks[c])) return std::nullopt;
+    for (const auto& [launched, before] : ends_before_) {
+      if (same(end_[launched], before)) continue;
+      for (const task_index w : order_.waits_for(launched))
+        if (order_.place_of(w) >= place) return std::nullopt;
+    }
+    return later;
   }
 
-  void step(std::uint32_t u, std::uint32_t place, bool keeping) {
-    const task_index t = units_->first(u);
-    const bucket_costs& c = costs_[u];
-    if (units_->is_collective(u)) {
-      now_.now += c.pack;
-      nanoseconds& clock = now_.clocks[units_->channel(u)];
-      clock = std::max(clock, now_.now) + c.duration;
-      ends_before_.emplace_back(u, end_[u]);
-      end_[u] = clock;
-      units_->is_bucket(u) ? now_.memory.launch(units_->bucket_at(u)) : now_.memory.run(t);
-      return;
-    }
-    now_.now += c.duration;
-    if (const std::uint32_t done = waits_for_[u]; done != no_index) {
-      if (end_[done] > now_.now) {
-        if (keeping) stalls_.push_back({place, end_[done] - now_.now});
-        now_.now = end_[done];
+  void step(std::uint32_t place, bool keeping) {
+    const task_index t = order_[place];
+    if (channel_[t] != no_index) return launch(t, place);
+    now_.now += duration_[t];
+    if (const task_index c = waits_for_[t]; c != no_index) {
+      if (end_[c] > now_.now) {
+        if (keeping) stalls_.push_back({place, end_[c] - now_.now});
+        now_.now = end_[c];
       }
-      if (units_->is_bucket(done) && !now_.unpacked[done]) {
-        now_.unpacked[done] = true;
-        now_.now += costs_[done].unpack;
-        now_.memory.unpack(units_->bucket_at(done));
-      }
+      if (!now_.arrived[c]) arrive(c);
     }
     now_.memory.run(t);
   }
+  void launch(task_index t, std::uint32_t place) {
+    nanoseconds& clock = now_.clocks[channel_[t]];
+    const std::uint32_t b = order_.bucket_of(t);
+    if (b == no_index) {
+      clock = std::max(clock, now_.now) + duration_[t];
+      ends(t, clock);
+      return now_.memory.run(t);
+    }
+    if (place + 1 < order_.size() && order_.bucket_of(order_[place + 1]) == b) return;  // the last one launches all
+    now_.now += order_.costs(b).pack;
+    clock = std::max(clock, now_.now) + order_.costs(b).duration;
+    for (const task_index m : order_.bucket_at(b).members) ends(m, clock);
+    now_.memory.launch(order_.bucket_at(b));
+  }
+  void ends(task_index launched, nanoseconds end) {
+    ends_before_.emplace_back(launched, end_[launched]);
+    end_[launched] = end;
+  }
+  /// The first wait for any member.
+  void arrive(task_index c) {
+    const std::uint32_t b = order_.bucket_of(c);
+    for (const task_index m : order_.together(c)) now_.arrived[m] = true;
+    if (b == no_index) return;
+    now_.now += order_.costs(b).unpack;
+    now_.memory.unpack(order_.bucket_at(b));
+  }
 
   void restore_ends() {
-    for (const auto& [unit, end] : ends_before_) end_[unit] = end;
+    for (const auto& [launched, end] : ends_before_) end_[launched] = end;
   }
 
   /// Makes the present order the one that changes are compared with.
   void keep(std::uint32_t from, std::uint32_t last) {
-    peaks_.resize(marks_.size());
     kept_stalls_.swap(stalls_);
     const auto place_less = [](const stall& s, std::uint32_t place) { return s.place < place; };
-    const auto before = std::lower_bound(kept_stalls_.begin(), kept_stalls_.end(), from * stride, place_less);
+    const auto before = std::lower_bound(kept_stalls_.begin(), kept_stalls_.end(), from * stride_, place_less);
     stalls_.assign(kept_stalls_.begin(), before);
     // the ends that were before the change tell where it ends to matter
     restore_ends();
-    price_ = *walk(from, last, true);
+    price_ = *walk(from, last, nullptr);
     stalls_.insert(stalls_.end(), std::lower_bound(before, kept_stalls_.end(), reached_, place_less),
                    kept_stalls_.end());
     known_ = true;
-    for (std::size_t i = reached_; i-- > from * stride;)
-      work_left_[i] =
-          work_left_[i + 1] + (units_->is_collective(order_[i]) ? costs_[order_[i]].pack : costs_[order_[i]].duration);
+    for (std::uint32_t i = reached_; i-- > from * stride_;) work_left_[i] = work_left_[i + 1] + work_at(i);
+  }
+  /// What the compute stream does at a place at least: unpacking left out.
+  [[nodiscard]] nanoseconds work_at(std::uint32_t place) const {
+    const task_index t = order_[place];
+    if (channel_[t] == no_index) return duration_[t];
+    const std::uint32_t b = order_.bucket_of(t);
+    return b != no_index && order_.last_place(place) == place ? order_.costs(b).pack : nanoseconds(0);
   }
 
-  const launch_units* units_;
+  bucketed_order order_;
   std::optional<bytes> memory_;
-  std::vector<std::uint32_t> order_, place_;
+  std::uint32_t stride_;
   std::vector<nanoseconds> end_;  // of launched collectives
-  std::vector<std::uint32_t> waits_for_;
-  std::vector<bucket_costs> costs_;
-  std::vector<nanoseconds> work_left_;  // of the compute stream from a place on, unpacking left out
-  std::vector<std::uint32_t> cone_;     // stamp of the change that moves a unit
-  std::vector<std::uint32_t> saved_;
-  std::vector<std::pair<std::uint32_t, nanoseconds>> ends_before_;
+  std::vector<task_index> waits_for_;
+  std::vector<std::uint32_t> channel_;
+  std::vector<nanoseconds> duration_;
+  std::vector<nanoseconds> work_left_;  // of the compute stream from a place on
+  std::vector<std::pair<task_index, nanoseconds>> ends_before_;
   state now_;
   std::vector<state> marks_;  // before every so many places
   std::vector<bytes> peaks_;  // from there to the next
@@ -249,7 +249,6 @@ class order_walk {
   std::uint32_t reached_ = 0;  // place from which on the last walk was as the present order's
   bool known_ = false;
   walk_price price_;
-  std::uint32_t stamp_ = 0;
 };
 
 }  // namespace detail
