@@ -31,7 +31,8 @@ class placement_problem {
   /// A problem of its own, without names and cost parts: what reductions make.
   /// \param terms  what is saved; none by default
   explicit placement_problem(compact_problem<Cost> compact, savings_terms<Cost> terms = {})
-      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))), savings_(shared(std::move(terms))) {}
+      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
+        savings_(shared(std::move(terms))) {}
 
   /// \param description   the problem as stated
   /// \param variable_of   variable of each vertex
