@@ -34,6 +34,7 @@ struct options {
   std::string tasks;
   std::string bucketing = programs::bucketings().front().name;
   std::string scheduler = programs::schedulers().front().name;
+  std::string durations = "measured";
   std::optional<std::int64_t> memory;
   std::string schedule;
   std::string trace;
@@ -164,8 +165,19 @@ std::string json_line(const sw::task_graph& g, const sw::schedule& s, const sw::
   });
 }
 
+/// The graph that is scheduled: as stated, or with its other durations.
+sw::task_graph timed(const sw::task_graph& stated, const options& chosen) {
+  if (chosen.durations == "measured") return stated;
+  if (stated.fused_durations().empty())
+    sw::refuse(
+        sw::error_category::input,
+        chosen.tasks + ": alternatives.duration_fused is missing, which --durations " + chosen.durations + " asks for");
+  return stated.with_durations(stated.fused_durations());
+}
+
 int schedule(const options& chosen) {
-  const sw::task_graph g = sw::read_task_graph(chosen.tasks);
+  const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
+  const sw::task_graph g = timed(stated, chosen);
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
@@ -184,7 +196,7 @@ int schedule(const options& chosen) {
   const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
   const bool fits = !chosen.memory || after.peak <= memory;
   const certificate bounds{sw::bound_of_all_bucketings(g), sw::makespan_bound(g, s.buckets)};
-  if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, g, s);
+  if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, stated, s);
   if (fits && !chosen.trace.empty()) {
     sw::atomic_file trace(chosen.trace);
     sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, s, after);
@@ -215,6 +227,9 @@ int main(int argc, char** argv) {
   auto* scheduler = app.add_option("--scheduler", chosen.scheduler,
                                    "how tasks are ordered; a name that is a bucketing, too, stands for both");
   scheduler->check(CLI::IsMember(schedulers))->capture_default_str();
+  app.add_option("--durations", chosen.durations, "how long tasks take: as measured, or with fused operations")
+      ->check(CLI::IsMember({"measured", "fused"}))
+      ->capture_default_str();
   app.add_option("--memory", chosen.memory,
                  "BYTES that must suffice, inputs included; else what the original order needs is aimed at")
       ->check(CLI::NonNegativeNumber);

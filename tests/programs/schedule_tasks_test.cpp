@@ -4,6 +4,7 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
@@ -111,6 +112,35 @@ TEST_SUITE("schedule_tasks") {
     CHECK(last == doctest::Approx(line.at("end_to_end_ns").to_number<double>() / 1000).epsilon(1e-9));
   }
 
+  TEST_CASE("with the durations of fused operations it schedules those, and writes a schedule of the file's graph") {
+    const temporary_folder folder;
+    const auto write = [&](const char* name, bool has_fused) {
+      sw::task_graph_builder b;
+      b.add_task({.op = "mul", .duration = sw::nanoseconds(70)});
+      b.add_task({.op = "add", .duration = sw::nanoseconds(30), .inputs = {0}});
+      if (has_fused) b.fused_durations = {sw::nanoseconds(40), sw::nanoseconds(0)};
+      const sw::task_graph g = std::move(b).build();
+      sw::write_task_graph(folder / name, g);
+      return g;
+    };
+    const sw::task_graph g = write("tasks.json", true);
+    const std::string common = (folder / "tasks.json").string() + " --json --schedule " + (folder / "s.json").string();
+    const auto end_of = [&](const std::string& arguments) {
+      return boost::json::parse(run_program("schedule_tasks", common + arguments, folder.path()).out)
+          .at("end_to_end_ns")
+          .to_number<std::int64_t>();
+    };
+    CHECK(end_of("") == 100);
+    CHECK(end_of(" --durations fused") == 40);
+    CHECK(sw::simulate(g, sw::read_schedule(folder / "s.json", g)).end_to_end == sw::nanoseconds(100));
+    write("plain.json", false);
+    const std::string plain = (folder / "plain.json").string();
+    const auto refused = run_program("schedule_tasks", plain + " --durations fused", folder.path());
+    CHECK(refused.status == 2);
+    CHECK(refused.err ==
+          "schedule_tasks: " + plain + ": alternatives.duration_fused is missing, which --durations fused asks for\n");
+  }
+
   TEST_CASE("two runs write the same schedule and trace") {
     const temporary_folder folder;
     sw::write_task_graph(folder / "tasks.json", random_tasks(8, {.blocks = 40}));
@@ -139,6 +169,7 @@ TEST_SUITE("schedule_tasks") {
              {cut, cut + ": line "},
              {good + " --bucketing magic", "magic"},
              {good + " --scheduler magic", "magic"},
+             {good + " --durations magic", "--durations"},
              {good + " --memory -3", "--memory"},
              {good + " --schedule " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"},
              {good + " --trace " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"}}) {

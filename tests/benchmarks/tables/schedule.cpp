@@ -1,48 +1,15 @@
 // Captured task graphs: bucketing and scheduling against the bound, and against what PyTorch's and AutoParallel's
 // passes gave on the same durations, which each file tells.
 #include "benchmarks/tables/table.hpp"
+#include "benchmarks/tables/upstream_passes.hpp"
 #include "examples/support/schedulers.hpp"
 #include <shardweave/io/tasks.hpp>
-#include <shardweave/io/text_input.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
-
-#include <boost/json.hpp>
 
 #include <optional>
 
 namespace sw = shardweave;
-
-namespace {
-
-/// The upstream pass that ends first on a graph.
-struct upstream {
-  std::string name;
-  double end_to_end = 0;
-  double seconds = 0;
-};
-
-upstream best_upstream(const std::filesystem::path& file) {
-  boost::json::stream_parser parser;
-  sw::text_input input(file);
-  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next())
-    parser.write(piece.data(), piece.size());
-  parser.finish();
-  const auto whole = parser.release();
-  upstream best;
-  for (const auto& [name, result] : whole.at("reference").as_object()) {
-    if (!result.is_object() || name == "in_order" || !result.as_object().contains("end_to_end")) continue;
-    const double end = result.at("end_to_end").to_number<double>();
-    if (best.end_to_end > 0 && end >= best.end_to_end) continue;
-    const auto& r = result.as_object();
-    const auto* time = r.if_contains("pass_cpu_s");
-    if (time == nullptr) time = r.if_contains("pass_cpu_seconds");
-    best = {name, end, time != nullptr && time->is_number() ? time->to_number<double>() : 0};
-  }
-  return best;
-}
-
-}  // namespace
 
 int main(int argc, char** argv) {
   const tables::request asked(argc, argv);
@@ -52,7 +19,8 @@ int main(int argc, char** argv) {
   const std::pair<const char*, const char*> ways[] = {
       {"none", "in_order"}, {"none", "prefetch"}, {"greedy", "prefetch"}};
   for (const auto& file : asked.files("tasks")) {
-    const upstream other = best_upstream(file);
+    const auto passes = tables::upstream_passes(file, sw::read_task_graph(file));
+    const tables::upstream_pass& other = tables::first_to_end(passes, [](const auto& p) { return p.end_to_end; });
     for (const auto& [bucketing, scheduler] : ways)
       out.row(tables::short_name(file), [&] {
         const sw::task_graph g = sw::read_task_graph(file);
