@@ -194,7 +194,7 @@ class nccl_engine {
   }
 
  private:
-  using operation = detail::nccl_operation;
+  using operation = detail::queued_operation;
 
   [[nodiscard]] static const nccl_engine_options& checked(const nccl_engine_options& options) {
     if (!(options.timeout_seconds > 0) || !(options.answer_seconds > 0) || options.largest_copy < bytes(2))

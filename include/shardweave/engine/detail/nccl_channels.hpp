@@ -94,7 +94,7 @@ class nccl_channels {
 
   /// Puts the calls of a collective on its channel's stream. \pre its beginning is recorded
   void launch(std::size_t number) {
-    const nccl_operation& o = queue_[number];
+    const queued_operation& o = queue_[number];
     channel& c = channels_[o.channel];
     launching_ = number;
     pieces_.clear();
@@ -156,7 +156,7 @@ class nccl_channels {
   }
 
   /// How messages name a collective.
-  [[nodiscard]] std::string name(const nccl_operation& o) const {
+  [[nodiscard]] std::string name(const queued_operation& o) const {
     std::string text = std::string(name_of(o.shape.kind)) + " of task " + std::to_string(o.shape.tasks.front());
     if (o.bucket != nullptr) text += " and " + std::to_string(o.shape.tasks.size() - 1) + " more";
     return text + " on " + channels_[o.channel].label;
@@ -226,7 +226,7 @@ class nccl_channels {
   [[nodiscard]] rank_state state_on(std::int64_t at) const {
     rank_state state;
     const std::size_t awaited = launching_ ? *launching_ : queue_.awaited();
-    if (awaited != nccl_operation::none) {
+    if (awaited != queued_operation::none) {
       state.waits_task = queue_[awaited].task;
       state.waits_channel = queue_[awaited].channel;
     }

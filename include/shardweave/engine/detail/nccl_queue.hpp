@@ -24,7 +24,7 @@ namespace detail {
 
 /// One thing that an engine was told. Of a collective, or of a bucket of them, also its channel, its shape and the
 /// buffers of its calls: one call, or one for each member of a bucket that is grouped.
-struct nccl_operation {
+struct queued_operation {
   static constexpr auto none = static_cast<std::size_t>(-1);
 
   task_index task = no_index;
@@ -58,15 +58,15 @@ class nccl_queue {
   [[nodiscard]] cudaStream_t compute() const { return compute_.get(); }
   [[nodiscard]] std::size_t size() const { return operations_.size(); }
   /// They stay where they are while more are added.
-  [[nodiscard]] nccl_operation& operator[](std::size_t number) { return operations_[number]; }
-  [[nodiscard]] const nccl_operation& operator[](std::size_t number) const { return operations_[number]; }
+  [[nodiscard]] queued_operation& operator[](std::size_t number) { return operations_[number]; }
+  [[nodiscard]] const queued_operation& operator[](std::size_t number) const { return operations_[number]; }
   [[nodiscard]] cudaEvent_t begin_of(std::size_t number) const { return events_[2 * number].get(); }
   [[nodiscard]] cudaEvent_t end_of(std::size_t number) const { return events_[2 * number + 1].get(); }
   /// The end of what was put on the compute stream last.
   [[nodiscard]] cudaEvent_t last_compute() const { return last_compute_; }
 
   /// \returns its number
-  std::size_t add(nccl_operation o) {
+  std::size_t add(queued_operation o) {
     operations_.push_back(std::move(o));
     while (events_.size() < 2 * operations_.size()) events_.push_back(make_event());
     return operations_.size() - 1;
@@ -105,13 +105,13 @@ class nccl_queue {
     return computing_.size() < before;
   }
   /// What the compute stream is at, or comes to next; nothing if it is done with all.
-  [[nodiscard]] const nccl_operation* computing() const {
+  [[nodiscard]] const queued_operation* computing() const {
     return computing_.empty() ? nullptr : &operations_[computing_.front()];
   }
   /// What the compute stream waits for.
   [[nodiscard]] std::size_t awaited() const {
     return !computing_.empty() && is_reached(begin_of(computing_.front())) ? operations_[computing_.front()].waits_for
-                                                                           : nccl_operation::none;
+                                                                           : queued_operation::none;
   }
 
   /// Forgets the operations. \pre the device is done with them
@@ -130,7 +130,7 @@ class nccl_queue {
   device_stream compute_;
   device_event base_;
   std::vector<device_event> events_;  // two for each operation
-  std::deque<nccl_operation> operations_;
+  std::deque<queued_operation> operations_;
   std::deque<std::pair<std::size_t, std::int64_t>> flight_;  // operations the device may be at, and their commands
   std::int64_t in_flight_ = 0;
   std::deque<std::size_t> computing_;  // operations of the compute stream that are not known to be done

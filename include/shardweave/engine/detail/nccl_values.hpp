@@ -38,13 +38,13 @@ class nccl_values {
 
   // --- buffers
   /// Those of the calls of an operation.
-  void lend(nccl_operation& o) {
+  void lend(queued_operation& o) {
     for (const std::int64_t unit : o.units()) {
       o.sent.push_back(take(o.shape, o.shape.send_blocks() * unit));
       o.received.push_back(take(o.shape, o.shape.receive_blocks() * unit));
     }
   }
-  void release(nccl_operation& o) {
+  void release(queued_operation& o) {
     give(o.sent);
     give(o.received);
   }
@@ -80,7 +80,7 @@ class nccl_values {
 
   // --- values, where they are checked
   /// Writes what this rank sends for each member, before the operation `ready`.
-  void fill(const nccl_operation& o, std::span<const device_memory> members, std::size_t ready, cudaStream_t stream) {
+  void fill(const queued_operation& o, std::span<const device_memory> members, std::size_t ready, cudaStream_t stream) {
     if (!check_) return;
     for (std::size_t m = 0; m < members.size(); ++m) {
       const auto size = static_cast<std::size_t>(o.shape.send_blocks() * o.shape.units[m] * width_of(o.shape.type));
@@ -88,7 +88,7 @@ class nccl_values {
       fill_payload(o.shape, m, channels_.position_on(o.channel), {host.data(), size});
       check_cuda(cudaMemcpyAsync(members[m].data(), host.data(), size, cudaMemcpyHostToDevice, stream),
                  "cudaMemcpyAsync");
-      staged_.push_back({ready, std::move(host), nccl_operation::none, 0});
+      staged_.push_back({ready, std::move(host), queued_operation::none, 0});
     }
   }
   /// Gets what this rank received for each member, before the end of the operation `ready`.
@@ -112,7 +112,7 @@ class nccl_values {
   struct staged {
     std::size_t ready = 0;  // with the end of this operation
     pinned_memory host = {};
-    std::size_t collective = nccl_operation::none;  // whose result this is, to be compared
+    std::size_t collective = queued_operation::none;  // whose result this is, to be compared
     std::size_t member = 0;
   };
 
@@ -128,13 +128,13 @@ class nccl_values {
     while (staged_bytes_ > size && !staged_.empty()) {
       staged& s = staged_.front();
       channels_.poll_until([&] { return is_reached(queue_.end_of(s.ready)); });
-      if (s.collective != nccl_operation::none) inspect(queue_[s.collective], s.member, s.host);
+      if (s.collective != queued_operation::none) inspect(queue_[s.collective], s.member, s.host);
       staged_bytes_ -= s.host.size();
       pinned_.give(std::move(s.host));
       staged_.pop_front();
     }
   }
-  void inspect(const nccl_operation& o, std::size_t member, const pinned_memory& host) {
+  void inspect(const queued_operation& o, std::size_t member, const pinned_memory& host) {
     const std::string fault =
         payload_fault(o.shape, member, channels_.position_on(o.channel), {host.data(), host.size()});
     if (!fault.empty())
