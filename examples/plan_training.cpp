@@ -56,7 +56,7 @@ namespace sw = shardweave;
 
 namespace {
 
-constexpr std::string_view memory_budget_name = "device memory";
+constexpr std::string_view memory_budget_name = "device memory";  // of `training_constraints`
 
 struct options {
   std::string config;
@@ -244,12 +244,9 @@ int plan(const options& chosen) {
     return programs::about(chosen.config, [&] {
       sw::training_options usual{.inputs = batch_sharded(model.mesh(), false),
                                  .results = batch_sharded(model.mesh(), true)};
-      auto all = sw::training_constraints(model, usual);
-      if (chosen.memory_budget)
-        all.budgets.push_back(sw::memory_budget(model, sw::bytes(*chosen.memory_budget),
-                                                {.state_per_element = chosen.optimizer_bytes},
-                                                std::string(memory_budget_name)));
-      return all;
+      if (chosen.memory_budget) usual.device_memory = sw::bytes(*chosen.memory_budget);
+      usual.memory.state_per_element = chosen.optimizer_bytes;
+      return sw::training_constraints(model, usual);
     });
   };
 

@@ -308,6 +308,12 @@ TEST_SUITE("residual") {
     const residual model(even_only(), campaign({{2, 1}, {8, 1}}, 0, 4));
     CHECK(model.estimate(collective::all_gather, mebibytes(1), {4, 1}).time_us > 0);
     CHECK_THROWS_WITH_AS(model.estimate(collective::all_gather, mebibytes(1), {3, 1}), "odd", error);
+
+    const residual wide(nccl_smooth(find_device("h100")), campaign({{8, 2}, {8, 5000}, {4, 1}, {8, 1}}, 0, 4));
+    constexpr std::int64_t huge = std::int64_t{1} << 62;  // several of them are no number
+    for (const group_shape wrong : {group_shape{huge, 2}, group_shape{huge, 1}, group_shape{-huge, 2},
+                                    group_shape{8, huge}, group_shape{8, -huge}, group_shape{0, 2}})
+      for (const collective kind : calibrated_kinds) CHECK_THROWS_AS(wide.estimate(kind, mebibytes(1), wrong), error);
   }
 
   TEST_CASE("without measurements the base answers, and a base without a price is refused") {

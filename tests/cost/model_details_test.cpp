@@ -5,6 +5,7 @@
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/cost/contention.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/nccl_ramp.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/cost/nccl_symmetric.hpp>
 #include <shardweave/cost/saturation.hpp>
@@ -137,6 +138,23 @@ TEST_SUITE("nccl_smooth") {
     const nccl_smooth plain(find_device("h100"));
     CHECK(plain.explain(collective::all_gather, mebibytes(1), {8, 1}).note.empty());
     CHECK(plain.explain(collective::all_to_all, mebibytes(1), {8, 1}).candidates.empty());
+  }
+
+  TEST_CASE("a ramp is a line with every doubling between its points, and constant outside") {
+    const detail::nccl_ramp ramp({{20, .25}, {24, .5}, {25, .5}}, "one");
+    for (const auto& [doublings, share] : {std::pair{-3.0, .25},
+                                           {0.0, .25},
+                                           {20.0, .25},
+                                           {21.5, .34375},
+                                           {23.0, .4375},
+                                           {24.0, .5},
+                                           {24.5, .5},
+                                           {63.0, .5},
+                                           {1e9, .5}})
+      CHECK(ramp.at(doublings) == doctest::Approx(share));
+    CHECK(detail::nccl_ramp({}, "none").at(7) == 1);
+    for (const auto& [size, doublings] : {std::pair{1.0, 0.0}, {3.0, 1.5}, {1024.0, 10.0}, {1280.0, 10.25}})
+      CHECK(detail::doublings_in(size) == doublings);
   }
 
   TEST_CASE("each kind of wrong ramp is refused with its point, and a gentle one is not") {

@@ -23,25 +23,16 @@ using ns = sw::nanoseconds;
 namespace cublas_products_tests {
 namespace {
 using nccl_tests::has_devices;
+using nccl_tests::nothing_left;
 using nccl_tests::on_ranks;
 using nccl_tests::small_options;
 
 constexpr auto f16 = static_cast<std::size_t>(sw::arithmetic::f16);
-
-/// Everything is let go when a test ends.
-struct nothing_stays {
-  std::size_t before = fake_gpu::alive();
-  nothing_stays(const fake_gpu::settings& chosen = {}) { fake_gpu::reset(chosen); }
-  ~nothing_stays() {
-    CHECK(fake_gpu::alive() == before);
-    fake_gpu::reset();
-  }
-};
 }  // namespace
 
 TEST_SUITE("cublas_products, on the double") {
   TEST_CASE("each shape takes what the double takes, and is called as the library wants it") {
-    const nothing_stays after;
+    const nothing_left after;
     sw::use_device(0, 0);
     const std::vector<sw::product_shape> shapes{{.rows = 64, .inner = 128, .columns = 256},
                                                 {.rows = 8, .inner = 8, .columns = 16},
@@ -57,7 +48,7 @@ TEST_SUITE("cublas_products, on the double") {
   }
 
   TEST_CASE("a duration becomes products, the longest first, and nothing where it is too short") {
-    const nothing_stays after;
+    const nothing_left after;
     sw::use_device(0, 0);
     const sw::cublas_products products(sw::square_products(128, 512));  // 2, 4.096 and 32.768 us
     CHECK(products.pieces(ns(0)) == 0);
@@ -71,7 +62,7 @@ TEST_SUITE("cublas_products, on the double") {
   }
 
   TEST_CASE("in place of copies they take the durations of a schedule, to the nanosecond") {
-    const nothing_stays after;
+    const nothing_left after;
     const auto words = on_ranks(2, small_options(), [&](sw::nccl_engine& engine) {
       const auto made = [] { return sw::cublas_products(sw::square_products(128, 512)); };
       engine.compute_by(made().stand_in());  // lives on in the engine
@@ -94,7 +85,7 @@ TEST_SUITE("cublas_products, on the double") {
   }
 
   TEST_CASE("what cannot be measured, and what the library refuses, is told") {
-    const nothing_stays after;
+    const nothing_left after;
     sw::use_device(0, 0);
     CHECK_THROWS_WITH_AS(sw::cublas_products(std::vector<sw::product_shape>()), "there is no product to measure",
                          sw::error);
@@ -119,7 +110,7 @@ TEST_SUITE("cublas_products, on the double") {
 
 TEST_SUITE("calibrate_products, on the double") {
   TEST_CASE("shares and floors are the double's own, alike on all ranks, for shapes that were not measured too") {
-    const nothing_stays after({.copy_ns = 10, .copy_bytes_per_ns = 1000, .product_ns = 100, .product_half = 30});
+    const nothing_left after({.copy_ns = 10, .copy_bytes_per_ns = 1000, .product_ns = 100, .product_half = 30});
     std::vector<sw::machine_calibration> found(2);
     const auto words = on_ranks(2, small_options(), [&](sw::nccl_engine& engine) {
       sw::machine_calibration& mine = found[static_cast<std::size_t>(engine.rank())];
@@ -154,7 +145,7 @@ TEST_SUITE("calibrate_products, on the double") {
   }
 
   TEST_CASE("with products in place of copies, the calibration of collectives says what they do to each other") {
-    const nothing_stays after;
+    const nothing_left after;
     const auto words = on_ranks(2, small_options(), [&](sw::nccl_engine& engine) {
       const sw::cublas_products products(sw::square_products(32, 128));
       engine.compute_by(products.stand_in());
@@ -175,7 +166,7 @@ TEST_SUITE("calibrate_products, on the double") {
 
   TEST_CASE("a device is known by a word of its name, and one without rates is refused") {
     const auto known = [](const char* name) {
-      const nothing_stays after({.name = name});
+      const nothing_left after({.name = name});
       const auto found = sw::known_device_here();
       return std::string(found ? found->name : "none");
     };
@@ -185,7 +176,7 @@ TEST_SUITE("calibrate_products, on the double") {
     CHECK(known("NVIDIA GB200") == "gb200");
     CHECK(known("NVIDIA GH200 480GB") == "none");
     CHECK(known("Tesla T4") == "none");
-    const nothing_stays after;
+    const nothing_left after;
     const auto words = on_ranks(1, small_options(), [&](sw::nccl_engine& engine) {
       sw::machine_calibration found;
       sw::calibrate_products(found, engine, sw::cublas_products(sw::square_products(8, 8)),

@@ -2,6 +2,7 @@
 #include "rank_groups.hpp"
 #include <shardweave/engine/mpi_calibration.hpp>
 #include <shardweave/engine/mpi_engine.hpp>
+#include <shardweave/engine/mpi_meeting.hpp>
 #include <shardweave/engine/mpi_roll_call.hpp>
 #include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/replay.hpp>
@@ -17,10 +18,12 @@
 #include <algorithm>
 #include <chrono>
 #include <csignal>
+#include <cstddef>
 #include <cstdio>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <initializer_list>
 #include <iterator>
 #include <span>
 #include <stdexcept>
@@ -98,6 +101,18 @@ std::size_t number_from(const char* variable, std::size_t otherwise) {
   return text == nullptr ? otherwise : static_cast<std::size_t>(std::strtoull(text, nullptr, 10));
 }
 
+/// Sends rank 2 a signal in the middle of a run, which then ends in time with these words and leaves no process behind.
+template <class Run>
+void check_end(Run run, const std::string& name, int signal, double seconds, std::initializer_list<const char*> words) {
+  const std::string mark = "SHARDWEAVE_TEST_RUN=" + name + std::to_string(getpid());
+  const mpi_run ended = run("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=" + std::to_string(signal));
+  CAPTURE(ended.out);
+  CHECK(ended.status != 0);
+  CHECK(ended.seconds < seconds);
+  for (const char* word : words) CHECK(ended.out.find(word) != std::string::npos);
+  CHECK(processes_with(mark) == 0);
+}
+
 /// One launch and its wait on everyone.
 sw::task_graph one_gather() {
   sw::task_graph_builder b;
@@ -143,38 +158,19 @@ TEST_SUITE("mpi_engine") {
     CHECK(run.out.find("RIGHT 5 schedules") != std::string::npos);
     CHECK(run.out.find("RIGHT 8 curve points") != std::string::npos);
 
-    const std::string mark = "SHARDWEAVE_TEST_RUN=hosts" + std::to_string(getpid());
-    const mpi_run killed = run_on_two_hosts("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=9");
-    CAPTURE(killed.out);
-    CHECK(killed.status != 0);
-    CHECK(killed.seconds < 20);
-    CHECK(killed.out.find("rank 2") != std::string::npos);
-    CHECK(killed.out.find("on node 10.213.7.2 exited on signal 9") != std::string::npos);
-    CHECK(processes_with(mark) == 0);
+    check_end(run_on_two_hosts, "hosts", 9, 20, {"rank 2", "on node 10.213.7.2 exited on signal 9"});
   }
 
   TEST_CASE("a killed rank ends the run, which names it and leaves no process behind") {
     if (!has_mpirun()) return;
-    const std::string mark = "SHARDWEAVE_TEST_RUN=kill" + std::to_string(getpid());
-    const mpi_run run = run_ranks("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=9");
-    CAPTURE(run.out);
-    CHECK(run.status != 0);
-    CHECK(run.seconds < 20);
-    CHECK(run.out.find("rank 2") != std::string::npos);
-    CHECK(run.out.find("exited on signal 9") != std::string::npos);
-    CHECK(processes_with(mark) == 0);
+    check_end(run_ranks, "kill", 9, 20, {"rank 2", "exited on signal 9"});
   }
 
   TEST_CASE("a rank that hangs is named with the collective and the group, in time, and ends with the others") {
     if (!has_mpirun()) return;
-    const std::string mark = "SHARDWEAVE_TEST_RUN=stop" + std::to_string(getpid());
-    const mpi_run run = run_ranks("a rank goes", mark + " SHARDWEAVE_MPI_SIGNAL=19");
-    CAPTURE(run.out);
-    CHECK(run.status != 0);
-    CHECK(run.seconds < 30);
-    CHECK(run.out.find("FAULT all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 0.5 s: "
-                       "rank 2 does not answer") != std::string::npos);
-    CHECK(processes_with(mark) == 0);
+    check_end(run_ranks, "stop", 19, 30,
+              {"FAULT all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 0.5 s: "
+               "rank 2 does not answer"});
   }
 }
 
@@ -209,14 +205,14 @@ TEST_SUITE("mpi_calibration") {
   }
 }
 
-TEST_SUITE("mpi_session, mpi_roll_call") {
-  TEST_CASE("sessions, communicators and roll calls do what they say on four ranks") {
+TEST_SUITE("mpi_session, mpi_roll_call, mpi_meeting") {
+  TEST_CASE("sessions, communicators, roll calls and meetings do what they say on four ranks") {
     if (!has_mpirun()) return;
     const mpi_run run = run_ranks("pieces");
     CAPTURE(run.out);
     CHECK(run.status == 0);
     for (const char* part :
-         {"RIGHT session", "RIGHT communicators", "RIGHT roll call", "RIGHT refusals", "RIGHT engine"})
+         {"RIGHT session", "RIGHT communicators", "RIGHT roll call", "RIGHT meeting", "RIGHT refusals", "RIGHT engine"})
       CHECK(run.out.find(part) != std::string::npos);
   }
 
@@ -240,6 +236,16 @@ TEST_SUITE("mpi rank") {
   }
   void right(const sw::mpi_session& session, const char* part) {
     if (session.rank() == 0) std::printf("RIGHT %s\n", part);
+  }
+  /// Answers until every rank is here.
+  template <class Answer>
+  void meet(Answer answer) {
+    MPI_Request request = MPI_REQUEST_NULL;
+    sw::check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
+    for (int done = 0; done == 0;) {
+      answer();
+      sw::check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
+    }
   }
   template <class Call>
   std::string words_of(Call call) {
@@ -300,21 +306,37 @@ TEST_SUITE("mpi rank") {
           same(state->waits_task, r == 2 ? 77 : -1, "for what a rank waits");
           same(state->waits_channel, r, "on which channel a rank waits");
         }
-        MPI_Request request = MPI_REQUEST_NULL;
-        sw::check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-        sw::check_mpi(MPI_Wait(&request, MPI_STATUS_IGNORE), "MPI_Wait");
-      } else {
-        // the others answer until the one that asks is there too
-        MPI_Request request = MPI_REQUEST_NULL;
-        sw::check_mpi(MPI_Ibarrier(MPI_COMM_WORLD, &request), "MPI_Ibarrier");
-        for (int done = 0; done == 0;) {
-          calls.answer();
-          sw::check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
-        }
-        calls.give_up();  // the run counts as failed on all ranks
       }
+      meet([&] { calls.answer(); });
+      calls.give_up();  // the run counts as failed on all ranks
     }
     right(session, "roll call");
+
+    {
+      const sw::rank_meeting meeting = sw::meet_over_mpi();
+      same(meeting.rank, session.rank(), "the rank at a meeting");
+      same(meeting.size, 4, "the size of a meeting");
+      int word = 10 + session.rank();
+      meeting.share(std::as_writable_bytes(std::span(&word, 1)));
+      same(word, 10, "what rank 0 shares");
+      if (session.rank() != 3)  // who does not listen yet has not started anything
+        meeting.listen([&](std::int64_t channel) { return sw::rank_state{channel, session.rank(), -1}; });
+      for (int asking = 0; asking < 4; ++asking) {  // by turns: several ranks may ask
+        if (session.rank() == asking) {
+          const auto states = meeting.ask(7, std::chrono::seconds(20), [] {});
+          same(states.size(), std::size_t{4}, "an answer for each rank");
+          for (int r = 0; r < 4; ++r) {
+            const auto& state = states[static_cast<std::size_t>(r)];
+            if (!state) fail("a rank did not answer at a meeting");
+            same(state->started, r == 3 ? 0 : 7, "what a rank of a meeting has started");
+            same(state->waits_task, r == 3 ? -1 : r, "for what a rank of a meeting waits");
+          }
+        }
+        meet(meeting.answer);
+      }
+      meeting.listen({});
+    }
+    right(session, "meeting");
 
     const std::string limits = "the timeout, the time for answers and the slice of mpi_engine must be positive";
     for (const sw::mpi_engine_options& wrong : {sw::mpi_engine_options{.timeout_seconds = 0},

@@ -4,8 +4,12 @@
 #include "random_schedule.hpp"
 #include "rank_groups.hpp"
 #include <shardweave/engine/nccl_calibration.hpp>
+#include <shardweave/engine/nccl_communicator.hpp>
+#include <shardweave/engine/nccl_copy_work.hpp>
 #include <shardweave/engine/nccl_engine.hpp>
 #include <shardweave/engine/nccl_estimator.hpp>
+#include <shardweave/engine/nccl_handles.hpp>
+#include <shardweave/engine/nccl_launch.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
@@ -21,7 +25,9 @@
 #include <cstdint>
 #include <span>
 #include <string>
+#include <string_view>
 #include <thread>
+#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -30,6 +36,7 @@ using ns = sw::nanoseconds;
 
 namespace nccl_double_tests {
 namespace {
+using nccl_tests::nothing_left;
 using nccl_tests::on_ranks;
 using nccl_tests::small_options;
 
@@ -44,15 +51,6 @@ std::vector<std::string> nccl_calls(int device) {
     if (c.starts_with("nccl") && !c.starts_with("ncclComm") && !c.starts_with("ncclGetUniqueId")) kept.push_back(c);
   return kept;
 }
-/// Everything is let go when a test ends.
-struct nothing_left {
-  std::size_t before = fake_gpu::alive();
-  nothing_left(const fake_gpu::settings& chosen = {}) { fake_gpu::reset(chosen); }
-  ~nothing_left() {
-    CHECK(fake_gpu::alive() == before);
-    fake_gpu::reset();
-  }
-};
 /// A model that answers always the same.
 struct constant {
   double us = 7;
@@ -419,6 +417,118 @@ TEST_SUITE("nccl_engine, on the double") {
       if (engine.checked() != 300) sw::refuse(sw::error_category::input, "not all was checked");
     });
     CHECK(words == std::vector<std::string>(2));
+  }
+}
+
+TEST_SUITE("nccl_handles, nccl_copy_work, nccl_launch, nccl_communicator, on the double") {
+  TEST_CASE("a rank works on the device that it asks for, or on that of its number; codes become errors") {
+    const nothing_left after({.devices = 3});
+    CHECK(sw::use_device(7, -1) == 1);
+    CHECK(sw::use_device(7, 2) == 2);
+    CHECK_THROWS_WITH_AS(sw::use_device(7, 3), "rank 7 cannot work on device 3, this process sees 3", sw::error);
+    CHECK_NOTHROW(sw::check_cuda(cudaSuccess, "one"));
+    CHECK_THROWS_WITH_AS(sw::check_cuda(cudaErrorInvalidValue, "one"), "one: invalid argument", sw::error);
+    CHECK_NOTHROW(sw::check_nccl(ncclSuccess, "one"));
+    CHECK_THROWS_WITH_AS(sw::check_nccl(ncclInvalidArgument, "one"), "one: invalid argument (said by the double)",
+                         sw::error);
+  }
+
+  TEST_CASE("a handle has one owner, which lets it go") {
+    const nothing_left after;
+    sw::use_device(0, 0);
+    sw::device_event first = sw::make_event(), second;
+    const cudaEvent_t made = first.get();
+    second = std::move(first);
+    CHECK(second.get() == made);
+    const sw::device_event third(std::move(second));
+    CHECK(third.get() == made);
+    CHECK(fake_gpu::alive() == after.before + 1);
+    CHECK(sw::make_device_memory(24).size() == 24);
+    CHECK(sw::make_pinned_memory(24).data() != nullptr);
+    CHECK(fake_gpu::alive() == after.before + 1);
+  }
+
+  TEST_CASE("copies take what was asked for, in as few pieces as the largest one allows") {
+    const nothing_left after;
+    sw::use_device(0, 0);
+    const sw::device_stream stream = sw::make_stream();
+    const sw::nccl_copy_work work(stream.get(), sw::bytes(50'001));  // 1 us for the first byte, 1 us for the others
+    CHECK(work.floor() == ns(1000));
+    CHECK(work.dram_bytes_per_ns() == doctest::Approx(100));
+    for (const auto& [duration, copies, size] : {std::tuple{-5, 0, 0},
+                                                 {0, 0, 0},
+                                                 {499, 0, 0},
+                                                 {500, 1, 1},
+                                                 {1000, 1, 1},
+                                                 {1500, 1, 25'001},
+                                                 {2000, 1, 50'001},
+                                                 {2001, 2, 26},
+                                                 {6000, 3, 50'001}}) {
+      CHECK(work.copies(ns(duration)) == copies);
+      CHECK(work.size(ns(duration)) == sw::bytes(size));
+    }
+    const sw::device_event begin = sw::make_event(), end = sw::make_event();
+    sw::detail::record(begin.get(), stream.get());
+    work.enqueue(stream.get(), ns(5200));
+    sw::detail::record(end.get(), stream.get());
+    while (!sw::is_reached(end.get())) std::this_thread::yield();
+    CHECK(std::abs(sw::elapsed(begin.get(), end.get()).count() - 5200) <= 3);  // whole nanoseconds of each
+  }
+
+  TEST_CASE("types and reductions are those that NCCL has, 16 bits as floats") {
+    const nothing_left after;
+    CHECK(sw::device_element_of("bf16") == sw::element_type::f16);
+    CHECK(sw::device_element_of("i32") == sw::element_type::u32);
+    for (const auto& [dtype, type] : {std::pair{"u8", ncclUint8},
+                                      {"f16", ncclFloat16},
+                                      {"i32", ncclUint32},
+                                      {"i64", ncclUint64},
+                                      {"f32", ncclFloat32},
+                                      {"f64", ncclFloat64}})
+      CHECK(sw::nccl_type_of(sw::device_element_of(dtype)) == type);
+    CHECK(sw::nccl_reduction_of(sw::reduce_op::sum) == ncclSum);
+    CHECK(sw::nccl_reduction_of(sw::reduce_op::max) == ncclMax);
+    CHECK(sw::nccl_reduction_of(sw::reduce_op::min) == ncclMin);
+  }
+
+  TEST_CASE("a communicator is made and split while its rank waits, carries launches, and is let go once") {
+    const nothing_left after({.polls = 3});
+    sw::use_device(0, 0);
+    std::vector<std::string> waited;
+    const sw::nccl_waiting waiting = [&](std::string_view call, auto) { waited.emplace_back(call); };
+    sw::nccl_communicator all = sw::nccl_communicator::create(sw::meet_alone(), waiting);
+    const sw::nccl_communicator part = all.split(0, 0, 1, waiting);
+    CHECK(std::count(waited.begin(), waited.end(), "ncclCommInitRankConfig") >= 1);
+    CHECK(std::count(waited.begin(), waited.end(), "ncclCommSplit") >= 1);
+    CHECK(part.size() == 1);
+    const sw::device_stream stream = sw::make_stream();
+    const sw::device_memory sent = sw::make_device_memory(16), received = sw::make_device_memory(16);
+    const sw::nccl_piece pieces[] = {{sent.data(), received.data(), 1}, {sent.data() + 4, received.data() + 4, 3}};
+    const auto launch = [&](sw::collective kind, std::size_t count) {
+      part.settle(sw::launch_on(part, stream.get(), kind, sw::element_type::u32, sw::reduce_op::max,
+                                std::span(pieces).first(count)),
+                  sw::nccl_call_of(kind), waiting);
+    };
+    const std::size_t from = nccl_calls(0).size();
+    launch(sw::collective::all_gather, 1);
+    launch(sw::collective::reduce_scatter, 2);
+    launch(sw::collective::all_reduce, 1);
+    launch(sw::collective::all_to_all, 1);
+    std::vector<std::string> calls = nccl_calls(0);
+    calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(from));
+    CHECK(calls == std::vector<std::string>{"ncclAllGather 1 ncclUint32", "ncclGroupStart",
+                                            "ncclReduceScatter 1 ncclUint32", "ncclReduceScatter 3 ncclUint32",
+                                            "ncclGroupEnd", "ncclAllReduce 1 ncclUint32", "ncclGroupStart",
+                                            "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd"});
+    fake_gpu::fail_next("ncclReduceScatter", ncclSystemError);
+    CHECK_THROWS_WITH_AS(launch(sw::collective::reduce_scatter, 2),
+                         "ncclReduceScatter: unhandled system error (said by the double)", sw::error);
+    CHECK(nccl_calls(0).back() == "ncclGroupEnd");  // what was refused leaves no group open
+    sw::nccl_communicator moved = std::move(all);
+    CHECK(static_cast<bool>(moved));
+    moved.abort();
+    CHECK(!moved);
+    moved.abort();
   }
 }
 

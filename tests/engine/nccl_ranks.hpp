@@ -1,5 +1,6 @@
 #pragma once
 
+#include "fake_gpu.hpp"
 #include <shardweave/engine/folder_meeting.hpp>
 #include <shardweave/engine/nccl_engine.hpp>
 #include <shardweave/engine/rank_meeting.hpp>
@@ -23,6 +24,16 @@
 namespace nccl_tests {
 
 namespace sw = shardweave;
+
+/// On the double, everything is let go when a test ends.
+struct nothing_left {
+  std::size_t before = fake_gpu::alive();
+  nothing_left(const fake_gpu::settings& chosen = {}) { fake_gpu::reset(chosen); }
+  ~nothing_left() {
+    CHECK(fake_gpu::alive() == before);
+    fake_gpu::reset();
+  }
+};
 
 /// Buffers small enough for a test.
 inline sw::nccl_engine_options small_options() {

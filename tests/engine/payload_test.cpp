@@ -1,4 +1,5 @@
 #include <shardweave/core/random.hpp>
+#include <shardweave/engine/half_number.hpp>
 #include <shardweave/engine/payload.hpp>
 
 #include <doctest/doctest.h>

@@ -1,5 +1,6 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/simulate/interference.hpp>
 #include <shardweave/simulate/machine.hpp>
 #include <shardweave/simulate/simulate_machine.hpp>
 

@@ -3,6 +3,7 @@
 #include <shardweave/solve/detail/known_prices.hpp>
 #include <shardweave/solve/detail/priced_sweeps.hpp>
 #include <shardweave/solve/dive.hpp>
+#include <shardweave/solve/dual_guide.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/large_neighbourhood.hpp>

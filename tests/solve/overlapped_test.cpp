@@ -17,6 +17,7 @@
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/savings_ascent.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>

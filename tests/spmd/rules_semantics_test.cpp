@@ -1,4 +1,5 @@
 #include "simulated_mesh.hpp"
+#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
 

@@ -133,6 +133,14 @@ TEST_SUITE("spmd_cost_model") {
     const auto kernel_of = [](const char* op) {
       return standard_rules().of(operation{"a", op, phase::forward, role::none, {}, {}}).cost.kernel;
     };
+    // forwards a product with the keys and one with the values, backwards three and two
+    const std::vector<tensor> all(4, heads);
+    const auto flops = [&](const attention_flops& of, std::size_t from) {
+      return of(operation_view{g.operations[3], {}, std::span(all).subspan(0, from + 3), {}});
+    };
+    const double one = 2.0 * (4 * 2) * (16 * 16) * 8;
+    CHECK(flops({}, 0) == 2 * one);
+    CHECK(flops({.query = 1, .with_keys = 3, .with_values = 2}, 1) == 5 * one);
     CHECK(kernel_of("sdpa") == kernel_kind::attention);
     CHECK(kernel_of("sdpa_backward") == kernel_kind::attention_backward);
   }

@@ -6,6 +6,7 @@
 #include <cstddef>
 #include <exception>
 #include <mutex>
+#include <optional>
 #include <thread>
 #include <utility>
 #include <vector>
@@ -49,36 +50,41 @@ void for_each_number(std::size_t count, unsigned threads, Make make) {
 }
 
 /// The same for work with results: `take(i, result)` is called for one number after the other, from 0 on, and one at a
-/// time. No more results than threads wait for their turn. When `take` returns false, the rest is left undone.
+/// time. No more results than threads wait for their turn. When `take` returns false, the rest is left undone. What the
+/// work throws is a result too, thrown in its turn: what is taken and thrown does not depend on the number of threads.
 template <class Make, class Take>
 void for_each_in_order(std::size_t count, unsigned threads, Make make, Take take) {
   std::mutex guard;
   std::condition_variable turn_changed;
   std::size_t turn = 0;
   bool is_over = false;
-  const auto end = [&] {
-    const std::lock_guard lock(guard);
-    is_over = true;
-    turn_changed.notify_all();
-  };
   for_each_number(count, threads, [&] {
-    return [&, work = make()](std::size_t i) mutable {
-      try {
-        {
-          const std::lock_guard lock(guard);
-          if (is_over) return;
-        }
-        auto made = work(i);
-        std::unique_lock lock(guard);
-        turn_changed.wait(lock, [&] { return turn == i || is_over; });
+    return [&, work = std::optional<decltype(make())>()](std::size_t i) mutable {
+      {
+        const std::lock_guard lock(guard);
         if (is_over) return;
-        is_over = !take(i, std::move(made));
-        ++turn;
-        turn_changed.notify_all();
+      }
+      std::optional<decltype((*work)(i))> made;
+      std::exception_ptr failure;
+      try {
+        if (!work) work.emplace(make());
+        made.emplace((*work)(i));
       } catch (...) {
-        end();  // nobody waits for a turn that does not come
+        failure = std::current_exception();
+      }
+      std::unique_lock lock(guard);
+      turn_changed.wait(lock, [&] { return turn == i || is_over; });
+      if (is_over) return;
+      try {
+        if (failure) std::rethrow_exception(failure);
+        is_over = !take(i, std::move(*made));
+        ++turn;
+      } catch (...) {
+        is_over = true;  // nobody waits for a turn that does not come
+        turn_changed.notify_all();
         throw;
       }
+      turn_changed.notify_all();
     };
   });
 }

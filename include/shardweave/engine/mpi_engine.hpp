@@ -186,7 +186,6 @@ class mpi_engine {
 
   // --- buckets: copies drive communication too, as often as other work
   std::size_t pack(const compute_call& work) {
-    if (work.bucket->coalesced) return record(clock::now());
     packed_ = made_of(*work.bucket);
     operation& o = *packed_;
     const std::span<detail::byte_buffer> members = copies_.open(o.shape, o.shape.send_blocks());
@@ -197,7 +196,6 @@ class mpi_engine {
     return record(begin);
   }
   std::size_t unpack(const compute_call& work) {
-    if (work.bucket->coalesced) return record(clock::now());
     std::size_t number = operations_.size();
     while (number-- > 0)
       if (operations_[number].bucket == work.bucket) break;

@@ -5,6 +5,7 @@
 #include <shardweave/engine/collective_engine.hpp>
 #include <shardweave/engine/detail/nccl_channels.hpp>
 #include <shardweave/engine/detail/nccl_queue.hpp>
+#include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/detail/nccl_values.hpp>
 #include <shardweave/engine/detail/on_exception.hpp>
 #include <shardweave/engine/nccl_copy_work.hpp>
@@ -98,14 +99,11 @@ class nccl_engine {
     const detail::on_exception guard([this] { give_up(); });
     if (work.work == compute_work::pack) return pack(work);
     if (work.work == compute_work::unpack) return unpack(work);
-    const std::int64_t pieces = stand_in_ ? stand_in_->pieces(work.duration) : work_.copies(work.duration);
+    const std::int64_t pieces = computation_.pieces(work.duration);
     // many pieces fill the device's queue: then nothing that waits for others may stand in it
     make_room(pieces > detail::nccl_queue::window / 2 ? detail::nccl_queue::window : pieces);
     const std::size_t number = queue_.begin_compute(work.task);
-    if (stand_in_)
-      stand_in_->enqueue(queue_.compute(), work.duration);
-    else
-      work_.enqueue(queue_.compute(), work.duration);
+    computation_.enqueue(queue_.compute(), work.duration);
     return queue_.end_compute(number, pieces);
   }
   /// \pre the channel is one of those of `connect`
@@ -176,7 +174,7 @@ class nccl_engine {
   /// \pre both functions are there
   void compute_by(nccl_stand_in work) {
     SHARDWEAVE_EXPECTS(work.pieces && work.enqueue);
-    stand_in_ = std::move(work);
+    computation_ = std::move(work);
   }
   /// Collectives and members of buckets whose values this rank has compared, since it was made.
   [[nodiscard]] std::size_t checked() const { return values_.checked(); }
@@ -279,7 +277,8 @@ class nccl_engine {
   detail::nccl_queue queue_;
   device_event mark_;
   nccl_copy_work work_;
-  std::optional<nccl_stand_in> stand_in_;  // in place of copies
+  nccl_stand_in computation_ = {[this](nanoseconds duration) { return work_.copies(duration); },
+                                [this](cudaStream_t stream, nanoseconds d) { work_.enqueue(stream, d); }};
   detail::nccl_channels channels_;
   detail::nccl_values values_;
   std::optional<operation> packed_;  // a bucket that is packed and not started

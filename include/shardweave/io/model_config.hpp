@@ -23,12 +23,14 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-[[nodiscard]] inline json_shape config_count(std::int64_t& into) {
-  return json_value("a positive whole number", [&into](const json_scalar& s) {
-    const auto found = integer_of<std::int64_t>(s);
-    if (found) into = *found;
-    return found.has_value() && *found > 0;
-  });
+/// \param least  1, or 0 where there may be none
+[[nodiscard]] inline json_shape config_count(std::int64_t& into, std::int64_t least = 1) {
+  return json_value(least > 0 ? "a positive whole number" : "a whole number that is not negative",
+                    [&into, least](const json_scalar& s) {
+                      const auto found = integer_of<std::int64_t>(s);
+                      if (found) into = *found;
+                      return found.has_value() && *found >= least;
+                    });
 }
 
 [[nodiscard]] inline json_shape config_number(double& into) {
@@ -36,14 +38,6 @@ namespace detail {
     const auto found = number_of(s);
     if (found) into = *found;
     return found.has_value() && *found > 0 && std::isfinite(*found);
-  });
-}
-
-[[nodiscard]] inline json_shape config_count_or_none(std::int64_t& into) {
-  return json_value("a whole number that is not negative", [&into](const json_scalar& s) {
-    const auto found = integer_of<std::int64_t>(s);
-    if (found) into = *found;
-    return found.has_value() && *found >= 0;
   });
 }
 
@@ -71,28 +65,27 @@ namespace detail {
   llama_config config;
   config.name = std::move(name);
   std::int64_t head_size = 0;
-  const json_shape llama_only = json_value(
-      "\"llama\"", [](const json_scalar& s) { return s.type == json_scalar::kind::text && s.text == "llama"; });
+  std::size_t ignored = 0;
   const auto check = [&]() -> std::string {
     if (const std::string wrong = config.problem(); !wrong.empty()) return "is no config: " + wrong;
     if (head_size == 0 || head_size == config.head_size()) return {};
     return "is no config: head_dim is " + std::to_string(head_size) + ", expected hidden_size / num_attention_heads (" +
            std::to_string(config.head_size()) + ")";
   };
-  read_json(
-      input,
-      json_object({json_required("hidden_size", detail::config_count(config.hidden_size)),
-                   json_required("num_hidden_layers", detail::config_count(config.num_hidden_layers)),
-                   json_required("num_attention_heads", detail::config_count(config.num_attention_heads)),
-                   json_required("num_key_value_heads", detail::config_count(config.num_key_value_heads)),
-                   json_required("intermediate_size", detail::config_count(config.intermediate_size)),
-                   json_required("vocab_size", detail::config_count(config.vocab_size)),
-                   json_required("tie_word_embeddings", json_flag(config.tie_word_embeddings)),
-                   json_required("rope_theta", detail::config_number(config.rope_theta)),
-                   json_required("rms_norm_eps", detail::config_number(config.rms_norm_eps)),
-                   json_optional("head_dim", detail::config_count(head_size)), json_optional("model_type", llama_only)},
-                  check),
-      options);
+  read_json(input,
+            json_object({json_required("hidden_size", detail::config_count(config.hidden_size)),
+                         json_required("num_hidden_layers", detail::config_count(config.num_hidden_layers)),
+                         json_required("num_attention_heads", detail::config_count(config.num_attention_heads)),
+                         json_required("num_key_value_heads", detail::config_count(config.num_key_value_heads)),
+                         json_required("intermediate_size", detail::config_count(config.intermediate_size)),
+                         json_required("vocab_size", detail::config_count(config.vocab_size)),
+                         json_required("tie_word_embeddings", json_flag(config.tie_word_embeddings)),
+                         json_required("rope_theta", detail::config_number(config.rope_theta)),
+                         json_required("rms_norm_eps", detail::config_number(config.rms_norm_eps)),
+                         json_optional("head_dim", detail::config_count(head_size)),
+                         json_optional("model_type", detail::config_word({"llama"}, ignored))},
+                        check),
+            options);
   return config;
 }
 
@@ -135,39 +128,38 @@ namespace detail {
   const auto count = [](const char* field, std::int64_t& into) {
     return json_required(field, detail::config_count(into));
   };
-  read_json(
-      input,
-      json_object(
-          {count("hidden_size", c.hidden_size),
-           count("num_hidden_layers", c.num_hidden_layers),
-           json_required("first_k_dense_replace", detail::config_count_or_none(c.first_k_dense_replace)),
-           count("num_attention_heads", c.num_attention_heads),
-           json_required("q_lora_rank", compressed),
-           count("kv_lora_rank", c.kv_lora_rank),
-           count("qk_nope_head_dim", c.qk_nope_head_dim),
-           count("qk_rope_head_dim", c.qk_rope_head_dim),
-           count("v_head_dim", c.v_head_dim),
-           count("intermediate_size", c.intermediate_size),
-           count("moe_intermediate_size", c.moe_intermediate_size),
-           count("n_routed_experts", c.n_routed_experts),
-           count("n_shared_experts", c.n_shared_experts),
-           count("num_experts_per_tok", c.num_experts_per_tok),
-           count("vocab_size", c.vocab_size),
-           count("n_group", c.n_group),
-           count("topk_group", c.topk_group),
-           json_required("topk_method", detail::config_word({"noaux_tc", "group_limited_greedy", "greedy"}, method)),
-           json_required("scoring_func", detail::config_word({"sigmoid", "softmax"}, scoring)),
-           json_required("norm_topk_prob", json_flag(c.norm_topk_prob)),
-           json_required("routed_scaling_factor", detail::config_number(c.routed_scaling_factor)),
-           json_required("rms_norm_eps", detail::config_number(c.rms_norm_eps)),
-           json_optional("num_nextn_predict_layers", detail::config_count_or_none(c.num_nextn_predict_layers)),
-           json_optional("num_key_value_heads", detail::config_count(key_heads)),
-           json_optional("moe_layer_freq", detail::config_count(frequency)),
-           json_optional("tie_word_embeddings", json_flag(shares_embedding)),
-           json_optional("hidden_act", detail::config_word({"silu"}, ignored)),
-           json_optional("model_type", detail::config_word({"deepseek_v3", "deepseek_v2"}, ignored))},
-          check),
-      options);
+  read_json(input,
+            json_object({count("hidden_size", c.hidden_size),
+                         count("num_hidden_layers", c.num_hidden_layers),
+                         json_required("first_k_dense_replace", detail::config_count(c.first_k_dense_replace, 0)),
+                         count("num_attention_heads", c.num_attention_heads),
+                         json_required("q_lora_rank", compressed),
+                         count("kv_lora_rank", c.kv_lora_rank),
+                         count("qk_nope_head_dim", c.qk_nope_head_dim),
+                         count("qk_rope_head_dim", c.qk_rope_head_dim),
+                         count("v_head_dim", c.v_head_dim),
+                         count("intermediate_size", c.intermediate_size),
+                         count("moe_intermediate_size", c.moe_intermediate_size),
+                         count("n_routed_experts", c.n_routed_experts),
+                         count("n_shared_experts", c.n_shared_experts),
+                         count("num_experts_per_tok", c.num_experts_per_tok),
+                         count("vocab_size", c.vocab_size),
+                         count("n_group", c.n_group),
+                         count("topk_group", c.topk_group),
+                         json_required("topk_method",
+                                       detail::config_word({"noaux_tc", "group_limited_greedy", "greedy"}, method)),
+                         json_required("scoring_func", detail::config_word({"sigmoid", "softmax"}, scoring)),
+                         json_required("norm_topk_prob", json_flag(c.norm_topk_prob)),
+                         json_required("routed_scaling_factor", detail::config_number(c.routed_scaling_factor)),
+                         json_required("rms_norm_eps", detail::config_number(c.rms_norm_eps)),
+                         json_optional("num_nextn_predict_layers", detail::config_count(c.num_nextn_predict_layers, 0)),
+                         json_optional("num_key_value_heads", detail::config_count(key_heads)),
+                         json_optional("moe_layer_freq", detail::config_count(frequency)),
+                         json_optional("tie_word_embeddings", json_flag(shares_embedding)),
+                         json_optional("hidden_act", detail::config_word({"silu"}, ignored)),
+                         json_optional("model_type", detail::config_word({"deepseek_v3", "deepseek_v2"}, ignored))},
+                        check),
+            options);
   return c;
 }
 

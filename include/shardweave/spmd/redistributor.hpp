@@ -27,6 +27,16 @@
 
 namespace shardweave {
 inline namespace v0 {
+namespace detail {
+
+struct tensor_hash {
+  std::size_t operator()(const tensor& value) const {
+    return hash_combine(sequence_hash{}(value.shape),
+                        static_cast<std::size_t>(value.type) * 2 + (value.contiguous ? 1 : 0));
+  }
+};
+
+}  // namespace detail
 
 /// Prices changes of sharding on one mesh.
 ///
@@ -57,11 +67,9 @@ class redistributor {
   }
   /// The same for a tensor known by number, see `value_number`.
   [[nodiscard]] double cost(std::uint32_t value, const sharding& from, const sharding& to) {
-    if (from.is_none() || to.is_none() || from == to) return 0;
-    space& known = *spaces_[value];
-    const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to);
-    if (!target) return std::numeric_limits<double>::infinity();
-    return options_.search ? ways_from(known, from).cost[*target] : straight(known.shardings.value(), from, to).cost_us;
+    double result = 0;
+    costs(value, from, std::span(&to, 1), std::span(&result, 1));
+    return result;
   }
   /// A number for the tensor's shape, type and layout, so that many questions hash it once.
   [[nodiscard]] std::uint32_t value_number(const tensor& value) {
@@ -93,7 +101,7 @@ class redistributor {
   /// Gives back what is remembered of the ways of a tensor, which for meshes of many dimensions is much.
   void forget(std::uint32_t value) {
     for (auto& way : spaces_[value]->from) way.reset();
-    for (auto& arcs : spaces_[value]->arcs) arcs = {};
+    for (auto& arcs : spaces_[value]->arcs) arcs = std::vector<arc>();  // `= {}` would keep the memory
   }
 
   /// The steps of the cheapest way.
@@ -157,12 +165,6 @@ class redistributor {
 
     space(const tensor& value, const device_mesh& mesh)
         : shardings(value, mesh), arcs(shardings.size()), from(shardings.size()) {}
-  };
-  struct tensor_hash {
-    std::size_t operator()(const tensor& value) const {
-      return hash_combine(sequence_hash{}(value.shape),
-                          static_cast<std::size_t>(value.type) * 2 + (value.contiguous ? 1 : 0));
-    }
   };
 
   /// One step per mesh dimension, see `redistribution_options::search`.
@@ -266,7 +268,7 @@ class redistributor {
 
   detail::step_prices<Collectives> price_;
   redistribution_options options_;
-  interner<tensor, tensor_hash> values_;
+  interner<tensor, detail::tensor_hash> values_;
   std::vector<std::unique_ptr<space>> spaces_;
   std::vector<std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>> least_;  // of a search, by state
 };

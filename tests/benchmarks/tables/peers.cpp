@@ -4,26 +4,18 @@
 //
 // With the durations of fused operations, for which nothing is recorded, the peers are those passes as this library has
 // them, under their names.
+#include "benchmarks/tables/scheduled.hpp"
 #include "benchmarks/tables/table.hpp"
 #include "benchmarks/tables/upstream_passes.hpp"
-#include "examples/support/schedulers.hpp"
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <cmath>
-#include <optional>
 
 namespace sw = shardweave;
+using tables::ms;
 
 namespace {
-
-double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
-
-sw::timeline run(const sw::task_graph& g, const std::string& bucketing, const std::string& scheduler,
-                 std::optional<sw::bytes> memory, const sw::solve_control& control) {
-  const auto buckets = programs::by_name(programs::bucketings(), bucketing).run(g, control, memory);
-  return sw::simulate(g, programs::by_name(programs::schedulers(), scheduler).run(g, buckets, control, memory));
-}
 
 /// The geometric mean of what was noted.
 struct ratios {
@@ -54,7 +46,7 @@ int main(int argc, char** argv) {
         passes.clear();
         for (const char* peer :
              {"torch_default", "torch_no_prebucket", "torch_overlap_only", "autoparallel_481", "autoparallel_412"}) {
-          const double end = static_cast<double>(run(g, peer, peer, std::nullopt, {}).end_to_end.count());
+          const double end = static_cast<double>(sw::simulate(g, tables::scheduled(g, peer, peer)).end_to_end.count());
           passes.push_back({.name = peer, .end_to_end = end, .end_by_our_rule = end});
         }
       }
@@ -62,8 +54,9 @@ int main(int argc, char** argv) {
       const auto& by_rule = tables::first_to_end(passes, [](const auto& p) { return p.end_by_our_rule; });
       const double lower = std::min(recorded.end_to_end, by_rule.end_by_our_rule) / 1e6;
       const sw::bytes memory = sw::simulate(g).peak;
-      const sw::timeline usual = run(g, "benefit", "prefetch", memory, {});
-      const sw::timeline searched = run(g, "benefit", "search", memory, {.seconds = seconds});
+      const sw::timeline usual = sw::simulate(g, tables::scheduled(g, "benefit", "prefetch", memory));
+      const sw::timeline searched =
+          sw::simulate(g, tables::scheduled(g, "benefit", "search", memory, {.seconds = seconds}));
       if (!fused && name.find("derived") == std::string::npos &&
           (name.find("-bw") != std::string::npos || name.find("deepseek") != std::string::npos)) {
         of_default.note(ms(usual.end_to_end) / lower);

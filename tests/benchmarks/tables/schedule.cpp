@@ -1,13 +1,11 @@
 // Captured task graphs: bucketing and scheduling against the bound, and against what PyTorch's and AutoParallel's
 // passes gave on the same durations, which each file tells.
+#include "benchmarks/tables/scheduled.hpp"
 #include "benchmarks/tables/table.hpp"
 #include "benchmarks/tables/upstream_passes.hpp"
-#include "examples/support/schedulers.hpp"
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
-
-#include <optional>
 
 namespace sw = shardweave;
 
@@ -25,10 +23,7 @@ int main(int argc, char** argv) {
       out.row(tables::short_name(file), [&] {
         const sw::task_graph g = sw::read_task_graph(file);
         sw::schedule s;
-        const double seconds = tables::median_seconds(3, [&] {
-          const auto buckets = programs::by_name(programs::bucketings(), bucketing).run(g, {});
-          s = programs::by_name(programs::schedulers(), scheduler).run(g, buckets, {}, std::nullopt);
-        });
+        const double seconds = tables::median_seconds(3, [&] { s = tables::scheduled(g, bucketing, scheduler); });
         const sw::timeline line = sw::simulate(g, s);
         const sw::timeline given = sw::simulate(g);
         const double end = static_cast<double>(line.end_to_end.count());

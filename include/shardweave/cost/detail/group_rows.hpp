@@ -89,6 +89,7 @@ class group_rows {
     to.rows.emplace_back(group, std::move(row));
     ++to.given;
     to.most_nodes = std::max(to.most_nodes, group.nodes);
+    to.most_per_node = std::max(to.most_per_node, group.ranks_per_node);
   }
 
   /// Gives the groups between rows a row of their own, so that asking for them costs no more than for the others;
@@ -131,7 +132,9 @@ class group_rows {
       const Row* row = &l.rows[found].second;
       return {row, row, 0};
     }
-    if (group.nodes > l.most_nodes) return {};  // between no two, as most groups of a large machine are
+    // between no two, as most groups of a large machine are; or none, which is the base's to say
+    if (group.nodes > l.most_nodes || group.ranks_per_node > l.most_per_node) return {};
+    if (group.nodes < 1 || group.ranks_per_node < 1) return {};
     const gap* between = l.gaps_inside ? gap_of(l, line_of(group, true), group) : nullptr;
     if (between == nullptr && !l.gaps.empty()) between = gap_of(l, line_of(group, false), group);
     if (between == nullptr) return l.complete ? neighbours{} : around(l, group);
@@ -152,7 +155,8 @@ class group_rows {
   struct list {
     std::vector<entry> rows;  ///< the given ones first
     std::size_t given = 0;
-    std::int64_t most_nodes = 0;  ///< of the given ones
+    std::int64_t most_nodes = 0;     ///< of the given ones
+    std::int64_t most_per_node = 0;  ///< ranks, the same
     group_index index;
     std::vector<gap> gaps;  ///< those of a line in a row
     group_index lines;      ///< the first gap of a line

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/engine/detail/nccl_queue.hpp>
+#include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/nccl_communicator.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/nccl_launch.hpp>

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/engine/collective_engine.hpp>
+#include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/payload.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -40,11 +41,6 @@ struct queued_operation {
     return grouped ? std::span(shape.units) : std::span(&shape.unit, 1);
   }
 };
-
-/// Puts an event on a stream.
-inline void record(cudaEvent_t event, cudaStream_t stream) {
-  check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
-}
 
 /// The operations since the last `restart`, with two events for each, and the compute stream. Knows which ones the
 /// device may still be at, and by how many commands the host is ahead.

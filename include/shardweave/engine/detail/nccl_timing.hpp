@@ -12,6 +12,11 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
+/// Puts an event on a stream.
+inline void record(cudaEvent_t event, cudaStream_t stream) {
+  check_cuda(cudaEventRecord(event, stream), "cudaEventRecord");
+}
+
 /// What one of several pieces of work in a row takes on a device, in nanoseconds: of the fastest of several runs,
 /// because whatever disturbs makes it slower. `put()` puts a piece on the stream.
 template <class Put>
@@ -19,9 +24,9 @@ template <class Put>
   const device_event begin = make_event(), end = make_event();
   double best = std::numeric_limits<double>::infinity();
   for (int run = 0; run <= runs; ++run) {
-    check_cuda(cudaEventRecord(begin.get(), stream), "cudaEventRecord");
+    record(begin.get(), stream);
     for (int i = 0; i < pieces; ++i) put();
-    check_cuda(cudaEventRecord(end.get(), stream), "cudaEventRecord");
+    record(end.get(), stream);
     while (!is_reached(end.get())) std::this_thread::yield();
     const double took = static_cast<double>(elapsed(begin.get(), end.get()).count()) / pieces;
     if (run > 0) best = std::min(best, took);  // the first touches fresh memory, and may load code

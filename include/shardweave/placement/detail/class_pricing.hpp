@@ -91,7 +91,7 @@ template <class Model, class Edge, class Name, class Poll>
     share(made);
     part = {made.packed(), hash};
   };
-  if (is_smooth) transition = {};
+  if (is_smooth) transition = std::vector<cost_type>();  // gives the memory back, as `= {}` would not
   if (!is_free)
     keep(result.communication, communication, [&](table& made) {
       if constexpr (requires { model.class_costs(e); }) made.share_costs(model.class_costs(e));

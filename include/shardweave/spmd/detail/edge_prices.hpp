@@ -41,10 +41,10 @@ class edge_pricer {
               const std::vector<bool>& still)
       : graph_(graph), edges_(edges), space_(space), still_(still) {}
 
-  /// \param make_redistributor  called once per thread, and once more
+  /// \param make_redistributor  called once per thread
   template <class Make>
   [[nodiscard]] edge_prices run(Make make_redistributor, unsigned threads) && {
-    collect(make_redistributor());
+    collect();
     for_each_number(of_value_.size(), threads, [&] {
       return [this, prices = make_redistributor()](std::size_t i) mutable {
         const std::uint32_t value = prices.value_number(*of_value_[i].front().value);
@@ -69,7 +69,8 @@ class edge_pricer {
   };
 
   /// Numbers edges and their tables, and lists the tables by the tensor that is sent.
-  void collect(redistributor<Collectives> numbers) {
+  void collect() {
+    interner<tensor, tensor_hash> values;
     interner<std::vector<std::uint32_t>, sequence_hash> keys;
     interner<std::vector<std::uint32_t>, sequence_hash> contents;
     interner<std::vector<sharding>, sequence_hash> sets;
@@ -93,7 +94,7 @@ class edge_pricer {
       } else {
         const sharding_classes& from = space_.of(e.source).outputs[k];
         const sharding_classes& to = space_.of(e.target).inputs[argument];
-        const std::uint32_t value = numbers.value_number(producer.outputs[k]);
+        const std::uint32_t value = values(producer.outputs[k]);
         table = contents({value, sets(from.distinct), sets(to.distinct), still});
         if (table == tables.size()) {
           tables.emplace_back();
