@@ -199,7 +199,7 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (annotated) programs::write_annotated(out, model, *annotated);
-    programs::write_around(out, model, around);
+    programs::write_around(out, model, *plan.problem, around);
     out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
 }
@@ -227,6 +227,8 @@ int plan(const options& chosen) {
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
   const auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
+  for (const std::string& name : chosen.around.explained)
+    programs::about("--explain", [&] { static_cast<void>(programs::operation_called(name, graph)); });
   programs::collective_model collectives = programs::make_collective_model(
       chosen.collectives, {.device = device, .node = [&] { return sw::nccl_node_of(device); }});
   sw::compute_profile compute = compute_of(device, chosen.compute == "published");
@@ -304,7 +306,8 @@ int plan(const options& chosen) {
     progress.clear();
     plan.stages.push_back({"compare", seconds() - before});
   }
-  if (plan.placement.has_assignment() && (chosen.around.best > 0 || !chosen.around.wishes.empty())) {
+  if (plan.placement.has_assignment() &&
+      (chosen.around.best > 0 || !chosen.around.wishes.empty() || !chosen.around.explained.empty())) {
     const double before = seconds();
     programs::about("--what-if",
                     [&] { programs::look_around(around, model, plan, chosen.around, solver, limit.rest()); });
@@ -332,7 +335,7 @@ int plan(const options& chosen) {
         std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
     const std::string summary =
         programs::plan_summary({name, parameters, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "");
-    std::string more = programs::around_text(model, around);
+    std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
     if (const sw::budget_use* use = memory_use(plan))
       more = "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
@@ -414,6 +417,10 @@ int main(int argc, char** argv) {
       ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
   app.add_option("--what-if", chosen.around.wishes,
                  "DEMAND: tell what it would cost, for example \"placed layers.*.wq S(0)R\"; may be given again")
+      ->allow_extra_args(false);
+  app.add_option("--explain", chosen.around.explained,
+                 "OPERATION: tell what it costs and why, and what each of its other strategies would cost, for example "
+                 "layers.0.wo.einsum; may be given again")
       ->allow_extra_args(false);
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
   chosen.common.add_to(app, "placing and scheduling");

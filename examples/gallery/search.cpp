@@ -1,11 +1,14 @@
-// Around a plan: the next best ones, what room and wishes are worth, which shape of the mesh is best, and what a few
-// annotations decide beforehand.
+// Around a plan: the next best ones, what room and wishes are worth, why it is not another one, which shape of the mesh
+// is best, and what a few annotations decide beforehand.
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
+#include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/explain.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/report/assignment_text.hpp>
 #include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
@@ -84,6 +87,14 @@ int main() {
               saved.most, forced.cost.most);
   // [worth]
   if (saved.least < -1e-6 || !forced.cost.is_exact(best.objective)) return 1;
+
+  // [why]
+  const auto& stated = *problem.description();
+  const auto others = sw::alternatives(stated, best.choice, 1);  // w1: what each other strategy would cost, and break
+  const auto moved = sw::diff(stated, best.choice, forced.answer.choice);  // what else the wish changes
+  std::printf("\n%s\n%s\n", to_text(others, stated, 4).c_str(), to_text(moved, stated, 4).c_str());
+  // [why]
+  if (others.strategies[best.choice[1]].change != 0 || moved.vertices.empty()) return 1;
 
   // [annotate]
   const auto rows = sw::dim_placement::shard(0);

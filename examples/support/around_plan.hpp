@@ -4,6 +4,9 @@
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/explain.hpp>
+#include <shardweave/report/assignment_text.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/solve/best_plans.hpp>
@@ -11,17 +14,20 @@
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
 #include <vector>
 
 /// \file
-/// What lies around a plan: other shapes of the mesh, the next best plans, what a wish would cost.
+/// What lies around a plan: why its operations take no other strategy, other shapes of the mesh, the next best plans,
+/// what a wish would cost.
 
 namespace programs {
 
@@ -30,22 +36,46 @@ struct around_options {
   std::size_t mesh_dims = 0;  ///< most dimensions of the meshes to try; 0: the one that was given
   std::size_t best = 0;       ///< plans that differ in where parameters lie; 0: none
   std::vector<std::string> wishes = {};
+  std::vector<std::string> explained = {};  ///< operations, by name
+};
+
+/// The price of a wish, and what else changes where it is met.
+struct told_wish {
+  std::string words;
+  shardweave::forced_plan<double> met;
+  std::optional<shardweave::assignment_difference<double>> change;
 };
 
 /// What came of it.
 struct around_plan {
   std::optional<shardweave::mesh_ranking> meshes = std::nullopt;
   std::optional<shardweave::plan_ranking<double>> plans = std::nullopt;
-  std::vector<std::pair<std::string, shardweave::forced_plan<double>>> wishes = {};
+  std::vector<told_wish> wishes = {};
+  std::vector<std::pair<shardweave::vertex_explanation<double>, shardweave::vertex_alternatives<double>>> explained =
+      {};
 };
 
-/// The next best plans and the price of wishes, for the problem whose assignment the plan has.
-/// \param solver  any; it is asked again and again
+/// \throws error (input) if there is none of this name
+[[nodiscard]] inline std::uint32_t operation_called(const std::string& name, const shardweave::computation& graph) {
+  const auto at = std::ranges::find(graph.operations, name, &shardweave::operation::name);
+  if (at == graph.operations.end())
+    shardweave::refuse(shardweave::error_category::input, "no operation is called '" + name + "'");
+  return static_cast<std::uint32_t>(at - graph.operations.begin());
+}
+
+/// Operations of the plan explained, the next best plans and the price of wishes, for the problem whose assignment the
+/// plan has. \param solver  any; it is asked again and again
 template <class Model, class Solver>
 void look_around(around_plan& around, const Model& model, const shardweave::training_plan& plan,
                  const around_options& asked, const Solver& solver, const shardweave::solve_control& control) {
   namespace sw = shardweave;
   const sw::deadline limit(control);
+  const std::span<const sw::strategy> choice = plan.placement.choice;
+  for (const std::string& name : asked.explained) {
+    const std::uint32_t v = operation_called(name, model.operations());
+    around.explained.emplace_back(sw::explain(*plan.problem, choice, v), sw::alternatives(*plan.problem, choice, v));
+  }
+  if (asked.best == 0 && asked.wishes.empty()) return;
   const auto problem = sw::compile(plan.problem, limit.rest());
   if (asked.best > 0) {
     sw::best_plans_options options;
@@ -60,7 +90,11 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
     const sw::constraint_set demands = sw::constraints_of(model, log);
     if (demands.fixed.empty() || !demands.pairs.empty() || !demands.ties.empty() || !demands.budgets.empty())
       sw::refuse(sw::error_category::input, "'" + wish + "' does not say where operations lie");
-    around.wishes.emplace_back(wish, sw::cost_of_forcing(problem, plan.placement, demands.fixed, solver, limit.rest()));
+    around.wishes.push_back(
+        {wish, sw::cost_of_forcing(problem, plan.placement, demands.fixed, solver, limit.rest()), std::nullopt});
+    told_wish& told = around.wishes.back();
+    if (told.met.answer.has_assignment())
+      told.change = sw::diff(*plan.problem, choice, std::span<const sw::strategy>(told.met.answer.choice));
   }
 }
 
@@ -95,10 +129,13 @@ std::string moved_parameters(const Model& model, const shardweave::ranked_plan<d
 
 /// A table for each thing that was asked for; costs in microseconds.
 template <class Model>
-[[nodiscard]] std::string around_text(const Model& model, const around_plan& around) {
+[[nodiscard]] std::string around_text(const Model& model, const shardweave::placement_description<double>& stated,
+                                      const around_plan& around) {
   namespace sw = shardweave;
   const sw::text_side right = sw::text_side::right;
   std::string text;
+  for (const auto& [told, others] : around.explained)
+    text += "\n" + sw::to_text(told, stated) + "\n" + sw::to_text(others, stated);
   if (around.meshes) {
     sw::text_table table({{"mesh"}, {"objective, us", right}, {"lower bound", right}, {}});
     for (const sw::mesh_candidate& shape : around.meshes->shapes)
@@ -120,23 +157,58 @@ template <class Model>
   }
   if (!around.wishes.empty()) {
     sw::text_table table({{"what if"}, {"objective, us", right}, {"costs at least", right}, {"at most", right}});
-    for (const auto& [wish, told] : around.wishes)
-      table.row({wish, detail::objective_text(told.answer), sw::fixed_text(told.cost.least, 3),
-                 sw::fixed_text(told.cost.most, 3)});
+    for (const told_wish& told : around.wishes)
+      table.row({told.words, detail::objective_text(told.met.answer), sw::fixed_text(told.met.cost.least, 3),
+                 sw::fixed_text(told.met.cost.most, 3)});
     text += "\nWhat wishes cost\n" + table.text(2);
+    for (const told_wish& told : around.wishes)
+      if (told.change) text += "\nWhat changes with \"" + told.words + "\"\n" + sw::to_text(*told.change, stated, 8);
   }
   return text;
 }
 
-/// Members `meshes`, `plans` and `what_if` of an open object, those that were asked for.
+namespace detail {
+
+/// An explained operation as an object: its strategy, and every strategy with what it would cost and break.
+inline void write_explained(shardweave::json_writer& out, const shardweave::placement_description<double>& stated,
+                            const shardweave::vertex_alternatives<double>& told) {
+  namespace sw = shardweave;
+  const auto edges = [&](const char* name, const std::vector<sw::edge_parts<double>>& parts) {
+    out.key(name).begin_list();
+    for (const sw::edge_parts<double>& part : parts)
+      out.begin_object().member("communication", part.communication).member("transition", part.transition).end_object();
+    out.end_list();
+  };
+  out.begin_object().member("name", stated.vertices[told.vertex].name);
+  out.member("chosen", stated.name_of_strategy(told.vertex, told.chosen)).member("tied", told.along.size());
+  out.key("strategies").begin_list();
+  for (sw::strategy s = 0; s < told.strategies.size(); ++s) {
+    const sw::alternative<double>& other = told.strategies[s];
+    out.begin_object().member("strategy", stated.name_of_strategy(told.vertex, s)).member("compute_us", other.compute);
+    edges("arguments", other.inputs);
+    edges("users", other.outputs);
+    out.member("change_us", other.change).list("breaks", other.breaks).end_object();
+  }
+  out.end_list().end_object();
+}
+
+}  // namespace detail
+
+/// Members `explained`, `meshes`, `plans` and `what_if` of an open object, those that were asked for.
 template <class Model>
-void write_around(shardweave::json_writer& out, const Model& model, const around_plan& around) {
+void write_around(shardweave::json_writer& out, const Model& model,
+                  const shardweave::placement_description<double>& stated, const around_plan& around) {
   namespace sw = shardweave;
   const auto answer = [&](const sw::solution<double>& s) {
     out.member("objective_us", s.has_assignment() ? s.objective : std::numeric_limits<double>::infinity())
         .member("lower_bound_us", s.lower_bound)
         .member("status", sw::name_of(s.status));
   };
+  if (!around.explained.empty()) {
+    out.key("explained").begin_list();
+    for (const auto& told : around.explained) detail::write_explained(out, stated, told.second);
+    out.end_list();
+  }
   if (around.meshes) {
     out.key("meshes").begin_list();
     for (const sw::mesh_candidate& shape : around.meshes->shapes) {
@@ -159,10 +231,14 @@ void write_around(shardweave::json_writer& out, const Model& model, const around
   }
   if (!around.wishes.empty()) {
     out.key("what_if").begin_list();
-    for (const auto& [wish, told] : around.wishes) {
-      out.begin_object().member("demand", wish);
-      answer(told.answer);
-      out.member("costs_at_least_us", told.cost.least).member("costs_at_most_us", told.cost.most).end_object();
+    for (const told_wish& told : around.wishes) {
+      out.begin_object().member("demand", told.words);
+      answer(told.met.answer);
+      out.member("costs_at_least_us", told.met.cost.least).member("costs_at_most_us", told.met.cost.most);
+      if (told.change)
+        out.member("changed", std::ranges::count_if(told.change->vertices,
+                                                    [](const auto& vertex) { return vertex.is_changed(); }));
+      out.end_object();
     }
     out.end_list();
   }

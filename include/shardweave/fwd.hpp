@@ -60,6 +60,7 @@ struct constraint_set;
 struct described_edge;
 struct fixed_strategies;
 struct hideable_edge;
+class label_list;
 struct live_interval;
 struct pairing;
 struct reference_solution;
@@ -71,6 +72,8 @@ struct tie;
 struct unnamed_vertices;
 struct usage_row;
 struct usage_segment;
+template <cost_value Cost>
+struct alternative;
 template <cost_value Cost>
 struct assignment_difference;
 template <cost_value Cost>
@@ -111,6 +114,8 @@ template <cost_value Cost>
 class savings_sweep;
 template <cost_value Cost>
 struct savings_terms;
+template <cost_value Cost>
+struct vertex_alternatives;
 template <cost_value Cost>
 struct vertex_difference;
 template <cost_value Cost>

@@ -9,7 +9,9 @@
 
 #include <cmath>
 #include <limits>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace sw = shardweave;
 using shardweave_test::draw_problem;
@@ -50,14 +52,60 @@ TEST_SUITE("shardweave.solution") {
     }
   }
 
-  TEST_CASE("names stand beside indices") {
+  TEST_CASE("names stand beside indices, with what each vertex costs, and the gap beside the bound") {
     sw::placement_description<double> d;
     d.name = "p";
     d.vertices = {{.name = "v", .op = "", .phase = "", .labels = {"R", "S(0)"}, .compute = {1, 2}, .memory = {}}};
     sw::solution<double> s;
     s.choice = {1};
     s.objective = 2;
-    CHECK(written(d, s).find("{\"vertex\":0,\"name\":\"v\",\"strategy\":\"S(0)\"}") != std::string::npos);
+    CHECK(written(d, s).find("{\"vertex\":0,\"name\":\"v\",\"strategy\":\"S(0)\",\"compute\":2,\"arguments\":[]}") !=
+          std::string::npos);
+    CHECK(written(d, s).find("\"gap\":null") != std::string::npos);
+    d.vertices.push_back({.name = "w", .compute = {5}});
+    const std::vector<double> entries{7, 3};
+    d.tables = {std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(2, 1, entries))};
+    d.edges = {{.from = 0, .to = 1, .transition = 0}};
+    s.choice = {1, 0};
+    s.objective = 10;
+    s.lower_bound = 8;
+    const std::string text = written(d, s);
+    CHECK(text.find("\"lower_bound\":8,\"gap\":0.25,") != std::string::npos);
+    CHECK(text.find("{\"vertex\":1,\"name\":\"w\",\"strategy\":\"0\",\"compute\":5,"
+                    "\"arguments\":[{\"from\":0,\"communication\":0,\"transition\":3}]}") != std::string::npos);
+  }
+
+  TEST_CASE("by names an answer serves a problem that numbers vertices and strategies in another way") {
+    sw::placement_description<double> d, other;
+    d.vertices = {{.name = "a", .labels = {"R", "S(0)"}, .compute = {1, 2}},
+                  {.name = "b", .labels = {"R", "S(0)", "S(1)"}, .compute = {3, 4, 5}}};
+    other.vertices = {{.name = "b", .labels = {"S(1)", "P", "S(0)", "R"}, .compute = {5, 9, 4, 3}},
+                      {.name = "a", .labels = {"S(0)", "R"}, .compute = {2, 1}}};
+    sw::solution<double> s;
+    for (sw::strategy a = 0; a < 2; ++a)
+      for (sw::strategy b = 0; b < 3; ++b) {
+        s.choice = {a, b};
+        s.objective = sw::evaluate(d, s.choice).objective;
+        const auto stored = read<double>(written(d, s));
+        CHECK(sw::assignment_by_name(d, stored) == s.choice);
+        CHECK(sw::evaluate(other, sw::assignment_by_name(other, stored)).objective == s.objective);
+      }
+    const auto stored = read<double>(written(d, s));  // S(0), S(1)
+    const auto message = [&](const sw::placement_description<double>& to) {
+      return refused([&] { return sw::assignment_by_name(to, stored); });
+    };
+    CHECK(message(other).empty());
+    auto changed = other;
+    changed.vertices[0].name = "c";
+    CHECK(message(changed) == "the problem has no vertex 'b', for which there is a strategy");
+    changed = other;
+    changed.vertices[0].labels = {"R", "S(0)", "P", "S(2)"};
+    CHECK(message(changed) == "vertex 0 (b) has no strategy 'S(1)' among its 4, of which the first is 'R'");
+    changed.vertices[0].labels = {};
+    CHECK(message(changed) == "vertex 0 (b) has no strategy 'S(1)' among its 0");
+    changed = other;
+    changed.vertices.push_back({.name = "c", .compute = {1}});
+    CHECK(message(changed) == "there is no strategy for vertex 2 (c)");
   }
 
   TEST_CASE("an answer without an assignment has no objective") {

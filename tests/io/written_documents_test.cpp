@@ -220,11 +220,11 @@ TEST_SUITE("shardweave.solution") {
     CHECK(text == R"({"format":"shardweave.solution","version":1,
 "problem":"p","unit":"us",
 "assignment":[0,1],
-"objective":4.5,"parts":{"compute":2.5,"communication":1,"transition":1},"lower_bound":null,"status":"stopped",
+"objective":4.5,"parts":{"compute":2.5,"communication":1,"transition":1},"lower_bound":null,"gap":null,"status":"stopped",
 "statistics":{"solver":"hand","seconds":0,"seconds_to_best":0,"iterations":7,"note":"n","counters":{"sweeps":2,"gap":null}},
 "choices":[
-{"vertex":0,"name":"x","strategy":"R"},
-{"vertex":1,"name":"y","strategy":"1"}]}
+{"vertex":0,"name":"x","strategy":"R","compute":0.5,"arguments":[]},
+{"vertex":1,"name":"y","strategy":"1","compute":2,"arguments":[{"from":0,"communication":1,"transition":0},{"from":0,"communication":0,"transition":1}]}]}
 )");
     auto input = sw::text_input::of_memory("T", text);
     const auto again = sw::read_solution<double>(input, {.strict = true}).answer;

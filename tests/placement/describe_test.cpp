@@ -299,6 +299,23 @@ TEST_SUITE("describe") {
           std::vector<std::string>{"constraint 'whole': vertex 0 takes strategy S(1)"});
   }
 
+  TEST_CASE("lists of words are shared") {
+    struct with_lists : by_entries {
+      sw::label_list words{"R", "S(0)", "S(1)"};
+      const sw::label_list& strategy_labels(vertex) const { return words; }
+    };
+    static_assert(sw::labelled_cost_model<with_lists, graph>);
+    const drawn d(1, 2, 0, 3);
+    calls asked;
+    const with_lists model{{&d, &asked}};
+    const auto stated = sw::describe(d.g, model);
+    CHECK(stated.name_of_strategy(1, 2) == "S(1)");
+    CHECK(stated.vertices[0].labels.begin() == model.words.begin());
+    CHECK(stated.vertices[1].labels.begin() == model.words.begin());
+    CHECK(sw::label_list(std::vector<std::string>{}) == sw::label_list());
+    CHECK(sw::label_list{"R"} != model.words);
+  }
+
   TEST_CASE("memory becomes a budget over live intervals, beside those that were stated") {
     struct with_memory : by_entries {
       double memory_usage(vertex v, sw::strategy s) const { return v == 1 ? 0 : static_cast<double>(10 * v + s); }

@@ -201,6 +201,8 @@ TEST_SUITE("plan_training") {
       least = std::min(least, most);
     }
     CHECK(least <= 1e-6 * objective);
+    for (const auto& wish : told)  // whoever pays has been moved
+      if (real(wish.as_object(), "costs_at_least_us") > 0) CHECK(whole(wish.as_object(), "changed") > 0);
 
     const auto refused = plan(folder, config + step + "--what-if \"put wq anywhere\"");
     CHECK(refused.status == 2);
@@ -208,6 +210,37 @@ TEST_SUITE("plan_training") {
     const auto budget = plan(folder, config + step + "--what-if \"parameter_bytes 1000000\"");
     CHECK(budget.status == 2);
     CHECK(budget.err == "plan_training: --what-if: 'parameter_bytes 1000000' does not say where operations lie\n");
+  }
+
+  TEST_CASE("--explain tells why an operation takes no other strategy, by name") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string step = config + " --mesh 4 --sequence 256 --batch 8 --threads 1 --overlap off ";
+    const auto line = object_of(plan(folder, step + "--json --explain layers.1.wo.einsum").out);
+    const auto& told = line.at("explained").as_array();
+    REQUIRE(told.size() == 1);
+    const auto& one = told[0].as_object();
+    CHECK(one.at("name").as_string() == "layers.1.wo.einsum");
+    CHECK(whole(one, "tied") == 1);  // that of the other layer
+    const auto& strategies = one.at("strategies").as_array();
+    REQUIRE(strategies.size() == 5);  // whole, and cut by one of its four letters
+    double least = HUGE_VAL;
+    for (const auto& each : strategies) {
+      const auto& other = each.as_object();
+      CHECK(other.at("arguments").as_array().size() == 2);
+      if (other.at("strategy").as_string() == one.at("chosen").as_string()) CHECK(real(other, "change_us") == 0);
+      if (other.at("breaks").as_array().empty()) least = std::min(least, real(other, "change_us"));
+    }
+    CHECK(least == 0);  // a proven optimum: no move is better
+
+    const auto people = plan(folder, step + "--explain layers.1.wo.einsum --what-if \"placed layers.0.wq S(1)\"");
+    CHECK(people.out.find("(layers.1.wo.einsum) takes strategy ") != std::string::npos);
+    CHECK(people.out.find("(layers.1.wo.einsum) and its other strategies, which 1 tied to it would take too") !=
+          std::string::npos);
+    CHECK(people.out.find("What changes with \"placed layers.0.wq S(1)\"") != std::string::npos);
+    const auto refused = plan(folder, step + "--explain layers.7.wo.einsum");
+    CHECK(refused.status == 2);
+    CHECK(refused.err == "plan_training: --explain: no operation is called 'layers.7.wo.einsum'\n");
   }
 
   TEST_CASE("the files replay to the same objective, timeline and peak, bit for bit") {

@@ -166,6 +166,113 @@ TEST_SUITE("explain") {
   }
 }
 
+TEST_SUITE("alternatives") {
+  TEST_CASE("every strategy beside the chosen one, by argument, with what it would break") {
+    auto d = explain_chain();
+    d.constraints.fixed = {{.vertex = 1, .allowed = {1}, .why = "b is split"}};
+    const auto told = sw::alternatives(d, choice_span(split), 1);
+    CHECK(told.chosen == 1);
+    CHECK(told.along.empty());
+    REQUIRE(told.strategies.size() == 2);
+    CHECK(told.strategies[1].change == 0);
+    CHECK(told.strategies[0].change == 3);  // 15 less 12: dearer by 7 at b, 2 less for c, and 2 more is saved
+    CHECK(told.strategies[0].breaks ==
+          std::vector<std::string>{"constraint 'b is split': vertex 1 (b) takes strategy whole"});
+    CHECK(to_text(told, d) ==
+          "vertex 1 (b) and its other strategies, if no other vertex changed, us\n"
+          "strategy  computation  argument 0  users  objective\n"
+          "------------------------------------------------------------"
+          "---------------------------------------------------\n"
+          "split           2.000       6.000  2.000             chosen\n"
+          "whole           4.000      11.000  0.000     +3.000  "
+          "constraint 'b is split': vertex 1 (b) takes strategy whole\n");
+    CHECK(to_text(told, d, 0).ends_with("chosen\nand 1 more\n"));
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::alternatives(d, choice_span(split), 7)),
+                         "vertex 7 is to be explained, but there are only 3", sw::error);
+  }
+
+  TEST_CASE("tied vertices move along, what is forbidden comes last, and broken constraints are counted") {
+    auto d = explain_chain();
+    d.counted = sw::savings_form::off;
+    d.vertices.push_back({.name = "e", .op = "multiply", .compute = {sw::forbidden<double>, 1}});
+    d.constraints.ties = {{.vertices = {1, 3}, .why = "layers"}};
+    d.constraints.budgets = {{.name = "memory", .high = 5, .terms = {{.vertex = 1, .usage = {8, 4}}}}};
+    const auto told = sw::alternatives(d, choice_span(std::vector<sw::strategy>{0, 1, 0, 1}), 1);
+    CHECK(told.along == std::vector<std::uint32_t>{3});
+    CHECK(sw::is_forbidden(told.strategies[0].change));
+    CHECK(to_text(told, d) ==
+          "vertex 1 (b) and its other strategies, which 1 tied to it would take too, if no other vertex changed, us\n"
+          "strategy  computation  argument 0  users  objective\n"
+          "------------------------------------------------------------"
+          "---------------------------------------------------------\n"
+          "split           2.000       6.000  2.000             chosen\n"
+          "whole           4.000      11.000  0.000  forbidden  "
+          "vertex 3 (e) takes strategy 0, whose cost is infinite and 1 more\n");
+  }
+
+  TEST_CASE("changes are those of the whole, by other means, and what breaks nothing is feasible") {
+    std::size_t free = 0, broken = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(120); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_savings_problem<std::int64_t>(seed);
+      const auto& d = stated.description;
+      for (const sw::assignment& choice : explain_feasible(stated))
+        for (std::uint32_t v = 0; v < d.vertices.size(); ++v) {
+          const auto told = sw::alternatives(d, choice_span(choice), v);
+          REQUIRE(told.strategies.size() == d.vertices[v].compute.size());
+          CHECK(told.chosen == choice[v]);
+          for (sw::strategy s = 0; s < told.strategies.size(); ++s) {
+            const auto& other = told.strategies[s];
+            sw::assignment moved = choice;
+            moved[v] = s;
+            for (const std::uint32_t w : told.along) moved[w] = s;
+            const bool is_feasible = shardweave_test::price_of(stated, moved).has_value();
+            CHECK(other.breaks.empty() == is_feasible);
+            ++(is_feasible ? free : broken);
+            if (is_feasible)
+              CHECK(other.change == explain_objective(stated, moved) - explain_objective(stated, choice));
+          }
+        }
+    }
+    CHECK(free > shardweave_test::at_scale(500));
+    CHECK(broken > shardweave_test::at_scale(500));
+  }
+}
+
+TEST_SUITE("assignment_text") {
+  TEST_CASE("every vertex on a line with what its arguments cost, then the whole, and what is broken") {
+    auto d = explain_chain();
+    d.constraints.fixed = {{.vertex = 1, .allowed = {1}, .why = "b is split"}};
+    d.constraints.budgets = {{.name = "memory", .high = 9, .terms = {{.vertex = 1, .usage = {8, 4}}}}};
+    CHECK(sw::assignment_text(d, choice_span(whole)) ==
+          "vertex  name  operation  strategy  computation  arguments\n"
+          "----------------------------------------------------------------------\n"
+          "     0  a     load       0               3.000\n"
+          "     1  b     multiply   whole           4.000  10.000 + 1.000 - 8.000\n"
+          "     2  c     add        0               5.000  0\n"
+          "\n"
+          "objective, us            15.000\n"
+          "  computation            12.000\n"
+          "  communication          10.000\n"
+          "  transition              1.000\n"
+          "  less savings            8.000\n"
+          "budget memory    8.000 of 9.000\n"
+          "broken: constraint 'b is split': vertex 1 (b) takes strategy whole\n");
+    d.counted = sw::savings_form::off;
+    d.edges.push_back({.from = 0, .to = 2, .slot = 1, .communication = 0});
+    d.vertices[0].compute = {sw::forbidden<double>};
+    d.tables[0] = std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{2}));
+    d.edges[0].communication = sw::no_table;
+    const std::string text = sw::assignment_text(d, choice_span(split));
+    CHECK(text.find("\n     0  a     load       0           forbidden\n") != std::string::npos);
+    CHECK(text.find("\n     1  b     multiply   split           2.000  0\n") != std::string::npos);
+    CHECK(text.find("\n     2  c     add        0               5.000  2.000, 2.000\n") != std::string::npos);
+    CHECK(text.find("less savings") == std::string::npos);
+    CHECK(text.find("\nobjective, us         forbidden\n") != std::string::npos);
+  }
+}
+
 TEST_SUITE("diff") {
   TEST_CASE("the objective by part, and who changes") {
     auto d = explain_chain();

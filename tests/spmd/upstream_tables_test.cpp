@@ -76,7 +76,7 @@ side side_of(const placement_description<double>& d) {
   side s;
   for (const auto& v : d.vertices) {
     s.kind.push_back(kind_of(v.op));
-    s.labels.push_back(v.labels);
+    s.labels.emplace_back(v.labels.begin(), v.labels.end());
     if (s.kind.back() == "sdpa")
       for (std::string& label : s.labels.back()) label = with_four_elements(label);
   }

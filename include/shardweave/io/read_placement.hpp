@@ -51,17 +51,18 @@ class placement_reader {
   }
 
   json_shape vertices() {
-    auto one = json_object(
-        {json_optional("name", json_text(vertex_.name)), json_optional("op", json_text(vertex_.op)),
-         json_optional("phase", json_text(vertex_.phase)), json_optional("labels", json_texts(vertex_.labels)),
-         json_required("compute", costs(vertex_.compute)), json_optional("tie", json_number(tie_)),
-         json_optional("memory", json_numbers(vertex_.memory))},
-        [this]() -> std::string {
-          if (vertex_.compute.empty()) return "has no strategies: compute is empty";
-          if (tie_) ties_[*tie_].push_back(static_cast<std::uint32_t>(d_.vertices.size()));
-          tie_.reset();
-          return {};
-        });
+    auto one =
+        json_object({json_optional("name", json_text(vertex_.name)), json_optional("op", json_text(vertex_.op)),
+                     json_optional("phase", json_text(vertex_.phase)), json_optional("labels", json_texts(labels_)),
+                     json_required("compute", costs(vertex_.compute)), json_optional("tie", json_number(tie_)),
+                     json_optional("memory", json_numbers(vertex_.memory))},
+                    [this]() -> std::string {
+                      vertex_.labels = std::exchange(labels_, {});
+                      if (vertex_.compute.empty()) return "has no strategies: compute is empty";
+                      if (tie_) ties_[*tie_].push_back(static_cast<std::uint32_t>(d_.vertices.size()));
+                      tie_.reset();
+                      return {};
+                    });
     return json_items(vertex_, d_.vertices, std::move(one));
   }
 
@@ -183,6 +184,7 @@ class placement_reader {
   std::map<std::int64_t, std::vector<std::uint32_t>> ties_;
 
   described_vertex<double> vertex_;
+  std::vector<std::string> labels_;
   std::optional<std::int64_t> tie_;
   std::vector<double> entries_;
   described_edge edge_;

@@ -1,19 +1,26 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/explain.hpp>
 #include <shardweave/solve/solution.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <string_view>
+#include <unordered_map>
 #include <utility>
+#include <vector>
 
 /// \file
 /// The format `shardweave.solution`, version 1: an answer to a placement problem.
@@ -21,11 +28,18 @@
 namespace shardweave {
 inline namespace v0 {
 
+/// A vertex and the strategy that it takes, by their names.
+struct named_choice {
+  std::string vertex;
+  std::string strategy;
+};
+
 /// What a solution file says.
 template <cost_value Cost>
 struct stored_solution {
   std::string problem;  ///< name of the problem
   solution<Cost> answer;
+  std::vector<named_choice> choices;  ///< where the problem had names
 };
 
 namespace detail {
@@ -39,10 +53,25 @@ void write_hidden(json_writer& out, const placement_description<Cost>& d, const 
   out.end_list().end_object();
 }
 
+/// A vertex with its strategy, its computation, and argument by argument what its inputs cost.
+template <cost_value Cost>
+void write_choice(json_writer& out, const placement_description<Cost>& d, std::span<const strategy> choice,
+                  std::size_t v, const std::vector<std::uint32_t>& inputs) {
+  out.line().begin_object().member("vertex", v).text_if_any("name", d.vertices[v].name);
+  out.member("strategy", d.name_of_strategy(v, choice[v])).member("compute", d.vertices[v].compute[choice[v]]);
+  out.key("arguments").begin_list();
+  for (const std::uint32_t e : inputs) {
+    const edge_parts<Cost> parts = parts_of_edge(d, choice, e);
+    out.begin_object().member("from", d.edges[e].from).member("communication", parts.communication);
+    out.member("transition", parts.transition).end_object();
+  }
+  out.end_list().end_object();
+}
+
 }  // namespace detail
 
-/// Writes an answer with the names of vertices and strategies beside the indices, where the problem has them, and with
-/// what is hidden of which edge, where the problem counts savings.
+/// Writes an answer with its bound and gap. Where the problem has names, each vertex is told with its strategy and what
+/// it costs, argument by argument; where it counts savings, what is hidden of which edge.
 template <cost_value Cost>
 void write_solution(json_writer& out, const placement_description<Cost>& d, const solution<Cost>& s) {
   out.begin_object().member("format", "shardweave.solution").member("version", 1);
@@ -57,7 +86,7 @@ void write_solution(json_writer& out, const placement_description<Cost>& d, cons
     out.end_object();
     if (d.counted != savings_form::off) detail::write_hidden(out, d, priced);
   }
-  out.member("lower_bound", s.lower_bound).member("status", name_of(s.status));
+  out.member("lower_bound", s.lower_bound).member("gap", s.gap()).member("status", name_of(s.status));
   out.line().key("statistics").begin_object().member("solver", s.statistics.solver);
   out.member("seconds", s.statistics.seconds).member("seconds_to_best", s.statistics.seconds_to_best);
   out.member("iterations", s.statistics.iterations).text_if_any("note", s.statistics.note);
@@ -65,11 +94,12 @@ void write_solution(json_writer& out, const placement_description<Cost>& d, cons
   for (const auto& [name, value] : s.statistics.counters) out.member(name, value);
   out.end_object().end_object();
   out.line().key("choices").begin_list();
-  for (std::size_t v = 0; v < s.choice.size(); ++v) {
-    if (d.vertices[v].name.empty() && d.vertices[v].labels.empty()) continue;
-    out.line().begin_object().member("vertex", v).text_if_any("name", d.vertices[v].name);
-    out.member("strategy", d.name_of_strategy(v, s.choice[v])).end_object();
-  }
+  std::vector<std::vector<std::uint32_t>> inputs(s.choice.size());
+  if (s.has_assignment())
+    for (std::uint32_t e = 0; e < d.edges.size(); ++e) inputs[d.edges[e].to].push_back(e);
+  for (std::size_t v = 0; v < s.choice.size(); ++v)
+    if (!d.vertices[v].name.empty() || !d.vertices[v].labels.empty())
+      detail::write_choice(out, d, std::span(s.choice), v, inputs[v]);
   out.end_list().end_object().line();
 }
 
@@ -101,6 +131,10 @@ template <cost_value Cost>
       });
   std::string counter;
   std::optional<double> value;
+  named_choice named;
+  auto choice = json_object({json_optional("vertex", json_anything()), json_optional("name", json_text(named.vertex)),
+                             json_optional("strategy", json_text(named.strategy)),
+                             json_optional("compute", json_anything()), json_optional("arguments", json_anything())});
   auto statistics = json_object({json_optional("solver", json_text(s.statistics.solver)),
                                  json_optional("seconds", json_number(s.statistics.seconds)),
                                  json_optional("seconds_to_best", json_number(s.statistics.seconds_to_best)),
@@ -115,8 +149,9 @@ template <cost_value Cost>
        {json_required("problem", json_text(result.problem)), json_optional("unit", json_anything()),
         json_required("assignment", json_numbers(s.choice)), json_optional("objective", json_number_or_null(objective)),
         json_optional("parts", json_anything()), json_optional("overlap", json_anything()),
-        json_optional("lower_bound", json_number_or_null(bound)), json_optional("status", std::move(status)),
-        json_optional("statistics", std::move(statistics)), json_optional("choices", json_anything())})
+        json_optional("lower_bound", json_number_or_null(bound)), json_optional("gap", json_anything()),
+        json_optional("status", std::move(status)), json_optional("statistics", std::move(statistics)),
+        json_optional("choices", json_items(named, result.choices, std::move(choice)))})
     fields.push_back(std::move(field));
   read_json(input, json_object(std::move(fields)), options);
   if (objective) s.objective = *objective;
@@ -128,6 +163,37 @@ template <cost_value Cost>
 [[nodiscard]] stored_solution<Cost> read_solution(const std::filesystem::path& path, const read_options& options = {}) {
   text_input input(path);
   return read_solution<Cost>(input, options);
+}
+
+/// The assignment of a file for a problem whose vertices and strategies may be numbered in another way than those of
+/// the problem that it answers: they are found by their names. Whether it is feasible there, `evaluate` tells. \throws
+/// error (input) naming a vertex that the problem does not have, or that the file does not, and a strategy that
+///         a vertex does not offer
+/// Complexity: linear in the strategies of all vertices
+template <cost_value Cost>
+[[nodiscard]] assignment assignment_by_name(const placement_description<Cost>& d, const stored_solution<Cost>& file) {
+  constexpr strategy unset = ~strategy{0};
+  std::unordered_map<std::string_view, std::size_t> number_of;
+  for (std::size_t v = 0; v < d.vertices.size(); ++v) number_of.emplace(d.vertices[v].name, v);
+  assignment result(d.vertices.size(), unset);
+  for (const named_choice& each : file.choices) {
+    const auto at = number_of.find(each.vertex);
+    if (at == number_of.end())
+      refuse(error_category::input, "the problem has no vertex '" + each.vertex + "', for which there is a strategy");
+    const std::size_t v = at->second;
+    const label_list& offered = d.vertices[v].labels;
+    const std::string* const found = std::find(offered.begin(), offered.end(), each.strategy);
+    if (found == offered.end())
+      refuse(error_category::input, d.name_of(v) + " has no strategy '" + each.strategy + "' among its " +
+                                        std::to_string(offered.size()) +
+                                        (offered.empty() ? "" : ", of which the first is '" + offered[0] + "'"));
+    result[v] = static_cast<strategy>(found - offered.begin());
+  }
+  const auto missing = std::find(result.begin(), result.end(), unset);
+  if (missing != result.end())
+    refuse(error_category::input,
+           "there is no strategy for " + d.name_of(static_cast<std::size_t>(missing - result.begin())));
+  return result;
 }
 
 }  // namespace v0

@@ -35,6 +35,12 @@ concept named_cost_model = cost_model<M, G> && requires(const M& model, vertex_t
   { model.strategy_name(v, s) } -> std::convertible_to<std::string>;
 };
 
+/// Has them by vertex, one for each strategy: where vertices share such a list, so do those of the description.
+template <class M, class G>
+concept labelled_cost_model = cost_model<M, G> && requires(const M& model, vertex_t<G> v) {
+  { model.strategy_labels(v) } -> std::convertible_to<label_list>;
+};
+
 /// Gives no vertex a name.
 struct unnamed_vertices {
   template <class Vertex>
@@ -93,10 +99,16 @@ class describer {
     }
     const auto count = static_cast<strategy>(model_.strategy_count(v));
     vertex.compute.reserve(count);
+    std::vector<std::string> labels;
     for (strategy s = 0; s < count; ++s) {
       vertex.compute.push_back(model_.vertex_cost(v, s));
-      if constexpr (named_cost_model<M, G>) vertex.labels.push_back(model_.strategy_name(v, s));
+      if constexpr (named_cost_model<M, G> && !labelled_cost_model<M, G>) labels.push_back(model_.strategy_name(v, s));
       if constexpr (memory_cost_model<M, G>) vertex.memory.push_back(static_cast<double>(model_.memory_usage(v, s)));
+    }
+    if constexpr (labelled_cost_model<M, G>) {
+      vertex.labels = model_.strategy_labels(v);
+    } else {
+      vertex.labels = std::move(labels);
     }
   }
 

@@ -4,12 +4,15 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <initializer_list>
 #include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -21,13 +24,33 @@ inline namespace v0 {
 /// Marks the absence of a table.
 inline constexpr std::uint32_t no_table = ~0U;
 
+/// Names of strategies, one each, or none at all. Copies share them: many vertices have the same.
+class label_list {
+ public:
+  label_list() = default;
+  label_list(std::vector<std::string> names)  // NOLINT(google-explicit-constructor): it is such a list
+      : names_(names.empty() ? nullptr : std::make_shared<const std::vector<std::string>>(std::move(names))) {}
+  label_list(std::initializer_list<std::string> names) : label_list(std::vector<std::string>(names)) {}
+
+  [[nodiscard]] std::size_t size() const { return names_ == nullptr ? 0 : names_->size(); }
+  [[nodiscard]] bool empty() const { return size() == 0; }
+  /// \pre at < size()
+  [[nodiscard]] const std::string& operator[](std::size_t at) const { return (*names_)[at]; }
+  [[nodiscard]] const std::string* begin() const { return empty() ? nullptr : names_->data(); }
+  [[nodiscard]] const std::string* end() const { return empty() ? nullptr : names_->data() + names_->size(); }
+  friend bool operator==(const label_list& a, const label_list& b) { return std::ranges::equal(a, b); }
+
+ private:
+  std::shared_ptr<const std::vector<std::string>> names_;
+};
+
 /// A vertex as stated. Only `compute` is needed: one cost per strategy.
 template <cost_value Cost>
 struct described_vertex {
   std::string name = {};
   std::string op = {};
   std::string phase = {};
-  std::vector<std::string> labels = {};  ///< names of strategies; empty or one per strategy
+  label_list labels = {};                ///< names of strategies; empty or one per strategy
   std::vector<Cost> compute = {};
   std::vector<double> memory = {};       ///< bytes per strategy, for reports; empty or one per strategy
 };

@@ -5,16 +5,18 @@
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <set>
 #include <span>
 #include <string>
 #include <utility>
 #include <vector>
 
 /// \file
-/// What the vertices of an assignment cost, and why.
+/// What the vertices of an assignment cost, why, and what their other strategies would.
 
 namespace shardweave {
 inline namespace v0 {
@@ -62,6 +64,17 @@ template <cost_value Cost>
   return prices;
 }
 
+namespace detail {
+
+template <cost_value Cost>
+void require_vertex(const placement_description<Cost>& d, std::uint32_t vertex) {
+  if (vertex >= d.vertices.size())
+    refuse(error_category::input, "vertex " + std::to_string(vertex) + " is to be explained, but there are only " +
+                                      std::to_string(d.vertices.size()));
+}
+
+}  // namespace detail
+
 /// An edge of a vertex, with what of its communication is hidden and which vertices hide it, by position.
 template <cost_value Cost>
 struct explained_edge {
@@ -90,9 +103,7 @@ template <cost_value Cost>
 [[nodiscard]] vertex_explanation<Cost> explain(const placement_description<Cost>& d, std::span<const strategy> choice,
                                                std::uint32_t vertex) {
   const evaluation<Cost> priced = evaluate(d, choice);
-  if (vertex >= d.vertices.size())
-    refuse(error_category::input, "vertex " + std::to_string(vertex) + " is to be explained, but there are only " +
-                                      std::to_string(d.vertices.size()));
+  detail::require_vertex(d, vertex);
   vertex_explanation<Cost> result{
       .vertex = vertex, .chosen = choice[vertex], .price = vertex_prices(d, choice, priced)[vertex]};
   std::map<std::uint32_t, std::map<std::uint32_t, Cost>> behind;  // per edge of the vertex, per position
@@ -111,6 +122,81 @@ template <cost_value Cost>
     if (d.edges[e].from == vertex) result.outputs.push_back(std::move(told));
   }
   for (const auto& [edge, amount] : hides) result.hides.push_back({edge, vertex, amount});
+  return result;
+}
+
+/// A strategy that a vertex could have, while all others keep theirs.
+template <cost_value Cost>
+struct alternative {
+  Cost compute{};
+  std::vector<edge_parts<Cost>> inputs = {};   ///< edge by edge, as `vertex_alternatives` lists them
+  std::vector<edge_parts<Cost>> outputs = {};  ///< paid by consumers
+  /// Of the objective, savings and all vertices that move along counted; `forbidden` if something of it is, or of what
+  /// is there now.
+  Cost change{};
+  std::vector<std::string> breaks = {};  ///< what of the problem it would break, in the words of `evaluate`
+};
+
+/// All strategies of a vertex, side by side.
+template <cost_value Cost>
+struct vertex_alternatives {
+  std::uint32_t vertex = 0;
+  strategy chosen = 0;
+  std::vector<std::uint32_t> along = {};   ///< vertices that are tied to it, and take the same
+  std::vector<std::uint32_t> inputs = {};  ///< edges, in their order
+  std::vector<std::uint32_t> outputs = {};
+  std::vector<alternative<Cost>> strategies = {};  ///< one per strategy
+};
+
+namespace detail {
+
+/// The vertices that ties move together with one, itself among them.
+template <cost_value Cost>
+[[nodiscard]] std::set<std::uint32_t> tied_to(const placement_description<Cost>& d, std::uint32_t vertex) {
+  std::set<std::uint32_t> together{vertex};
+  for (std::size_t before = 0; before != together.size();) {
+    before = together.size();
+    for (const tie& t : d.constraints.ties)
+      if (std::any_of(t.vertices.begin(), t.vertices.end(), [&](std::uint32_t v) { return together.contains(v); }))
+        together.insert(t.vertices.begin(), t.vertices.end());
+  }
+  return together;
+}
+
+}  // namespace detail
+
+/// Why a vertex does not take another strategy: what each would cost and break, at the vertex and in all, if no other
+/// vertex changed its own, but for those that are tied to it. What it costs if the others may follow is a problem to
+/// solve: `cost_of_forcing`.
+/// \throws error (input) for a vertex that does not exist, and as `evaluate`
+/// Complexity: as `evaluate`, once per strategy
+template <cost_value Cost>
+[[nodiscard]] vertex_alternatives<Cost> alternatives(const placement_description<Cost>& d,
+                                                     std::span<const strategy> choice, std::uint32_t vertex) {
+  const evaluation<Cost> now = evaluate(d, choice);
+  detail::require_vertex(d, vertex);
+  const std::set<std::uint32_t> together = detail::tied_to(d, vertex);
+  vertex_alternatives<Cost> result{.vertex = vertex, .chosen = choice[vertex]};
+  for (const std::uint32_t v : together)
+    if (v != vertex) result.along.push_back(v);
+  for (std::uint32_t e = 0; e < d.edges.size(); ++e) {
+    if (d.edges[e].to == vertex) result.inputs.push_back(e);
+    if (d.edges[e].from == vertex) result.outputs.push_back(e);
+  }
+  std::vector<strategy> moved(choice.begin(), choice.end());
+  for (strategy s = 0; s < d.vertices[vertex].compute.size(); ++s) {
+    for (const std::uint32_t v : together) moved[v] = s;
+    alternative<Cost> other{.compute = d.vertices[vertex].compute[s]};
+    for (const std::uint32_t e : result.inputs) other.inputs.push_back(parts_of_edge(d, moved, e));
+    for (const std::uint32_t e : result.outputs) other.outputs.push_back(parts_of_edge(d, moved, e));
+    const evaluation<Cost> then = evaluate(d, moved);
+    const bool is_priced = !is_forbidden(now.objective) && !is_forbidden(then.objective);
+    other.change = is_priced ? then.objective - now.objective : forbidden<Cost>;
+    for (const std::string& broken : then.violations)
+      if (std::find(now.violations.begin(), now.violations.end(), broken) == now.violations.end())
+        other.breaks.push_back(broken);
+    result.strategies.push_back(std::move(other));
+  }
   return result;
 }
 

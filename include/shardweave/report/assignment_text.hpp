@@ -3,6 +3,7 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
@@ -11,6 +12,8 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
+#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -97,6 +100,80 @@ template <cost_value Cost>
   if (!told.hides.empty())
     text += "\nits computation hides " +
             largest(told.hides, [&](const auto& part) { return d.name_of_edge(part.edge); }) + "\n";
+  return text;
+}
+
+/// The alternatives for people: the chosen strategy first, then the others, the least change first, `most` of them.
+/// What they cost at the vertex stands by argument and for all its users together.
+template <cost_value Cost>
+[[nodiscard]] std::string to_text(const vertex_alternatives<Cost>& told, const placement_description<Cost>& d,
+                                  std::size_t most = 12) {
+  const auto cost = [](Cost c) { return is_forbidden(c) ? std::string("forbidden") : detail::cost_text(c); };
+  const text_side right = text_side::right;
+  std::vector<text_table::column> columns = {{"strategy"}, {"computation", right}};
+  for (const std::uint32_t e : told.inputs) columns.push_back({"argument " + std::to_string(d.edges[e].slot), right});
+  columns.insert(columns.end(), {{"users", right}, {"objective", right}, {}});
+  text_table table(std::move(columns));
+  std::vector<strategy> order(told.strategies.size());
+  std::iota(order.begin(), order.end(), strategy{0});
+  const auto rank = [&](strategy s) { return std::pair(s != told.chosen, told.strategies[s].change); };
+  std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return rank(a) < rank(b); });
+  for (std::size_t i = 0; i < std::min(most + 1, order.size()); ++i) {
+    const alternative<Cost>& other = told.strategies[order[i]];
+    std::vector<std::string> cells = {d.name_of_strategy(told.vertex, order[i]), cost(other.compute)};
+    for (const edge_parts<Cost>& part : other.inputs) cells.push_back(cost(plus(part.communication, part.transition)));
+    Cost users{};
+    for (const edge_parts<Cost>& part : other.outputs) users = plus(users, plus(part.communication, part.transition));
+    const bool is_chosen = order[i] == told.chosen;
+    const std::string sign = other.change > Cost{} && !is_forbidden(other.change) ? "+" : "";
+    const std::string more = other.breaks.size() < 2 ? "" : " and " + count_text(other.breaks.size() - 1) + " more";
+    cells.insert(cells.end(), {cost(users), is_chosen ? "" : sign + cost(other.change),
+                               is_chosen              ? "chosen"
+                               : other.breaks.empty() ? ""
+                                                      : other.breaks.front() + more});
+    table.row(std::move(cells));
+  }
+  std::string text = d.name_of(told.vertex) + " and its other strategies";
+  if (!told.along.empty()) text += ", which " + count_text(told.along.size()) + " tied to it would take too";
+  text += ", if no other vertex changed" + (d.unit.empty() ? "" : ", " + d.unit) + "\n" + table.text();
+  if (order.size() > most + 1) text += "and " + count_text(order.size() - most - 1) + " more\n";
+  return text;
+}
+
+/// Every vertex on a line: its strategy, its computation, and what each argument costs, communication and transition
+/// added up, less what is hidden; then the objective by part, what budgets use, and what is broken.
+/// \throws error (input) as `evaluate`
+/// Complexity: as `evaluate`
+template <cost_value Cost>
+[[nodiscard]] std::string assignment_text(const placement_description<Cost>& d, std::span<const strategy> choice) {
+  const auto cost = [](Cost c) { return is_forbidden(c) ? std::string("forbidden") : detail::cost_text(c); };
+  const evaluation<Cost> priced = evaluate(d, choice);
+  std::vector<std::string> arguments(d.vertices.size());
+  for (std::size_t e = 0; e < d.edges.size(); ++e) {
+    const edge_parts<Cost> part = parts_of_edge(d, choice, e);
+    std::string& paid = arguments[d.edges[e].to];
+    if (!paid.empty()) paid += ", ";
+    paid += part.communication == Cost{} && part.transition == Cost{} ? "0" : cost(part.communication);
+    if (part.transition != Cost{}) paid += " + " + cost(part.transition);
+    if (!priced.hidden.empty() && priced.hidden[e] != Cost{}) paid += " - " + cost(priced.hidden[e]);
+  }
+  const text_side right = text_side::right;
+  text_table lines({{"vertex", right}, {"name"}, {"operation"}, {"strategy"}, {"computation", right}, {"arguments"}});
+  for (std::size_t v = 0; v < d.vertices.size(); ++v) {
+    const described_vertex<Cost>& vertex = d.vertices[v];
+    lines.row({std::to_string(v), vertex.name, vertex.op, d.name_of_strategy(v, choice[v]),
+               cost(vertex.compute[choice[v]]), arguments[v]});
+  }
+  text_table parts({{}, {"", right}});
+  parts.row({"objective" + (d.unit.empty() ? "" : ", " + d.unit), cost(priced.objective)});
+  parts.row({"  computation", cost(priced.parts.compute)});
+  parts.row({"  communication", cost(priced.parts.communication)});
+  parts.row({"  transition", cost(priced.parts.transition)});
+  if (d.counted != savings_form::off) parts.row({"  less savings", cost(priced.savings)});
+  for (const budget_use& use : priced.budgets)
+    parts.row({"budget " + use.name, fixed_text(use.used, 3) + " of " + fixed_text(use.high, 3)});
+  std::string text = lines.text() + "\n" + parts.text();
+  for (const std::string& broken : priced.violations) text += "broken: " + broken + "\n";
   return text;
 }
 

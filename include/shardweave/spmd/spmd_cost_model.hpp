@@ -6,6 +6,7 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/description.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/detail/edge_prices.hpp>
 #include <shardweave/spmd/detail/edges_before_casts.hpp>
@@ -116,16 +117,8 @@ class spmd_cost_model {
   /// Plans redistributions as this model prices them. An object of its own, for one thread at a time.
   [[nodiscard]] redistributor<Collectives> new_redistributor() const { return data_->new_redistributor(); }
   /// "S(0)R,RR->S(0)R": arguments, then results; results of a tuple in brackets.
-  [[nodiscard]] std::string label(std::uint32_t v, strategy s) const {
-    const mesh_strategy& chosen = data_->space.of(v).strategies[s];
-    const auto list = [](const std::vector<sharding>& shardings) {
-      std::string text;
-      for (const sharding& where : shardings) text += (text.empty() ? "" : ",") + where.to_string();
-      return text;
-    };
-    const std::string results = list(chosen.outputs);
-    return list(chosen.inputs) + "->" + (chosen.outputs.size() == 1 ? results : "[" + results + "]");
-  }
+  [[nodiscard]] const std::string& label(std::uint32_t v, strategy s) const { return strategy_labels(v)[s]; }
+  [[nodiscard]] const label_list& strategy_labels(std::uint32_t v) const { return data_->labels[list_number(v)]; }
   /// What an operation's first result takes of each device if it is placed so.
   [[nodiscard]] bytes result_size(std::uint32_t v, strategy s) const {
     return local_size(data_->graph.operations[v].outputs.front(), strategies(v).strategies[s].outputs.front(),
@@ -144,6 +137,7 @@ class spmd_cost_model {
     rule_table rules;
     spmd_options options;
     strategy_space space;
+    std::vector<label_list> labels;  ///< per list of strategies
     detail::edge_prices prices;
 
     data(computation g, device_mesh m, compute_profile c, Collectives k, rule_table r, spmd_options o)
@@ -155,6 +149,7 @@ class spmd_cost_model {
           rules(std::move(r)),
           options(o),
           space(enumerate_strategies(graph, mesh, compute, rules)) {
+      for (const auto& list : space.lists) labels.push_back(label_strategies(*list));
       std::vector<bool> still(edges.all_edges().size());
       if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
       if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
