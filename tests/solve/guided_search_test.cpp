@@ -213,7 +213,7 @@ TEST_SUITE("dive") {
   }
 
   TEST_CASE("improve returns what it was given, or better") {
-    const std::size_t n = sized<std::size_t>(50, 15);
+    const std::size_t n = sized<std::size_t>(50, 10);
     const chain c(3, n, 1.0);
     const sw::placement_problem<std::int64_t> problem(c.problem());
     const sw::assignment zero(n, 0);
@@ -235,7 +235,7 @@ TEST_SUITE("guided_search") {
 
   TEST_CASE("a long chain under a limit is solved to within two in a thousand, with a bound as near") {
     for (std::uint64_t seed = 0; seed < at_scale(4); ++seed) {
-      const chain c(100 + seed, sized<std::size_t>(150, 30), 1.0);
+      const chain c(100 + seed, sized<std::size_t>(150, 20), 1.0);
       sw::guided_search search;
       search.rounds = sized<std::size_t>(4, 2);
       const auto answer = search.solve(sw::placement_problem<std::int64_t>(c.problem()), {.seed = seed});

@@ -58,11 +58,11 @@ TEST_SUITE("solver suite") {
   }
   TEST_CASE("polished solvers keep their promises") {
     const auto figures = run_suite(sw::polished{sw::budgeted{sw::trws{}}, sw::local_search{}},
-                                   {.problems = sized<std::size_t>(400, 150), .first_seed = 320000});
+                                   {.problems = sized<std::size_t>(400, 80), .first_seed = 320000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 20 < figures.feasible);
     MESSAGE(to_text(run_suite<std::int64_t>(sw::polished{sw::reduced{sw::trws{}}, sw::local_search{}},
-                                            {.problems = sized<std::size_t>(300, 100), .first_seed = 330000})));
+                                            {.problems = sized<std::size_t>(300, 60), .first_seed = 330000})));
   }
   TEST_CASE("the first that proves ends the work") {
     sw::elimination narrow;
@@ -79,11 +79,11 @@ TEST_SUITE("solver suite") {
   }
   TEST_CASE("a bound from elsewhere certifies a search") {
     const auto figures = run_suite(sw::certified{sw::local_search{}, sw::reduced{sw::budgeted{sw::trws{}}}},
-                                   {.problems = sized<std::size_t>(300, 100), .first_seed = 360000});
+                                   {.problems = sized<std::size_t>(300, 60), .first_seed = 360000});
     MESSAGE(to_text(figures));
     CHECK(figures.optimal * 3 > figures.problems);
     MESSAGE(to_text(run_suite(sw::certified{sw::local_search{}, sw::exhaustive{}},
-                              {.problems = sized<std::size_t>(300, 100), .first_seed = 370000})));
+                              {.problems = sized<std::size_t>(300, 60), .first_seed = 370000})));
   }
   TEST_CASE("a race keeps its promises, whoever wins") {
     MESSAGE(to_text(run_suite(sw::race{sw::reduced{sw::trws{}}, sw::exhaustive{}},
