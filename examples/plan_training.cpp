@@ -71,6 +71,7 @@ struct options {
   std::string bucketing = programs::bucketings().front().name;
   std::string scheduler = programs::schedulers().front().name;
   std::string overlap = "windows";
+  std::string layers = "tied";
   std::optional<std::int64_t> memory;
   std::optional<std::int64_t> memory_budget;
   double optimizer_bytes = sw::memory_options{}.state_per_element;
@@ -226,7 +227,9 @@ int plan(const options& chosen) {
   const sw::device_profile device = sw::find_device(chosen.device);
   const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
                                  .sequence = chosen.sequence};
-  const auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
+  auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
+  if (chosen.layers == "found")
+    for (sw::operation& op : graph.operations) op.site = 0;  // what is not told is found
   for (const std::string& name : chosen.around.explained)
     programs::about("--explain", [&] { static_cast<void>(programs::operation_called(name, graph)); });
   programs::collective_model collectives = programs::make_collective_model(
@@ -245,7 +248,8 @@ int plan(const options& chosen) {
   const auto constraints_of = [&](const auto& model) {
     return programs::about(chosen.config, [&] {
       sw::training_options usual{.inputs = batch_sharded(model.mesh(), false),
-                                 .results = batch_sharded(model.mesh(), true)};
+                                 .results = batch_sharded(model.mesh(), true),
+                                 .tie_layers = chosen.layers != "untied"};
       if (chosen.memory_budget) usual.device_memory = sw::bytes(*chosen.memory_budget);
       usual.memory.state_per_element = chosen.optimizer_bytes;
       return sw::training_constraints(model, usual);
@@ -390,6 +394,11 @@ int main(int argc, char** argv) {
                  "what placing counts as hidden: off, windows (by dependency), strict (before or after its consumer), "
                  "inclusive (behind its consumer too), inclusive-twice")
       ->check(CLI::IsMember(programs::overlap_names()))
+      ->capture_default_str();
+  app.add_option("--layers", chosen.layers,
+                 "repeated layers: tied (placed alike, as the model's writer says which operations correspond), found "
+                 "(the same, by the structure of the graph), untied (each for itself)")
+      ->check(CLI::IsMember({"tied", "found", "untied"}))
       ->capture_default_str();
   app.add_option("--memory", chosen.memory, "BYTES of a device that must suffice, inputs included")
       ->check(CLI::NonNegativeNumber);

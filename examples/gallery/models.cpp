@@ -8,10 +8,13 @@
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
+#include <shardweave/spmd/repeated_layers.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
+#include <cstdint>
 #include <cstdio>
+#include <string>
 
 namespace sw = shardweave;
 
@@ -32,6 +35,25 @@ sw::computation linear_layer() {
   return sw::insert_aliases(b.finish());  // a value with several users may lie differently for each
 }
 // [graph]
+
+// [layers]
+/// Four gated layers, as a host writes them that does not say that they repeat.
+sw::computation gated_layers() {
+  using sw::dtype;
+  sw::graph_builder b("gated layers");
+  auto x = b.input("x", {{8192, 4096}, dtype::bf16});
+  for (int layer = 0; layer < 4; ++layer) {
+    const auto weight = [&](const char* name, std::int64_t from, std::int64_t to) {
+      return b.parameter(name + std::to_string(layer), {{from, to}, dtype::bf16});
+    };
+    const auto up = b.einsum("tk,kn->tn", {x, weight("up", 4096, 16384)});
+    const auto gate = b.exp(b.einsum("tk,kn->tn", {x, weight("gate", 4096, 16384)}));
+    x = b.add(x, b.einsum("tn,nk->tk", {b.mul(up, gate), weight("down", 16384, 4096)}));
+  }
+  b.result(x);
+  return sw::insert_aliases(b.finish());
+}
+// [layers]
 
 int main() {
   // [place]
@@ -61,5 +83,13 @@ int main() {
   // [demands]
   std::printf("w whole on every device: %.0f us\n", pinned.objective);
   if (pinned.objective < plan.objective) return 1;
+
+  // [tie]
+  const sw::spmd_cost_model stack(gated_layers(), sw::device_mesh({8}), sw::roofline{device}, sw::node_table<>(device));
+  const auto tied = sw::planner(stack.graph(), stack, sw::training_constraints(stack)).solve();  // layers are found
+  const auto each = sw::planner(stack.graph(), stack, sw::training_constraints(stack, {.tie_layers = false})).solve();
+  std::printf("layers alike: %.3f us, each for itself: %.3f us\n", tied.objective, each.objective);
+  // [tie]
+  if (tied.objective < each.objective * (1 - 1e-9) || sw::repeated_layers(stack.operations()).empty()) return 1;
   return plan.status == sw::solve_status::optimal ? 0 : 1;
 }

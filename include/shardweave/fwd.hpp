@@ -33,6 +33,7 @@ class quantity;
 // graph
 class augmented_graph;
 class compressed_graph;
+struct layer_options;
 
 // overlap
 struct always;

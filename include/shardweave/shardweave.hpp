@@ -55,6 +55,7 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/graph/numbering.hpp>
+#include <shardweave/graph/repeated_layers.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/fsdp_tags.hpp>
@@ -180,6 +181,7 @@
 #include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
+#include <shardweave/spmd/repeated_layers.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>

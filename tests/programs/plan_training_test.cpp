@@ -243,6 +243,20 @@ TEST_SUITE("plan_training") {
     CHECK(refused.err == "plan_training: --explain: no operation is called 'layers.7.wo.einsum'\n");
   }
 
+  TEST_CASE("--layers found ties what the model's writer says, and untied layers cost no more") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string step = " --mesh 4 --sequence 256 --batch 8 --threads 1 --overlap off --json --layers ";
+    const auto objective = [&](const char* layers) {
+      const auto line = object_of(plan(folder, config + step + layers).out);
+      CHECK(line.at("status").as_string() == "optimal");
+      return real(line, "objective_us");
+    };
+    const double tied = objective("tied");
+    CHECK(objective("found") == doctest::Approx(tied).epsilon(1e-8));
+    CHECK(objective("untied") <= tied * (1 + 1e-8));
+  }
+
   TEST_CASE("the files replay to the same objective, timeline and peak, bit for bit") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
@@ -561,6 +575,7 @@ TEST_SUITE("plan_training") {
         {good + " --seconds -1", "--seconds"},
         {good + " --threads 0", "--threads"},
         {good + " --overlap always", "always"},
+        {good + " --layers some", "some"},
         {good + " --colour red", "--colour"},
         {good + " " + good, good}};
     const auto before = names_in(folder.path());
@@ -609,7 +624,7 @@ TEST_SUITE("plan_training") {
                              "--solver",    "auto",       "--bucketing", "greedy",          "--scheduler",
                              "prefetch",    "--overlap",  "--memory",    "--memory-budget", "--optimizer-bytes",
                              "--propagate", "--annotate", "--seconds",   "--out",           "--json",
-                             "--seed",      "--threads"})
+                             "--seed",      "--threads",  "--layers"})
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
   }
 }

@@ -41,7 +41,7 @@ struct operation {
   attributes with = {};
   std::string group = {};   ///< for reports: which kind of parameter, which part of the model ("wq", "norm")
   std::int64_t layer = -1;  ///< repeated layer, or -1
-  std::uint64_t site = 0;   ///< equal for the same operation of every repeated layer; 0 = none
+  std::uint64_t site = 0;   ///< equal for the same operation of every repeated layer; 0 = none, or not told
 };
 
 /// Operations in topological order, and which of them belong together.

@@ -5,6 +5,7 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
+#include <shardweave/spmd/repeated_layers.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
@@ -43,7 +44,7 @@ struct training_options {
   /// What a device may hold in all at any time, counted as `memory` says; nothing = no limit. See `memory_budget`.
   std::optional<bytes> device_memory = std::nullopt;
   memory_options memory = {};
-  /// Repeated layers are placed alike (operations with equal `site` and equal strategies).
+  /// Repeated layers are placed alike: see `tie_layers`. Without, every layer is placed for itself.
   bool tie_layers = true;
 };
 
@@ -191,14 +192,15 @@ void share_parameters(constraint_set& all, const spmd_cost_model<Collectives>& m
   }
 }
 
-/// Operations with equal `site` and equal strategies take the same one.
+/// Operations that play the same part in repeated layers (`layer_sites`) and have equal strategies take the same one.
+/// Where strategies differ, since a layer gets an argument that offers others, there is a tie for each list of them.
 template <class Collectives>
 void tie_layers(constraint_set& all, const spmd_cost_model<Collectives>& model,
                 const std::string& why = "repeated layers") {
-  const auto& operations = model.operations().operations;
+  const std::vector<std::uint64_t> sites = layer_sites(model.operations());
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::uint32_t>> alike;
-  for (std::uint32_t v = 0; v < operations.size(); ++v)
-    if (operations[v].site != 0) alike[{operations[v].site, model.list_number(v)}].push_back(v);
+  for (std::uint32_t v = 0; v < sites.size(); ++v)
+    if (sites[v] != 0) alike[{sites[v], model.list_number(v)}].push_back(v);
   for (auto& [site, vertices] : alike)
     if (vertices.size() > 1) all.ties.push_back({std::move(vertices), why});
 }

@@ -4,12 +4,12 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/detail/operation_content.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <memory>
@@ -49,40 +49,13 @@ class strategy_enumerator {
   }
 
  private:
-  [[nodiscard]] const tensor& argument(const operation& op, std::size_t a) const {
-    const operation& producer = graph_.operations[op.inputs[a]];
-    if (producer.outputs.empty())
-      refuse(error_category::input, "operation '" + op.name + "' uses '" + producer.name + "', which has no result");
-    return producer.outputs[element_taken(op, producer)];
-  }
-
   /// Everything that a list depends on, as text.
-  [[nodiscard]] std::string key_of(const operation& op) {
-    std::string key = op.op;
-    const auto append = [&key](std::int64_t number) {
-      key.append(reinterpret_cast<const char*>(&number), sizeof number);
-    };
-    const auto append_tensor = [&](const tensor& t) {
-      append(static_cast<std::int64_t>(t.rank()));
-      for (const std::int64_t extent : t.shape) append(extent);
-      append(static_cast<std::int64_t>(t.type) * 2 + (t.contiguous ? 1 : 0));
-    };
-    key += '|';
-    key += op.with.equation;
-    key += '|';
-    append(op.with.index);
-    append(op.with.keep_dims ? 1 : 0);
-    append(std::bit_cast<std::int64_t>(op.with.scalar));
-    append(static_cast<std::int64_t>(op.with.dims.size()));
-    for (const std::int64_t d : op.with.dims) append(d);
-    append(static_cast<std::int64_t>(op.outputs.size()));
-    for (const tensor& t : op.outputs) append_tensor(t);
-    append(static_cast<std::int64_t>(op.inputs.size()));
-    if (op.outputs.empty()) return key;
-    for (std::size_t a = 0; a < op.inputs.size(); ++a) append_tensor(argument(op, a));
-    if (!op.inputs.empty() && rules_.of(op).follows()) {
-      append(static_cast<std::int64_t>(space_.list_of[op.inputs[0]]));
-      append(static_cast<std::int64_t>(element_taken(op, graph_.operations[op.inputs[0]])));
+  [[nodiscard]] std::string key_of(const operation& op) const {
+    std::string key = operation_content(graph_, op);
+    if (!op.outputs.empty() && !op.inputs.empty() && rules_.of(op).follows()) {
+      const std::uint32_t followed = op.inputs[0];
+      key += '|' + std::to_string(space_.list_of[followed]) + '|' +
+             std::to_string(element_taken(op, graph_.operations[followed]));
     }
     return key;
   }
@@ -94,7 +67,7 @@ class strategy_enumerator {
       list_->compute_us.push_back(0);
     } else {
       whole_.clear();
-      for (std::size_t a = 0; a < op.inputs.size(); ++a) whole_.push_back(argument(op, a));
+      for (std::size_t a = 0; a < op.inputs.size(); ++a) whole_.push_back(argument_of(graph_, op, a));
       const rule_table::entry& entry = rules_.of(op);
       if (const auto* rule = std::get_if<rule_table::dim_function>(&entry.rule)) {
         combine(op, entry, *rule);

@@ -1,0 +1,193 @@
+#pragma once
+
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/graph/detail/layer_shift.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Says in which layer the first vertex of every chain of counterparts lies. There are as many layers as most chains
+/// have members. Chains with as many or more have one in as many layers as possible; then a value that has one user,
+/// which uses nothing else, stays with it; then the fewest values pass from one layer to another; then as few members
+/// of shorter chains as possible lie outside.
+///
+/// All of this is a sum of terms max(0, x - y - c) over numbers of layers, with one number more for the last layer
+/// that uses a value and one for the first, and one for where layers begin. Such a sum is convex: it is least when no
+/// set of numbers can be raised by one at a gain, and the set that gains most is a minimum cut.
+/// Source: K. Murota, Discrete Convex Analysis (2003), minimization of L-natural-convex functions by steepest descent.
+class layer_cut {
+ public:
+  layer_cut(const compressed_graph& g, const layer_shift::chains& chains)
+      : chains_(chains), layer_(3 * chains.members.size() + 1) {
+    count_layers();
+    collect(g);
+    start();
+    while (raise()) continue;
+  }
+
+  [[nodiscard]] std::size_t layers() const { return layers_; }
+  /// Counted from the first whole layer on, so that what lies before it has a number below 0.
+  [[nodiscard]] std::int64_t first_layer(std::size_t chain) const { return layer_[chain] - layer_[begin()]; }
+
+ private:
+  /// weight * max(0, layer[high] - layer[low] - lead)
+  struct term {
+    std::uint32_t low = 0;
+    std::uint32_t high = 0;
+    std::int64_t lead = 0;
+    std::int64_t weight = 0;
+  };
+  struct arc {
+    std::uint32_t to = 0;
+    std::int64_t room = 0;
+  };
+  // What comes first outweighs what comes later in any graph of which less than 2^14 of it is at stake.
+  static constexpr std::int64_t outside = 1, pass = std::int64_t{1} << 14U, close = std::int64_t{1} << 28U,
+                                missing = std::int64_t{1} << 42U, hard = std::int64_t{1} << 54U;
+
+  [[nodiscard]] std::int64_t excess(const term& t) const { return layer_[t.high] - layer_[t.low] - t.lead; }
+  [[nodiscard]] std::uint32_t begin() const { return 3 * count(); }
+  [[nodiscard]] std::uint32_t last_use(std::uint32_t chain) const { return count() + chain; }
+  [[nodiscard]] std::uint32_t first_use(std::uint32_t chain) const { return 2 * count() + chain; }
+  [[nodiscard]] std::uint32_t count() const { return static_cast<std::uint32_t>(chains_.members.size()); }
+
+  void count_layers() {
+    std::map<std::size_t, std::size_t> of_length;
+    for (const auto& members : chains_.members) ++of_length[members.size()];
+    std::size_t most = 0;
+    for (const auto& [length, times] : of_length)
+      if (times >= most) {
+        most = times;
+        layers_ = length;
+      }
+  }
+
+  /// Which chains use which, and how many places further on the user stands in its own. What only some members have is
+  /// the work of the ends.
+  void collect(const compressed_graph& g) {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::int64_t>, std::size_t> uses;
+    for (const auto& e : g.all_edges())
+      if (chains_.of[e.source] != layer_shift::nobody && chains_.of[e.target] != layer_shift::nobody)
+        ++uses[{chains_.of[e.source], chains_.of[e.target],
+                std::int64_t{chains_.index[e.target]} - std::int64_t{chains_.index[e.source]}}];
+    for (const auto& [key, times] : uses) {
+      const auto [from, to, lead] = key;
+      if (2 * times + 2 < std::min(chains_.members[from].size(), chains_.members[to].size())) continue;
+      uses_.push_back({from, to, -lead, 0});
+      terms_.push_back({last_use(from), to, -lead, hard});
+      terms_.push_back({to, first_use(from), lead, hard});
+    }
+    for (std::uint32_t c = 0; c < count(); ++c) {
+      const std::vector<std::uint32_t>& members = chains_.members[c];
+      const bool is_close = std::ranges::all_of(
+          members, [&](std::uint32_t v) { return g.out(v).size() == 1 && g.in(g.out(v).front().target).size() == 1; });
+      const std::int64_t weight = static_cast<std::int64_t>(members.size()) * (is_close ? close : pass);
+      const std::int64_t more = static_cast<std::int64_t>(members.size()) - static_cast<std::int64_t>(layers_);
+      terms_.push_back({begin(), c, std::max<std::int64_t>(0, -more), more < 0 ? outside : missing});
+      terms_.push_back({c, begin(), std::max<std::int64_t>(0, more), more < 0 ? outside : missing});
+      terms_.push_back({c, last_use(c), 0, weight});
+      terms_.push_back({first_use(c), c, 0, weight});
+      terms_.push_back({last_use(c), c, 0, hard});
+      terms_.push_back({c, first_use(c), 0, hard});
+    }
+  }
+
+  /// Along uses, each chain from the first that reaches it, as if all of them lay within layers.
+  void start() {
+    std::vector<std::vector<std::pair<std::uint32_t, std::int64_t>>> beside(count());
+    for (const term& use : uses_) {
+      beside[use.low].emplace_back(use.high, use.lead);
+      beside[use.high].emplace_back(use.low, -use.lead);
+    }
+    std::vector<bool> seen(count());
+    for (std::uint32_t root = 0; root < count(); ++root) {
+      if (seen[root]) continue;
+      seen[root] = true;
+      std::vector<std::uint32_t> reached{root};
+      for (std::size_t i = 0; i < reached.size(); ++i)
+        for (const auto& [other, lead] : beside[reached[i]])
+          if (!seen[other]) {
+            seen[other] = true;
+            layer_[other] = layer_[reached[i]] + lead;
+            reached.push_back(other);
+          }
+    }
+    for (std::uint32_t c = 0; c < count(); ++c) layer_[last_use(c)] = layer_[first_use(c)] = layer_[c];
+    for (const term& use : uses_) {
+      const std::int64_t at = layer_[use.high] - use.lead;
+      layer_[last_use(use.low)] = std::max(layer_[last_use(use.low)], at);
+      layer_[first_use(use.low)] = std::min(layer_[first_use(use.low)], at);
+    }
+  }
+
+  /// Raises the smallest set of numbers that gains most; false if none gains.
+  bool raise() {
+    const auto n = static_cast<std::uint32_t>(layer_.size());
+    const std::uint32_t from = n, to = n + 1;
+    arcs_.clear();
+    out_.assign(n + 2, {});
+    for (const term& t : terms_) {
+      const std::int64_t over = excess(t);
+      if (over == 0) join(t.high, t.low, t.weight);
+      if (over > 0) {
+        join(from, t.low, t.weight);
+        join(t.high, to, t.weight);
+      }
+    }
+    std::vector<std::uint32_t> by = reached_by(from);
+    for (; by[to] != none; by = reached_by(from)) {
+      std::int64_t room = std::numeric_limits<std::int64_t>::max();
+      for (std::uint32_t v = to; v != from; v = arcs_[by[v] ^ 1U].to) room = std::min(room, arcs_[by[v]].room);
+      for (std::uint32_t v = to; v != from; v = arcs_[by[v] ^ 1U].to) {
+        arcs_[by[v]].room -= room;
+        arcs_[by[v] ^ 1U].room += room;
+      }
+    }
+    bool gains = false;
+    for (const std::uint32_t a : out_[from]) gains = gains || arcs_[a].room > 0;
+    for (std::uint32_t v = 0; gains && v < n; ++v)
+      if (by[v] != none) ++layer_[v];
+    return gains;
+  }
+
+  void join(std::uint32_t a, std::uint32_t b, std::int64_t room) {
+    out_[a].push_back(static_cast<std::uint32_t>(arcs_.size()));
+    arcs_.push_back({b, room});
+    out_[b].push_back(static_cast<std::uint32_t>(arcs_.size()));
+    arcs_.push_back({a, 0});
+  }
+  /// By which arc everything is reached that is, breadth first.
+  [[nodiscard]] std::vector<std::uint32_t> reached_by(std::uint32_t from) const {
+    std::vector<std::uint32_t> by(out_.size(), none), reached{from};
+    for (std::size_t i = 0; i < reached.size(); ++i)
+      for (const std::uint32_t a : out_[reached[i]])
+        if (arcs_[a].room > 0 && arcs_[a].to != from && by[arcs_[a].to] == none) {
+          by[arcs_[a].to] = a;
+          reached.push_back(arcs_[a].to);
+        }
+    return by;
+  }
+
+  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  const layer_shift::chains& chains_;
+  std::size_t layers_ = 0;
+  std::vector<std::int64_t> layer_;  // of chains, of last uses, of first uses, and where layers begin
+  std::vector<term> uses_;           // of low by high; no excess within a layer
+  std::vector<term> terms_;
+  std::vector<arc> arcs_;
+  std::vector<std::vector<std::uint32_t>> out_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
