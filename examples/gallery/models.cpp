@@ -1,20 +1,24 @@
-// A small forward and backward graph, written operation by operation, placed on a mesh.
+// Forward graphs, written operation by operation; their gradients; and where all that is placed on a mesh.
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/cost/roofline.hpp>
-#include <shardweave/models/alias_pass.hpp>
+#include <shardweave/models/backward_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
+#include <shardweave/models/joint_graph.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/repeated_layers.hpp>
+#include <shardweave/spmd/rules/pointwise.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <cstdint>
 #include <cstdio>
 #include <string>
+#include <utility>
 
 namespace sw = shardweave;
 
@@ -25,14 +29,8 @@ sw::computation linear_layer() {
   sw::graph_builder b("linear layer");
   const auto x = b.input("x", {{8192, 4096}, dtype::bf16});  // tokens, features
   const auto w = b.parameter("w", {{4096, 16384}, dtype::bf16});
-  const auto y = b.einsum("tk,kn->tn", {x, w});
-  b.result(y);
-
-  b.when(sw::phase::backward);
-  const auto dy = b.tangent("dy", y);
-  b.gradient(w, b.einsum("tk,tn->kn", {x, dy}));
-  b.gradient(x, b.einsum("tn,kn->tk", {dy, w}));
-  return sw::insert_aliases(b.finish());  // a value with several users may lie differently for each
+  b.result(b.einsum("tk,kn->tn", {x, w}));
+  return sw::joint_graph(std::move(b), {.of_inputs = true});  // writes the backward half
 }
 // [graph]
 
@@ -54,6 +52,37 @@ sw::computation gated_layers() {
   return sw::insert_aliases(b.finish());
 }
 // [layers]
+// [model]
+/// Two layers and a loss. The gate is an operator that the library does not know.
+sw::computation small_model() {
+  using sw::dtype;
+  sw::graph_builder b("small model");
+  const auto tokens = b.input("tokens", {{64, 2048}, dtype::i64});
+  const auto expected = b.input("expected", {{64, 2048}, dtype::i64});
+  const auto table = b.parameter("table", {{32768, 1024}, dtype::bf16});
+  auto x = b.embedding(table, tokens);
+  for (int l = 0; l < 2; ++l) {
+    b.layer(l);
+    const auto weight = [&](const std::string& name, std::int64_t in, std::int64_t out) {
+      return b.parameter(name + std::to_string(l), {{in, out}, dtype::bf16});
+    };
+    const auto gate = b.einsum("bsd,df->bsf", {x, weight("gate", 1024, 4096)});
+    const auto open = b.apply("softplus", {gate}, {b.of_value(gate)});
+    const auto up = b.einsum("bsd,df->bsf", {x, weight("up", 1024, 4096)});
+    const auto inner = b.mul(open, up);
+    x = b.add(x, b.einsum("bsf,fd->bsd", {inner, weight("down", 4096, 1024)}));
+  }
+  b.layer(-1);
+  const auto logits = b.einsum("bsd,vd->bsv", {x, table});  // the table once more
+  b.result(b.mean(b.getitem(b.cross_entropy(logits, expected), 0), {0, 1}));
+
+  sw::joint_options options;
+  options.rules.add("softplus", [](sw::backward_pass& p) {  // y = log(1 + exp(x))
+    p.give(p.input(0), p.builder().mul(p.gradient(), p.builder().sigmoid(p.input(0))));
+  });
+  return sw::joint_graph(std::move(b), options);
+}
+// [model]
 
 int main() {
   // [place]
@@ -91,5 +120,18 @@ int main() {
   std::printf("layers alike: %.3f us, each for itself: %.3f us\n", tied.objective, each.objective);
   // [tie]
   if (tied.objective < each.objective * (1 - 1e-9) || sw::repeated_layers(stack.operations()).empty()) return 1;
+  // [trained]
+  sw::rule_table rules = sw::standard_rules();
+  rules.add("softplus", sw::pointwise_rule{});
+  const sw::spmd_cost_model small(small_model(), sw::device_mesh({4, 2}), sw::roofline{device},
+                                  sw::node_table<>(device), rules);
+  const auto trained = sw::planner(small.graph(), small, sw::training_constraints(small)).solve();
+  // [trained]
+  for (const auto& [parameter, gradient] : small.operations().gradient_of)
+    std::printf("%-8s %-10s its gradient %s\n", small.operations().operations[parameter].name.c_str(),
+                small.label(parameter, trained.choice[parameter]).c_str(),
+                small.label(gradient, trained.choice[gradient]).c_str());
+  std::printf("%zu operations, %.0f us\n", small.operations().operations.size(), trained.objective);
+  if (trained.status != sw::solve_status::optimal) return 1;
   return plan.status == sw::solve_status::optimal ? 0 : 1;
 }

@@ -362,11 +362,14 @@ template <collective_cost_model Collectives>
 class spmd_cost_model;
 
 // models
+class backward_pass;
+class backward_rules;
 struct deepseek_config;
 enum class group_merit : std::uint8_t;
 class fused_operations;
 class graph_builder;
 class graph_writer;
+struct joint_options;
 struct llama_config;
 struct training_shape;
 

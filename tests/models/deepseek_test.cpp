@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <functional>
+#include <map>
 #include <numeric>
 #include <string>
 #include <utility>
@@ -97,6 +98,7 @@ struct plain_deepseek {
   sw::deepseek_config c;
   std::size_t batch, sequence;
   row balance;
+  std::vector<std::vector<std::size_t>> further = {};  // tokens of modules that predict further ones
   mutable std::size_t dropped = 0;
   mutable std::size_t left_groups = 0;
 
@@ -197,10 +199,16 @@ struct plain_deepseek {
     }
   }
 
-  /// Logits [batch, sequence, vocabulary], flat.
+  /// Logits [batch, sequence, vocabulary] of the model, then those of each module, flat.
   [[nodiscard]] row operator()(const weights& w, const std::vector<std::size_t>& tokens) const {
     const auto d = static_cast<std::size_t>(c.hidden_size);
-    row logits;
+    std::vector<row> logits(1 + further.size());
+    const auto predict = [&](row& to, const std::vector<row>& x, const row& last) {
+      for (const row& token : x) {
+        const row out = times(w.at("output"), norm(token, last));
+        to.insert(to.end(), out.begin(), out.end());
+      }
+    };
     dropped = 0;
     for (std::size_t b = 0; b < batch; ++b) {
       std::vector<row> x = plain_model::embedded(w.at("embedding"), d, tokens, b * sequence, sequence);
@@ -217,12 +225,26 @@ struct plain_deepseek {
         for (row& token : x)
           plain_model::add(token, plain_model::feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm"))));
       }
-      for (const row& token : x) {
-        const row out = times(w.at("output"), norm(token, w.at("norm")));
-        logits.insert(logits.end(), out.begin(), out.end());
+      predict(logits[0], x, w.at("norm"));
+      for (std::size_t m = 0; m < further.size(); ++m) {
+        const lookup of = [&](const char* name) -> const row& {
+          return w.at("further." + std::to_string(c.num_hidden_layers + static_cast<std::int64_t>(m)) + "." + name);
+        };
+        const auto next = plain_model::embedded(w.at("embedding"), d, further[m], b * sequence, sequence);
+        for (std::size_t s = 0; s < sequence; ++s) {
+          row both = norm(x[s], of("state_norm"));
+          const row token = norm(next[s], of("token_norm"));
+          both.insert(both.end(), token.begin(), token.end());
+          x[s] = times(of("join"), both);
+        }
+        attend(of, x);
+        mix(of, x);
+        predict(logits[m + 1], x, of("norm"));
       }
     }
-    return logits;
+    row all;
+    for (const row& part : logits) all.insert(all.end(), part.begin(), part.end());
+    return all;
   }
 };
 
@@ -287,6 +309,68 @@ TEST_SUITE("deepseek_training_graph") {
       CHECK(errors.worst < 1e-6);
       for (const auto& [name, gradient] : errors.largest) CHECK_MESSAGE(gradient > 1e-3, name);
     }
+  }
+
+  TEST_CASE("modules that predict further tokens have as many weights as published, and share embedding and output") {
+    sw::deepseek_config c = v3;
+    c.num_nextn_predict_layers = 1;
+    CHECK(c.parameter_count() == v3.parameter_count());
+    CHECK(v3.further_parameter_count() == 0);
+    CHECK(static_cast<double>(c.further_parameter_count()) == doctest::Approx(11.5e9).epsilon(0.01));
+    c = tiny(true);
+    c.num_nextn_predict_layers = 2;
+    const sw::computation graph = sw::deepseek_training_graph(c, {2, 4});
+    CHECK(model_checks::parameter_elements(graph) == c.parameter_count() + c.further_parameter_count());
+    CHECK(graph.tangent_of.size() == 3);
+    CHECK(graph.gradient_of.size() + 3 == graph.results.size());
+    model_checks::check_order(graph);
+    std::map<std::uint64_t, std::vector<const sw::operation*>> sites;  // the last module hands on from nobody
+    for (const sw::operation& op : graph.operations)
+      if (op.name.find("further.") != std::string::npos) sites[op.site].push_back(&op);
+    std::size_t repeated = 0;
+    for (const auto& [site, members] : sites) {
+      if (site == 0 || members.size() < 2) continue;
+      ++repeated;
+      CHECK_MESSAGE(members[0]->op == members[1]->op, members[0]->name);
+      CHECK_MESSAGE(members[0]->outputs[0].shape == members[1]->outputs[0].shape, members[0]->name);
+    }
+    CHECK(repeated > 300);
+  }
+
+  TEST_CASE("executed, modules that predict further tokens give the model's logits and gradients") {
+    sw::deepseek_config config = tiny(true);
+    config.num_nextn_predict_layers = shardweave_test::sized<std::int64_t>(2, 1);
+    const sw::computation graph = sw::deepseek_training_graph(config, {1, 4});
+    const std::vector<std::size_t> text{3, 1, 4, 1, 5, 8};
+    const auto from = [&](std::size_t first) { return std::vector<std::size_t>(&text[first], &text[first] + 4); };
+    auto [w, sources] = model_checks::draw(graph, 23, {1, 4}, from(0));
+    plain_deepseek model{config, 1, 4, w.at("balance")};
+    row tangents = w.at("tangent.0");
+    for (std::int64_t m = 1; m <= config.num_nextn_predict_layers; ++m) {
+      model.further.push_back(from(static_cast<std::size_t>(m)));
+      interpreter::array tokens = interpreter::zeros({1, 4});
+      std::ranges::copy(model.further.back(), tokens.data.begin());
+      sources["tokens." + std::to_string(m)] = std::move(tokens);
+      const row& more = w.at("tangent." + std::to_string(m));
+      tangents.insert(tangents.end(), more.begin(), more.end());
+    }
+    w["tangent"] = tangents;
+    interpreter::array rotations = interpreter::zeros({4, 1});
+    for (std::size_t s = 0; s < 4; ++s) rotations.data[s] = std::polar(1.0, static_cast<double>(s));
+    sources["rotations"] = std::move(rotations);
+
+    const auto values = interpreter::run(graph, sources);
+    interpreter::array found;
+    for (std::size_t m = 0; m <= model.further.size(); ++m) {
+      const auto& part = values[graph.results[m]].front().data;
+      found.data.insert(found.data.end(), part.begin(), part.end());
+    }
+    model_checks::check_logits(found, model(w, from(0)));
+    const auto errors = model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(23, 151),
+                                                        [&](const weights& at) { return model(at, from(0)); });
+    CHECK(errors.worst < 1e-6);
+    CHECK(errors.largest.at("further.2.join") > 1e-2);  // otherwise nothing was compared
+    CHECK(errors.largest.at("embedding") > 1e-2);
   }
 
   TEST_CASE("figures that make no model are refused") {

@@ -40,7 +40,7 @@ struct deepseek_config {
   std::int64_t n_group = 1;     ///< experts fall in so many groups of equal size; 1 = all are one
   std::int64_t topk_group = 1;  ///< of which a token chooses so many first, and its experts from those
   group_merit merit = group_merit::best_two;
-  /// Modules that predict further tokens. Kept for reports: graph and counts are those of the model itself.
+  /// Modules that predict further tokens, one layer with experts each. Counts are those of the model without them.
   std::int64_t num_nextn_predict_layers = 0;
   bool sigmoid_scores = true;        ///< else softmax over the experts (`scoring_func`)
   bool norm_topk_prob = true;        ///< the weights of a token's experts add up to `routed_scaling_factor`
@@ -58,6 +58,14 @@ struct deepseek_config {
         n_routed_experts * (3 * d * moe_intermediate_size + d) + 3 * d * n_shared_experts * moe_intermediate_size;
     return num_hidden_layers * (attention_parameters() + 2 * d) + dense * 3 * d * intermediate_size + sparse * experts +
            2 * vocab_size * d + d;
+  }
+  /// Weights of the modules that predict further tokens, without embedding and output, which are those of the model.
+  [[nodiscard]] std::int64_t further_parameter_count() const {
+    deepseek_config one = *this;
+    one.first_k_dense_replace = 0;
+    one.num_hidden_layers = 1;
+    const std::int64_t layer = one.parameter_count() - 2 * vocab_size * hidden_size;  // and a last norm
+    return num_nextn_predict_layers * (layer + 2 * hidden_size * (hidden_size + 1));
   }
   /// Weights that take part in the computation of one token.
   [[nodiscard]] std::int64_t active_parameter_count() const {

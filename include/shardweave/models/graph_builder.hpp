@@ -20,7 +20,7 @@ inline namespace v0 {
 /// const auto x = b.input("x", {{64, 512}, dtype::bf16});
 /// const auto w = b.group("w1").parameter("w1", {{512, 2048}, dtype::bf16});
 /// b.result(b.einsum("bk,kn->bn", {x, w}));
-/// const computation graph = insert_aliases(b.finish());
+/// const computation graph = joint_graph(std::move(b));  // with the backward half; insert_aliases(b.finish()): without
 /// ```
 class graph_builder : public fused_operations {
  public:

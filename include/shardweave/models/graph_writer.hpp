@@ -3,8 +3,11 @@
 #include <shardweave/models/shape_inference.hpp>
 #include <shardweave/spmd/computation.hpp>
 
+#include <algorithm>
 #include <cstdint>
+#include <functional>
 #include <map>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <tuple>
@@ -17,6 +20,8 @@
 
 namespace shardweave {
 inline namespace v0 {
+
+class backward_pass;
 
 /// Collects operations in topological order. Where an operation belongs (phase, repeated layer, group) is
 /// set before it is added and stays until it is set again; names are made of that and are unique.
@@ -40,6 +45,17 @@ class graph_writer {
   graph_writer& layer(std::int64_t index, const std::string& kind = "layers") {
     layer_ = index;
     kind_ = kind;
+    beside_.reset();
+    return *this;
+  }
+  /// What follows belongs to the layer and group of `v`, and its site is made of that of `v`: it is the same in every
+  /// layer, whatever other operations a layer has.
+  /// \param extra  for operations that some layers have and others have not; they are counted apart
+  graph_writer& beside(value v, bool extra = false) {
+    const operation& op = made_.operations[v.vertex];
+    group_ = op.group;
+    layer(op.layer, op.layer < 0 ? "layers" : kinds_[op.site >> 33U]);
+    beside_ = {v.vertex, extra};
     return *this;
   }
 
@@ -75,6 +91,19 @@ class graph_writer {
     result(gradient);
   }
 
+  /// `y` is differentiated by a rule of its own, in place of those of the operations it was made by: the rule gives the
+  /// gradients of the values that it names, and none goes further back from `y`. An empty rule stops gradients.
+  void with_gradient(value y, std::function<void(backward_pass&)> rule) {
+    own_rules_.insert_or_assign(y.vertex, std::move(rule));
+  }
+  /// The rule set so, or null.
+  [[nodiscard]] const std::function<void(backward_pass&)>* own_rule_of(value y) const {
+    const auto at = own_rules_.find(y.vertex);
+    return at == own_rules_.end() ? nullptr : &at->second;
+  }
+
+  /// What has been written up to now.
+  [[nodiscard]] const computation& so_far() const { return made_; }
   /// What is known of a value; of a tuple, of its first element.
   [[nodiscard]] const tensor& of_value(value v) const { return elements_of(v).front(); }
   /// The elements of a tuple; of any other value, itself.
@@ -109,11 +138,18 @@ class graph_writer {
     op.group = group_;
     op.layer = layer_;
     if (layer_ >= 0) {
-      const std::uint64_t kind = kinds_.try_emplace(kind_, kinds_.size()).first->second;
-      op.site = ((2 * kind + (when_ == phase::backward ? 1 : 0)) << 32U) + ++position_[{kind_, when_, layer_}];
+      const auto at = std::ranges::find(kinds_, kind_);  // of which there are few
+      const auto kind = static_cast<std::uint64_t>(at - kinds_.begin());
+      if (at == kinds_.end()) kinds_.push_back(kind_);
+      op.site = ((2 * kind + (when_ == phase::backward ? 1 : 0)) << 32U) + next_position();
     }
     made_.operations.push_back(std::move(op));
     return {static_cast<std::uint32_t>(made_.operations.size() - 1)};
+  }
+  std::uint64_t next_position() {
+    if (!beside_) return ++position_[{kind_, when_, layer_}];
+    const std::uint64_t place = made_.operations[beside_->first].site & 0xffffffffU;
+    return (place << 8U) + (beside_->second ? 128 : 0) + ++followers_[*beside_];
   }
   std::string unique(std::string name) {
     const std::uint32_t used = names_[name]++;
@@ -127,8 +163,11 @@ class graph_writer {
   std::string kind_ = "layers";
   std::int64_t layer_ = -1;
   std::unordered_map<std::string, std::uint32_t> names_;
-  std::unordered_map<std::string, std::uint64_t> kinds_;
+  std::vector<std::string> kinds_;
   std::map<std::tuple<std::string, phase, std::int64_t>, std::uint32_t> position_;
+  std::optional<std::pair<std::uint32_t, bool>> beside_;
+  std::map<std::pair<std::uint32_t, bool>, std::uint32_t> followers_;
+  std::unordered_map<std::uint32_t, std::function<void(backward_pass&)>> own_rules_;
 };
 
 }  // namespace v0

@@ -41,6 +41,9 @@ using shape_vector = std::vector<std::int64_t>;
   return dtype::f32;
 }
 
+/// Values of real and complex types have gradients, whole numbers have none.
+[[nodiscard]] constexpr bool has_gradients(dtype type) { return promoted(type, dtype::i64) != dtype::i64; }
+
 /// The common shape of an element-wise operation: dimensions match from the last on, extent 1 stretches.
 /// \throws error naming the dimension that does not match
 [[nodiscard]] inline shape_vector broadcast_shape(std::string_view who, const shape_vector& a, const shape_vector& b) {

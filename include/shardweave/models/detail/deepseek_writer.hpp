@@ -5,6 +5,7 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama_config.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <string>
@@ -24,40 +25,28 @@ class deepseek_writer final : public transformer_writer {
     feed_weights dense, shared;
     value router, w1, w2, w3;  // of experts, [E, D, F], [E, F, D], [E, D, F]
   };
-  struct attention {
-    attention_core core;
-    value angles;
-    norm q_norm, kv_norm;
-    linear wq, wq_a, wq_b, wkv_a, wkv_b, wo;
-  };
-  struct mixture {
-    value y, y32, scores, chosen, total, shares, weights;  // router
-    value slots, w1, w2, w3, u, s, gate, z, made;          // experts, weights in bf16
-    feed_forward shared;
-  };
-  struct layer {
-    layer_weights w;
-    attention attend;
-    feed_forward feed;
-    mixture experts;
-  };
 
  public:
   deepseek_writer(const deepseek_config& config, training_shape shape)
-      : transformer_writer(config, shape, false),
+      : transformer_writer(config, shape, false, config.num_nextn_predict_layers),
         c_(config),
-        layers_(static_cast<std::size_t>(config.num_hidden_layers)) {}
+        weights_(static_cast<std::size_t>(config.num_hidden_layers + config.num_nextn_predict_layers)) {}
 
  private:
-  [[nodiscard]] bool is_dense(std::int64_t l) const { return l < c_.first_k_dense_replace; }
-  [[nodiscard]] std::string kind_of(std::int64_t l) const override { return is_dense(l) ? "dense" : "layers"; }
-  layer& layer_of(std::int64_t l) { return layers_[static_cast<std::size_t>(l)]; }
+  [[nodiscard]] bool is_dense(std::int64_t l) const {
+    return l < std::min(c_.first_k_dense_replace, c_.num_hidden_layers);
+  }
+  [[nodiscard]] std::string kind_of(std::int64_t l) const override {
+    if (l >= c_.num_hidden_layers) return "further";
+    return is_dense(l) ? "dense" : "layers";
+  }
+  layer_weights& weights_of(std::int64_t l) { return weights_[static_cast<std::size_t>(l)]; }
 
   void add_weights(std::int64_t l, const std::string& at) override {
     const std::int64_t d = c_.hidden_size;
     const std::int64_t heads = c_.num_attention_heads;
     const std::int64_t query = heads * (c_.qk_nope_head_dim + c_.qk_rope_head_dim);
-    layer_weights& w = layer_of(l).w;
+    layer_weights& w = weights_of(l);
     if (c_.q_lora_rank == 0) {
       w.wq = weight("wq", {query, d}, at);
     } else {
@@ -86,10 +75,6 @@ class deepseek_writer final : public transformer_writer {
     if (c_.sigmoid_scores) balance_ = b_.constant("balance", {{c_.n_routed_experts}, dtype::f32});
   }
 
-  graph_builder& in(const std::string& group) {
-    b_.group(group);
-    return b_;
-  }
   value as_heads(value x) {
     return b_.view(
         x, {s_.batch, s_.sequence, c_.num_attention_heads, b_.of_value(x).shape.back() / c_.num_attention_heads});
@@ -99,59 +84,33 @@ class deepseek_writer final : public transformer_writer {
   }
 
   value add_attention(std::int64_t l, value y) override {
-    const layer_weights& w = layer_of(l).w;
-    attention& a = layer_of(l).attend;
+    const layer_weights& w = weights_of(l);
     const std::int64_t nope = c_.qk_nope_head_dim;
     const std::int64_t rope = c_.qk_rope_head_dim;
     value q;
     if (c_.q_lora_rank == 0) {
-      q = project("wq", w.wq, y, a.wq);
+      q = project("wq", w.wq, y);
     } else {
-      a.q_norm = normalize("q_norm", w.q_norm, project("wq_a", w.wq_a, y, a.wq_a), c_.rms_norm_eps);
-      q = project("wq_b", w.wq_b, a.q_norm.y, a.wq_b);
+      q = project("wq_b", w.wq_b, normalize("q_norm", w.q_norm, project("wq_a", w.wq_a, y), c_.rms_norm_eps));
     }
-    const value latent = b_.split(project("wkv_a", w.wkv_a, y, a.wkv_a), {c_.kv_lora_rank, rope}, 2);
+    const value latent = b_.split(project("wkv_a", w.wkv_a, y), {c_.kv_lora_rank, rope}, 2);
     const value content = b_.getitem(latent, 0);
     const value position = b_.getitem(latent, 1);
-    a.kv_norm = normalize("kv_norm", w.kv_norm, content, c_.rms_norm_eps);
-    const value expanded = as_heads(project("wkv_b", w.wkv_b, a.kv_norm.y, a.wkv_b));
+    const value normed = normalize("kv_norm", w.kv_norm, content, c_.rms_norm_eps);
+    const value expanded = as_heads(project("wkv_b", w.wkv_b, normed));
     const value kv = b_.split(expanded, {nope, c_.v_head_dim}, 3);
     b_.group("rope");
-    a.angles = b_.view(rotations_, {1, s_.sequence, 1, rope / 2});
+    const value angles = b_.view(rotations_, {1, s_.sequence, 1, rope / 2});
     const value parts = b_.split(as_heads(q), {nope, rope}, 3);
-    const value query = b_.cat({b_.getitem(parts, 0), turned(as_pairs(b_.getitem(parts, 1)), a.angles)}, 3);
-    const value one_key = turned(as_pairs(b_.view(position, {s_.batch, s_.sequence, 1, rope})), a.angles);
+    const value query = b_.cat({b_.getitem(parts, 0), turned(as_pairs(b_.getitem(parts, 1)), angles)}, 3);
+    const value one_key = turned(as_pairs(b_.view(position, {s_.batch, s_.sequence, 1, rope})), angles);
     const value keys = b_.expand(one_key, {s_.batch, s_.sequence, c_.num_attention_heads, rope});
     const value key = b_.cat({b_.getitem(kv, 0), keys}, 3);
     b_.group("attention");
     const value qt = b_.permute(query, {0, 2, 1, 3});
     const value kt = b_.permute(key, {0, 2, 1, 3});
-    a.core = attend_core(qt, kt, b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3}));
-    return project("wo", w.wo, from_heads(b_.permute(a.core.out, {0, 2, 1, 3})), a.wo);
-  }
-  value add_attention_backward(std::int64_t l, value g) override {
-    const attention& a = layer_of(l).attend;
-    const std::int64_t nope = c_.qk_nope_head_dim;
-    const std::int64_t rope = c_.qk_rope_head_dim;
-    const value flat = project_backward("wo", a.wo, g);
-    b_.group("attention");
-    const value go = b_.permute(as_heads(flat), {0, 2, 1, 3});
-    const value all = attend_core_backward(a.core, go);
-    const auto part = [&](std::int64_t index) { return b_.permute(b_.getitem(all, index), {0, 2, 1, 3}); };
-    const value dq = b_.split(part(0), {nope, rope}, 3);
-    const value dk = b_.split(part(1), {nope, rope}, 3);
-    const value dv = part(2);
-    b_.group("rope");
-    const value query = b_.cat({b_.getitem(dq, 0), turned_back(b_.getitem(dq, 1), a.angles)}, 3);
-    const value one_key = turned_back(b_.sum(b_.getitem(dk, 1), {2}, true), a.angles);
-    const value position = b_.view(one_key, {s_.batch, s_.sequence, rope});
-    const value kv = from_heads(b_.cat({b_.getitem(dk, 0), dv}, 3));
-    const value content = normalize_backward("kv_norm", a.kv_norm, project_backward("wkv_b", a.wkv_b, kv));
-    const value latent = in("wkv_a").cat({content, position}, 2);
-    const value from_kv = project_backward("wkv_a", a.wkv_a, latent);
-    if (c_.q_lora_rank == 0) return b_.add(from_kv, project_backward("wq", a.wq, from_heads(query)));
-    const value compressed = project_backward("wq_b", a.wq_b, from_heads(query));
-    return b_.add(from_kv, project_backward("wq_a", a.wq_a, normalize_backward("q_norm", a.q_norm, compressed)));
+    const value out = attend(qt, kt, b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3}));
+    return project("wo", w.wo, from_heads(b_.permute(out, {0, 2, 1, 3})));
   }
 
   /// The scores, but 0 for experts of groups that are not chosen. No gradient goes through a choice.
@@ -167,96 +126,56 @@ class deepseek_writer final : public transformer_writer {
     return b_.view(kept, {s_.batch, s_.sequence, c_.n_routed_experts});
   }
 
-  /// Which experts a token goes to, and with which weights.
-  void route(value router, mixture& m) {
-    b_.group("router");
-    m.y32 = b_.conv(m.y, dtype::f32);
-    const value logits = b_.einsum("bsd,ed->bse", {m.y32, router});
-    m.scores = c_.sigmoid_scores ? b_.sigmoid(logits) : b_.softmax(logits, 2);
-    value ranked = c_.sigmoid_scores ? b_.add(m.scores, balance_) : m.scores;
+  /// The weights of a token's experts, which are written to `chosen`.
+  value route(value router, value y, value& chosen) {
+    const value y32 = in("router").conv(y, dtype::f32);
+    const value logits = b_.einsum("bsd,ed->bse", {y32, router});
+    const value scores = c_.sigmoid_scores ? b_.sigmoid(logits) : b_.softmax(logits, 2);
+    value ranked = c_.sigmoid_scores ? b_.add(scores, balance_) : scores;
     if (c_.n_group > 1) ranked = within_best_groups(ranked);
-    m.chosen = b_.getitem(b_.topk(ranked, c_.num_experts_per_tok, 2), 1);
-    m.shares = b_.gather(m.scores, m.chosen, 2);
-    if (c_.norm_topk_prob) {
-      m.total = b_.sum(m.shares, {2}, true);
-      m.shares = b_.div(m.shares, m.total);
-    }
-    m.weights = b_.conv(b_.mul_scalar(m.shares, c_.routed_scaling_factor), dtype::bf16);
+    chosen = b_.getitem(b_.topk(ranked, c_.num_experts_per_tok, 2), 1);
+    value shares = b_.gather(scores, chosen, 2);
+    if (c_.norm_topk_prob) shares = normalized(shares);
+    return b_.conv(b_.mul_scalar(shares, c_.routed_scaling_factor), dtype::bf16);
   }
-  value route_backward(value router, const mixture& m, value dweights) {
-    b_.group("router");
-    value d = b_.mul_scalar(b_.conv(dweights, dtype::f32), c_.routed_scaling_factor);
-    if (c_.norm_topk_prob) d = b_.div(b_.sub(d, b_.sum(b_.mul(d, m.shares), {2}, true)), m.total);
-    const value dscores = b_.gather_backward(d, m.chosen, c_.n_routed_experts, 2);
-    const value dlogits = c_.sigmoid_scores ? b_.mul(dscores, b_.mul(m.scores, b_.rsub_scalar(m.scores, 1)))
-                                            : b_.softmax_backward(dscores, m.scores, 2);
-    b_.gradient(router, b_.einsum("bse,bsd->ed", {dlogits, m.y32}));
-    return b_.conv(b_.einsum("bse,ed->bsd", {dlogits, router}), dtype::bf16);
+  /// Parts of their sum. The gradient is written for the whole, which takes fewer operations.
+  value normalized(value shares) {
+    const value total = b_.sum(shares, {2}, true);
+    const value parts = b_.div(shares, total);
+    b_.with_gradient(parts, [shares, total, parts](backward_pass& p) {
+      graph_builder& b = p.builder();
+      const value along = b.sum(b.mul(p.gradient(), parts), {2}, true);
+      p.give(shares, b.div(b.sub(p.gradient(), along), total));
+    });
+    return parts;
   }
 
-  mixture mix(const layer_weights& w, value y, value& out) {
-    mixture m;
-    m.y = y;
-    route(w.router, m);
-    m.slots = in("dispatch").moe_dispatch(y, m.chosen, c_.n_routed_experts, c_.capacity(s_.sequence));
-    const auto product = [&](const std::string& group, value narrow, const char* equation, value x) {
-      return in(group).einsum(equation, {x, narrow});
+  value mix(const layer_weights& w, value y) {
+    value chosen;
+    const value weights = route(w.router, y, chosen);
+    const value slots = in("dispatch").moe_dispatch(y, chosen, c_.n_routed_experts, c_.capacity(s_.sequence));
+    const auto product = [&](const std::string& group, value weight, const char* equation, value x) {
+      const value narrow = in(group).cast(weight, dtype::bf16);
+      return b_.einsum(equation, {x, narrow});
     };
-    m.w1 = in("experts.w1").cast(w.w1, dtype::bf16);
-    m.u = product("experts.w1", m.w1, "egcd,edf->egcf", m.slots);
+    const value u = product("experts.w1", w.w1, "egcd,edf->egcf", slots);
     b_.group("silu");
-    m.s = silu(m.u);
-    m.w3 = in("experts.w3").cast(w.w3, dtype::bf16);
-    m.gate = product("experts.w3", m.w3, "egcd,edf->egcf", m.slots);
-    m.z = in("silu").mul(m.s, m.gate);
-    m.w2 = in("experts.w2").cast(w.w2, dtype::bf16);
-    m.made = product("experts.w2", m.w2, "egcf,efd->egcd", m.z);
-    const value routed = in("dispatch").moe_combine(m.made, m.chosen, m.weights);
-    value shared;
-    m.shared = feed(w.shared, y, shared, "shared.");
-    out = in("dispatch").add(routed, shared);
-    return m;
-  }
-  value mix_backward(const layer_weights& w, const mixture& m, value g) {
-    const value back = in("dispatch").moe_combine_backward(g, m.made, m.chosen, m.weights);
-    const value dmade = b_.getitem(back, 0);
-    const value dweights = b_.getitem(back, 1);
-    const auto wide = [&](const std::string& group, const char* equation, value a, value b) {
-      return b_.cast(in(group).einsum(equation, {a, b}), dtype::f32);
-    };
-    b_.gradient(w.w2, wide("experts.w2", "egcf,egcd->efd", m.z, dmade));
-    const value dz = b_.einsum("egcd,efd->egcf", {dmade, m.w2});
-    b_.group("silu");
-    const value dgate = b_.mul(dz, m.s);
-    const value ds = b_.mul(dz, m.gate);
-    b_.gradient(w.w3, wide("experts.w3", "egcd,egcf->edf", m.slots, dgate));
-    const value from_gate = b_.einsum("egcf,edf->egcd", {dgate, m.w3});
-    b_.group("silu");
-    const value du = silu_backward(m.u, ds);
-    b_.gradient(w.w1, wide("experts.w1", "egcd,egcf->edf", m.slots, du));
-    const value dslots = b_.add(from_gate, b_.einsum("egcf,edf->egcd", {du, m.w1}));
-    const value routed = in("dispatch").moe_combine(dslots, m.chosen);
-    const value with_router = b_.add(routed, route_backward(w.router, m, dweights));
-    const value shared = feed_backward(m.shared, g, "shared.");
-    return in("dispatch").add(with_router, shared);
+    const value s = silu(u);
+    const value gate = product("experts.w3", w.w3, "egcd,edf->egcf", slots);
+    const value z = in("silu").mul(s, gate);
+    const value made = product("experts.w2", w.w2, "egcf,efd->egcd", z);
+    const value routed = in("dispatch").moe_combine(made, chosen, weights);
+    const value shared = feed(w.shared, y, "shared.");
+    return in("dispatch").add(routed, shared);
   }
 
   value add_feed(std::int64_t l, value y) override {
-    layer& at = layer_of(l);
-    value out;
-    if (is_dense(l))
-      at.feed = feed(at.w.dense, y, out);
-    else
-      at.experts = mix(at.w, y, out);
-    return out;
-  }
-  value add_feed_backward(std::int64_t l, value g) override {
-    const layer& at = layer_of(l);
-    return is_dense(l) ? feed_backward(at.feed, g) : mix_backward(at.w, at.experts, g);
+    const layer_weights& w = weights_of(l);
+    return is_dense(l) ? feed(w.dense, y) : mix(w, y);
   }
 
   deepseek_config c_;
-  std::vector<layer> layers_;
+  std::vector<layer_weights> weights_;
   value rotations_, balance_;
 };
 

@@ -1,47 +1,37 @@
 #pragma once
 
+#include <shardweave/models/backward_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <utility>
 
 /// \file
-/// Norm, linear map, attention, gated feed-forward and rotation of mixed-precision training, forward and backward, as
-/// most models have them.
+/// Norm, linear map, attention, gated feed-forward and rotation of mixed-precision training, as most models have them.
 
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Parameters are f32 and computed with in bf16. A forward part leaves behind what its backward part needs.
+/// Parameters are f32 and computed with in bf16. Gradients of norms and of silu are those of frameworks, which write
+/// them for the whole and not for its operations.
 class training_parts {
  protected:
   using value = graph_builder::value;
-  struct norm {
-    value weight, x, cast_weight, inverse, y;
-  };
-  struct linear {
-    value weight, x, transposed;
-  };
 
   struct feed_weights {
     value w1, w2, w3;
   };
-  struct feed_forward {
-    value u, s, gate;
-    linear w1, w2, w3;
-  };
-
-  struct attention_core {
-    value q, k, v, out, sums, seed, offset;
-  };
 
   explicit training_parts(std::string name) : b_(std::move(name)) {}
 
+  graph_builder& in(const std::string& group) {
+    b_.group(group);
+    return b_;
+  }
   value weight(const std::string& name, shape_vector shape, const std::string& prefix = "") {
-    return b_.group(name).parameter(prefix + name, {std::move(shape), dtype::f32});
+    return in(name).parameter(prefix + name, {std::move(shape), dtype::f32});
   }
   /// Of a gated feed-forward from `d` to `width` and back. Groups are w1, w2, w3 after `prefix`.
   feed_weights feed_weights_of(std::int64_t d, std::int64_t width, const std::string& at,
@@ -51,95 +41,71 @@ class training_parts {
   }
 
   /// y = x / sqrt(mean(x^2) + eps) * w, over the last of three dimensions, in f32.
-  norm normalize(const std::string& group, value weight, value x, double eps) {
-    b_.group(group);
-    const value w = b_.cast(weight, dtype::bf16);
+  value normalize(const std::string& group, value weight, value x, double eps) {
+    const value w = in(group).cast(weight, dtype::bf16);
     const value x32 = b_.conv(x, dtype::f32);
     const value mean = b_.mean(b_.pow(x32, 2), {-1}, true);
     const value r = b_.rsqrt(b_.add_scalar(mean, eps));
     const value y = b_.conv(b_.mul(b_.mul(x32, r), w), dtype::bf16);
-    return {weight, x, w, r, y};
-  }
-  value normalize_backward(const std::string& group, const norm& n, value dy, std::optional<value> residual = {}) {
-    b_.group(group);
-    const value g32 = b_.conv(dy, dtype::f32);
-    const value x32 = b_.conv(n.x, dtype::f32);
-    const value gw = b_.mul(g32, b_.conv(n.cast_weight, dtype::f32));
-    const value xr = b_.mul(x32, n.inverse);
-    const value along = b_.sum(b_.mul(xr, gw), {-1}, true);
-    const value part = b_.mul(b_.div_scalar(xr, static_cast<double>(b_.of_value(n.x).shape.back())), along);
-    const value dx32 = b_.mul(b_.sub(gw, part), n.inverse);
-    const value dw32 = b_.sum(b_.mul(g32, xr), {0, 1});
-    value dx = b_.conv(dx32, dtype::bf16);
-    const value dw = b_.conv(dw32, dtype::bf16);
-    if (residual) dx = b_.add(*residual, dx);
-    b_.gradient(n.weight, b_.cast(dw, dtype::f32));
-    return dx;
+    b_.with_gradient(y, [x, w, r](backward_pass& p) {
+      graph_builder& b = p.builder();
+      const value g32 = b.conv(p.gradient(), dtype::f32);
+      const value again = b.conv(x, dtype::f32);  // not kept, as it is cheap
+      const value gw = b.mul(g32, b.conv(w, dtype::f32));
+      const value xr = b.mul(again, r);
+      const value along = b.sum(b.mul(xr, gw), {-1}, true);
+      const value part = b.mul(b.div_scalar(xr, static_cast<double>(b.of_value(x).shape.back())), along);
+      const value dx = b.mul(b.sub(gw, part), r);
+      const value dw = b.sum(b.mul(g32, xr), {0, 1});
+      const value narrow_dx = b.conv(dx, dtype::bf16);
+      const value narrow_dw = b.conv(dw, dtype::bf16);
+      p.give(x, narrow_dx);
+      p.give(w, narrow_dw);
+    });
+    return y;
   }
 
-  value project(const std::string& group, value weight, value x, linear& saved) {
-    b_.group(group);
-    const value t = b_.permute(b_.cast(weight, dtype::bf16), {1, 0});
-    saved = {weight, x, t};
-    return b_.einsum("bsk,kn->bsn", {x, t});
+  /// A weight [out, in] as it is computed with.
+  value transposed(const std::string& group, value weight) {
+    return b_.permute(in(group).cast(weight, dtype::bf16), {1, 0});
   }
-  /// Gradients of weight and input. With `keep` the weight's gradient is left there for the caller to add up.
-  value project_backward(const std::string& group, const linear& p, value g, std::optional<value>* keep = nullptr) {
-    b_.group(group);
-    const value dw = b_.cast(b_.permute(b_.einsum("bsn,bsk->kn", {g, p.x}), {1, 0}), dtype::f32);
-    if (keep != nullptr)
-      *keep = dw;
-    else
-      b_.gradient(p.weight, dw);
-    return b_.einsum("bsn,nk->bsk", {g, b_.permute(p.transposed, {1, 0})});
+  value project(const std::string& group, value weight, value x) {
+    const value t = transposed(group, weight);
+    return b_.einsum("bsk,kn->bsn", {x, t});
   }
 
   /// Causal attention over [batch, head, position, width].
-  attention_core attend_core(value q, value k, value v) {
+  value attend(value q, value k, value v) {
     const value all = b_.sdpa(q, k, v);
-    return {q, k, v, b_.getitem(all, 0), b_.getitem(all, 1), b_.getitem(all, 2), b_.getitem(all, 3)};  // in order
-  }
-  /// The tuple of the gradients of q, k and v.
-  value attend_core_backward(const attention_core& a, value g) {
-    return b_.sdpa_backward(g, a.q, a.k, a.v, a.out, a.sums, a.seed, a.offset);
+    const value out = b_.getitem(all, 0);
+    for (const std::int64_t kept : {1, 2, 3}) (void)b_.getitem(all, kept);  // for the backward pass
+    return out;
   }
 
   /// silu(u) = u / (1 + exp(-u)) in f32.
   value silu(value u) {
     const value u32 = b_.conv(u, dtype::f32);
-    return b_.conv(b_.div(u32, b_.add_scalar(b_.exp(b_.neg(u32)), 1)), dtype::bf16);
-  }
-  value silu_backward(value u, value ds) {
-    const value ds32 = b_.conv(ds, dtype::f32);
-    const value u32 = b_.conv(u, dtype::f32);
-    const value sigma = b_.mul_scalar(b_.reciprocal(b_.add_scalar(b_.exp(b_.neg(u32)), 1)), 1);
-    const value scaled = b_.mul(ds32, sigma);
-    const value slope = b_.add_scalar(b_.mul(u32, b_.rsub_scalar(sigma, 1)), 1);
-    return b_.conv(b_.mul(scaled, slope), dtype::bf16);
+    const value s = b_.conv(b_.div(u32, b_.add_scalar(b_.exp(b_.neg(u32)), 1)), dtype::bf16);
+    b_.with_gradient(s, [u](backward_pass& p) {
+      graph_builder& b = p.builder();
+      const value g32 = b.conv(p.gradient(), dtype::f32);
+      const value again = b.conv(u, dtype::f32);
+      const value sigma = b.mul_scalar(b.reciprocal(b.add_scalar(b.exp(b.neg(again)), 1)), 1);
+      const value scaled = b.mul(g32, sigma);
+      const value slope = b.add_scalar(b.mul(again, b.rsub_scalar(sigma, 1)), 1);
+      p.give(u, b.conv(b.mul(scaled, slope), dtype::bf16));
+    });
+    return s;
   }
 
   /// w2 (silu(w1 y) * (w3 y)). Groups are w1, w2, w3 after `prefix`.
-  feed_forward feed(const feed_weights& w, value y, value& out, const std::string& prefix = "") {
-    feed_forward f;
-    f.u = project(prefix + "w1", w.w1, y, f.w1);
+  value feed(const feed_weights& w, value y, const std::string& prefix = "") {
+    const value u = project(prefix + "w1", w.w1, y);
     b_.group("silu");
-    f.s = silu(f.u);
-    f.gate = project(prefix + "w3", w.w3, y, f.w3);
-    b_.group("silu");
-    const value z = b_.mul(f.s, f.gate);
-    out = project(prefix + "w2", w.w2, z, f.w2);
-    return f;
-  }
-  value feed_backward(const feed_forward& f, value g, const std::string& prefix = "") {
-    const value dz = project_backward(prefix + "w2", f.w2, g);
-    b_.group("silu");
-    const value dgate = b_.mul(dz, f.s);
-    const value ds = b_.mul(dz, f.gate);
-    const value from_gate = project_backward(prefix + "w3", f.w3, dgate);
-    b_.group("silu");
-    const value du = silu_backward(f.u, ds);
-    const value from_u = project_backward(prefix + "w1", f.w1, du);
-    return b_.add(from_gate, from_u);
+    const value s = silu(u);
+    const value gate = project(prefix + "w3", w.w3, y);
+    const value z = in("silu").mul(s, gate);
+    return project(prefix + "w2", w.w2, z);
   }
 
   /// Neighbours along the last of four dimensions, as complex numbers.
@@ -147,16 +113,11 @@ class training_parts {
     const shape_vector shape = b_.of_value(x).shape;
     return b_.view_as_complex(b_.view(b_.conv(x, dtype::f32), {shape[0], shape[1], shape[2], shape[3] / 2, 2}));
   }
-  value from_pairs(value x) {
-    const shape_vector shape = b_.of_value(x).shape;
-    return b_.view(b_.view_as_real(x), {shape[0], shape[1], shape[2], 2 * shape[3]});
-  }
   /// Rotation of pairs by `angles`.
-  value turned(value pairs, value angles) { return b_.conv(from_pairs(b_.mul(pairs, angles)), dtype::bf16); }
-  /// Gradient of a rotation by `angles`: back by as much.
-  value turned_back(value x, value angles) {
-    const value pairs = as_pairs(x);
-    return turned(pairs, b_.clone(b_.conj(angles)));
+  value turned(value pairs, value angles) {
+    const value real = b_.view_as_real(b_.mul(pairs, angles));
+    const shape_vector shape = b_.of_value(pairs).shape;
+    return b_.conv(b_.view(real, {shape[0], shape[1], shape[2], 2 * shape[3]}), dtype::bf16);
   }
 
   graph_builder b_;

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/detail/training_parts.hpp>
+#include <shardweave/models/joint_graph.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -32,55 +32,50 @@ void check_training(const Config& config, training_shape shape) {
 }
 
 /// Layers are m = x + attention(norm(x)) and m + feed(norm(m)), between an embedding and, after a last norm, the
-/// output. A model derives from this to say what the two are, and keeps by layer what their backward parts need.
+/// output. A model derives from this to say what the two are.
 class transformer_writer : protected training_parts {
  public:
   /// From tokens to logits, and from the gradient of the logits to those of all parameters.
   computation write() {
     const value embedding = weight("embedding", {vocabulary_, width_});
-    for (std::int64_t l = 0; l < layer_count_; ++l) add_weights_of(l);
+    for (std::int64_t l = 0; l < layer_count_ + further_count_; ++l) add_weights_of(l);
     b_.layer(-1);
     const value last_norm = weight("norm", {width_});
     const value output = tied_ ? embedding : weight("output", {vocabulary_, width_});
-    const value tokens = b_.group("").input("tokens", {{s_.batch, s_.sequence}, dtype::i64});
+    const value tokens = input("tokens");
     add_constants();
 
-    b_.group("embedding");
-    value x = b_.embedding(b_.cast(embedding, dtype::bf16), tokens);
-    for (std::int64_t l = 0; l < layer_count_; ++l) x = forward(l, x);
+    const value table = in("embedding").cast(embedding, dtype::bf16);
+    value x = b_.embedding(table, tokens);
+    for (std::int64_t l = 0; l < layer_count_; ++l) x = add_layer(l, x);
     b_.layer(-1);
-    const norm final_norm = normalize("norm", last_norm, x, eps_);
-    linear head;
-    const value logits = project("output", output, final_norm.y, head);
-    b_.result(logits);
-
-    b_.when(phase::backward).group("output");
-    value g = b_.tangent("tangent", logits);
-    std::optional<value> shared_gradient;  // of a weight that is embedding and output at once
-    g = project_backward("output", head, g, tied_ ? &shared_gradient : nullptr);
-    g = normalize_backward("norm", final_norm, g);
-    for (std::int64_t l = layer_count_; l-- > 0;) g = backward(l, g);
-    b_.layer(-1).group("embedding");
-    value ge = b_.cast(b_.embedding_backward(g, tokens, vocabulary_), dtype::f32);
-    if (shared_gradient) ge = b_.add(*shared_gradient, ge);
-    b_.gradient(embedding, ge);
-    b_.group("");
-    return insert_aliases(b_.finish());
+    const value y = normalize("norm", last_norm, x, eps_);
+    const value head = transposed("output", output);
+    b_.result(b_.einsum("bsk,kn->bsn", {y, head}));
+    for (std::int64_t l = layer_count_; l < layer_count_ + further_count_; ++l) {
+      x = add_further(l, x, table);
+      const value more = normalize("norm", weights_of_layer(l).last, x, eps_);
+      b_.result(in("output").einsum("bsk,kn->bsn", {more, head}));
+    }
+    b_.layer(-1);
+    return joint_graph(std::move(b_));
   }
 
  protected:
-  /// \param config  has the fields of public configs that all models have
-  /// \param tied    the output weight is the embedding
+  /// \param config   has the fields of public configs that all models have
+  /// \param tied     the output weight is the embedding
+  /// \param further  so many modules follow that predict one token more each
   template <class Config>
-  transformer_writer(const Config& config, training_shape shape, bool tied)
+  transformer_writer(const Config& config, training_shape shape, bool tied, std::int64_t further = 0)
       : training_parts(config.name),
         s_(shape),
         vocabulary_(config.vocab_size),
         width_(config.hidden_size),
         layer_count_(config.num_hidden_layers),
+        further_count_(further),
         eps_(config.rms_norm_eps),
         tied_(tied),
-        norms_(static_cast<std::size_t>(layer_count_)) {}
+        weights_(static_cast<std::size_t>(layer_count_ + further)) {}
   ~transformer_writer() = default;
 
   // What a model says, layer by layer
@@ -89,49 +84,54 @@ class transformer_writer : protected training_parts {
   virtual void add_weights(std::int64_t l, const std::string& at) = 0;
   virtual void add_constants() = 0;
   virtual value add_attention(std::int64_t l, value y) = 0;
-  virtual value add_attention_backward(std::int64_t l, value g) = 0;
   virtual value add_feed(std::int64_t l, value y) = 0;
-  virtual value add_feed_backward(std::int64_t l, value g) = 0;
 
   training_shape s_;
 
  private:
-  struct norms {
-    norm attention, feed;
+  struct layer_weights {
+    value attention_norm, ffn_norm;
+    value state_norm, token_norm, join, last;  // of a module that predicts a further token
   };
-  norms& norms_of(std::int64_t l) { return norms_[static_cast<std::size_t>(l)]; }
+  layer_weights& weights_of_layer(std::int64_t l) { return weights_[static_cast<std::size_t>(l)]; }
+  value input(const std::string& name) { return in("").input(name, {{s_.batch, s_.sequence}, dtype::i64}); }
 
   void add_weights_of(std::int64_t l) {
     const std::string kind = kind_of(l);
     const std::string at = kind + "." + std::to_string(l) + ".";
     b_.layer(l, kind);
     add_weights(l, at);
-    norms_of(l).attention.weight = weight("attention_norm", {width_}, at);
-    norms_of(l).feed.weight = weight("ffn_norm", {width_}, at);
+    layer_weights& w = weights_of_layer(l);
+    w.attention_norm = weight("attention_norm", {width_}, at);
+    w.ffn_norm = weight("ffn_norm", {width_}, at);
+    if (l < layer_count_) return;
+    w.state_norm = weight("state_norm", {width_}, at);
+    w.token_norm = weight("token_norm", {width_}, at);
+    w.join = weight("join", {width_, 2 * width_}, at);
+    w.last = weight("norm", {width_}, at);
   }
-  value forward(std::int64_t l, value x) {
+  value add_layer(std::int64_t l, value x) {
     b_.layer(l, kind_of(l));
-    norms& n = norms_of(l);
-    n.attention = normalize("attention_norm", n.attention.weight, x, eps_);
-    const value middle = residual(x, add_attention(l, n.attention.y));
-    n.feed = normalize("ffn_norm", n.feed.weight, middle, eps_);
-    return residual(middle, add_feed(l, n.feed.y));
+    const layer_weights& w = weights_of_layer(l);
+    const value middle = residual(x, add_attention(l, normalize("attention_norm", w.attention_norm, x, eps_)));
+    return residual(middle, add_feed(l, normalize("ffn_norm", w.ffn_norm, middle, eps_)));
   }
-  value backward(std::int64_t l, value g) {
+  /// A layer on what the one before it gave and the next token, both normalized and side by side.
+  value add_further(std::int64_t l, value x, value table) {
+    b_.layer(-1);
+    const value tokens = input("tokens." + std::to_string(l - layer_count_ + 1));
     b_.layer(l, kind_of(l));
-    const norms& n = norms_of(l);
-    const value middle = normalize_backward("ffn_norm", n.feed, add_feed_backward(l, g), g);
-    return normalize_backward("attention_norm", n.attention, add_attention_backward(l, middle), middle);
+    const layer_weights& w = weights_of_layer(l);
+    const value state = normalize("state_norm", w.state_norm, x, eps_);
+    const value next = normalize("token_norm", w.token_norm, in("embedding").embedding(table, tokens), eps_);
+    return add_layer(l, project("join", w.join, in("join").cat({state, next}, 2)));
   }
-  value residual(value x, value more) {
-    b_.group("residual");
-    return b_.add(x, more);
-  }
+  value residual(value x, value more) { return in("residual").add(x, more); }
 
-  std::int64_t vocabulary_, width_, layer_count_;
+  std::int64_t vocabulary_, width_, layer_count_, further_count_;
   double eps_;
   bool tied_;
-  std::vector<norms> norms_;
+  std::vector<layer_weights> weights_;
 };
 
 }  // namespace detail
