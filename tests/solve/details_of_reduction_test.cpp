@@ -133,6 +133,18 @@ TEST_SUITE("detail::table_memo") {
       const std::size_t rows = 1 + random.below(5), columns = 1 + random.below(5);
       const auto a = draw_table<Cost>(random, rows, columns), b = draw_table<Cost>(random, rows, columns);
       const label_list kept = some_of(rows, random);
+      const auto c = draw_table<Cost>(random, rows, 1 + random.below(9));
+      std::vector<Cost> own(rows);
+      for (Cost& cost : own) cost = random.chance(0.2) ? sw::forbidden<Cost> : static_cast<Cost>(random.below(4));
+      const auto least = memo.least_between(a, own, c);
+      CHECK(memo.least_between(a, own, c) == least);
+      for (std::size_t i = 0; i < columns; ++i)
+        for (std::size_t j = 0; j < c->columns(); ++j) {
+          Cost expected = sw::forbidden<Cost>;
+          for (std::size_t r = 0; r < rows; ++r)
+            expected = std::min(expected, sw::plus(own[r], sw::plus((*a)(r, i), (*c)(r, j))));
+          CHECK((*least)(i, j) == expected);
+        }
       const auto flipped = memo.flipped(a), sum = memo.sum(a, b), part = memo.selected(a, kept);
       REQUIRE(flipped->rows() == columns);
       REQUIRE(part->rows() == kept.size());
@@ -177,7 +189,8 @@ TEST_SUITE("detail::lifting") {
   TEST_CASE("records are undone from the last to the first, in labels of the start") {
     sw::detail::lifting way_back;
     // 3 chose by the classes of 0 and 2, then 2 followed 1, then 0 was decided; 1 and 4 are left
-    way_back.add(sw::detail::lifting::choose_by_two{3, 0, 2, {0, 1, 1}, {0, 0, 1}, 2, {10, 11, 12, 13}});
+    way_back.add(sw::detail::lifting::choose_by_two{
+        3, 0, 2, {0, 1, 1}, {0, 0, 1}, [](std::uint32_t i, std::uint32_t j) { return 10 + 2 * i + j; }});
     way_back.add(sw::detail::lifting::follow{2, 1, {2, 0, 1, 0}});
     way_back.add(sw::detail::lifting::decided{0, 2});
     way_back.keep(4, {7, 9});

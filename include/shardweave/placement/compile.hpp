@@ -186,6 +186,7 @@ class compiler {
       poll();
       if (before[s.begin] == before[s.end]) continue;
       usage_segment segment{before[s.begin], before[s.end], {}};
+      segment.usage.reserve(kept[s.variable].size());
       for (const strategy k : kept[s.variable]) segment.usage.push_back(s.usage[k]);
       builder.add_segment(s.variable, std::move(segment));
     }

@@ -133,9 +133,10 @@ class cost_table {
     return class_cost(row_class_[row], column_class_[column]);
   }
 
+  /// Its classes are those of this table.
   [[nodiscard]] cost_table transposed() const {
-    return from_classes(column_class_, row_class_, column_classes_, row_classes_,
-                        [&](std::size_t i, std::size_t j) { return class_cost(j, i); });
+    return from_distinct_classes(column_class_, row_class_, column_classes_, row_classes_,
+                                 [&](std::size_t i, std::size_t j) { return class_cost(j, i); });
   }
 
   /// The table of the listed rows and columns only.

@@ -148,13 +148,14 @@ class guided_search {
       return true;
     }
     void stepped() { ++statistics_.iterations; }
-    void report() const {
-      if (control_.progress)
-        control_.progress(
-            {.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper(), .lower_bound = bound()});
-    }
+    void report() const { report(best_.upper()); }
 
    private:
+    void report(double objective) const {
+      if (control_.progress)
+        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = objective, .lower_bound = bound()});
+    }
+
     /// Raises the bound as long as this lives, if there is a thread for it.
     class second_thread {
      public:
@@ -203,7 +204,7 @@ class guided_search {
       if (is_over() || best_.is_known()) return;
       solve_control brief = limit_.rest();
       brief.iterations = std::min<std::size_t>(control_.iterations, 500);
-      brief.progress = {};
+      brief.progress = [this](const progress_report& found) { report(found.objective); };
       ++statistics_.iterations;
       const placement_problem<Cost> plain(p_);
       const solution<Cost> first = with_.quick.solve(plain, brief);

@@ -23,9 +23,9 @@ inline namespace v0 {
 /// Bounds on the work of a reduction.
 struct reduction_limits {
   std::size_t rounds = 20;
-  std::size_t elimination_work = 2'000'000;  ///< labels of the three variables of a degree-2 elimination, multiplied
-  std::size_t dominance_labels = 400;        ///< variables with more labels are not searched for dominated ones
-  std::size_t dominance_work = 20'000'000;   ///< table entries that the search at one variable may compare
+  std::size_t elimination_work = 50'000'000;  ///< of a degree-2 elimination: labels times classes of both neighbours
+  std::size_t dominance_labels = 400;         ///< variables with more labels are not searched for dominated ones
+  std::size_t dominance_work = 20'000'000;    ///< table entries that the search at one variable may compare
 };
 
 /// What a reduction did.

@@ -50,6 +50,7 @@ class domains {
   [[nodiscard]] std::size_t left(std::uint32_t x) const { return left_[x]; }
   [[nodiscard]] std::vector<strategy> listed(std::uint32_t x) const {
     std::vector<strategy> kept;
+    kept.reserve(left_[x]);
     for (strategy s = 0; s < allowed_[x].size(); ++s)
       if (allowed_[x][s]) kept.push_back(s);
     return kept;

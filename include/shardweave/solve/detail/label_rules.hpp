@@ -9,9 +9,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <map>
 #include <memory>
 #include <numeric>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -37,15 +37,18 @@ class drop_inconsistent {
   /// Complexity: O(labels * degree) per variable that changed, and the classes of every distinct table
   bool operator()(std::vector<std::uint32_t> open) {
     std::vector<strategy> labels;
+    std::vector<std::pair<const cost_table<Cost>*, const support*>> narrow;
     for (std::size_t at = 0; at < open.size(); ++at) {
       const std::uint32_t x = open[at];
       auto& v = p_.variables[x];
       if (!v.alive) continue;
+      narrow.clear();
+      for (const auto& [y, t] : v.edges)
+        if (const support& rows = support_of(t); !rows.of_all) narrow.emplace_back(t.get(), &rows);
       labels.clear();
       for (strategy l = 0; l < v.unary.size(); ++l) {
         bool good = !is_forbidden(v.unary[l]);
-        for (auto e = v.edges.begin(); good && e != v.edges.end(); ++e)
-          good = supports(e->second)[e->second->row_class(l)];
+        for (auto e = narrow.begin(); good && e != narrow.end(); ++e) good = e->second->of_row[e->first->row_class(l)];
         if (good) labels.push_back(l);
       }
       if (labels.size() == v.unary.size()) continue;
@@ -61,19 +64,25 @@ class drop_inconsistent {
   using table_pointer = typename mutable_problem<Cost>::table_pointer;
 
   /// Per row class, whether some column is allowed.
-  const std::vector<bool>& supports(const table_pointer& pointer) {
-    auto& known = supports_[pointer];
+  struct support {
+    std::vector<bool> of_row;
+    bool of_all = true;
+  };
+  const support& support_of(const table_pointer& pointer) {
+    support& known = supports_[pointer];
+    if (!known.of_row.empty()) return known;
     const auto& t = *pointer;
-    if (known.empty()) {
-      known.resize(t.row_classes());
-      for (std::size_t i = 0; i < t.row_classes(); ++i)
-        for (std::size_t j = 0; j < t.column_classes() && !known[i]; ++j) known[i] = !is_forbidden(t.class_cost(i, j));
+    known.of_row.resize(t.row_classes());
+    for (std::size_t i = 0; i < t.row_classes(); ++i) {
+      for (std::size_t j = 0; j < t.column_classes() && !known.of_row[i]; ++j)
+        known.of_row[i] = !is_forbidden(t.class_cost(i, j));
+      known.of_all = known.of_all && known.of_row[i];
     }
     return known;
   }
 
   mutable_problem<Cost>& p_;
-  std::map<table_pointer, std::vector<bool>> supports_;  ///< only looked up
+  std::unordered_map<table_pointer, support> supports_;  ///< only looked up
 };
 
 /// Capacity.
@@ -164,11 +173,15 @@ class drop_dominated {
     std::vector<strategy> order(k);
     std::iota(order.begin(), order.end(), strategy{0});
     std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) { return v.unary[a] < v.unary[b]; });
-    for (const strategy a : order) {
+    look_at_all(order);
+    for (std::size_t i = 0; i < k; ++i) {
+      const strategy a = order[i];
       if (work_ > most_work_ || limit.expired()) break;
       if (gone[a]) continue;
-      for (const strategy b : order) {
-        if (a == b || gone[b]) continue;
+      glance(i, v.unary, order);
+      for (std::size_t j = 0; j < k; ++j) {
+        const strategy b = order[j];
+        if (i == j || worse_[j] != 0 || gone[b]) continue;
         const Cost ahead = v.unary[a] - v.unary[b];
         if (!may_dominate(a, b, ahead) || !usage_.uses_no_more(v.segments, a, b) || !dominates(a, b, ahead)) continue;
         gone[b] = true;
@@ -198,6 +211,11 @@ class drop_dominated {
     summary* known;
     std::uint32_t witness = 0;  ///< the column that told against the last pair of labels
   };
+  struct label_glance {
+    const Cost* row;
+    Cost least;
+    std::uint32_t cheapest, allowed;
+  };
   static constexpr Cost unknown = std::numeric_limits<Cost>::lowest();
   static constexpr std::size_t most_remembered = 1 << 14;  ///< pairs of classes of one table
 
@@ -219,6 +237,38 @@ class drop_dominated {
     if (t.row_classes() * t.row_classes() <= most_remembered)
       known.excess.assign(t.row_classes() * t.row_classes(), unknown);
     return known;
+  }
+
+  /// Puts what a glance needs side by side, label by label: for each edge the row, its cheapest column, what that
+  /// costs, and how many columns are allowed.
+  void look_at_all(const std::vector<strategy>& order) {
+    glances_.resize(edges_.size() * order.size());
+    auto at = glances_.begin();
+    for (const edge& e : edges_)
+      for (const strategy l : order) {
+        const std::uint32_t row = e.costs->row_class(l), column = e.known->cheapest[row];
+        *at++ = {e.costs->class_row(row), e.costs->class_cost(row, column), column,
+                 static_cast<std::uint32_t>(e.known->allowed[row])};
+      }
+  }
+  /// Which labels the i-th in order may dominate, by the columns where they are cheapest: they stay in cache, which
+  /// is what makes this worthwhile before `may_dominate`.
+  void glance(std::size_t i, const std::vector<Cost>& unary, const std::vector<strategy>& order) {
+    const std::size_t k = order.size();
+    ahead_.resize(k);
+    worse_.assign(k, 0);
+    for (std::size_t j = 0; j < k; ++j) ahead_[j] = unary[order[i]] - unary[order[j]];
+    for (std::size_t e = 0; e < edges_.size(); ++e) {
+      const label_glance* const of = glances_.data() + e * k;
+      const Cost* const row = of[i].row;
+      for (std::size_t j = 0; j < k; ++j) {
+        const Cost c = row[of[j].cheapest];
+        const bool is_worse = is_forbidden(c) || of[i].allowed < of[j].allowed;
+        worse_[j] |= static_cast<char>(is_worse);
+        ahead_[j] += is_worse ? Cost{} : c - of[j].least;
+      }
+    }
+    for (std::size_t j = 0; j < k; ++j) worse_[j] |= static_cast<char>(ahead_[j] > 0);
   }
 
   /// A necessary condition from three columns of each table: where b is cheapest, where a is dearest, and where
@@ -278,7 +328,10 @@ class drop_dominated {
   const usage_tidy<Cost>& usage_;
   std::size_t most_labels_, most_work_, work_ = 0;
   std::vector<edge> edges_;
-  std::map<table_pointer, summary> summaries_;  ///< only looked up
+  std::vector<label_glance> glances_;
+  std::vector<Cost> ahead_;
+  std::vector<char> worse_;
+  std::unordered_map<table_pointer, summary> summaries_;  ///< only looked up
 };
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <span>
 #include <utility>
 #include <variant>
@@ -33,8 +34,7 @@ class lifting {
   struct choose_by_two {
     std::uint32_t v, u, w;
     std::vector<std::uint32_t> class_of_u, class_of_w;
-    std::size_t columns;  ///< classes of w
-    std::vector<strategy> best;
+    std::function<strategy(std::uint32_t, std::uint32_t)> best;  ///< for a class of u's labels and one of w's
   };
   using record = std::variant<follow, decided, choose_by_two>;
 
@@ -56,7 +56,7 @@ class lifting {
       } else if (const auto* d = std::get_if<decided>(&*r)) {
         result[d->v] = d->label;
       } else if (const auto* c = std::get_if<choose_by_two>(&*r)) {
-        result[c->v] = c->best[c->class_of_u[result[c->u]] * c->columns + c->class_of_w[result[c->w]]];
+        result[c->v] = c->best(c->class_of_u[result[c->u]], c->class_of_w[result[c->w]]);
       }
     }
     return result;

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <span>
 #include <vector>
 
 /// \file
@@ -84,6 +85,35 @@ inline void min_plus_columns(const double_table& t, const double* h, double* out
   for (; i < t.rows; ++i)
     for (std::size_t j = 0; j < t.stride; j += 4)
       Eigen::Map<lanes>{out + j} = (view(t.costs + i * t.stride + j) + h[i]).min(view(out + j));
+}
+
+/// A row of costs and what is added to each of them.
+template <cost_value Cost>
+struct raised_row {
+  Cost by{};
+  const Cost* costs = nullptr;
+};
+
+/// out[j] = min over the rows of what the row is raised by + its costs[j], for rows of `stride` costs.
+/// \pre no row is raised by a forbidden cost
+/// Complexity: O(rows * stride), four rows side by side
+template <cost_value Cost>
+void least_of_rows(std::span<const raised_row<Cost>> rows, std::size_t stride, Cost* out) {
+  std::fill_n(out, stride, forbidden<Cost>);
+  std::size_t i = 0;
+  if constexpr (std::same_as<Cost, double>) {
+    using lanes = Eigen::Array<double, 4, 1>;
+    const auto at = [&](std::size_t row, std::size_t j) {
+      return Eigen::Map<const lanes>(rows[row].costs + j) + rows[row].by;
+    };
+    for (; i + 4 <= rows.size(); i += 4)
+      for (std::size_t j = 0; j < stride; j += 4) {
+        const lanes low = at(i, j).min(at(i + 1, j)), high = at(i + 2, j).min(at(i + 3, j));
+        Eigen::Map<lanes>{out + j} = low.min(high).min(Eigen::Map<const lanes>(out + j));
+      }
+  }
+  for (; i < rows.size(); ++i)
+    for (std::size_t j = 0; j < stride; ++j) out[j] = std::min(out[j], plus(rows[i].by, rows[i].costs[j]));
 }
 
 /// out[i] = min over j of h[j] + costs[i][j]. `h` is readable for a whole padded row and finite there.

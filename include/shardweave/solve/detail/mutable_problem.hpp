@@ -83,6 +83,7 @@ class mutable_problem {
     variable& v = variables[x];
     const auto pick = [&](auto& values) {
       std::remove_reference_t<decltype(values)> kept;
+      kept.reserve(labels.size());
       for (const strategy l : labels) kept.push_back(values[l]);
       values = std::move(kept);
     };
@@ -111,6 +112,7 @@ class mutable_problem {
     drop_edge(u, v);
     for (const usage_segment& s : from.segments) {
       usage_segment moved{s.begin, s.end, {}};
+      moved.usage.reserve(image.size());
       for (const strategy b : image) moved.usage.push_back(s.usage[b]);
       into.segments.push_back(std::move(moved));
     }
@@ -119,7 +121,7 @@ class mutable_problem {
       drop_edge(v, w);
       add_edge(u, w, memo_.selected(t, image));
     }
-    from.alive = false;
+    remove(v);
     lifting_.add(std::move(record));
   }
 
@@ -127,46 +129,38 @@ class mutable_problem {
   void settle(std::uint32_t v, strategy label) {
     constant = plus(constant, variables[v].unary[label]);
     lifting_.add(lifting::decided{v, variables[v].origin[label]});
-    variables[v].alive = false;
+    remove(v);
   }
 
-  /// Removes v, which joins only u and w and has no segments: the best label of v for every pair of classes
-  /// of theirs becomes a table between them.
+  /// Removes v, which joins only u and w and has no segments: the cost of its best label for every pair of classes of
+  /// theirs becomes a table between them. Which label that is, is found out for the one pair that counts in the end.
   void eliminate(std::uint32_t v, std::uint32_t u, std::uint32_t w) {
     const table_pointer left = variables[v].edges.at(u), right = variables[v].edges.at(w);
-    const std::size_t rows_of_u = left->column_classes(), columns_of_w = right->column_classes();
-    lifting::choose_by_two record{v,
-                                  u,
-                                  w,
-                                  std::vector<std::uint32_t>(initial_labels[u]),
-                                  std::vector<std::uint32_t>(initial_labels[w]),
-                                  columns_of_w,
-                                  std::vector<strategy>(rows_of_u * columns_of_w)};
-    std::vector<Cost> best(rows_of_u * columns_of_w, forbidden<Cost>);
-    const auto& unary = variables[v].unary;
-    for (strategy b = 0; b < unary.size(); ++b)
-      for (std::size_t i = 0; i < rows_of_u; ++i) {
-        const Cost to_u = plus(unary[b], left->class_cost(left->row_class(b), i));
-        if (is_forbidden(to_u)) continue;
-        const Cost* to_w = right->class_row(right->row_class(b));
-        for (std::size_t j = 0; j < columns_of_w; ++j) {
-          const Cost c = plus(to_u, to_w[j]);
-          if (c < best[i * columns_of_w + j]) {
-            best[i * columns_of_w + j] = c;
-            record.best[i * columns_of_w + j] = variables[v].origin[b];
-          }
-        }
+    const table_pointer between = memo_.least_between(left, variables[v].unary, right);
+    const auto per_initial_label = [this](std::uint32_t x, std::span<const std::uint32_t> classes) {
+      std::vector<std::uint32_t> class_of(initial_labels[x]);
+      for (std::size_t l = 0; l < classes.size(); ++l) class_of[variables[x].origin[l]] = classes[l];
+      return class_of;
+    };
+    lifting::choose_by_two record{
+        v, u, w, per_initial_label(u, left->column_class()), per_initial_label(w, right->column_class()), {}};
+    record.best = [left, right, unary = std::move(variables[v].unary), origin = std::move(variables[v].origin)](
+                      std::uint32_t i, std::uint32_t j) {
+      Cost least = forbidden<Cost>;
+      strategy best = 0;
+      for (strategy b = 0; b < unary.size(); ++b) {
+        const Cost c =
+            plus(plus(unary[b], left->class_cost(left->row_class(b), i)), right->class_cost(right->row_class(b), j));
+        if (!(c < least)) continue;
+        least = c;
+        best = origin[b];
       }
-    std::vector<std::uint32_t> class_of_u(left->column_class().begin(), left->column_class().end());
-    std::vector<std::uint32_t> class_of_w(right->column_class().begin(), right->column_class().end());
-    for (std::size_t a = 0; a < class_of_u.size(); ++a) record.class_of_u[variables[u].origin[a]] = class_of_u[a];
-    for (std::size_t c = 0; c < class_of_w.size(); ++c) record.class_of_w[variables[w].origin[c]] = class_of_w[c];
+      return best;
+    };
     drop_edge(v, u);
     drop_edge(v, w);
-    variables[v].alive = false;
-    add_edge(u, w,
-             memo_.hold(table::from_classes(std::move(class_of_u), std::move(class_of_w), rows_of_u, columns_of_w,
-                                            [&](std::size_t i, std::size_t j) { return best[i * columns_of_w + j]; })));
+    remove(v);
+    add_edge(u, w, between);
     lifting_.add(std::move(record));
   }
 
@@ -191,6 +185,12 @@ class mutable_problem {
   }
 
  private:
+  /// Gives back the memory of a variable without edges.
+  void remove(std::uint32_t v) {
+    variables[v] = {};
+    variables[v].alive = false;
+  }
+
   lifting lifting_;
   table_memo<Cost> memo_;
 };

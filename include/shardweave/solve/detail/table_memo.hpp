@@ -2,12 +2,16 @@
 
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/cost_table.hpp>
+#include <shardweave/solve/detail/min_plus.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <map>
 #include <memory>
 #include <numeric>
 #include <span>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -28,14 +32,11 @@ class table_memo {
   static table_pointer hold(table t) { return std::make_shared<const table>(std::move(t)); }
 
   [[nodiscard]] table_pointer flipped(const table_pointer& t) {
-    const auto [known, fresh] = flips_.try_emplace(t);
-    if (fresh) {
-      const table_pointer other = hold(t->transposed());
-      known->second = other;
-      flips_[other] = t;
-      return other;
-    }
-    return known->second;
+    if (const auto known = flips_.find(t); known != flips_.end()) return known->second;
+    const table_pointer other = hold(t->transposed());
+    flips_[t] = other;
+    flips_[other] = t;
+    return other;
   }
   [[nodiscard]] table_pointer sum(const table_pointer& a, const table_pointer& b) {
     table_pointer& known = sums_[{a, b}];
@@ -52,13 +53,41 @@ class table_memo {
     }
     return known;
   }
+  /// For each pair of a column of `left` and one of `right`, the least over the rows that they share of the row's own
+  /// cost and its costs in both.
+  /// Complexity: O(row classes of `right` * column classes of both), and O(rows * column classes of `left`)
+  [[nodiscard]] table_pointer least_between(const table_pointer& left, const std::vector<Cost>& own,
+                                            const table_pointer& right) {
+    table_pointer& known = least_[{left, right, own_costs_(own)}];
+    if (known) return known;
+    const std::size_t rows = left->column_classes(), stride = right->stride();
+    std::vector<Cost> costs(rows * stride, forbidden<Cost>);
+    std::vector<Cost> to_left(right->row_classes());
+    std::vector<raised_row<Cost>> lines;
+    for (std::size_t i = 0; i < rows; ++i) {
+      std::fill(to_left.begin(), to_left.end(), forbidden<Cost>);
+      for (strategy b = 0; b < own.size(); ++b) {
+        Cost& least = to_left[right->row_class(b)];
+        least = std::min(least, plus(own[b], left->class_cost(left->row_class(b), i)));
+      }
+      lines.clear();
+      for (std::size_t r = 0; r < to_left.size(); ++r)
+        if (!is_forbidden(to_left[r])) lines.push_back({to_left[r], right->class_row(r)});
+      least_of_rows<Cost>(lines, stride, costs.data() + i * stride);
+    }
+    return known = hold(table::from_class_rows({left->column_class().begin(), left->column_class().end()},
+                                               {right->column_class().begin(), right->column_class().end()}, rows,
+                                               right->column_classes(), std::move(costs)));
+  }
 
  private:
   interner<std::vector<strategy>, sequence_hash> lists_;
+  interner<std::vector<Cost>, sequence_hash> own_costs_;
   // keyed by owners, so that no address is used twice; never iterated, so the order of addresses does not matter
-  std::map<table_pointer, table_pointer> flips_;
+  std::unordered_map<table_pointer, table_pointer> flips_;
   std::map<std::pair<table_pointer, table_pointer>, table_pointer> sums_;
   std::map<std::pair<table_pointer, std::uint32_t>, table_pointer> selections_;
+  std::map<std::tuple<table_pointer, table_pointer, std::uint32_t>, table_pointer> least_;
 };
 
 }  // namespace detail

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
-#include <map>
 #include <utility>
 #include <vector>
 
@@ -103,20 +102,24 @@ class usage_tidy {
   /// Disjoint ranges of rows, neighbours of equal usage joined.
   void tidy_segments(typename mutable_problem<Cost>::variable& v) {
     const std::size_t k = v.unary.size();
-    std::map<std::uint32_t, std::vector<double>> change;
-    for (const usage_segment& s : v.segments)
-      for (const auto& [at, sign] : {std::pair{s.begin, 1.0}, std::pair{s.end, -1.0}}) {
-        auto& step = change[at];
-        step.resize(k);
-        for (std::size_t l = 0; l < k; ++l) step[l] += sign * s.usage[l];
-      }
+    given_.assign(std::make_move_iterator(v.segments.begin()), std::make_move_iterator(v.segments.end()));
     v.segments.clear();
-    std::vector<double> now(k);
-    for (auto at = change.begin(); at != change.end(); ++at) {
-      for (std::size_t l = 0; l < k; ++l) now[l] += at->second[l];
-      if (std::next(at) == change.end()) break;
-      usage_segment segment{at->first, std::next(at)->first, now};
-      const double base = *std::min_element(now.begin(), now.end());
+    bounds_.clear();
+    for (std::uint32_t i = 0; i < given_.size(); ++i) {
+      bounds_.push_back({given_[i].begin, i, 1.0});
+      bounds_.push_back({given_[i].end, i, -1.0});
+    }
+    std::stable_sort(bounds_.begin(), bounds_.end(), [](const bound& a, const bound& b) { return a.row < b.row; });
+    now_.assign(k, 0.0);
+    for (auto at = bounds_.begin(); at != bounds_.end();) {
+      const std::uint32_t row = at->row;
+      step_.assign(k, 0.0);  // summed apart, so that what cancels at one row cancels
+      for (; at != bounds_.end() && at->row == row; ++at)
+        for (std::size_t l = 0; l < k; ++l) step_[l] += at->sign * given_[at->segment].usage[l];
+      for (std::size_t l = 0; l < k; ++l) now_[l] += step_[l];
+      if (at == bounds_.end()) break;
+      usage_segment segment{row, at->row, now_};
+      const double base = *std::min_element(now_.begin(), now_.end());
       take_from_rows(segment, base);
       bool constant = true;
       for (double& u : segment.usage) {
@@ -195,7 +198,16 @@ class usage_tidy {
     note_lower_limits();
   }
 
+  /// Where a segment begins or ends.
+  struct bound {
+    std::uint32_t row, segment;
+    double sign;
+  };
+
   mutable_problem<Cost>& p_;
+  std::vector<usage_segment> given_;  // of the variable being tidied
+  std::vector<bound> bounds_;
+  std::vector<double> now_, step_;
   bool some_lower_limit_ = false;
   double rounding_ = 0;         ///< sums of usage are off by less than this
   std::vector<double> always_;  ///< usage to be taken off the limits, as changes from row to row

@@ -6,8 +6,9 @@
 #include <cstddef>
 #include <cstdint>
 #include <iterator>
-#include <map>
 #include <optional>
+#include <unordered_map>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -48,11 +49,17 @@ template <cost_value Cost>
 struct separate_edges {
   mutable_problem<Cost>& p;
   std::size_t separated = 0;
+  std::unordered_map<typename mutable_problem<Cost>::table_pointer, bool> separable = {};  ///< only looked up
+  std::vector<std::pair<std::uint32_t, typename mutable_problem<Cost>::table_pointer>> found = {};
 
   void operator()(std::uint32_t x) {
-    const auto edges = p.variables[x].edges;
-    for (const auto& [y, t] : edges) {
-      if (!is_separable(*t)) continue;
+    found.clear();
+    for (const auto& [y, t] : p.variables[x].edges) {
+      const auto [known, fresh] = separable.try_emplace(t, false);
+      if (fresh) known->second = is_separable(*t);
+      if (known->second) found.emplace_back(y, t);
+    }
+    for (const auto& [y, t] : found) {
       auto &of_x = p.variables[x].unary, &of_y = p.variables[y].unary;
       for (strategy a = 0; a < t->rows(); ++a) of_x[a] = plus(of_x[a], t->class_cost(t->row_class(a), 0));
       for (strategy b = 0; b < t->columns(); ++b)
@@ -83,7 +90,7 @@ template <cost_value Cost>
 struct follow_neighbour {
   mutable_problem<Cost>& p;
   std::size_t merged = 0;
-  std::map<typename mutable_problem<Cost>::table_pointer, bool> determined = {};  ///< only looked up
+  std::unordered_map<typename mutable_problem<Cost>::table_pointer, bool> determined = {};  ///< only looked up
 
   void operator()(std::uint32_t x) {
     std::vector<std::uint32_t> followers;
@@ -176,8 +183,8 @@ struct remove_leaf {
   }
 };
 
-/// Condition: the variable has two neighbours and no usage, and the three label counts multiplied are within a
-/// limit.
+/// Condition: the variable has two neighbours and no usage, and its labels, times the classes of theirs that it tells
+/// apart, are within a limit.
 /// The best of its labels for every pair of theirs becomes a table between them.
 template <cost_value Cost>
 struct remove_between {
@@ -188,8 +195,9 @@ struct remove_between {
   void operator()(std::uint32_t x) {
     const auto& v = p.variables[x];
     if (v.edges.size() != 2 || !v.segments.empty()) return;
-    const std::uint32_t u = v.edges.begin()->first, w = std::next(v.edges.begin())->first;
-    if (v.unary.size() * p.label_count(u) * p.label_count(w) > most_work) return;
+    const auto& [u, left] = *v.edges.begin();
+    const auto& [w, right] = *std::next(v.edges.begin());
+    if (v.unary.size() * left->column_classes() * right->column_classes() > most_work) return;
     p.eliminate(x, u, w);
     ++eliminated;
   }
