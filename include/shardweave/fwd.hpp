@@ -134,6 +134,7 @@ struct best_plans_options;
 enum class bound_on : std::uint8_t;
 class branch_and_bound;
 struct certificate;
+struct certificate_by_cases;
 struct cost_range;
 class dive;
 struct dual_guide;

@@ -28,7 +28,8 @@ std::size_t messages_of(const auto& p) {
   return count;
 }
 
-std::string refusal_of(const auto& p, const sw::certificate& c) {
+template <class Certificate = sw::certificate>
+std::string refusal_of(const auto& p, const Certificate& c) {
   try {
     static_cast<void>(sw::check(p, c));
   } catch (const sw::error& e) {
@@ -132,6 +133,80 @@ TEST_SUITE("certificate") {
     CHECK(refusal_of(p, {.messages = {1}}) ==
           "certificate: has 1 messages, expected " + std::to_string(messages_of(p)) + " or none");
     CHECK(refusal_of(p, {.cost_bits = -1}) == "certificate: has units of -1 bits, expected 0 to 100");
+  }
+}
+
+TEST_SUITE("certificate_by_cases") {
+  TEST_CASE("cases are proven one by one, and prove more than one certificate of the whole") {
+    double by_cases = 0, whole = 0, optima = 0;
+    std::size_t divided = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(16); ++seed) {
+      const auto p = draw_small<std::int64_t>(
+          seed,
+          {.variables = 6, .density = 0.7, .forbidden = seed % 3 == 0 ? 0.2 : 0.0, .rows = seed % 4 == 3 ? 0U : 2U});
+      const auto optimum = brute_optimum_of(p);
+      if (!optimum) continue;
+      INFO("seed ", seed);
+      const sw::certificate_by_cases c = sw::certify_by_cases(p, *optimum, 100, 30);
+      CHECK(c.lower_bound <= static_cast<double>(*optimum));
+      CHECK(static_cast<double>(sw::check(p, c)) == c.lower_bound);
+      divided += c.parts.size() > 1;
+      by_cases += c.lower_bound;
+      whole += sw::certify(p, {}, 100).lower_bound;
+      optima += static_cast<double>(*optimum);
+    }
+    CHECK(divided > 0);
+    CHECK(by_cases >= whole);
+    CHECK(optima - by_cases <= 0.2 * (optima - whole));
+  }
+  TEST_CASE("a case bounds the labelings that have its labels, whatever the numbers are") {
+    for (std::uint64_t seed = 0; seed < at_scale(50); ++seed) {
+      const auto p = draw_small<std::int64_t>(seed, {.variables = 4, .density = 0.7, .forbidden = 0.2, .rows = 2});
+      sw::random_source random(seed);
+      sw::certificate c{.cost_bits = 4, .price_bits = 4};
+      for (std::size_t i = 0; i < messages_of(p); ++i)
+        c.messages.push_back(static_cast<std::int64_t>(random.below(400)) - 200);
+      for (std::size_t r = 0; r < p.rows().size(); ++r) c.prices.push_back(static_cast<std::int64_t>(random.below(40)));
+      const auto x = static_cast<std::uint32_t>(random.below(p.size()));
+      const auto label = static_cast<sw::strategy>(random.below(p.label_count(x)));
+      const std::int64_t bound = sw::check(p, c, {{x, label}});
+      shardweave_test::for_all_labelings<std::int64_t>(p, [&](const shardweave_test::label_list& labels) {
+        if (labels[x] == label && p.keeps_rows(labels)) CHECK(bound <= p.cost(labels));
+      });
+      CHECK(bound >= sw::check(p, c));
+    }
+  }
+  TEST_CASE("cases that leave labelings out are refused") {
+    sw::compact_builder<std::int64_t> builder;
+    for (int x = 0; x < 2; ++x) builder.add_variable(std::vector<std::int64_t>{1, 2});
+    const auto p = builder.build();
+    const auto of = [](const std::vector<sw::given_labels>& cases) {
+      sw::certificate_by_cases c;
+      for (const sw::given_labels& given : cases) c.parts.push_back({given, {}});
+      return c;
+    };
+    CHECK(sw::check(p, of({{}})) == 2);
+    CHECK(sw::check(p, of({{{1, 1}}, {{1, 0}, {0, 0}}, {{1, 0}, {0, 1}}})) == 2);
+    CHECK(refusal_of(p, of({})) == "certificate: cases overlap, or there are none");
+    CHECK(refusal_of(p, of({{}, {}})) == "certificate: cases overlap, or there are none");
+    CHECK(refusal_of(p, of({{{1, 1}}})) == "certificate: no case has label 0 of variable 1");
+    CHECK(refusal_of(p, of({{{1, 1}}, {{0, 0}}})) ==
+          "certificate: cases beside one of variable 1 are not of its labels");
+    CHECK(refusal_of(p, of({{{1, 2}}})) == "certificate: cases beside one of variable 1 are not of its labels");
+    CHECK(refusal_of(p, of({{{2, 0}}})) == "certificate: has variable 2 of 2");
+  }
+  TEST_CASE("equal work gives equal bits") {
+    const auto p = draw_small<double>(7, {.variables = 6, .density = 0.7, .rows = 3});
+    const auto once = sw::certify_by_cases(p, 1e9, 60, 10), again = sw::certify_by_cases(p, 1e9, 60, 10);
+    CHECK(once.lower_bound <= *brute_optimum_of(p));
+    CHECK(once.parts.size() > 1);
+    REQUIRE(once.parts.size() == again.parts.size());
+    CHECK(once.lower_bound == again.lower_bound);
+    for (std::size_t i = 0; i < once.parts.size(); ++i) {
+      CHECK(once.parts[i].given == again.parts[i].given);
+      CHECK(once.parts[i].proof.messages == again.parts[i].proof.messages);
+      CHECK(once.parts[i].proof.prices == again.parts[i].proof.prices);
+    }
   }
 }
 

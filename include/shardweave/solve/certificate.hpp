@@ -11,7 +11,9 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -26,6 +28,21 @@ struct certificate {
   int price_bits = 0;                       ///< prices in units of 2^-price_bits of cost per unit of usage
   std::vector<std::int64_t> prices = {};    ///< per row: above zero against its upper limit, below against its lower
   std::vector<std::int64_t> messages = {};  ///< edge by edge, per column class: from the first end to the second
+  double lower_bound = -std::numeric_limits<double>::infinity();  ///< what is claimed
+};
+
+/// Labels that some variables are given.
+using given_labels = std::vector<std::pair<std::uint32_t, strategy>>;
+
+/// A bound by cases: in each some variables are given labels, and multipliers prove a bound of those labelings. Some
+/// variable is given every one of its labels; among the cases with one of these some other variable is, and so on
+/// (see `check`).
+struct certificate_by_cases {
+  struct part {
+    given_labels given = {};
+    certificate proof = {};
+  };
+  std::vector<part> parts = {};
   double lower_bound = -std::numeric_limits<double>::infinity();  ///< what is claimed
 };
 
@@ -127,7 +144,7 @@ class exact_prices {
 
 /// One pass over the variables from the last to the first, in whole numbers.
 template <cost_value Cost>
-std::optional<wide_cost> exact_pass(const compact_problem<Cost>& p, const certificate& c) {
+std::optional<wide_cost> exact_pass(const compact_problem<Cost>& p, const certificate& c, const given_labels& given) {
   exact_sums sums;
   exact_prices<Cost> prices(p, c, sums);
   std::vector<std::size_t> offset{0};
@@ -145,6 +162,9 @@ std::optional<wide_cost> exact_pass(const compact_problem<Cost>& p, const certif
     for (const Cost u : p.unary(x)) belief.push_back(sums.of_cost(u, c.cost_bits));
     for (const usage_segment& s : p.segments(x))
       for (std::size_t l = 0; l < belief.size(); ++l) belief[l] = sums.add(belief[l], prices.of(s, s.usage[l]));
+    for (const auto& [variable, label] : given)
+      for (std::size_t l = 0; variable == x && l < belief.size(); ++l)
+        if (l != label) belief[l] = exact_sums::nothing;
     const auto received = [&](const compact_link& link, std::size_t l) -> wide_cost {
       const auto& t = p.table(p.edges()[link.edge]);
       if (link.is_first) return sent[link.edge][t.row_class()[l]];
@@ -184,13 +204,14 @@ std::optional<wide_cost> exact_pass(const compact_problem<Cost>& p, const certif
 /// All sums are of whole numbers of 128 bits, rounded towards a lower bound, so nothing is lost to floating point:
 /// with costs in integers the bound is the least integer that the multipliers allow. Shares no code with solvers.
 ///
+/// \param given  labels that some variables have in the assignments that are bounded
 /// \returns the lowest number of the type if a sum did not fit; a forbidden cost if no assignment is allowed
 /// \throws error (input) if the certificate is not of the problem's shape
 /// Complexity: O(labels * degree + sum over the edges of row classes * column classes)
 /// Source: the bound of one pass of sequential tree-reweighted message passing, which holds for any messages
 /// (V. Kolmogorov, PAMI 28, 2006); prices are Lagrange multipliers of the rows.
 template <cost_value Cost>
-[[nodiscard]] Cost check(const compact_problem<Cost>& p, const certificate& c) {
+[[nodiscard]] Cost check(const compact_problem<Cost>& p, const certificate& c, const given_labels& given = {}) {
   std::size_t messages = 0;
   for (const compact_edge& e : p.edges()) messages += p.table(e).column_classes();
   const auto expect = [](const char* what, std::size_t found, std::size_t expected) {
@@ -203,7 +224,7 @@ template <cost_value Cost>
   for (const int bits : {c.cost_bits, c.price_bits})
     if (bits < 0 || bits > 100)
       refuse(error_category::input, "certificate: has units of " + std::to_string(bits) + " bits, expected 0 to 100");
-  const auto total = detail::exact_pass(p, c);
+  const auto total = detail::exact_pass(p, c, given);
   if (!total) return std::numeric_limits<Cost>::lowest();
   if (*total == detail::exact_sums::nothing) return forbidden<Cost>;
   if constexpr (std::floating_point<Cost>) {
@@ -217,6 +238,44 @@ template <cost_value Cost>
       return std::numeric_limits<Cost>::lowest();
     return static_cast<Cost>(least);
   }
+}
+
+namespace detail {
+
+/// Whether cases that agree in their first `depth` given labels leave none out.
+template <cost_value Cost>
+void expect_all_cases(const compact_problem<Cost>& p, std::span<const given_labels* const> cases, std::size_t depth) {
+  if (cases.size() == 1 && cases.front()->size() == depth) return;
+  const auto refuse_with = [](const std::string& what) { refuse(error_category::input, "certificate: " + what); };
+  if (cases.empty() || cases.front()->size() == depth) return refuse_with("cases overlap, or there are none");
+  const std::uint32_t x = (*cases.front())[depth].first;
+  if (x >= p.size()) refuse_with("has variable " + std::to_string(x) + " of " + std::to_string(p.size()));
+  std::vector<std::vector<const given_labels*>> with(p.label_count(x));
+  for (const given_labels* c : cases) {
+    if (c->size() == depth || (*c)[depth].first != x || (*c)[depth].second >= with.size())
+      refuse_with("cases beside one of variable " + std::to_string(x) + " are not of its labels");
+    with[(*c)[depth].second].push_back(c);
+  }
+  for (std::size_t l = 0; l < with.size(); ++l) {
+    if (with[l].empty()) refuse_with("no case has label " + std::to_string(l) + " of variable " + std::to_string(x));
+    expect_all_cases(p, std::span<const given_labels* const>(with[l]), depth + 1);
+  }
+}
+
+}  // namespace detail
+
+/// Proves a lower bound case by case: that the cases leave no assignment out, and a bound of each.
+///
+/// \returns the least of what `check` returns for the cases
+/// \throws error (input) if cases are missing, or a certificate is not of the problem's shape
+template <cost_value Cost>
+[[nodiscard]] Cost check(const compact_problem<Cost>& p, const certificate_by_cases& c) {
+  std::vector<const given_labels*> all;
+  for (const certificate_by_cases::part& part : c.parts) all.push_back(&part.given);
+  detail::expect_all_cases(p, std::span<const given_labels* const>(all), 0);
+  Cost least = forbidden<Cost>;
+  for (const certificate_by_cases::part& part : c.parts) least = std::min(least, check(p, part.proof, part.given));
+  return least;
 }
 
 }  // namespace v0

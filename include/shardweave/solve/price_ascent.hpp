@@ -129,6 +129,28 @@ class price_ascent {
     return known;
   }
 
+  /// Where it is best, to be gone on from later.
+  [[nodiscard]] detail::ascent_position position() const {
+    const std::vector<double> messages = best_prices_.empty() ? messages_.messages() : best_messages_;
+    return {best_prices_, {messages.begin(), messages.end()}, step_, newest_};
+  }
+  /// Goes on from a position on this problem, with some labels dearer than they are: then what it bounds is all
+  /// labelings without them. `bound` begins anew.
+  /// \param avoided  positions among all labels
+  void go_to(const detail::ascent_position& at, std::vector<std::size_t> avoided, double dearer) {
+    best_prices_ = at.prices;
+    best_messages_.assign(at.messages.begin(), at.messages.end());
+    step_ = at.step;
+    newest_ = at.newest;
+    avoided_ = std::move(avoided);
+    dearer_ = dearer;
+    bound_ = -std::numeric_limits<double>::infinity();
+    stalled_ = 0;
+    warmed_ = options_.warm_up;
+    fall_back();
+    load_unary();
+  }
+
   /// One sweep, and one step of the prices towards `target`, the cost of the best assignment known (or what one might
   /// cost).
   /// \returns whether another step may still gain
@@ -147,7 +169,7 @@ class price_ascent {
       stalled_ = bound_ > before + 1e-9 * std::abs(bound_) ? 0 : stalled_ + 1;
       return messages_.last_change() > 0 && stalled_ < patience_;
     }
-    prices_.add_to(messages_.unary());
+    load_unary();
     messages_.forward();
     const double reached = messages_.backward() - prices_.earned();
     if (reached > bound_ + options_.least_gain * std::abs(bound_)) {
@@ -208,7 +230,7 @@ class price_ascent {
   /// The message passing after a pass forward at the best prices, which are in its unary costs.
   [[nodiscard]] const dual_ascent<Cost>& at_best() {
     if (!best_prices_.empty()) fall_back();
-    prices_.add_to(messages_.unary());
+    load_unary();
     messages_.forward();
     return messages_;
   }
@@ -221,7 +243,7 @@ class price_ascent {
   /// passes go before.
   [[nodiscard]] std::vector<double> label_bounds() {
     if (!best_prices_.empty()) fall_back();
-    prices_.add_to(messages_.unary());
+    load_unary();
     const double earned = prices_.earned();
     messages_.forward();
     double reached = messages_.backward() - earned;
@@ -236,7 +258,14 @@ class price_ascent {
     return result;
   }
 
+  /// The label of least belief of every variable, each for itself.
+  void choose(std::span<strategy> labels) { messages_.choose(labels); }
+
  private:
+  void load_unary() {
+    prices_.add_to(messages_.unary());
+    for (const std::size_t label : avoided_) messages_.unary()[label] += dearer_;
+  }
   [[nodiscard]] bool has_many_rows() const { return p_->rows().size() >= options_.many_rows; }
   bool raise(double reached) {
     if (!(reached > bound_)) return false;
@@ -285,6 +314,8 @@ class price_ascent {
   std::vector<double> best_messages_ = {};
   std::vector<double> taken_over_ = {};  ///< prices of rows that take part as knapsacks
   std::vector<char> is_taken_ = {};
+  std::vector<std::size_t> avoided_ = {};
+  double dearer_ = 0;
   std::size_t row_work_ = 0;
   double bound_ = -std::numeric_limits<double>::infinity();
   double step_ = 1, newest_;

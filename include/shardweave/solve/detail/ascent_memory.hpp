@@ -29,6 +29,15 @@ struct ascent_memory {
   std::map<row_name, std::map<std::uint32_t, per_label>> row_costs = {};       ///< of rows that took part as knapsacks
 };
 
+/// Where an ascent stands in a problem, for another ascent on the same problem. Messages are rounded to save memory;
+/// bounds hold for any.
+struct ascent_position {
+  std::vector<double> prices = {};
+  std::vector<float> messages = {};
+  double step = 1;    ///< length of the next one
+  double newest = 1;  ///< weight of the newest slope
+};
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace shardweave

@@ -1,11 +1,14 @@
 #pragma once
 
+#include <shardweave/solve/detail/bound_cases.hpp>
 #include <shardweave/solve/detail/bound_side.hpp>
 #include <shardweave/solve/detail/shared_findings.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <limits>
+#include <optional>
 #include <span>
 #include <thread>
 #include <utility>
@@ -18,7 +21,8 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Does nothing but raise the bound of a problem and rule out labels, while another thread searches.
+/// Does nothing but raise the bound of a problem and rule out labels, while another thread searches. Once neither gains
+/// any more, the bound is raised case by case.
 template <cost_value Cost, class Settings>
 class bound_companion {
  public:
@@ -37,10 +41,14 @@ class bound_companion {
   void run() {
     while (!is_over()) {
       side_.climb(std::numeric_limits<std::size_t>::max(), std::numeric_limits<double>::infinity());
-      side_.close_in();
-      // nothing more to gain until the other thread finds something better
-      while (!side_.climbs() && !is_over() && !findings_->exchange(best_, limit_.elapsed()))
-        std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      // to rule labels out is to begin the cases anew
+      with_.worthwhile = least_worthwhile_ + gain_of_cases();
+      if (side_.close_in()) cases_.reset();
+      // what the other thread finds may rule out more
+      for (bool more = true; !side_.climbs() && !is_over() && !findings_->exchange(best_, limit_.elapsed());) {
+        more = more && work_on_cases();
+        if (!more) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
     }
   }
 
@@ -59,6 +67,22 @@ class bound_companion {
   void report() const {}
 
  private:
+  /// \returns whether another call may gain
+  bool work_on_cases() {
+    remainder<Cost>& rest = side_.rest();
+    if (!best_.is_known() || rest.problem().size() == 0) return false;
+    if (!cases_) cases_.emplace(rest.problem(), rest.ascent().position(), rest.ascent().bound());
+    const bool more = cases_->work(best_, limit_);
+    rest.raise(cases_->bound(), best_);
+    return more;
+  }
+  /// As a share of the gap that one ascent leaves.
+  [[nodiscard]] double gain_of_cases() {
+    if (!cases_) return 0;
+    const double without = side_.rest().ascent().bound();
+    return std::clamp((cases_->bound() - without) / (best_.upper() - without), 0.0, 1.0);
+  }
+
   /// It has nothing better to do than to climb to the end.
   static Settings patient(Settings with) {
     with.least_gain = -1;
@@ -75,6 +99,8 @@ class bound_companion {
   shared_findings<Cost>* findings_;
   incumbent<Cost> best_ = {};
   bound_side<Cost, Settings, bound_companion> side_;
+  std::optional<bound_cases<Cost>> cases_ = {};
+  double least_worthwhile_ = with_.worthwhile;
 };
 
 }  // namespace detail
