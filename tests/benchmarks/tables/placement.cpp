@@ -6,6 +6,7 @@
 #include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/local_polytope.hpp>
 
 #include <cmath>
