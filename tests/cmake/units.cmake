@@ -3,5 +3,5 @@
 set(CMAKE_UNITY_BUILD ON CACHE BOOL "")
 set(CMAKE_UNITY_BUILD_BATCH_SIZE 60 CACHE STRING "")
 set(SHARDWEAVE_TEST_UNITS
-    "solve;placement spmd schedule simulate;overlap io lowering report planner programs core graph tasks bucketing cost models"
+    "overlap io lowering report planner programs core graph tasks bucketing cost models;solve;placement spmd schedule simulate"
     CACHE STRING "")
