@@ -258,14 +258,14 @@ TEST_SUITE("nccl_engine, on the double") {
         while (ended < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
       }
-      engine.set_timeout(1);
+      engine.set_timeout(3);
       engine.wait(engine.start(call_of("all_gather", 128)));
       engine.finish();
     });
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
     for (const std::size_t r : {0U, 1U, 3U})
       CHECK(words[r] ==
-            "all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 1 s: rank 2 does not answer");
+            "all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 3 s: rank 2 does not answer");
     CHECK(words[2].empty());
     const auto called = fake_gpu::calls(0);
     CHECK(std::count(called.begin(), called.end(), "ncclCommAbort") == 2);  // of the group, and of all ranks
@@ -277,7 +277,7 @@ TEST_SUITE("nccl_engine, on the double") {
                                                 {.id = 6, .name = "tp", .size = 2, .stride = 1}};
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
       engine.connect(groups);
-      engine.set_timeout(1);
+      engine.set_timeout(3);
       // rank 3 waits for its neighbour on the other channel, which never starts that
       if (engine.rank() == 3)
         engine.wait(engine.start({7, 1, "all_reduce", "f32", "sum", sw::bytes(4), sw::bytes(4), {}, {}}));
@@ -285,12 +285,12 @@ TEST_SUITE("nccl_engine, on the double") {
       engine.finish();
     });
     CHECK(words[0] ==
-          "all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 1 s: rank 3 has not started "
+          "all_gather of task 1 on group 5 (dp) of ranks 0, 1, 2, 3 is not done after 3 s: rank 3 has not started "
           "it, it waits for task 7 on group 6 (tp)");
     CHECK(words[1] == words[0]);
     CHECK(words[2] == words[0]);
     CHECK(words[3] ==
-          "all_reduce of task 7 on group 6 (tp) of ranks 2, 3 is not done after 1 s: rank 2 has not "
+          "all_reduce of task 7 on group 6 (tp) of ranks 2, 3 is not done after 3 s: rank 2 has not "
           "started it, it waits for task 1 on group 5 (dp)");
   }
 
