@@ -6,6 +6,7 @@
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
+#include <shardweave/spmd/smallest_conflict.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

@@ -1,5 +1,6 @@
 #include "simulated_mesh.hpp"
 #include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/tensor.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,6 +2,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
+#include <shardweave/spmd/strategy_list.hpp>
 
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>

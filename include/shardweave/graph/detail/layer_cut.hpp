@@ -3,10 +3,12 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/detail/layer_shift.hpp>
 
+#include <boost/graph/adjacency_list.hpp>
+#include <boost/graph/edmonds_karp_max_flow.hpp>
+
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <map>
 #include <tuple>
 #include <utility>
@@ -46,10 +48,6 @@ class layer_cut {
     std::uint32_t high = 0;
     std::int64_t lead = 0;
     std::int64_t weight = 0;
-  };
-  struct arc {
-    std::uint32_t to = 0;
-    std::int64_t room = 0;
   };
   // What comes first outweighs what comes later in any graph of which less than 2^14 of it is at stake.
   static constexpr std::int64_t outside = 1, pass = std::int64_t{1} << 14U, close = std::int64_t{1} << 28U,
@@ -132,10 +130,17 @@ class layer_cut {
 
   /// Raises the smallest set of numbers that gains most; false if none gains.
   bool raise() {
-    const auto n = static_cast<std::uint32_t>(layer_.size());
-    const std::uint32_t from = n, to = n + 1;
-    arcs_.clear();
-    out_.assign(n + 2, {});
+    const std::size_t n = layer_.size(), from = n, to = n + 1;
+    network net(n + 2);
+    const auto room = get(boost::edge_capacity, net);
+    const auto opposite = get(boost::edge_reverse, net);
+    const auto join = [&](std::size_t a, std::size_t b, std::int64_t weight) {
+      const auto there = add_edge(a, b, net).first, back = add_edge(b, a, net).first;
+      room[there] = weight;
+      room[back] = 0;
+      opposite[there] = back;
+      opposite[back] = there;
+    };
     for (const term& t : terms_) {
       const std::int64_t over = excess(t);
       if (over == 0) join(t.high, t.low, t.weight);
@@ -144,48 +149,33 @@ class layer_cut {
         join(t.high, to, t.weight);
       }
     }
-    std::vector<std::uint32_t> by = reached_by(from);
-    for (; by[to] != none; by = reached_by(from)) {
-      std::int64_t room = std::numeric_limits<std::int64_t>::max();
-      for (std::uint32_t v = to; v != from; v = arcs_[by[v] ^ 1U].to) room = std::min(room, arcs_[by[v]].room);
-      for (std::uint32_t v = to; v != from; v = arcs_[by[v] ^ 1U].to) {
-        arcs_[by[v]].room -= room;
-        arcs_[by[v] ^ 1U].room += room;
-      }
-    }
-    bool gains = false;
-    for (const std::uint32_t a : out_[from]) gains = gains || arcs_[a].room > 0;
-    for (std::uint32_t v = 0; gains && v < n; ++v)
-      if (by[v] != none) ++layer_[v];
+    std::vector<boost::default_color_type> colors(n + 2);
+    std::vector<network::edge_descriptor> by(n + 2);
+    const auto index = get(boost::vertex_index, net);
+    boost::edmonds_karp_max_flow(net, from, to,
+                                 boost::color_map(boost::make_iterator_property_map(colors.begin(), index))
+                                     .predecessor_map(boost::make_iterator_property_map(by.begin(), index)));
+    // what the source still reaches is the smallest set on its side of a minimum cut
+    const auto left = get(boost::edge_residual_capacity, net);
+    const auto [first, last] = out_edges(from, net);
+    const bool gains = std::any_of(first, last, [&](const auto& e) { return left[e] > 0; });
+    for (std::size_t v = 0; gains && v < n; ++v)
+      if (colors[v] != boost::white_color) ++layer_[v];
     return gains;
   }
 
-  void join(std::uint32_t a, std::uint32_t b, std::int64_t room) {
-    out_[a].push_back(static_cast<std::uint32_t>(arcs_.size()));
-    arcs_.push_back({b, room});
-    out_[b].push_back(static_cast<std::uint32_t>(arcs_.size()));
-    arcs_.push_back({a, 0});
-  }
-  /// By which arc everything is reached that is, breadth first.
-  [[nodiscard]] std::vector<std::uint32_t> reached_by(std::uint32_t from) const {
-    std::vector<std::uint32_t> by(out_.size(), none), reached{from};
-    for (std::size_t i = 0; i < reached.size(); ++i)
-      for (const std::uint32_t a : out_[reached[i]])
-        if (arcs_[a].room > 0 && arcs_[a].to != from && by[arcs_[a].to] == none) {
-          by[arcs_[a].to] = a;
-          reached.push_back(arcs_[a].to);
-        }
-    return by;
-  }
+  using arcs = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
+  using network = boost::adjacency_list<
+      boost::vecS, boost::vecS, boost::directedS, boost::no_property,
+      boost::property<boost::edge_capacity_t, std::int64_t,
+                      boost::property<boost::edge_residual_capacity_t, std::int64_t,
+                                      boost::property<boost::edge_reverse_t, arcs::edge_descriptor>>>>;
 
-  static constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
   const layer_shift::chains& chains_;
   std::size_t layers_ = 0;
   std::vector<std::int64_t> layer_;  // of chains, of last uses, of first uses, and where layers begin
   std::vector<term> uses_;           // of low by high; no excess within a layer
   std::vector<term> terms_;
-  std::vector<arc> arcs_;
-  std::vector<std::vector<std::uint32_t>> out_;
 };
 
 }  // namespace detail
