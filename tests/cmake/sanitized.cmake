@@ -1,5 +1,5 @@
-# cmake -C: the second build of tests/run.sh. What is only compiled (headers alone, consumers) is compiled here, by the
-# faster compiler; what only runs (programs, gallery) is left out.
+# cmake -C: the second build of tests/run.sh. What one compiler is enough for (headers alone, consumers, fuzz inputs) is
+# checked here; programs and gallery are left out.
 set(CMAKE_CXX_COMPILER clang++-16 CACHE STRING "")
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
