@@ -1,13 +1,28 @@
 // Captured placement problems: the default solver against CLP, CBC, HiGHS and GLPK on the whole local polytope, in the
-// same run. Libraries solve the polytope in memory; the command `cbc` and Python's highspy, where they are there, read
-// it from MPS files (`--mps FOLDER` keeps these). SHARDWEAVE_PYTHON names another Python.
+// same run. Libraries solve the polytope in memory; the command `cbc` and Python's PuLP and highspy, where they are
+// there, read it from MPS files (`--mps FOLDER` keeps these). SHARDWEAVE_PYTHON names another Python.
 #include "benchmarks/tables/table.hpp"
 #include "examples/support/solvers.hpp"
 #include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/backend/any_backend.hpp>
+#include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/local_polytope.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
+#ifdef SHARDWEAVE_HAS_GLPK
+#include <shardweave/solve/backend/glpk.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_CLP
+#include <shardweave/solve/backend/clp.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_CBC
+#include <shardweave/solve/backend/cbc.hpp>
+#endif
+#ifdef SHARDWEAVE_HAS_HIGHS
+#include <shardweave/solve/backend/highs.hpp>
+#endif
 
 #include <cmath>
 #include <functional>
@@ -112,6 +127,27 @@ peer on_a_file(std::string name, bool whole,
           }};
 }
 
+/// Times PuLP's solve() alone, which writes a file for its CBC and reads the answer, without preprocessing, as
+/// AutoParallel calls it. PuLP reads no ranges: their upper limits become rows.
+constexpr const char* through_pulp = R"(
+import os, sys, time, pulp
+head, _, rest = open(sys.argv[1]).read().partition("\nRANGES\n")
+ranges, _, bounds = rest.partition("BOUNDS\n")
+if rest:
+  sys.argv[1] += ".pulp"
+  open(sys.argv[1], "w").write(head + "\nBOUNDS\n" + bounds)
+model = pulp.LpProblem.fromMPS(sys.argv[1])[1]
+for line in ranges.splitlines():
+  name, width = line.split()[1:]
+  model += model.constraints[name].expr <= float(width)
+wall, cpu = time.time(), sum(os.times()[:4])
+model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=float(sys.argv[2]), options=["preprocess off"]))
+wall, cpu, value = time.time() - wall, sum(os.times()[:4]) - cpu, pulp.value(model.objective)
+optimal, none = model.sol_status == pulp.LpSolutionOptimal, float("nan")
+print("FOUND", "optimal" if optimal else pulp.LpSolution[model.sol_status].split()[0].lower(),
+      none if value is None else value, value if optimal else none, wall, cpu)
+)";
+
 std::vector<peer> peers() {
   std::vector<peer> all = {our_own("auto", sw::auto_solver{}, 3, false)};
 #ifdef SHARDWEAVE_HAS_CLP
@@ -136,7 +172,14 @@ std::vector<peer> peers() {
              "b=(s==\"optimal\")?v:\"nan\"; " +
              "print \"FOUND\", s, v, b, 0, 0}'";
     }));
-  if (std::system((python() + " -c 'import highspy' >/dev/null 2>&1").c_str()) == 0)
+  const auto imports = [](const std::string& package) {
+    return std::system((python() + " -c 'import " + package + "' >/dev/null 2>&1").c_str()) == 0;
+  };
+  if (imports("pulp"))
+    all.push_back(on_a_file("CBC through PuLP", true, [](const std::string& file, double limit) {
+      return python() + " -c '" + through_pulp + "' " + file + " " + std::to_string(limit);
+    }));
+  if (imports("highspy"))
     for (const bool whole : {false, true})
       all.push_back(on_a_file(whole ? "highspy, MIP" : "highspy, LP", whole, [](const std::string& file, double limit) {
         return python() + " -c '\n" +
