@@ -43,12 +43,13 @@ void each(const indices& shape, F f) {
 
 /// The element at an index; extent 1 stretches, and missing leading dimensions are ignored.
 inline std::size_t offset(const array& a, const indices& at) {
-  std::size_t position = 0;
-  const std::size_t skip = at.size() - a.shape.size();
-  for (std::size_t d = 0; d < a.shape.size(); ++d)
-    position = position * static_cast<std::size_t>(a.shape[d]) +
-               (a.shape[d] == 1 ? 0 : static_cast<std::size_t>(at[d + skip]));
-  return position;
+  const std::int64_t* index = at.data() + (at.size() - a.shape.size());
+  std::int64_t position = 0;
+  for (const std::int64_t extent : a.shape) {
+    position = position * extent + (extent == 1 ? 0 : *index);
+    ++index;
+  }
+  return static_cast<std::size_t>(position);
 }
 
 }  // namespace interpreter

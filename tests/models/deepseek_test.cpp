@@ -64,6 +64,12 @@ sw::deepseek_config lite() {
   return c;
 }
 
+/// The published smaller model, written down once.
+const sw::computation& lite_graph() {
+  static const sw::computation graph = sw::deepseek_training_graph(lite(), {8, 64});
+  return graph;
+}
+
 /// One layer without and one with experts; the second variant has softmax scores and full queries.
 sw::deepseek_config tiny(bool sigmoid) {
   return {.name = "tiny",
@@ -115,17 +121,19 @@ struct plain_deepseek {
     const auto heads = static_cast<std::size_t>(c.num_attention_heads);
     const auto nope = static_cast<std::size_t>(c.qk_nope_head_dim), rope = static_cast<std::size_t>(c.qk_rope_head_dim);
     const auto wide = static_cast<std::size_t>(c.v_head_dim), latent = static_cast<std::size_t>(c.kv_lora_rank);
+    const row &before = of("attention_norm"), &down_to = of("wkv_a"), &up_from = of("wkv_b"), &between = of("kv_norm"),
+              &wo = of("wo");
     std::vector<row> q, kv, shared;
     for (std::size_t s = 0; s < sequence; ++s) {
-      const row y = norm(x[s], of("attention_norm"));
+      const row y = norm(x[s], before);
       q.push_back(c.q_lora_rank == 0 ? times(of("wq"), y)
                                      : times(of("wq_b"), norm(times(of("wq_a"), y), of("q_norm"))));
       for (std::size_t h = 0; h < heads; ++h) turn(q[s], h * (nope + rope) + nope, s);
-      row down = times(of("wkv_a"), y);
+      row down = times(down_to, y);
       turn(down, latent, s);
       shared.emplace_back(down.begin() + static_cast<std::ptrdiff_t>(latent), down.end());
       down.resize(latent);
-      kv.push_back(times(of("wkv_b"), norm(down, of("kv_norm"))));
+      kv.push_back(times(up_from, norm(down, between)));
     }
     for (std::size_t s = 0; s < sequence; ++s) {
       row mixed(heads * wide);
@@ -141,7 +149,7 @@ struct plain_deepseek {
           for (std::size_t i = 0; i < wide; ++i)
             mixed[h * wide + i] += score[t] / total * kv[t][h * (nope + wide) + nope + i];
       }
-      plain_model::add(x[s], times(of("wo"), mixed));
+      plain_model::add(x[s], times(wo, mixed));
     }
   }
 
@@ -165,10 +173,13 @@ struct plain_deepseek {
   void mix(const lookup& of, std::vector<row>& x) const {
     const auto experts = static_cast<std::size_t>(c.n_routed_experts);
     const auto f = static_cast<std::size_t>(c.moe_intermediate_size);
+    const row &before = of("ffn_norm"), &router = of("router"), &shared_w1 = of("shared.w1"),
+              &shared_w2 = of("shared.w2"), &shared_w3 = of("shared.w3"), &w1 = of("experts.w1"),
+              &w2 = of("experts.w2"), &w3 = of("experts.w3");
     std::vector<std::int64_t> taken(experts);
     for (row& token : x) {
-      const row y = norm(token, of("ffn_norm"));
-      row score = times(of("router"), y);
+      const row y = norm(token, before);
+      row score = times(router, y);
       double total = 0;
       for (double& v : score) total += v = c.sigmoid_scores ? 1 / (1 + std::exp(-v)) : std::exp(v);
       if (!c.sigmoid_scores)
@@ -182,16 +193,15 @@ struct plain_deepseek {
       order.resize(static_cast<std::size_t>(c.num_experts_per_tok));
       double kept = 0;
       for (const std::size_t e : order) kept += score[e];
-      row out = plain_model::feed(of("shared.w1"), of("shared.w2"), of("shared.w3"), y);
+      row out = plain_model::feed(shared_w1, shared_w2, shared_w3, y);
       for (const std::size_t e : order) {
         if (taken[e]++ >= c.capacity(static_cast<std::int64_t>(sequence))) {
           ++dropped;
           continue;
         }
         const std::size_t first = e * f * y.size();
-        const row gate =
-            plain_model::gated(times(of("experts.w1"), y, first, f, true), times(of("experts.w3"), y, first, f, true));
-        const row made = times(of("experts.w2"), gate, first, y.size(), true);
+        const row gate = plain_model::gated(times(w1, y, first, f, true), times(w3, y, first, f, true));
+        const row made = times(w2, gate, first, y.size(), true);
         const double weight = c.routed_scaling_factor * score[e] / (c.norm_topk_prob ? kept : 1);
         for (std::size_t i = 0; i < out.size(); ++i) out[i] += weight * made[i];
       }
@@ -222,8 +232,8 @@ struct plain_deepseek {
           mix(of, x);
           continue;
         }
-        for (row& token : x)
-          plain_model::add(token, plain_model::feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm"))));
+        const row &w1 = of("w1"), &w2 = of("w2"), &w3 = of("w3"), &before = of("ffn_norm");
+        for (row& token : x) plain_model::add(token, plain_model::feed(w1, w2, w3, norm(token, before)));
       }
       predict(logits[0], x, w.at("norm"));
       for (std::size_t m = 0; m < further.size(); ++m) {
@@ -259,7 +269,8 @@ TEST_SUITE("deepseek_training_graph") {
     for (const sw::deepseek_config& config : {v3, lite(), tiny(true), tiny(false)}) {
       if (shardweave_test::is_sanitized && config.name == v3.name) continue;
       CAPTURE(config.name);
-      const sw::computation graph = sw::deepseek_training_graph(config, {8, 64});
+      const bool is_lite = config.name == lite().name;
+      const sw::computation graph = is_lite ? lite_graph() : sw::deepseek_training_graph(config, {8, 64});
       CHECK(model_checks::parameter_elements(graph) == config.parameter_count());
       CHECK(graph.gradient_of.size() + 1 == graph.results.size());
     }
@@ -274,8 +285,7 @@ TEST_SUITE("deepseek_training_graph") {
     };
     CHECK(size(1, 3) - size(1, 2) == size(1, 4) - size(1, 3));
     CHECK(size(3, 1) - size(2, 1) == size(2, 1) - size(1, 1));
-    sw::deepseek_config c = lite();
-    const sw::computation graph = sw::deepseek_training_graph(c, {8, 64});
+    const sw::computation& graph = lite_graph();
     model_checks::check_order(graph);
     std::size_t repeated = 0;
     for (const auto& [site, members] : model_checks::checked_sites(graph)) repeated += members.size() >= 25 ? 1U : 0U;

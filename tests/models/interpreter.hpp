@@ -39,15 +39,26 @@ inline array einsum(const std::string& equation, const std::vector<const array*>
     all.push_back(size);
   }
   array out = zeros(out_shape);
-  const auto pick = [&](const std::string& which, const indices& at) {
-    indices result;
-    for (const char letter : which) result.push_back(at[letters.find(letter)]);
-    return result;
+  // how far a step along each letter goes in an argument, and in the result
+  const auto steps_of = [&](const std::string& which, const array& a) {
+    std::vector<std::size_t> steps(letters.size());
+    std::size_t step = 1;
+    for (std::size_t d = which.size(); d-- > 0; step *= static_cast<std::size_t>(a.shape[d]))
+      steps[letters.find(which[d])] += a.shape[d] == 1 ? 0 : step;
+    return steps;
   };
+  std::vector<std::vector<std::size_t>> steps;
+  for (std::size_t a = 0; a < in.size(); ++a) steps.push_back(steps_of(of[a], *in[a]));
+  steps.push_back(steps_of(of_out, out));
+  std::vector<std::size_t> places(steps.size());
   each(all, [&](const indices& at) {
+    for (std::size_t a = 0; a < steps.size(); ++a) {
+      places[a] = 0;
+      for (std::size_t l = 0; l < at.size(); ++l) places[a] += static_cast<std::size_t>(at[l]) * steps[a][l];
+    }
     number product = 1;
-    for (std::size_t a = 0; a < in.size(); ++a) product *= in[a]->data[offset(*in[a], pick(of[a], at))];
-    out.data[offset(out, pick(of_out, at))] += product;
+    for (std::size_t a = 0; a < in.size(); ++a) product *= in[a]->data[places[a]];
+    out.data[places.back()] += product;
   });
   return out;
 }

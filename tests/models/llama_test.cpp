@@ -30,6 +30,12 @@ using shardweave_test::published_llama;
 
 const sw::llama_config llama_3b = published_llama(3072, 28, 24, 8192, true, "llama3-3b");
 
+/// The published model of that size, written down once.
+const sw::computation& graph_of_3b() {
+  static const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
+  return graph;
+}
+
 sw::llama_config tiny(bool tied) {
   return {.name = "tiny",
           .hidden_size = 8,
@@ -74,15 +80,17 @@ struct plain_llama {
         const auto of = [&](const char* name) -> const row& {
           return w.at("layers." + std::to_string(l) + "." + name);
         };
+        const row &before = of("attention_norm"), &wq = of("wq"), &wk = of("wk"), &wv = of("wv"), &wo = of("wo");
+        const row &between = of("ffn_norm"), &w1 = of("w1"), &w2 = of("w2"), &w3 = of("w3");
         std::vector<row> k(sequence), v(sequence);
         for (std::size_t s = 0; s < sequence; ++s) {
-          const row y = norm(x[s], of("attention_norm"));
-          k[s] = times(of("wk"), y);
-          v[s] = times(of("wv"), y);
+          const row y = norm(x[s], before);
+          k[s] = times(wk, y);
+          v[s] = times(wv, y);
           rotate(k[s], s);
         }
         for (std::size_t s = 0; s < sequence; ++s) {
-          row q = times(of("wq"), norm(x[s], of("attention_norm")));
+          row q = times(wq, norm(x[s], before));
           rotate(q, s);
           row mixed(d);
           for (std::size_t head = 0; head < heads; ++head) {
@@ -96,10 +104,9 @@ struct plain_llama {
             for (std::size_t t = 0; t <= s; ++t)
               for (std::size_t i = 0; i < h; ++i) mixed[head * h + i] += score[t] / total * v[t][head / share * h + i];
           }
-          plain_model::add(x[s], times(of("wo"), mixed));
+          plain_model::add(x[s], times(wo, mixed));
         }
-        for (row& token : x)
-          plain_model::add(token, plain_model::feed(of("w1"), of("w2"), of("w3"), norm(token, of("ffn_norm"))));
+        for (row& token : x) plain_model::add(token, plain_model::feed(w1, w2, w3, norm(token, between)));
       }
       for (const row& token : x) {
         const row out = times(w.at(c.tie_word_embeddings ? "embedding" : "output"), norm(token, w.at("norm")));
@@ -150,7 +157,7 @@ TEST_SUITE("llama_training_graph") {
   }
 
   TEST_CASE("the 3B model has the published edges, degrees and operations") {
-    const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
+    const sw::computation& graph = graph_of_3b();
     CHECK(num_edges(graph.graph()) == 8805 + graph.results.size());  // the published count leaves out "output"
     CHECK(degrees(graph, true) == std::map<std::size_t, int>{{0, 257}, {1, 5275}, {2, 1611}, {3, 28}, {8, 28}});
     CHECK(degrees(graph, false) ==
@@ -180,7 +187,7 @@ TEST_SUITE("llama_training_graph") {
   }
 
   TEST_CASE("every layer holds 9 parameters, 104 forward and 142 backward vertices, the first 141") {
-    const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
+    const sw::computation& graph = graph_of_3b();
     std::map<std::int64_t, std::array<int, 3>> found;
     for (const sw::operation& op : graph.operations)
       ++found[op.layer][op.kind == sw::role::parameter ? 0 : op.when == sw::phase::forward ? 1 : 2];
@@ -204,7 +211,7 @@ TEST_SUITE("llama_training_graph") {
   }
 
   TEST_CASE("operations of one site do the same in every layer") {
-    const sw::computation graph = sw::llama_training_graph(llama_3b, {64, 256});
+    const sw::computation& graph = graph_of_3b();
     const auto sites = model_checks::checked_sites(graph);
     CHECK(sites.size() == 255);
     int short_sites = 0;

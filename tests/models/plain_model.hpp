@@ -25,8 +25,16 @@ inline row norm(const row& x, const row& w, double eps) {
 inline row times(const row& w, const row& x, std::size_t first = 0, std::size_t out = 0, bool by_columns = false) {
   if (out == 0) out = w.size() / x.size();
   row y(out);
-  for (std::size_t o = 0; o < out; ++o)
-    for (std::size_t i = 0; i < x.size(); ++i) y[o] += w[first + (by_columns ? i * out + o : o * x.size() + i)] * x[i];
+  const double* matrix = w.data() + first;
+  for (std::size_t o = 0; o < out; ++o) {
+    std::size_t at = by_columns ? o : o * x.size();
+    double sum = 0;
+    for (const double e : x) {
+      sum += matrix[at] * e;
+      at += by_columns ? out : 1;
+    }
+    y[o] = sum;
+  }
   return y;
 }
 

@@ -68,10 +68,11 @@ std::vector<std::pair<double, sw::assignment>> all_plans(const random_problem<Co
   const auto& vertices = stated.description.vertices;
   sw::assignment choice(vertices.size(), 0);
   const bool saves = stated.description.counted != sw::savings_form::off;
+  const auto sets = position_sets(stated.description);
   for (std::size_t v = 0; v < choice.size();) {
     if (const auto price = price_of(stated, choice)) {
       Cost objective = *price;
-      if (saves) objective -= savings_by_flow(stated, choice);
+      if (saves) objective -= savings_by_flow(stated, sets, choice);
       all.emplace_back(static_cast<double>(objective), choice);
     }
     for (v = 0; v < choice.size() && ++choice[v] == vertices[v].compute.size(); ++v) choice[v] = 0;

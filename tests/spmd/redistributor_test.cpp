@@ -75,24 +75,35 @@ double price(const tensor& x, const sharding& at, std::size_t d, dim_placement t
   return run(collective::all_to_all, local) + (from.dim() != 0 ? copy(local) : 0) + (to.dim() != 0 ? copy(local) : 0);
 }
 
-/// The cheapest way of at most `steps` changes, by trying all.
-double cheapest(const tensor& x, const sharding& at, const sharding& to, const device_mesh& mesh,
-                const device_profile& device, int steps) {
-  if (at == to) return 0;
-  if (steps == 0) return infinity;
-  double best = infinity;
-  for (std::size_t d = 0; d < mesh.rank(); ++d)
-    for (std::size_t k = 0; k <= x.rank(); ++k) {
-      const dim_placement p = k == x.rank() ? dim_placement() : dim_placement::shard(k);
-      if (p == at[d] || !is_valid_sharding(x.shape, at.with(d, p), mesh)) continue;
-      // exact for the nesting in mesh order: nothing cuts inside of what is changed
-      bool inside = false;
-      for (std::size_t later = d + 1; later < mesh.rank(); ++later)
-        inside = inside || (at[later].is_sharded() && (at[later] == at[d] || at[later] == p));
-      if (inside) continue;
-      const double step = price(x, at, d, p, mesh, device);
-      if (step < best) best = std::min(best, step + cheapest(x, at.with(d, p), to, mesh, device, steps - 1));
-    }
+/// The cheapest ways of at most `steps` changes from each of the layouts, which are all there are, to each: every
+/// change is priced once, and ways grow by one change at the front.
+std::vector<std::vector<double>> cheapest(const tensor& x, const std::vector<sharding>& layouts,
+                                          const device_mesh& mesh, const device_profile& device, int steps) {
+  const std::size_t n = layouts.size();
+  std::vector<std::vector<double>> change(n, std::vector<double>(n, infinity)), best = change;
+  for (std::size_t from = 0; from < n; ++from) {
+    best[from][from] = 0;
+    for (std::size_t d = 0; d < mesh.rank(); ++d)
+      for (std::size_t k = 0; k <= x.rank(); ++k) {
+        const sharding& at = layouts[from];
+        const dim_placement p = k == x.rank() ? dim_placement() : dim_placement::shard(k);
+        const auto to = std::ranges::find(layouts, at.with(d, p));
+        if (p == at[d] || to == layouts.end()) continue;
+        // exact for the nesting in mesh order: nothing cuts inside of what is changed
+        bool inside = false;
+        for (std::size_t later = d + 1; later < mesh.rank(); ++later)
+          inside = inside || (at[later].is_sharded() && (at[later] == at[d] || at[later] == p));
+        if (!inside) change[from][static_cast<std::size_t>(to - layouts.begin())] = price(x, at, d, p, mesh, device);
+      }
+  }
+  while (steps-- > 0) {
+    const auto shorter = best;
+    for (std::size_t from = 0; from < n; ++from)
+      for (std::size_t next = 0; next < n; ++next)
+        if (change[from][next] < infinity)
+          for (std::size_t to = 0; to < n; ++to)
+            if (to != from) best[from][to] = std::min(best[from][to], change[from][next] + shorter[next][to]);
+  }
   return best;
 }
 
@@ -193,16 +204,17 @@ TEST_SUITE("redistributor") {
         if (is_sanitized && std::string_view(text) == "2x4") continue;
         const device_mesh mesh = device_mesh::parse(text);
         auto plans = h100(text, {.strict_nesting = true});
-        for (const sharding& from : all_shardings(x, mesh))
-          for (const sharding& to : all_shardings(x, mesh)) {
+        const std::vector<sharding> layouts = all_shardings(x, mesh);
+        const auto best = cheapest(x, layouts, mesh, device, 6);
+        for (std::size_t from = 0; from < layouts.size(); ++from)
+          for (std::size_t to = 0; to < layouts.size(); ++to) {
             CAPTURE(text);
-            CAPTURE(from.to_string());
-            CAPTURE(to.to_string());
-            const double best = cheapest(x, from, to, mesh, device, 6);
-            if (best == infinity)
-              CHECK(plans.cost(x, from, to) == infinity);
+            CAPTURE(layouts[from].to_string());
+            CAPTURE(layouts[to].to_string());
+            if (best[from][to] == infinity)
+              CHECK(plans.cost(x, layouts[from], layouts[to]) == infinity);
             else
-              CHECK(plans.cost(x, from, to) == doctest::Approx(best).epsilon(1e-12));
+              CHECK(plans.cost(x, layouts[from], layouts[to]) == doctest::Approx(best[from][to]).epsilon(1e-12));
           }
       }
     }
@@ -237,8 +249,13 @@ TEST_SUITE("redistributor") {
 
     // in one step 3588.1222; moving the cut to the first dimension before gathering saves copying the whole
     const device_mesh eight = device_mesh::parse("8");
-    CHECK(cheapest(x, spec("S(1)"), spec("R"), eight, find_device("h100"), 1) == near(3588.1222));
-    CHECK(cheapest(x, spec("P"), spec("S(1)"), eight, find_device("h100"), 1) == near(3588.1222));
+    const std::vector<sharding> layouts = all_shardings(x, eight);
+    const auto in_one_step = cheapest(x, layouts, eight, find_device("h100"), 1);
+    const auto at = [&](const char* text) {
+      return static_cast<std::size_t>(std::ranges::find(layouts, spec(text)) - layouts.begin());
+    };
+    CHECK(in_one_step.at(at("S(1)")).at(at("R")) == near(3588.1222));
+    CHECK(in_one_step.at(at("P")).at(at("S(1)")) == near(3588.1222));
     CHECK(cost(node, x, "S(1)", "R") == near(507.3157 + 2755.2331));
     CHECK(cost(node, x, "P", "S(1)") == near(2755.2331 + 507.3157));
   }

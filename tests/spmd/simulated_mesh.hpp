@@ -31,22 +31,24 @@ using shardweave::sharding;
 /// One array per device, in row-major order of the mesh.
 using pieces = std::vector<array>;
 
+/// Elements of the dimensions [first, end) of a shape.
+inline std::size_t extent_of(const indices& shape, std::size_t first, std::size_t end) {
+  std::size_t n = 1;
+  for (std::size_t d = first; d < end; ++d) n *= static_cast<std::size_t>(shape[d]);
+  return n;
+}
+
 /// Elements [first, end) of dimension `dim`.
 inline array cut(const array& whole, std::size_t dim, std::int64_t first, std::int64_t end) {
   indices shape = whole.shape;
   shape[dim] = end - first;
   array piece = interpreter::zeros(shape);
-  interpreter::each(shape, [&](const indices& at) {
-    indices from = at;
-    from[dim] += first;
-    std::size_t position = 0;
-    for (std::size_t d = 0; d < from.size(); ++d)
-      position = position * static_cast<std::size_t>(whole.shape[d]) + static_cast<std::size_t>(from[d]);
-    std::size_t to = 0;
-    for (std::size_t d = 0; d < at.size(); ++d)
-      to = to * static_cast<std::size_t>(shape[d]) + static_cast<std::size_t>(at[d]);
-    piece.data[to] = whole.data[position];
-  });
+  const std::size_t outer = extent_of(shape, 0, dim), inner = extent_of(shape, dim + 1, shape.size());
+  const std::size_t from = static_cast<std::size_t>(first) * inner,
+                    length = piece.data.size() / std::max<std::size_t>(outer, 1);
+  const std::size_t stride = static_cast<std::size_t>(whole.shape[dim]) * inner;
+  for (std::size_t o = 0; o < outer; ++o)
+    std::copy_n(whole.data.data() + o * stride + from, length, piece.data.data() + o * length);
   return piece;
 }
 
@@ -62,11 +64,7 @@ inline array joined(const pieces& parts, std::size_t dim) {
   whole.data.clear();
   whole.shape[dim] = 0;
   for (const array& part : parts) whole.shape[dim] += part.shape[dim];
-  const auto product = [](auto first, auto last) {
-    return static_cast<std::size_t>(std::accumulate(first, last, std::int64_t{1}, std::multiplies<>()));
-  };
-  const auto& shape = whole.shape;
-  const std::size_t outer = product(shape.begin(), shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  const std::size_t outer = extent_of(whole.shape, 0, dim);
   for (std::size_t o = 0; o < outer; ++o)
     for (const array& part : parts) {
       const std::size_t block = part.data.size() / outer;

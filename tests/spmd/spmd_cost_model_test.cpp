@@ -69,6 +69,14 @@ model_type model_of(computation graph, const char* mesh, spmd_options options = 
   return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100), standard_rules(), options};
 }
 
+/// The small model on a mesh, priced once for all tests that look at it.
+const model_type& llama_on(const std::string& mesh) {
+  static std::map<std::string, model_type> priced;
+  auto at = priced.find(mesh);
+  if (at == priced.end()) at = priced.emplace(mesh, model_of(tiny_llama(), mesh.c_str())).first;
+  return at->second;
+}
+
 strategy find(const model_type& model, std::uint32_t v, const std::string& label) {
   for (strategy s = 0; s < model.strategy_count(v); ++s)
     if (model.label(v, s) == label) return s;
@@ -178,7 +186,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("edges of equal key have equal classes and equal tables") {
-    const model_type model = model_of(tiny_llama(), is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
     std::map<std::uint64_t, compressed_graph::edge_descriptor> first;
     for (const auto& e : model.graph().all_edges()) {
       const auto [at, fresh] = first.try_emplace(model.edge_key(e), e);
@@ -201,7 +209,7 @@ TEST_SUITE("spmd_cost_model") {
 
   TEST_CASE("the number of threads changes no price, to the last bit") {
     const char* mesh = is_sanitized ? "8" : "4x2";
-    const model_type one = model_of(tiny_llama(), mesh), more = model_of(tiny_llama(), mesh, {.threads = 3});
+    const model_type &one = llama_on(mesh), more = model_of(tiny_llama(), mesh, {.threads = 3});
     REQUIRE(more.table_count() == one.table_count());
     for (const auto& e : one.graph().all_edges()) {
       CHECK(more.edge_key(e) == one.edge_key(e));
@@ -215,7 +223,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("tables of equal costs keep them once") {
-    const model_type model = model_of(tiny_llama(), "8");
+    const model_type& model = llama_on("8");
     std::map<std::vector<double>, const double*> kept;
     for (const auto& e : model.graph().all_edges()) {
       const cost_table<double>& t = model.class_costs(e);
@@ -228,8 +236,8 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("every operation of a training graph has a way from every producer") {
-    for (const computation& graph : {tiny_llama(), tiny_deepseek()}) {
-      const model_type model = model_of(graph, is_sanitized ? "8" : "4x2");
+    const char* mesh = is_sanitized ? "8" : "4x2";
+    for (const model_type& model : {llama_on(mesh), model_of(tiny_deepseek(), mesh)}) {
       for (const auto& e : model.graph().all_edges()) {
         bool possible = false;
         for (strategy a = 0; a < model.strategy_count(e.source) && !possible; ++a)
@@ -296,7 +304,7 @@ TEST_SUITE("spmd_cost_model") {
 
 TEST_SUITE("training_constraints") {
   TEST_CASE("inputs and results lie as asked, others are free") {
-    const model_type model = model_of(tiny_llama(), "4x2");
+    const model_type& model = llama_on("4x2");
     const constraint_set all = training_constraints(
         model, {.inputs = sharding::parse("S(0)R"), .results = sharding::parse("S(0)S(2)"), .parameter_share = {}});
     REQUIRE(all.fixed.size() == 2);
@@ -321,7 +329,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("a gradient lies as its parameter does") {
-    const model_type model = model_of(tiny_llama(), is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     const computation& graph = model.operations();
     CHECK(all.pairs.size() == graph.gradient_of.size() + graph.tangent_of.size());
@@ -338,7 +346,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("by default every parameter has only its smallest pieces") {
-    const model_type model = model_of(tiny_llama(), is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     CHECK(all.budgets.empty());
     std::size_t parameters = 0;
@@ -385,7 +393,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("repeated layers are tied operation by operation") {
-    const model_type model = model_of(tiny_llama(), is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     const auto& operations = model.operations().operations;
     std::size_t tied = 0;

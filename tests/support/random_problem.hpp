@@ -11,7 +11,6 @@
 #include <memory>
 #include <numeric>
 #include <optional>
-#include <set>
 #include <span>
 #include <string>
 #include <utility>
@@ -56,24 +55,27 @@ template <class Cost>
 
 // --- the second opinion ---------------------------------------------------------------------------------------
 
-/// Budgets are kept at every single time that any interval touches.
+/// Budgets are kept at every single time that any interval touches, and at one when nothing with an interval lives.
 inline bool keeps_budgets(const sw::constraint_set& constraints, std::span<const sw::strategy> choice) {
   for (const sw::budget& b : constraints.budgets) {
-    bool timed = false;
-    std::set<std::int64_t> times;
+    std::int64_t first = std::numeric_limits<std::int64_t>::max(), end = std::numeric_limits<std::int64_t>::min();
     for (const sw::budget_term& term : b.terms)
       if (term.live) {
-        timed = true;
-        for (std::int64_t t = term.live->first; t < term.live->end; ++t) times.insert(t);
+        first = std::min(first, term.live->first);
+        end = std::max(end, term.live->end);
       }
-    times.insert(-1'000'000);  // a time at which nothing with an interval lives
-    for (const std::int64_t t : times) {
-      double used = 0;
-      for (const sw::budget_term& term : b.terms)
-        if (!term.live || (term.live->first <= t && t < term.live->end)) used += term.usage[choice[term.vertex]];
-      if (used > b.high + 1e-6) return false;
-      if (!timed && used < b.low - 1e-6) return false;
+    const bool timed = first <= end;
+    if (!timed) first = end = 0;
+    std::vector<double> used(static_cast<std::size_t>(end - first) + 1);  // at times first, ..., end
+    for (const sw::budget_term& term : b.terms) {
+      const double usage = term.usage[choice[term.vertex]];
+      double* at = used.data() + (term.live ? term.live->first - first : 0);
+      for (auto times = term.live ? term.live->end - term.live->first : end - first + 1; times > 0; --times)
+        *at++ += usage;
     }
+    const auto [least, most] = std::minmax_element(used.begin(), used.end());
+    if (*most > b.high + 1e-6) return false;
+    if (!timed && *least < b.low - 1e-6) return false;
   }
   return true;
 }

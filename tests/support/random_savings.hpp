@@ -161,9 +161,9 @@ template <class Cost>
 
 /// The savings of a feasible assignment.
 template <class Cost>
-[[nodiscard]] Cost savings_by_flow(const random_problem<Cost>& problem, std::span<const sw::strategy> choice) {
+[[nodiscard]] Cost savings_by_flow(const random_problem<Cost>& problem, const std::vector<position_set>& sets,
+                                   std::span<const sw::strategy> choice) {
   const auto& d = problem.description;
-  const auto sets = position_sets(d);
   std::vector<Cost> computation, amounts;
   for (std::size_t v = 0; v < choice.size(); ++v)
     computation.push_back(std::max(Cost{}, d.vertices[v].compute[choice[v]]));
@@ -174,6 +174,11 @@ template <class Cost>
                           : std::max(Cost{}, problem.dense[e.communication](choice[e.from], choice[e.to])));
   }
   return most_hidden(computation, sets, amounts);
+}
+
+template <class Cost>
+[[nodiscard]] Cost savings_by_flow(const random_problem<Cost>& problem, std::span<const sw::strategy> choice) {
+  return savings_by_flow(problem, position_sets(problem.description), choice);
 }
 
 /// Calls f for every feasible assignment of the vertices as stated.
@@ -197,8 +202,9 @@ void for_all_feasible(const random_problem<Cost>& problem, F f) {
 template <class Cost>
 [[nodiscard]] brute_optimum<Cost> brute_force_with_savings(const random_problem<Cost>& problem) {
   brute_optimum<Cost> best;
+  const auto sets = position_sets(problem.description);
   for_all_feasible(problem, [&](const sw::assignment& choice) {
-    const Cost objective = *price_of(problem, choice) - savings_by_flow(problem, choice);
+    const Cost objective = *price_of(problem, choice) - savings_by_flow(problem, sets, choice);
     ++best.feasible;
     if (!best.objective || objective < *best.objective) {
       best.objective = objective;

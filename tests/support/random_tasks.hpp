@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <numeric>
 #include <string>
 #include <utility>
 #include <vector>
@@ -110,27 +111,31 @@ inline std::vector<shardweave::task_index> random_order(const shardweave::task_g
   std::vector<std::size_t> owner(g.size(), buckets.size());
   for (std::size_t b = 0; b < buckets.size(); ++b)
     for (const sw::task_index t : buckets[b].members) owner[t] = b;
-  std::vector<bool> done(g.size());
-  std::vector<sw::task_index> order;
-  const auto may_start = [&](sw::task_index t) {
-    return std::all_of(g.dependencies().in(t).begin(), g.dependencies().in(t).end(),
-                       [&](const auto& e) { return done[e.source]; });
-  };
+  std::vector<std::size_t> waiting;  // for how many dependencies, once for each edge
+  for (sw::task_index t = 0; t < g.size(); ++t) waiting.push_back(g.dependencies().in(t).size());
+  std::vector<sw::task_index> order, left(g.size()), choices;  // a bucket stands for itself by its first member
+  std::iota(left.begin(), left.end(), sw::task_index{0});
+  const auto is_ready = [&](sw::task_index t) { return waiting[t] == 0; };
   while (order.size() < g.size()) {
-    std::vector<std::vector<sw::task_index>> choices;
-    for (sw::task_index t = 0; t < g.size(); ++t) {
-      if (done[t]) continue;
+    choices.clear();
+    for (const sw::task_index t : left) {
       if (owner[t] == buckets.size()) {
-        if (may_start(t)) choices.push_back({t});
+        if (is_ready(t)) choices.push_back(t);
       } else if (const auto& all = buckets[owner[t]].members; all.front() == t) {
-        if (std::all_of(all.begin(), all.end(), may_start)) choices.push_back(all);
+        if (std::all_of(all.begin(), all.end(), is_ready)) choices.push_back(t);
       }
     }
     if (choices.empty()) return {};  // the buckets close a cycle
-    for (const sw::task_index t : choices[random.below(choices.size())]) {
+    const sw::task_index chosen = choices[random.below(choices.size())];
+    const auto launch = [&](sw::task_index t) {
       order.push_back(t);
-      done[t] = true;
-    }
+      for (const auto& e : g.dependencies().out(t)) --waiting[e.target];
+    };
+    if (owner[chosen] == buckets.size())
+      launch(chosen);
+    else
+      std::ranges::for_each(buckets[owner[chosen]].members, launch);
+    std::erase(left, chosen);
   }
   return order;
 }

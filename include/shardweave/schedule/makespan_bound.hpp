@@ -76,16 +76,20 @@ namespace detail {
   constexpr std::size_t looked_at = 3;
   for (std::vector<std::uint32_t>& some : of_channel) {
     const auto few = static_cast<std::ptrdiff_t>(std::min(some.size(), looked_at));
-    const auto look = [&](auto value) {
+    std::vector<std::uint32_t> chosen;  // the same ones often lead in several respects
+    const auto choose = [&](auto value) {
       std::partial_sort(some.begin(), some.begin() + few, some.end(),
                         [&](auto a, auto b) { return value(a) != value(b) ? value(a) > value(b) : a < b; });
-      for (auto at = some.begin(); at != some.begin() + few; ++at)
-        bounds.in_a_row = std::max({bounds.in_a_row, net.around<false>(*at, head, static_cast<std::uint32_t>(machines)),
-                                    net.around<true>(*at, tail, static_cast<std::uint32_t>(machines))});
+      chosen.insert(chosen.end(), some.begin(), some.begin() + few);
     };
-    look([&](std::uint32_t a) { return net[a].share; });
-    look([&](std::uint32_t a) { return head[a] + net[a].share; });
-    look([&](std::uint32_t a) { return tail[a] + net[a].share; });
+    choose([&](std::uint32_t a) { return net[a].share; });
+    choose([&](std::uint32_t a) { return head[a] + net[a].share; });
+    choose([&](std::uint32_t a) { return tail[a] + net[a].share; });
+    std::sort(chosen.begin(), chosen.end());
+    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
+    for (const std::uint32_t a : chosen)
+      bounds.in_a_row = std::max({bounds.in_a_row, net.around<false>(a, head, static_cast<std::uint32_t>(machines)),
+                                  net.around<true>(a, tail, static_cast<std::uint32_t>(machines))});
   }
   return bounds;
 }

@@ -87,6 +87,17 @@ struct mergeable_job {
                                                const std::vector<mergeable_job>& beside = {}) {
   const int steps = beside.empty() ? 32 : 16;
   const auto number = [](nanoseconds t) { return static_cast<double>(t.count()); };
+  struct weighed_job {
+    double first, alone, packed, share;
+  };
+  const auto in_numbers = [&](const std::vector<mergeable_job>& jobs) {
+    std::vector<weighed_job> all;
+    all.reserve(jobs.size());
+    for (const mergeable_job& j : jobs)
+      all.push_back({number(j.first), number(j.alone), number(j.first + j.packing), number(j.share)});
+    return all;
+  };
+  const std::vector<weighed_job> of_second = in_numbers(others), of_third = in_numbers(beside);
   double best = 0;
   for (int i = 0; i <= steps; ++i)
     for (int k = 0; k <= (beside.empty() ? 0 : steps - i); ++k) {
@@ -94,13 +105,12 @@ struct mergeable_job {
       const double first = 1 - second - third;
       double sum = number(whole.first) + first * number(lone) +
                    std::min(second * number(whole.alone), first * number(whole.packing) + second * number(whole.share));
-      const auto add = [&](const std::vector<mergeable_job>& jobs, double then) {
-        for (const mergeable_job& j : jobs)
-          sum += std::min({number(j.first), first * number(j.first) + then * number(j.alone),
-                           first * number(j.first + j.packing) + then * number(j.share)});
+      const auto add = [&](const std::vector<weighed_job>& jobs, double then) {
+        for (const weighed_job& j : jobs)
+          sum += std::min(j.first, std::min(first * j.first + then * j.alone, first * j.packed + then * j.share));
       };
-      add(others, second);
-      add(beside, third);
+      add(of_second, second);
+      add(of_third, third);
       best = std::max(best, sum);
     }
   return nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
