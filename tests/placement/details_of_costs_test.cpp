@@ -6,6 +6,8 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/detail/budget_rows.hpp>
+#include <shardweave/placement/detail/domains.hpp>
+#include <shardweave/placement/detail/equal_lines.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/placement/savings_terms.hpp>
@@ -194,6 +196,53 @@ TEST_SUITE("cost_table") {
     CHECK_FALSE(apart == merged);
     for (std::size_t a = 0; a < 3; ++a)
       for (std::size_t b = 0; b < 2; ++b) CHECK(apart(a, b) == merged(a, b));
+  }
+}
+
+TEST_SUITE("detail::pair_up") {
+  TEST_CASE("pairs of classes are numbered in the order in which they first come") {
+    sw::random_source random(3);
+    for (int round = 0; round < 50; ++round) {
+      const std::size_t n = random.below(30), x_classes = 1 + random.below(6), y_classes = 1 + random.below(6);
+      std::vector<std::uint32_t> x(n), y(n), joint;
+      for (auto& c : x) c = static_cast<std::uint32_t>(random.below(x_classes));
+      for (auto& c : y) c = static_cast<std::uint32_t>(random.below(y_classes));
+      const auto pairs = sw::detail::pair_up(x, x_classes, y, y_classes, joint);
+      std::vector<std::pair<std::uint32_t, std::uint32_t>> first;  // the definition: a search through all before
+      REQUIRE(joint.size() == n);
+      for (std::size_t i = 0; i < n; ++i) {
+        const auto at = std::find(first.begin(), first.end(), std::pair(x[i], y[i]));
+        CHECK(joint[i] == static_cast<std::size_t>(at - first.begin()));
+        if (at == first.end()) first.emplace_back(x[i], y[i]);
+      }
+      CHECK(pairs == first);
+    }
+  }
+}
+
+TEST_SUITE("detail::table_support") {
+  TEST_CASE("a table is told by its rows and columns without an allowed entry") {
+    sw::random_source random(5);
+    for (int round = 0; round < 200; ++round) {
+      const std::size_t rows = 1 + random.below(3), columns = 1 + random.below(3);
+      std::vector<double> entries(rows * columns);
+      for (double& c : entries) c = random.chance(0.5) ? infinite : static_cast<double>(random.below(2));
+      const sw::detail::table_support support(sw::cost_table<double>::from_entries(rows, columns, entries));
+      bool of_rows = true, of_columns = true;
+      for (std::size_t i = 0; i < rows; ++i) {
+        bool any = false;
+        for (std::size_t j = 0; j < columns; ++j) any |= entries[i * columns + j] < infinite;
+        of_rows &= any;
+      }
+      for (std::size_t j = 0; j < columns; ++j) {
+        bool any = false;
+        for (std::size_t i = 0; i < rows; ++i) any |= entries[i * columns + j] < infinite;
+        of_columns &= any;
+      }
+      CHECK(support.forbids == (std::count(entries.begin(), entries.end(), infinite) > 0));
+      CHECK(support.of_rows == of_rows);
+      CHECK(support.of_columns == of_columns);
+    }
   }
 }
 

@@ -192,6 +192,19 @@ TEST_SUITE("first_proven") {
     CHECK(answer.status == sw::solve_status::optimal);
     CHECK(asked == 0);
   }
+  TEST_CASE("progress tells the best of all so far") {
+    std::vector<sw::progress_report> reports;
+    const auto answer = sw::first_proven{all_first{.bound = 2.5}, sw::local_search{}}.solve(
+        small(), {.progress = [&](const sw::progress_report& r) { reports.push_back(r); }});
+    CHECK(answer.objective == 3);
+    REQUIRE_FALSE(reports.empty());
+    for (const sw::progress_report& r : reports) {
+      CHECK(r.stage == "local_search");
+      CHECK(r.objective <= 9);  // what the first solver found
+      CHECK(r.lower_bound == 2.5);
+    }
+    CHECK(reports.back().objective == 3);
+  }
   TEST_CASE("every solver gets a share of the time that is left") {
     const auto answer = sw::first_proven{waits{}, waits{}, sw::exhaustive{}}.solve(small(), {.seconds = 0.3});
     CHECK(answer.status == sw::solve_status::optimal);

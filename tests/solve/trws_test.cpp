@@ -242,6 +242,31 @@ TEST_SUITE("auto_solver") {
     }
     CHECK(proven > 45);
   }
+
+  TEST_CASE("where there are many labels a first assignment is there before they are reduced") {
+    std::size_t first = 0;
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<std::int64_t>(
+          seed, {.variables = 6, .density = 0.4, .forbidden = 0.2, .rows = static_cast<std::uint32_t>(seed % 5)});
+      const sw::placement_problem<std::int64_t> problem(p);
+      std::vector<sw::progress_report> reports;
+      std::stop_source stop;
+      const auto stopped = sw::auto_solver{.many_labels = 1}.solve(
+          problem, {.stop = stop.get_token(), .progress = [&](const sw::progress_report& r) {
+                      reports.push_back(r);
+                      stop.request_stop();
+                    }});
+      if (!reports.empty() && reports.front().stage == "local_search") {
+        ++first;
+        CHECK(static_cast<double>(stopped.objective) == reports.front().objective);
+      }
+      const auto answer = sw::auto_solver{.many_labels = 1}.solve(problem);
+      CHECK(answer.objective == sw::auto_solver{}.solve(problem).objective);
+      CHECK(answer.lower_bound <= static_cast<double>(answer.objective));
+    }
+    CHECK(first > 15);
+  }
 }
 
 TEST_SUITE("exhaustive") {

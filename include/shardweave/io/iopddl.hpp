@@ -46,11 +46,11 @@ class iopddl_reader {
       return {};
     });
     auto costs = json_list(cost_list(), [this] {
-      result_.vertices.emplace_back().compute = std::exchange(costs_, {});
+      result_.vertices.emplace_back().compute = costs_;
       return std::string(result_.vertices.back().compute.empty() ? "has no strategies" : "");
     });
     auto usages = json_list(json_numbers(usage_), [this] {
-      usages_.push_back(std::exchange(usage_, {}));
+      usages_.push_back(usage_);
       return std::string();
     });
     return json_object({json_required("intervals", std::move(interval)), json_required("costs", std::move(costs)),
@@ -71,7 +71,7 @@ class iopddl_reader {
       return {};
     });
     auto costs = json_list(cost_list(), [this] {
-      matrix_of_edge_.push_back(matrices_(std::exchange(costs_, {})));
+      matrix_of_edge_.push_back(matrices_(costs_));
       return std::string();
     });
     return json_object({json_required("nodes", std::move(joined)), json_required("costs", std::move(costs))},
@@ -84,7 +84,7 @@ class iopddl_reader {
 
   /// Costs as they stand, with the large ones replaced by the library's own mark.
   json_shape cost_list() {
-    return json_list(json_value("a whole number", [this](const json_scalar& s) {
+    json_shape list = json_list(json_value("a whole number", [this](const json_scalar& s) {
       if (s.type == json_scalar::kind::number && s.number >= static_cast<double>(iopddl_forbidden)) {
         costs_.push_back(forbidden<std::int64_t>);
         return true;
@@ -93,6 +93,8 @@ class iopddl_reader {
       if (cost) costs_.push_back(*cost >= iopddl_forbidden ? forbidden<std::int64_t> : *cost);
       return cost.has_value();
     }));
+    list.begin = [this] { costs_.clear(); };
+    return list;
   }
 
   placement_description<std::int64_t> finish() {
@@ -103,6 +105,7 @@ class iopddl_reader {
     pool.give_tables(result_);
     if (limit_) {
       budget memory{.name = "memory", .high = *limit_, .terms = {}};
+      memory.terms.reserve(result_.vertices.size());
       for (std::uint32_t v = 0; v < result_.vertices.size(); ++v)
         memory.terms.push_back({v, std::move(usages_[v]), intervals_[v]});
       result_.constraints.budgets.push_back(std::move(memory));

@@ -105,8 +105,9 @@ class compact_problem {
     std::vector<double> change(rows_.size() + 1);
     for (std::size_t x = 0; x < size(); ++x)
       for (const usage_segment& s : segments(x)) {
-        change[s.begin] += s.usage[labels[x]];
-        change[s.end] -= s.usage[labels[x]];
+        const double used = s.usage[labels[x]];
+        change[s.begin] += used;
+        change[s.end] -= used;
       }
     for (std::size_t r = 1; r < change.size(); ++r) change[r] += change[r - 1];
     change.pop_back();
@@ -163,7 +164,8 @@ class compact_builder {
     } else if (table->column_classes() == 1) {
       for (strategy a = 0; a < table->rows(); ++a) add_unary(first, a, table->class_cost(table->row_class(a), 0));
     } else if (table->row_classes() == 1) {
-      for (strategy b = 0; b < table->columns(); ++b) add_unary(second, b, table->class_cost(0, table->column_class(b)));
+      for (strategy b = 0; b < table->columns(); ++b)
+        add_unary(second, b, table->class_cost(0, table->column_class(b)));
     } else {
       const auto [at, fresh] =
           table_number_.try_emplace(table.get(), static_cast<std::uint32_t>(problem_.tables_.size()));

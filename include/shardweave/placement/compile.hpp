@@ -45,13 +45,15 @@ class compiler {
         [this] { poll(); });
     const budget_rows rows = rows_of(stated_->constraints.budgets);
     try {  // sums of tables are large: made for what is left, where that is certain to be something
-      const domains less = left_by_parts();
+      domains less = left_by_parts();
       joint_->add_up(&less, [this] { stop_if_asked(); });
-      shrink_domains(rows, &less);
+      shrink_domains(rows, std::move(less));
     } catch (const error& infeasible) {
       if (infeasible.category() != error_category::constraint) throw;
       joint_->add_up(nullptr, [this] { stop_if_asked(); });  // the reason is told of the whole
-      shrink_domains(rows, nullptr);
+      domains all = all_strategies();
+      remove_single(all);
+      shrink_domains(rows, std::move(all));
     }
     return assemble(rows);
   }
@@ -119,10 +121,9 @@ class compiler {
           left.remove(variable_of_[f.vertex], s, [&] { return "constraint '" + f.why + "'"; });
   }
 
-  /// \param less  what is known to be left, or null
-  void shrink_domains(const budget_rows& rows, const domains* less) {
-    left_ = std::make_unique<domains>(less != nullptr ? *less : all_strategies());
-    if (less == nullptr) remove_single(*left_);
+  /// \param known  what is left as far as is known
+  void shrink_domains(const budget_rows& rows, domains known) {
+    left_ = std::make_unique<domains>(std::move(known));
     segments_.clear();
 
     for (std::uint32_t b = 0; b < stated_->constraints.budgets.size(); ++b)

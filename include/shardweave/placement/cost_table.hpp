@@ -170,19 +170,10 @@ class cost_table {
   /// The sum, entry by entry; its classes are pairs of classes.
   /// \pre equal numbers of rows and of columns
   friend cost_table operator+(const cost_table& a, const cost_table& b) {
-    const auto pair_up = [](const auto& x, const auto& y, std::size_t y_classes, std::vector<std::uint32_t>& joint) {
-      interner<std::uint64_t> pairs;
-      std::vector<std::pair<std::uint32_t, std::uint32_t>> members;
-      joint.resize(x.size());
-      for (std::size_t i = 0; i < x.size(); ++i) {
-        joint[i] = pairs(std::uint64_t{x[i]} * y_classes + y[i]);
-        if (joint[i] == members.size()) members.emplace_back(x[i], y[i]);
-      }
-      return members;
-    };
     std::vector<std::uint32_t> row_class, column_class;
-    const auto rows = pair_up(a.row_class_, b.row_class_, b.row_classes_, row_class);
-    const auto columns = pair_up(a.column_class_, b.column_class_, b.column_classes_, column_class);
+    const auto rows = detail::pair_up(a.row_class_, a.row_classes_, b.row_class_, b.row_classes_, row_class);
+    const auto columns =
+        detail::pair_up(a.column_class_, a.column_classes_, b.column_class_, b.column_classes_, column_class);
     return from_classes(
         std::move(row_class), std::move(column_class), rows.size(), columns.size(), [&](std::size_t i, std::size_t j) {
           return plus(a.class_cost(rows[i].first, columns[j].first), b.class_cost(rows[i].second, columns[j].second));

@@ -2,6 +2,7 @@
 
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
@@ -13,6 +14,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <string_view>
+#include <utility>
 
 /// \file
 /// What a user gets who does not ask for a solver.
@@ -25,6 +27,8 @@ inline namespace v0 {
 ///
 ///     reduced{by_size{polished{branch_and_bound{}, local_search{}}, guided_search{}}}
 ///
+/// To reduce a problem of many labels takes a part of a second: there a greedy assignment comes first.
+///
 /// It proves the optimum of most training graphs that we met; elsewhere it gives an assignment with a certified gap.
 /// Give a time limit for large problems with budgets: it is used. A problem with savings goes to `overlapped`.
 struct auto_solver {
@@ -33,6 +37,7 @@ struct auto_solver {
 
   small_size small = {};                     ///< up to this size branch and bound is asked
   std::size_t labels_without_rows = 60'000;  ///< and up to this one where no budget is left
+  std::size_t many_labels = 100'000;         ///< from so many on a greedy assignment comes first
 
   using composition = reduced<by_size<polished<branch_and_bound, local_search>, guided_search>>;
 
@@ -47,8 +52,12 @@ struct auto_solver {
     branch_and_bound exact;
     exact.goes_on = true;
     exact.reduces_root = false;  // `reduced` has done so
-    return composition(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows))
-        .solve(problem, control);
+    composition whole(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows));
+    if (problem.compact().total_labels() < many_labels) return whole.solve(problem, control);
+    local_search greedy;
+    greedy.starts = greedy.attempts = 1;
+    greedy.sweeps = greedy.star_sweeps = greedy.effort = 0;
+    return first_proven(std::move(greedy), std::move(whole)).solve(problem, control);
   }
 };
 

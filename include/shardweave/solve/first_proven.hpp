@@ -3,6 +3,7 @@
 #include <shardweave/solve/detail/merge_solutions.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <optional>
 #include <string_view>
@@ -19,8 +20,8 @@ inline namespace v0 {
 /// optimum, or the problem infeasible. The best assignment and the best bound of all are kept, so that one
 /// solver's bound may prove another one's assignment.
 ///
-/// With a time limit each of k solvers that are still to come may use a k-th of the time that is left; what
-/// it does not need is left to those after it.
+/// Progress tells the best of all so far. With a time limit each of k solvers that are still to come may use a k-th of
+/// the time that is left; what it does not need is left to those after it.
 template <class... Solvers>
 class first_proven {
   static_assert(sizeof...(Solvers) > 0, "first_proven needs at least one solver.");
@@ -47,7 +48,16 @@ class first_proven {
     const auto run = [&](const auto& next) {
       const double share = 1.0 / static_cast<double>(to_come--);
       if (best && (detail::is_settled(*best) || limit.expired())) return;
-      solution<Cost> found = next.solve(problem, detail::shared_time(limit, share));
+      solve_control own = detail::shared_time(limit, share);
+      if (best && control.progress)
+        own.progress = [&](progress_report report) {
+          if (best->has_assignment())
+            report.objective = std::min(report.objective, static_cast<double>(best->objective));
+          report.lower_bound = std::max(report.lower_bound, best->lower_bound);
+          report.seconds = limit.elapsed();
+          control.progress(report);
+        };
+      solution<Cost> found = next.solve(problem, own);
       best = best ? detail::merged(*std::move(best), std::move(found)) : std::move(found);
     };
     std::apply([&](const auto&... each) { (run(each), ...); }, solvers);

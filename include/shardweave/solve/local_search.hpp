@@ -48,7 +48,7 @@ class local_search {
   std::size_t star_sweeps = 1;       ///< sweeps of stars
   std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
   std::size_t largest_block = 400;   ///< variables in a forest
-  std::size_t effort = 20;           ///< forest moves per variable
+  std::size_t effort = 20;           ///< forest moves per variable; none without sweeps makes no moves at all
   std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
   assignment start = {};             ///< where the first start begins; greedy if empty
 
@@ -123,6 +123,7 @@ class local_search {
         state.refresh();
       }
       offer(state.labels());
+      if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // nothing but a first assignment is wanted
       if (problem_.savings() != nullptr) return improve_savings({state.labels().begin(), state.labels().end()});
       detail::descent<Cost> moves(state, block_, limit_);
       for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)

@@ -6,6 +6,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <vector>
@@ -21,7 +22,15 @@ inline namespace v0 {
 template <cost_value Cost>
 class row_prices {
  public:
-  explicit row_prices(const compact_problem<Cost>& problem) : p_(&problem), price_(problem.rows().size()) {}
+  explicit row_prices(const compact_problem<Cost>& problem) : p_(&problem), price_(problem.rows().size()) {
+    for (std::size_t x = 0; x < problem.size(); ++x) {
+      for (const usage_segment& s : problem.segments(x)) {
+        ranges_.push_back({s.begin, s.end});
+        usage_.insert(usage_.end(), s.usage.begin(), s.usage.end());
+      }
+      ranges_before_.push_back(ranges_.size());
+    }
+  }
 
   [[nodiscard]] std::vector<double>& values() { return price_; }
   [[nodiscard]] const std::vector<double>& values() const { return price_; }
@@ -31,16 +40,17 @@ class row_prices {
     std::vector<double> prefix(price_.size() + 1);
     for (std::size_t r = 0; r < price_.size(); ++r) prefix[r + 1] = prefix[r] + price_[r];
     std::size_t at = 0;
-    for (std::size_t x = 0; x < p_->size(); ++x) {
+    for_each_segments([&](std::size_t x, std::span<const range> ranges, const double* usage) {
       const auto costs = p_->unary(x);
       for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] = static_cast<double>(costs[l]);
-      for (const usage_segment& s : p_->segments(x)) {
-        const double per_unit = prefix[s.end] - prefix[s.begin];
+      for (const range& rows : ranges) {
+        const double per_unit = prefix[rows.end] - prefix[rows.begin];
         if (per_unit != 0)
-          for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] += per_unit * s.usage[l];
+          for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] += per_unit * usage[l];
+        usage += costs.size();
       }
       at += costs.size();
-    }
+    });
   }
 
   /// What the prices would earn if every row were used up to its limit, and a margin for rounding.
@@ -77,7 +87,15 @@ class row_prices {
 
   /// By how much a labeling is beyond the limit that each price stands for.
   [[nodiscard]] std::vector<double> slope(std::span<const strategy> labels) const {
-    std::vector<double> g = p_->usage(labels);
+    std::vector<double> g(price_.size() + 1);
+    for_each_segments([&](std::size_t x, std::span<const range> ranges, const double* usage) {
+      for (std::size_t i = 0, at = labels[x]; i < ranges.size(); ++i, at += p_->label_count(x)) {
+        g[ranges[i].begin] += usage[at];
+        g[ranges[i].end] -= usage[at];
+      }
+    });
+    for (std::size_t r = 1; r < g.size(); ++r) g[r] += g[r - 1];
+    g.pop_back();
     for (std::size_t r = 0; r < g.size(); ++r) {
       const usage_row& row = p_->rows()[r];
       if (g[r] > row.high || (price_[r] > 0 && row.high < std::numeric_limits<double>::infinity())) {
@@ -92,8 +110,29 @@ class row_prices {
   }
 
  private:
+  struct range {
+    std::uint32_t begin, end;
+  };
+
+  /// Calls `visit` with each variable, the rows of its segments, and their usage, label by label.
+  template <class Visit>
+  void for_each_segments(Visit visit) const {
+    const double* usage = usage_.data();
+    std::size_t begin = 0;
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const std::size_t end = ranges_before_[x];
+      visit(x, std::span<const range>(ranges_).subspan(begin, end - begin), usage);
+      usage += (end - begin) * p_->label_count(x);
+      begin = end;
+    }
+  }
+
   const compact_problem<Cost>* p_;
   std::vector<double> price_;
+  // the problem's segments in a row: they are many, and read in every step
+  std::vector<range> ranges_;
+  std::vector<std::size_t> ranges_before_;  ///< per variable: where its ranges end
+  std::vector<double> usage_;
 };
 
 }  // namespace v0

@@ -48,6 +48,8 @@ class domains {
   [[nodiscard]] std::size_t size() const { return allowed_.size(); }
   [[nodiscard]] const std::vector<bool>& of(std::uint32_t x) const { return allowed_[x]; }
   [[nodiscard]] std::size_t left(std::uint32_t x) const { return left_[x]; }
+  /// Nothing was removed.
+  [[nodiscard]] bool is_whole(std::uint32_t x) const { return left_[x] == allowed_[x].size(); }
   [[nodiscard]] std::vector<strategy> listed(std::uint32_t x) const {
     std::vector<strategy> kept;
     kept.reserve(left_[x]);
@@ -74,6 +76,31 @@ class domains {
   describe name_;
 };
 
+/// What a table can rule out.
+struct table_support {
+  bool forbids = false;    ///< some pair
+  bool of_rows = true;     ///< every row has an allowed column
+  bool of_columns = true;  ///< every column has an allowed row
+
+  table_support() = default;
+  template <cost_value Cost>
+  explicit table_support(const cost_table<Cost>& t) {
+    std::vector<bool> has_row(t.column_classes());
+    for (std::size_t i = 0; i < t.row_classes(); ++i) {
+      bool has_column = false;
+      for (std::size_t j = 0; j < t.column_classes(); ++j) {
+        if (is_forbidden(t.class_cost(i, j))) {
+          forbids = true;
+        } else {
+          has_column = has_row[j] = true;
+        }
+      }
+      of_rows = of_rows && has_column;
+    }
+    of_columns = std::find(has_row.begin(), has_row.end(), false) == has_row.end();
+  }
+};
+
 /// Removes strategies without a partner over some edge, until every one has one (AC-3 on class tables).
 /// \param poll  called now and then, never longer than an edge apart; throws to end the work
 /// Complexity: O(removals * degree * row classes * column classes)
@@ -82,12 +109,14 @@ template <cost_value Cost, class Why, class Poll>
 void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why, Poll poll) {
   std::vector<std::vector<std::uint32_t>> edges_of(d.size());
   std::vector<std::uint32_t> open;
-  std::unordered_map<const cost_table<Cost>*, bool> removes;
+  std::unordered_map<const cost_table<Cost>*, table_support> supports;
+  std::vector<const table_support*> support_of(edges.size());
   for (std::uint32_t e = 0; e < edges.size(); ++e) {
     poll();
-    const auto [known, fresh] = removes.try_emplace(edges[e].table.get(), false);
-    if (fresh) known->second = edges[e].table->has_forbidden();
-    if (!known->second) continue;  // a table without forbidden pairs removes nothing
+    const auto [known, fresh] = supports.try_emplace(edges[e].table.get());
+    if (fresh) known->second = table_support(*edges[e].table);
+    support_of[e] = &known->second;
+    if (!known->second.forbids) continue;  // a table without forbidden pairs removes nothing
     edges_of[edges[e].first].push_back(e);
     edges_of[edges[e].second].push_back(e);
     open.push_back(e);
@@ -99,6 +128,7 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Wh
     const cost_table<Cost>& t = *edges[e].table;
     const std::uint32_t own = first_side ? edges[e].first : edges[e].second;
     const std::uint32_t other = first_side ? edges[e].second : edges[e].first;
+    if (d.is_whole(other) && (first_side ? support_of[e]->of_rows : support_of[e]->of_columns)) return;
     const auto own_class = first_side ? t.row_class() : t.column_class();
     const auto other_class = first_side ? t.column_class() : t.row_class();
     const std::size_t own_classes = first_side ? t.row_classes() : t.column_classes();

@@ -9,7 +9,6 @@
 #include <cstdint>
 #include <functional>
 #include <span>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -31,16 +30,10 @@ template <cost_value Cost>
   }
 }
 
-/// Four running hashes, so that none waits for the one before.
 /// \param at  gives cost k of `count`
 template <class At>
 [[nodiscard]] std::size_t hash_of_costs(std::size_t count, At at) {
-  std::size_t lanes[4] = {count, 1, 2, 3};
-  std::size_t i = 0;
-  for (; i + 4 <= count; i += 4)
-    for (std::size_t lane = 0; lane < 4; ++lane) lanes[lane] = hash_combine(lanes[lane], bits_of_cost(at(i + lane)));
-  for (; i < count; ++i) lanes[0] = hash_combine(lanes[0], bits_of_cost(at(i)));
-  return hash_combine(hash_combine(lanes[0], lanes[1]), hash_combine(lanes[2], lanes[3]));
+  return hash_in_order(count, [&](std::size_t k) { return bits_of_cost(at(k)); });
 }
 
 /// Renumbers the classes in use in the order in which they first come, and lists which they are.
@@ -57,6 +50,36 @@ inline std::vector<std::uint32_t> number_used(std::vector<std::uint32_t>& classe
   return kept;
 }
 
+/// Numbers the pairs of classes that occur, in the order in which they first come, and lists them.
+/// \param joint  takes the number of each pair
+/// Complexity: linear, times the classes that meet one class of the side with more classes
+[[nodiscard]] inline std::vector<std::pair<std::uint32_t, std::uint32_t>> pair_up(std::span<const std::uint32_t> x,
+                                                                                  std::size_t x_classes,
+                                                                                  std::span<const std::uint32_t> y,
+                                                                                  std::size_t y_classes,
+                                                                                  std::vector<std::uint32_t>& joint) {
+  constexpr std::uint32_t absent = ~0U;
+  const bool by_x = x_classes >= y_classes;
+  std::vector<std::uint32_t> latest(std::max(x_classes, y_classes), absent), before;  // pairs of a class, as a list
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
+  before.reserve(latest.size());
+  pairs.reserve(latest.size());
+  joint.resize(x.size());
+  for (std::size_t i = 0; i < x.size(); ++i) {
+    const std::pair pair(x[i], y[i]);
+    std::uint32_t& last = latest[by_x ? x[i] : y[i]];
+    std::uint32_t number = last;
+    while (number != absent && pairs[number] != pair) number = before[number];
+    if (number == absent) {
+      number = static_cast<std::uint32_t>(pairs.size());
+      pairs.push_back(pair);
+      before.push_back(std::exchange(last, number));
+    }
+    joint[i] = number;
+  }
+  return pairs;
+}
+
 /// Lines of a matrix, told apart by what they hold.
 struct distinct_lines {
   std::vector<std::uint32_t> first;      ///< the first line of each kind, ascending
@@ -67,24 +90,25 @@ struct distinct_lines {
 /// \param at      gives entry j of line i
 template <class At>
 [[nodiscard]] distinct_lines equal_lines(std::span<const std::size_t> hashes, std::size_t length, At at) {
-  std::unordered_multimap<std::size_t, std::uint32_t> by_hash;
+  constexpr std::uint32_t absent = ~0U;
+  std::vector<std::uint32_t> by_hash(std::bit_ceil(2 * hashes.size()), absent);  // kinds, behind others of their slot
   distinct_lines result;
   result.number_of.resize(hashes.size());
+  const auto is_of = [&](std::uint32_t i, std::uint32_t kind) {
+    const std::uint32_t other = result.first[kind];
+    if (hashes[i] != hashes[other]) return false;
+    for (std::size_t j = 0; j < length; ++j)
+      if (at(i, j) != at(other, j)) return false;
+    return true;
+  };
   for (std::uint32_t i = 0; i < hashes.size(); ++i) {
-    const auto [begin, end] = by_hash.equal_range(hashes[i]);
-    const auto same = std::find_if(begin, end, [&](const auto& known) {
-      const std::uint32_t other = result.first[known.second];
-      for (std::size_t j = 0; j < length; ++j)
-        if (at(i, j) != at(other, j)) return false;
-      return true;
-    });
-    if (same != end) {
-      result.number_of[i] = same->second;
-    } else {
-      result.number_of[i] = static_cast<std::uint32_t>(result.first.size());
-      by_hash.emplace(hashes[i], result.number_of[i]);
+    std::size_t slot = hashes[i] % by_hash.size();
+    while (by_hash[slot] != absent && !is_of(i, by_hash[slot])) slot = (slot + 1) % by_hash.size();
+    if (by_hash[slot] == absent) {
+      by_hash[slot] = static_cast<std::uint32_t>(result.first.size());
       result.first.push_back(i);
     }
+    result.number_of[i] = by_hash[slot];
   }
   return result;
 }

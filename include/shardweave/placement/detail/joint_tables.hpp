@@ -80,9 +80,9 @@ class joint_tables {
       joint_edge<Cost>& edge = joint_[e];
       const std::uint32_t of_first = counting != nullptr ? domain[edge.first] : 0;
       const std::uint32_t of_second = counting != nullptr ? domain[edge.second] : 0;
-      poll();
       table_pointer& known = sums[{recipe_of_[e], of_first, of_second}];
       if (known == nullptr) {
+        poll();
         const std::span<const strategy> all;
         known = sum_of(recipes_[recipe_of_[e]], counting != nullptr ? listed[of_first] : all,
                        counting != nullptr ? listed[of_second] : all);

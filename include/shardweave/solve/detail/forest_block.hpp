@@ -137,10 +137,7 @@ class forest_block {
         const auto best = std::min_element(first, last);
         label_[m] = *best < current ? static_cast<strategy>(best - first) : state[x];
       } else {
-        const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
-        const strategy of_parent = label_[own.parent];
-        const std::size_t c = own.link.is_first ? t.column_class(of_parent) : t.row_class(of_parent);
-        label_[m] = answer_[answer_start_[m] + c];
+        label_[m] = answer_to_parent(m, label_[own.parent], terms);
       }
       if (label_[m] != state[x]) moves.push_back({x, label_[m]});
     }
@@ -148,6 +145,7 @@ class forest_block {
 
  private:
   static constexpr std::uint32_t none = ~0U;
+  static constexpr double infinite = std::numeric_limits<double>::infinity();
   struct member {
     std::uint32_t variable = 0;
     std::uint32_t parent = none;  ///< its position among the members
@@ -227,8 +225,6 @@ class forest_block {
   /// Adds the prices of rows to what is fixed.
   void price_usage(const block_terms& terms) {
     values_ = fixed_;
-    answer_start_.assign(members_.size(), 0);
-    answer_.clear();
     if (terms.rows.empty()) return;
     for (std::size_t m = 0; m < members_.size(); ++m)
       for (const usage_segment& s : p_->segments(members_[m].variable)) {
@@ -239,36 +235,58 @@ class forest_block {
       }
   }
 
-  /// Adds to the parent's labels the least that the subtree below costs, and notes the label that has it.
+  /// Adds to the parent's labels the least that the subtree below costs.
   void send_to_parent(std::size_t m, const block_terms& terms) {
     const member& own = members_[m];
     const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
-    const auto own_class = own.link.is_first ? t.row_class() : t.column_class();
     const auto parent_class = own.link.is_first ? t.column_class() : t.row_class();
-    const std::size_t own_classes = own.link.is_first ? t.row_classes() : t.column_classes();
-    const std::size_t parent_classes = own.link.is_first ? t.column_classes() : t.row_classes();
-    constexpr double infinite = std::numeric_limits<double>::infinity();
-    least_.assign(own_classes, {infinite, 0});
-    const double* const value = values_.data() + value_start_[m];
-    for (strategy k = 0; k < own_class.size(); ++k)
-      if (value[k] < least_[own_class[k]].first) least_[own_class[k]] = {value[k], k};
-    answer_start_[m] = answer_.size();
-    message_.assign(parent_classes, infinite);
-    answer_.resize(answer_.size() + parent_classes, 0);
-    strategy* const answer = answer_.data() + answer_start_[m];
-    for (std::size_t i = 0; i < own_classes; ++i) {
-      if (least_[i].first == infinite) continue;
-      for (std::size_t j = 0; j < parent_classes; ++j) {
-        const Cost c = own.link.is_first ? t.class_cost(i, j) : t.class_cost(j, i);
-        const double total = least_[i].first + price(c, own.link.edge, terms);
-        if (total < message_[j]) {
-          message_[j] = total;
-          answer[j] = least_[i].second;
-        }
+    find_least(m);
+    message_.assign(own.link.is_first ? t.column_classes() : t.row_classes(), infinite);
+    const double scale = terms.cost_scale, of_forbidden = price(forbidden<Cost>, own.link.edge, terms);
+    const auto price_of = [&](Cost c) { return is_forbidden(c) ? of_forbidden : scale * static_cast<double>(c); };
+    for (std::size_t r = 0; r < t.row_classes(); ++r) {  // as the costs lie in memory
+      const Cost* const costs = t.class_row(r);
+      if (own.link.is_first) {
+        if (const double least = least_[r].first; least != infinite)
+          for (std::size_t c = 0; c < message_.size(); ++c)
+            message_[c] = std::min(message_[c], least + price_of(costs[c]));
+      } else {
+        double least = infinite;
+        for (std::size_t c = 0; c < least_.size(); ++c) least = std::min(least, least_[c].first + price_of(costs[c]));
+        message_[r] = least;
       }
     }
     double* const above = values_.data() + value_start_[own.parent];
     for (std::size_t k = 0; k < parent_class.size(); ++k) above[k] += message_[parent_class[k]];
+  }
+
+  /// The label of least cost when the parent has the given one.
+  [[nodiscard]] strategy answer_to_parent(std::size_t m, strategy of_parent, const block_terms& terms) {
+    const compact_link& link = members_[m].link;
+    const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+    const std::size_t c = link.is_first ? t.column_class(of_parent) : t.row_class(of_parent);
+    find_least(m);
+    double least = infinite;
+    strategy best = 0;
+    for (std::size_t i = 0; i < least_.size(); ++i) {
+      const double total =
+          least_[i].first + price(link.is_first ? t.class_cost(i, c) : t.class_cost(c, i), link.edge, terms);
+      if (!(total < least)) continue;
+      least = total;
+      best = least_[i].second;
+    }
+    return best;
+  }
+
+  /// The least of a member's values, with its label, for each class of the edge to its parent.
+  void find_least(std::size_t m) {
+    const compact_link& link = members_[m].link;
+    const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
+    const auto own_class = link.is_first ? t.row_class() : t.column_class();
+    least_.assign(link.is_first ? t.row_classes() : t.column_classes(), {infinite, 0});
+    const double* const value = values_.data() + value_start_[m];
+    for (strategy k = 0; k < own_class.size(); ++k)
+      if (value[k] < least_[own_class[k]].first) least_[own_class[k]] = {value[k], k};
   }
 
   const compact_problem<Cost>* p_;
@@ -278,10 +296,10 @@ class forest_block {
   std::vector<double> values_, fixed_;  ///< with prices of rows, and without
   std::vector<Cost> allowed_;
   std::vector<std::int32_t> conflicts_;
-  std::vector<std::size_t> value_start_, answer_start_;
+  std::vector<std::size_t> value_start_;
   std::vector<std::pair<double, strategy>> least_;
   std::vector<double> message_;
-  std::vector<strategy> answer_, label_;
+  std::vector<strategy> label_;
 };
 
 }  // namespace detail

@@ -3,7 +3,6 @@
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/constraints.hpp>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -77,9 +76,8 @@ class knapsack_factor {
       m.received.assign(m.weight.size(), 0);
       members_.push_back(std::move(m));
     }
-    table_.resize(members_.size() * cells_);
+    before_.assign(members_.size(), std::vector<double>(cells_));
     state_.resize(cells_);
-    other_.resize(cells_);
   }
 
   [[nodiscard]] std::span<const member> members() const { return members_; }
@@ -109,31 +107,28 @@ class knapsack_factor {
   void begin(bool ascending) {
     if (ready_ != (ascending ? direction::up : direction::down)) {
       // what the other direction would have left behind
+      ascending_ = !ascending;
       std::fill(state_.begin(), state_.end(), 0.0);
-      for (std::size_t i = 0; i < members_.size(); ++i) {
-        const std::size_t at = ascending ? members_.size() - 1 - i : i;
-        std::copy(state_.begin(), state_.end(), row_of(at));
-        take_in(members_[at]);
-      }
+      for (std::size_t i = 0; i < members_.size(); ++i) take_in(ascending ? members_.size() - 1 - i : i);
     }
+    ascending_ = ascending;
     std::fill(state_.begin(), state_.end(), 0.0);
     magnitude_ = 0;
   }
 
   /// The least of the rest for every class of a member; +infinity where the row cannot be kept.
   std::span<const double> receive(std::size_t i) {
-    using lane = Eigen::Map<const Eigen::ArrayXd>;
     member& m = members_[i];
-    const double* rest = row_of(i);  // reversed, so that both run upwards
+    const double* const up = (ascending_ ? state_ : before_[i]).data();
+    const double* const down = (ascending_ ? before_[i] : state_).data();
     for (std::size_t j = 0; j < m.weight.size(); ++j) {
       const std::size_t w = m.weight[j];
       if (w >= cells_) {
         m.received[j] = infinity;
         continue;
       }
-      // rooms a and b with a + b = cells - 1 - w
-      const auto n = static_cast<Eigen::Index>(cells_ - w);
-      m.received[j] = (lane(state_.data(), n) + lane(rest, n).reverse()).minCoeff();
+      // rooms a and b with a + b = cells - 1 - w, of which the second stands at cells - 1 - b
+      m.received[j] = least_sum(up, down + w, cells_ - w);
     }
     return m.received;
   }
@@ -141,20 +136,19 @@ class knapsack_factor {
   /// Takes a share of what the variable has: `least` per class, not negative, and leaves a table for the way back.
   void send(std::size_t i, std::span<const double> least, double share) {
     member& m = members_[i];
-    std::copy(state_.begin(), state_.end(), row_of(i));
     double most = 0;
     for (std::size_t j = 0; j < m.cost.size(); ++j) {
       m.cost[j] = std::isfinite(m.received[j]) && std::isfinite(least[j]) ? share * least[j] - m.received[j] : 0;
       most = std::max(most, std::abs(m.cost[j]));
     }
     magnitude_ += most;
-    take_in(m);
+    take_in(i);
   }
 
   /// After the last visit of a pass: the least of the whole.
   double finish(bool ascending) {
     ready_ = ascending ? direction::down : direction::up;
-    return state_.back();
+    return ascending ? state_.back() : state_.front();
   }
   /// For the error of sums.
   [[nodiscard]] double magnitude() const { return magnitude_; }
@@ -163,27 +157,57 @@ class knapsack_factor {
   enum class direction : std::uint8_t { none, up, down };
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  [[nodiscard]] double* row_of(std::size_t i) { return table_.data() + i * cells_; }
+  /// to[k]: the least of itself and from[k] + cost.
+  static void lower(double* to, const double* from, double cost, std::size_t count) {
+    for (std::size_t k = 0; k < count; ++k) {
+      const double other = from[k] + cost;
+      to[k] = other < to[k] ? other : to[k];
+    }
+  }
 
-  /// state[c]: the least of the members so far within room c
-  void take_in(const member& m) {
-    using lane = Eigen::Map<Eigen::ArrayXd>;
-    std::fill(other_.begin(), other_.end(), infinity);
+  /// The least of a[k] + b[k]. Eight at a time, so that none waits for the one before.
+  [[nodiscard]] static double least_sum(const double* a, const double* b, std::size_t count) {
+    double least[8];
+    std::fill_n(least, 8, infinity);
+    std::size_t k = 0;
+    for (; k + 8 <= count; k += 8)
+      for (std::size_t i = 0; i < 8; ++i) {
+        const double sum = a[k + i] + b[k + i];
+        least[i] = sum < least[i] ? sum : least[i];
+      }
+    for (; k < count; ++k) least[0] = std::min(least[0], a[k] + b[k]);
+    return *std::min_element(least, least + 8);
+  }
+
+  /// Adds a member to the state, and keeps the state before it.
+  void take_in(std::size_t i) {
+    const member& m = members_[i];
+    std::swap(state_, before_[i]);
+    bool is_first = true;
     for (std::size_t j = 0; j < m.weight.size(); ++j) {
       const std::size_t w = m.weight[j];
       if (w >= cells_) continue;
-      const auto n = static_cast<Eigen::Index>(cells_ - w);
-      lane to(other_.data() + w, n);
-      to = to.min(lane(state_.data(), n) + m.cost[j]);
+      double* const to = state_.data() + (ascending_ ? w : 0);
+      const double* const from = before_[i].data() + (ascending_ ? 0 : w);
+      if (is_first) {
+        std::transform(from, from + (cells_ - w), to, [cost = m.cost[j]](double c) { return c + cost; });
+        std::fill_n(ascending_ ? state_.begin() : state_.end() - static_cast<std::ptrdiff_t>(w), w, infinity);
+        is_first = false;
+      } else {
+        lower(to, from, m.cost[j], cells_ - w);
+      }
     }
-    std::swap(state_, other_);
+    if (is_first) std::fill(state_.begin(), state_.end(), infinity);
   }
 
   std::uint32_t row_;
   std::vector<member> members_;
   std::size_t cells_ = 0;
-  std::vector<double> table_;  ///< per member, the state before it in the direction of the last pass
-  std::vector<double> state_, other_;
+  /// The least of the members so far within each room, in a pass upwards from the smallest room to the largest, in one
+  /// downwards from the largest to the smallest: what meets is then read in one direction.
+  std::vector<double> state_;
+  std::vector<std::vector<double>> before_;  ///< per member, the state before it in the direction of the last pass
+  bool ascending_ = true;                    ///< direction of the present pass
   direction ready_ = direction::none;
   double magnitude_ = 0;
 };

@@ -176,7 +176,7 @@ class drop_dominated {
     look_at_all(order);
     for (std::size_t i = 0; i < k; ++i) {
       const strategy a = order[i];
-      if (work_ > most_work_ || limit.expired()) break;
+      if (work_ > most_work_ || (i % 16 == 0 && limit.expired())) break;
       if (gone[a]) continue;
       glance(i, v.unary, order);
       for (std::size_t j = 0; j < k; ++j) {

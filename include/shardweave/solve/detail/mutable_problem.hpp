@@ -116,9 +116,9 @@ class mutable_problem {
       for (const strategy b : image) moved.usage.push_back(s.usage[b]);
       into.segments.push_back(std::move(moved));
     }
-    const adjacency others = from.edges;
+    const adjacency others = std::move(from.edges);
     for (const auto& [w, t] : others) {
-      drop_edge(v, w);
+      variables[w].edges.erase(v);
       add_edge(u, w, memo_.selected(t, image));
     }
     remove(v);

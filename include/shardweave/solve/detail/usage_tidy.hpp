@@ -101,6 +101,7 @@ class usage_tidy {
 
   /// Disjoint ranges of rows, neighbours of equal usage joined.
   void tidy_segments(typename mutable_problem<Cost>::variable& v) {
+    if (rounding_ == 0 && are_disjoint(v.segments)) return lower(v.segments);
     const std::size_t k = v.unary.size();
     given_.assign(std::make_move_iterator(v.segments.begin()), std::make_move_iterator(v.segments.end()));
     v.segments.clear();
@@ -134,6 +135,30 @@ class usage_tidy {
         v.segments.push_back(std::move(segment));
       }
     }
+  }
+
+  [[nodiscard]] static bool are_disjoint(const std::vector<usage_segment>& segments) {
+    for (std::size_t i = 0; i < segments.size(); ++i)
+      if (segments[i].begin >= segments[i].end || (i > 0 && segments[i].begin < segments[i - 1].end)) return false;
+    return true;
+  }
+  /// The same for disjoint segments in order.
+  void lower(std::vector<usage_segment>& segments) {
+    std::size_t kept = 0;
+    for (usage_segment& s : segments) {
+      const auto [least, most] = std::ranges::minmax(s.usage);
+      take_from_rows(s, least);
+      if (least == most) continue;
+      if (least != 0)
+        for (double& u : s.usage) u -= least;
+      if (kept > 0 && segments[kept - 1].end == s.begin && segments[kept - 1].usage == s.usage) {
+        segments[kept - 1].end = s.end;
+      } else {
+        if (&segments[kept] != &s) segments[kept] = std::move(s);
+        ++kept;
+      }
+    }
+    segments.resize(kept);
   }
 
   /// Marks where usage of some label becomes more, or less, than in the row before.
