@@ -51,6 +51,16 @@ std::string written(const sw::placement_description<Cost>& d) {
 }  // namespace
 
 TEST_SUITE("read_placement") {
+  TEST_CASE("equal lists of labels are kept once") {
+    const auto d = read(R"json({"format": "shardweave.placement", "version": 1, "vertices": [
+      {"labels": ["R", "S"], "compute": [0, 1]}, {"labels": ["R", "S"], "compute": [2, 3]},
+      {"labels": ["S", "R"], "compute": [2, 3]}], "edges": []})json");
+    REQUIRE(d.vertices.size() == 3);
+    CHECK(d.vertices[0].labels.begin() == d.vertices[1].labels.begin());
+    CHECK(d.vertices[1].labels == std::vector<std::string>{"R", "S"});
+    CHECK(d.vertices[2].labels == std::vector<std::string>{"S", "R"});
+  }
+
   TEST_CASE("every part of a problem is read") {
     const auto d = read(small);
     CHECK(d.name == "small");

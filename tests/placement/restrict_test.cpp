@@ -9,6 +9,7 @@
 
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <string>
 #include <vector>
@@ -60,6 +61,26 @@ TEST_SUITE("restriction") {
     }
     CHECK(feasible > 100);
     CHECK(refused > 100);
+  }
+
+  TEST_CASE("costs in double are shared with copies as long as somebody has them") {
+    sw::compact_builder<std::int64_t> builder;
+    const std::vector<std::int64_t> unary{0, 0};
+    for (int x = 0; x < 2; ++x) builder.add_variable(unary);
+    const std::vector<std::int64_t> entries{1, sw::forbidden<std::int64_t>, 3, 4};
+    builder.add_edge(0, 1,
+                     std::make_shared<const sw::cost_table<std::int64_t>>(
+                         sw::cost_table<std::int64_t>::from_entries(2, 2, entries)));
+    const auto p = builder.build(), copy = p;
+    auto costs = p.costs_in_double();
+    CHECK(copy.costs_in_double() == costs);
+    REQUIRE(costs->size() == 1);
+    constexpr double inf = std::numeric_limits<double>::infinity();  // rows are padded to four
+    CHECK(costs->front() == std::vector<double>{1, inf, inf, inf, 3, 4, inf, inf});
+    const std::weak_ptr<const std::vector<std::vector<double>>> held = costs;
+    costs.reset();
+    CHECK(held.expired());
+    CHECK(p.costs_in_double()->front()[5] == 4);
   }
 
   TEST_CASE("what is ruled out stays so, whatever is kept later") {

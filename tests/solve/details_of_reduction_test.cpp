@@ -7,6 +7,7 @@
 #include <shardweave/solve/detail/tighten.hpp>
 #include <shardweave/solve/detail/usage_tidy.hpp>
 #include <shardweave/solve/linear_model.hpp>
+#include <shardweave/solve/reduction.hpp>
 
 #include <doctest/doctest.h>
 
@@ -183,6 +184,28 @@ TEST_SUITE("detail::table_memo") {
     }
     for (int i = 0; i < 50; ++i) CHECK((*answers[static_cast<std::size_t>(i)])(1, 0) == 1.0 * i);
   }
+
+  TEST_CASE("what became of tables that are not in use is forgotten, and made again when it is asked for") {
+    sw::random_source random(5);
+    sw::detail::table_memo<double> memo;
+    const auto a = draw_table<double>(random, 3, 4), b = draw_table<double>(random, 3, 4);
+    const label_list first{0, 2};
+    const auto flipped_a = memo.flipped(a), flipped_b = memo.flipped(b);
+    const auto twice = memo.sum(a, a), sum = memo.sum(a, b), part = memo.selected(b, first);
+    CHECK(memo.made() > 0);
+    memo.forget_others({a, flipped_a});
+    CHECK(memo.made() == 0);
+    CHECK(memo.flipped(a) == flipped_a);
+    CHECK(memo.flipped(flipped_a) == a);
+    CHECK(memo.sum(a, a) == twice);
+    CHECK(memo.made() == 0);
+    for (const auto& [old, again] : {std::pair(flipped_b, memo.flipped(b)), std::pair(sum, memo.sum(a, b)),
+                                     std::pair(part, memo.selected(b, first))}) {
+      CHECK(old != again);
+      CHECK(*old == *again);
+    }
+    CHECK(memo.made() > 0);
+  }
 }
 
 TEST_SUITE("detail::lifting") {
@@ -216,6 +239,41 @@ TEST_SUITE("detail::lifting") {
 }
 
 TEST_SUITE("detail::mutable_problem") {
+  TEST_CASE("tables that edges have are kept when much is forgotten, and the optimum stays") {
+    constexpr std::size_t length = 40, labels = 60;  // the transposes alone are much
+    sw::random_source random(3);
+    sw::compact_builder<double> builder;
+    std::vector<double> best(labels), unary(labels), entries(labels * labels);
+    for (std::uint32_t x = 0; x < length; ++x) {
+      for (double& c : unary) c = static_cast<double>(random.below(1000));
+      builder.add_variable(unary);
+      if (x > 0) {
+        for (double& c : entries) c = static_cast<double>(random.below(1000));
+        builder.add_edge(x - 1, x, table_of<double>(labels, labels, entries));
+      }
+      std::vector<double> next(labels, infinite);  // the least cost of a chain that ends here
+      for (std::size_t b = 0; b < labels; ++b)
+        for (std::size_t a = 0; a < labels; ++a)
+          next[b] = std::min(next[b], unary[b] + (x > 0 ? best[a] + entries[a * labels + b] : 0));
+      best = next;
+    }
+    const auto chain = builder.build();
+    sw::detail::mutable_problem<double> p(chain);
+    CHECK(p.has_much_to_forget());
+    const auto used = p.forget();
+    CHECK(used.size() == 2 * (length - 1));
+    for (const auto& v : p.variables)
+      for (const auto& [y, t] : v.edges) CHECK(used.contains(t));
+    CHECK_FALSE(p.has_much_to_forget());
+
+    sw::reduction<double> whole(chain);
+    REQUIRE_FALSE(whole.is_infeasible());
+    const auto kernel = whole.take_kernel();
+    CHECK(kernel->size() == 0);
+    CHECK(kernel->constant() == *std::min_element(best.begin(), best.end()));
+    CHECK(chain.cost(whole.lift({})) == kernel->constant());
+  }
+
   TEST_CASE_TEMPLATE("labels kept, variables merged and eliminated in any order leave costs and rows as they were",
                      Cost, double, std::int64_t) {
     std::size_t finite = 0, merged = 0, eliminated = 0, settled = 0;

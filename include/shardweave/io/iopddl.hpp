@@ -101,6 +101,8 @@ class iopddl_reader {
     matrix_pool<std::int64_t> pool;
     for (std::uint32_t m = 0; m < matrices_.size(); ++m) pool.add(matrices_[m]);
     matrices_ = {};
+    result_.vertices.shrink_to_fit();
+    result_.edges.shrink_to_fit();
     for (std::size_t e = 0; e < result_.edges.size(); ++e) pool.use(matrix_of_edge_[e], e, false);
     pool.give_tables(result_);
     if (limit_) {

@@ -49,7 +49,7 @@ class matrix_pool {
         const auto [at, fresh] = table_of_rows.try_emplace(rows, static_cast<std::uint32_t>(d.tables.size()));
         if (fresh)
           d.tables.push_back(std::make_shared<const cost_table<Cost>>(
-              cost_table<Cost>::from_entries(rows, columns, matrices_[m].entries)));
+              cost_table<Cost>::from_entries(rows, columns, matrices_[m].entries).packed()));
         (transition ? d.edges[e].transition : d.edges[e].communication) = at->second;
       }
       matrices_[m] = {};

@@ -1,17 +1,20 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/validate.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -57,13 +60,24 @@ class placement_reader {
                      json_required("compute", costs(vertex_.compute)), json_optional("tie", json_number(tie_)),
                      json_optional("memory", json_numbers(vertex_.memory))},
                     [this]() -> std::string {
-                      vertex_.labels = std::exchange(labels_, {});
+                      vertex_.labels = shared(std::exchange(labels_, {}));
                       if (vertex_.compute.empty()) return "has no strategies: compute is empty";
                       if (tie_) ties_[*tie_].push_back(static_cast<std::uint32_t>(d_.vertices.size()));
                       tie_.reset();
                       return {};
                     });
     return json_items(vertex_, d_.vertices, std::move(one));
+  }
+
+  /// Alike vertices have the same labels: equal lists are kept once.
+  label_list shared(std::vector<std::string> names) {
+    const std::size_t hash = sequence_hash{}(names);
+    const auto [first, last] = label_lists_.equal_range(hash);
+    const auto same =
+        std::find_if(first, last, [&](const auto& known) { return std::ranges::equal(known.second, names); });
+    if (same != last) return same->second;
+    names.shrink_to_fit();
+    return label_lists_.emplace(hash, std::move(names))->second;
   }
 
   json_shape matrices() {
@@ -185,6 +199,7 @@ class placement_reader {
 
   described_vertex<double> vertex_;
   std::vector<std::string> labels_;
+  std::unordered_multimap<std::size_t, label_list> label_lists_;  ///< by their hash
   std::optional<std::int64_t> tie_;
   std::vector<double> entries_;
   described_edge edge_;

@@ -5,9 +5,11 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <limits>
 #include <map>
 #include <memory>
+#include <mutex>
 #include <span>
 #include <utility>
 #include <vector>
@@ -75,6 +77,25 @@ class compact_problem {
   [[nodiscard]] std::span<const compact_edge> edges() const { return edges_; }
   [[nodiscard]] const cost_table<Cost>& table(const compact_edge& e) const { return *tables_[e.table]; }
   [[nodiscard]] std::span<const table_pointer> tables() const { return tables_; }
+  /// Per table its class costs in double, rows `stride` apart as there and forbidden ones +infinity. Made when somebody
+  /// asks, and shared with all who ask while he has them; several threads may ask.
+  [[nodiscard]] std::shared_ptr<const std::vector<std::vector<double>>> costs_in_double() const {
+    const std::lock_guard lock(in_double_->asked);
+    if (auto known = in_double_->costs.lock()) return known;
+    std::vector<std::vector<double>> all;
+    for (const table_pointer& t : tables_) {
+      std::vector<double>& costs = all.emplace_back();
+      costs.reserve(t->row_classes() * t->stride());
+      for (std::size_t i = 0; i < t->row_classes(); ++i)
+        for (std::size_t j = 0; j < t->stride(); ++j) {
+          const Cost c = t->class_row(i)[j];
+          costs.push_back(is_forbidden(c) ? std::numeric_limits<double>::infinity() : static_cast<double>(c));
+        }
+    }
+    auto made = std::make_shared<const std::vector<std::vector<double>>>(std::move(all));
+    in_double_->costs = made;
+    return made;
+  }
   /// The edges of a variable, those to earlier variables first.
   [[nodiscard]] std::span<const compact_link> links(std::size_t x) const {
     return std::span(links_).subspan(link_start_[x], link_start_[x + 1] - link_start_[x]);
@@ -124,6 +145,11 @@ class compact_problem {
 
  private:
   friend class compact_builder<Cost>;
+  struct lent_costs {
+    std::mutex asked;
+    std::weak_ptr<const std::vector<std::vector<double>>> costs;
+  };
+
   Cost constant_{};
   std::vector<std::size_t> label_start_{0};
   std::vector<Cost> unary_;
@@ -134,6 +160,7 @@ class compact_problem {
   std::vector<usage_row> rows_;
   std::vector<std::size_t> segment_start_{0};
   std::vector<usage_segment> segments_;
+  std::shared_ptr<lent_costs> in_double_ = std::make_shared<lent_costs>();  ///< copies have the same tables
 };
 
 /// Collects the parts of a compact problem in any order of edges and rows; variables first.
@@ -210,11 +237,16 @@ class compact_builder {
         const std::uint32_t own = is_first ? edge.first : edge.second;
         p.links_[degree[own]++] = {e, is_first ? edge.second : edge.first, is_first};
       }
-    p.segment_start_ = {0};
-    for (auto& of_variable : segments_) {
-      for (usage_segment& s : of_variable) p.segments_.push_back(std::move(s));
-      p.segment_start_.push_back(p.segments_.size());
-    }
+    p.segment_start_.reserve(p.size() + 1);
+    for (const auto& of_variable : segments_) p.segment_start_.push_back(p.segment_start_.back() + of_variable.size());
+    p.segments_.reserve(p.segment_start_.back());
+    for (auto& of_variable : segments_)
+      std::move(of_variable.begin(), of_variable.end(), std::back_inserter(p.segments_));
+    segments_.clear();
+    p.label_start_.shrink_to_fit();
+    p.unary_.shrink_to_fit();
+    p.edges_.shrink_to_fit();
+    p.rows_.shrink_to_fit();
     return std::move(problem_);
   }
 

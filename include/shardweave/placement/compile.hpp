@@ -168,8 +168,10 @@ class compiler {
     joint_.reset();
     add_rows(builder, rows.rows, kept);
     savings_terms<Cost> terms = savings_collector<Cost>(*stated_, variable_of_, kept).run();
-    return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_), std::move(kept),
-                                   std::move(terms));
+    std::vector<std::vector<strategy>> domains_kept;
+    for (std::uint32_t d = 0; d < domain_numbers.size(); ++d) domains_kept.push_back(domain_numbers[d]);
+    return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_),
+                                   {std::move(domain), std::move(domains_kept)}, std::move(terms));
   }
 
   /// Rows that no assignment can break are left out.

@@ -31,23 +31,32 @@ class placement_problem {
   /// A problem of its own, without names and cost parts: what reductions make.
   /// \param terms  what is saved; none by default
   explicit placement_problem(compact_problem<Cost> compact, savings_terms<Cost> terms = {})
-      : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
-        savings_(shared(std::move(terms))) {}
+      : placement_problem(std::make_shared<const compact_problem<Cost>>(std::move(compact)), std::move(terms)) {}
+  /// The same of one that others have too.
+  /// \pre not null
+  explicit placement_problem(std::shared_ptr<const compact_problem<Cost>> compact, savings_terms<Cost> terms = {})
+      : compact_(std::move(compact)), savings_(shared(std::move(terms))) {}
 
-  /// \param description   the problem as stated
-  /// \param variable_of   variable of each vertex
-  /// \param strategies_of per variable, the strategies that its labels stand for, ascending
-  /// \param terms         the savings that the description counts
+  /// The strategies that labels stand for.
+  struct label_names {
+    std::vector<std::uint32_t> list_of;        ///< per variable
+    std::vector<std::vector<strategy>> lists;  ///< per label a strategy, ascending; equal ones once
+  };
+
+  /// \param description  the problem as stated
+  /// \param variable_of  variable of each vertex
+  /// \param strategies   of each variable
+  /// \param terms        the savings that the description counts
   placement_problem(compact_problem<Cost> compact, std::shared_ptr<const placement_description<Cost>> description,
-                    std::vector<std::uint32_t> variable_of, std::vector<std::vector<strategy>> strategies_of,
-                    savings_terms<Cost> terms = {})
+                    std::vector<std::uint32_t> variable_of, label_names strategies, savings_terms<Cost> terms = {})
       : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
         savings_(shared(std::move(terms))),
         description_(std::move(description)),
-        origin_(std::make_shared<const origin>(origin{std::move(variable_of), std::move(strategies_of)})) {}
+        origin_(std::make_shared<const origin>(origin{std::move(variable_of), std::move(strategies)})) {}
 
   /// What solvers work on. Savings are not in its costs.
   [[nodiscard]] const compact_problem<Cost>& compact() const { return *compact_; }
+  [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_compact() const { return compact_; }
   /// What the objective has less than the costs, or null if nothing can be saved.
   [[nodiscard]] const savings_terms<Cost>* savings() const { return savings_.get(); }
   /// The objective of a label per variable, without regard to rows.
@@ -66,7 +75,7 @@ class placement_problem {
   }
   /// The stated strategy behind a label.
   [[nodiscard]] strategy strategy_of(std::size_t variable, strategy label) const {
-    return origin_ ? origin_->strategies_of[variable][label] : label;
+    return origin_ ? origin_->strategies_of(variable)[label] : label;
   }
 
   /// The same problem where nothing is saved, its description included: what `compile` makes of a description that
@@ -102,7 +111,7 @@ class placement_problem {
       const std::uint32_t x = variable_of(v);
       strategy label = choice[v];
       if (origin_) {
-        const auto& known = origin_->strategies_of[x];
+        const auto& known = origin_->strategies_of(x);
         const auto at = std::lower_bound(known.begin(), known.end(), choice[v]);
         if (at == known.end() || *at != choice[v]) return std::nullopt;
         label = static_cast<strategy>(at - known.begin());
@@ -118,7 +127,11 @@ class placement_problem {
  private:
   struct origin {
     std::vector<std::uint32_t> variable_of;
-    std::vector<std::vector<strategy>> strategies_of;
+    label_names strategies;
+
+    [[nodiscard]] const std::vector<strategy>& strategies_of(std::size_t variable) const {
+      return strategies.lists[strategies.list_of[variable]];
+    }
   };
   static std::shared_ptr<const savings_terms<Cost>> shared(savings_terms<Cost> terms) {
     if (terms.empty()) return nullptr;

@@ -25,7 +25,7 @@ inline namespace v0 {
 /// A problem on the variables and labels that a `restriction` left open.
 template <cost_value Cost>
 struct restricted_problem {
-  placement_problem<Cost> problem;
+  placement_problem<Cost> problem{compact_problem<Cost>{}};
   std::vector<std::vector<strategy>> kept;  ///< per outer variable, the labels that are left; one if decided
   std::vector<std::uint32_t> open;          ///< outer variable of each inner one
   std::vector<std::uint32_t> row_of;        ///< outer row of each inner one
@@ -92,7 +92,7 @@ class restriction {
   [[nodiscard]] std::optional<restricted_problem<Cost>> build() const {
     auto kept = consistent_labels();
     if (!kept) return std::nullopt;
-    restricted_problem<Cost> result{placement_problem<Cost>(compact_problem<Cost>{}), *std::move(kept), {}, {}};
+    restricted_problem<Cost> result{.kept = *std::move(kept), .open = {}, .row_of = {}};
     std::vector<std::uint32_t> inner(p_->size(), none);
     compact_builder<Cost> builder;
     builder.add_constant(p_->constant());

@@ -165,6 +165,7 @@ class dive {
     std::optional<std::vector<strategy>> run(const dual_guide& guide, double first_share, double share,
                                              std::span<const strategy> around, Cost cutoff) {
       const compact_problem<Cost>* p = &root_;
+      std::shared_ptr<const compact_problem<Cost>> left;
       std::vector<double> excess = guide.label_bounds;
       for (double& e : excess) e -= guide.bound;
       std::vector<double> prices = guide.prices;
@@ -173,7 +174,8 @@ class dive {
       for (std::size_t round = 0; round < with_.most_rounds && !limit_.expired(); ++round) {
         const detail::known_prices known(*p, prices);
         if (!narrow(*p, excess, round == 0 ? first_share : share, keep)) break;
-        p = &levels_.back()->rest.kernel();
+        left = levels_.back()->rest.take_kernel();  // and what was left before goes
+        p = left.get();
         keep.clear();
         if (p->size() == 0) {
           offer({});
@@ -199,7 +201,9 @@ class dive {
     /// What a round left, and the way back.
     struct level {
       level(restricted_problem<Cost> narrowed, const solve_control& control)
-          : cut(std::move(narrowed)), rest(cut.problem.compact(), {}, control) {}
+          : cut(std::move(narrowed)), rest(cut.problem.compact(), {}, control) {
+        cut.problem = placement_problem<Cost>(compact_problem<Cost>{});  // only the way back is needed
+      }
       restricted_problem<Cost> cut;
       reduction<Cost> rest;
     };

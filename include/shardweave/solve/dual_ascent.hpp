@@ -46,6 +46,7 @@ class dual_ascent {
       is_plain_.push_back(
           static_cast<char>((is_identity(t.row_class()) ? 1 : 0) | (is_identity(t.column_class()) ? 2 : 0)));
     }
+    messages_.shrink_to_fit();
     for (std::size_t x = 0; x < problem.size(); ++x) {
       const auto links = problem.links(x);
       const auto later = static_cast<std::size_t>(
@@ -157,9 +158,14 @@ class dual_ascent {
 
   /// Messages, to be put back with `restore` after costs went astray.
   [[nodiscard]] std::vector<double> messages() const {
-    std::vector<double> all = messages_;
-    for (const auto& row : rows_) row.save(all);
+    std::vector<double> all;
+    save(all);
     return all;
+  }
+  /// The same into memory that may be there already.
+  void save(std::vector<double>& all) const {
+    all.assign(messages_.begin(), messages_.end());
+    for (const auto& row : rows_) row.save(all);
   }
   void restore(const std::vector<double>& messages) {
     std::copy_n(messages.begin(), messages_.size(), messages_.begin());

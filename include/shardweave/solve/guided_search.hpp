@@ -206,7 +206,7 @@ class guided_search {
       brief.iterations = std::min<std::size_t>(control_.iterations, 500);
       brief.progress = [this](const progress_report& found) { report(found.objective); };
       ++statistics_.iterations;
-      const placement_problem<Cost> plain(p_);
+      const placement_problem<Cost> plain(problem_.shared_compact());
       const solution<Cost> first = with_.quick.solve(plain, brief);
       if (first.has_assignment()) offer(std::vector<strategy>(first.choice.begin(), first.choice.end()));
     }
@@ -219,6 +219,7 @@ class guided_search {
       if (guide_.label_bounds.empty() || (side_.rest().is_whole() && guided_at_ != side_.steps()))
         guide_ = guide_of(side_.rest().ascent_on_whole());
       guided_at_ = side_.steps();
+      side_.rest().forget_ascent_on_whole();  // the guide was made, or is not made again
       const bool stays_near = best_.is_known() && random_.chance(with_.near);
       const double share = draw_share();
       ++statistics_.iterations;

@@ -115,8 +115,9 @@ class price_ascent {
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
         auto& of = known.messages[{origin[from].first, origin[to].first}];
+        of.reserve(p_->label_count(to));
         for (strategy l = 0; l < p_->label_count(to); ++l)
-          of[origin[to].second[l]] = messages_.message(e, to_second, l);
+          of.insert_or_assign(of.end(), origin[to].second[l], messages_.message(e, to_second, l));
       }
     }
     for (const auto& row : messages_.knapsacks()) {
@@ -213,7 +214,7 @@ class price_ascent {
     }
     if (!any) return false;
     prices_.values() = best_prices_;
-    best_messages_ = messages_.messages();
+    messages_.save(best_messages_);
     stalled_ = 0;
     step_ = options_.later_step;
     return true;
@@ -287,7 +288,7 @@ class price_ascent {
   }
   void keep_best() {
     best_prices_ = prices_.values();
-    best_messages_ = messages_.messages();
+    messages_.save(best_messages_);
   }
   void fall_back() {
     std::fill(direction_.begin(), direction_.end(), 0.0);

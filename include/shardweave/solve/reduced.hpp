@@ -38,22 +38,24 @@ class reduced {
     // a kernel of the costs is none of the objective; who counts savings reduces for himself
     if (problem.savings() != nullptr) return inner.solve(problem, control);
     const deadline limit(control);
-    const reduction<Cost> r(problem.compact(), limits, control);
+    reduction<Cost> r(problem.compact(), limits, control);
     if (r.is_infeasible()) {
       solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed()};
       statistics.note = "the reduction left a variable without a label or a row without room. ";
       return conclude<Cost>(problem, {}, std::numeric_limits<double>::infinity(), false, std::move(statistics));
     }
     const double spent = limit.elapsed();
-    solution<Cost> answer = inner.solve(placement_problem<Cost>(r.kernel()), limit.rest());
+    const placement_problem<Cost> kernel(r.take_kernel());
+    const compact_problem<Cost>& left = kernel.compact();
+    solution<Cost> answer = inner.solve(kernel, limit.rest());
     auto& statistics = answer.statistics;
     statistics.seconds = limit.elapsed();
     statistics.seconds_to_best += spent;
     const reduction_counts& counts = r.counts();
-    for (const auto& [what, count] : {std::pair<const char*, std::size_t>{"kernel variables", r.kernel().size()},
-                                      {"kernel edges", r.kernel().edges().size()},
-                                      {"kernel labels", r.kernel().total_labels()},
-                                      {"kernel rows", r.kernel().rows().size()},
+    for (const auto& [what, count] : {std::pair<const char*, std::size_t>{"kernel variables", left.size()},
+                                      {"kernel edges", left.edges().size()},
+                                      {"kernel labels", left.total_labels()},
+                                      {"kernel rows", left.rows().size()},
                                       {"inconsistent labels", counts.inconsistent},
                                       {"oversized labels", counts.oversized},
                                       {"dominated labels", counts.dominated},

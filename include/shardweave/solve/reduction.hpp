@@ -8,9 +8,8 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <optional>
+#include <memory>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -64,13 +63,19 @@ class reduction {
     detail::mutable_problem<Cost> p(problem);
     if (!run(p, limits, limit)) return;
     counts_.rows = problem.rows().size() - p.rows.size();
-    std::tie(kernel_, lifting_) = std::move(p).finish();
+    auto [left, way_back] = std::move(p).finish();
+    kernel_ = std::make_shared<const compact_problem<Cost>>(std::move(left));
+    lifting_ = std::move(way_back);
+    is_infeasible_ = false;
   }
 
   /// No labeling is feasible.
-  [[nodiscard]] bool is_infeasible() const { return !kernel_; }
+  [[nodiscard]] bool is_infeasible() const { return is_infeasible_; }
   /// \pre !is_infeasible()
   [[nodiscard]] const compact_problem<Cost>& kernel() const { return *kernel_; }
+  /// Gives the kernel to someone else and keeps only the way back: `kernel` may not be called again.
+  /// \pre !is_infeasible()
+  [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> take_kernel() { return std::move(kernel_); }
   [[nodiscard]] const reduction_counts& counts() const { return counts_; }
   /// Per variable of the kernel, which of the given variables it is, and what its labels are there.
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
@@ -97,11 +102,20 @@ class reduction {
     detail::follow_neighbour<Cost> follower{p};
     detail::remove_leaf<Cost> leaf{p, usage};
     detail::remove_between<Cost> between{p, limits.elimination_work};
+    const auto forget = [&] {
+      if (!p.has_much_to_forget()) return;
+      const detail::table_set<Cost> used = p.forget();
+      consistent.forget_others(used);
+      dominated.forget_others(used);
+      detail::forget_others(separable.separable, used);
+      detail::forget_others(follower.determined, used);
+    };
     // rules are quick but for eliminations: to look at the clock each time would take as long
     const auto each = [&](const std::vector<std::uint32_t>& open, auto&& rule, std::size_t at_once = 16) {
       for (std::size_t i = 0; i < open.size(); ++i) {
         if (i % at_once == 0 && limit.expired()) return;
         if (p.variables[open[i]].alive) rule(open[i]);
+        forget();
       }
     };
 
@@ -110,12 +124,12 @@ class reduction {
       const std::vector<std::uint32_t> open = changed(p);
       if (open.empty()) break;
       for (const std::uint32_t x : open) p.variables[x].dirty = false;
-      feasible = consistent(open);
+      feasible = consistent(open, forget);
       if (!feasible) break;
       each(open, single);
       each(open, separable);
       each(open, follower);
-      feasible = usage.tidy() && consistent(changed(p));  // what follows counts on finite unary costs
+      feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
       if (!feasible) break;
       each(open, [&](std::uint32_t x) { dominated(x, limit); });
       each(open, leaf);
@@ -142,7 +156,8 @@ class reduction {
 
   std::size_t variables_;
   reduction_counts counts_;
-  std::optional<compact_problem<Cost>> kernel_;
+  bool is_infeasible_ = true;
+  std::shared_ptr<const compact_problem<Cost>> kernel_;
   detail::lifting lifting_;
 };
 

@@ -99,7 +99,7 @@ class savings_ascent {
       bound_ = std::max(bound_, reached);
       best_chain_ = chain_.values();
       best_rows_ = rows_.values();
-      best_messages_ = messages_.messages();
+      messages_.save(best_messages_);
     }
     if (bound_ > mark_ + options_.least_gain * std::abs(bound_) || !std::isfinite(mark_)) {
       mark_ = bound_;

@@ -2,6 +2,8 @@
 
 #include <shardweave/placement/cost.hpp>
 
+#include <boost/container/flat_map.hpp>
+
 #include <cstdint>
 #include <map>
 #include <utility>
@@ -22,7 +24,7 @@ using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strateg
 /// any messages and prices.
 struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
-  using per_label = std::map<strategy, double>;
+  using per_label = boost::container::flat_map<strategy, double>;
 
   std::map<row_name, double> prices = {};
   std::map<std::pair<std::uint32_t, std::uint32_t>, per_label> messages = {};  ///< from, to -> by label of `to`

@@ -44,6 +44,7 @@ class bound_companion {
       // to rule labels out is to begin the cases anew
       with_.worthwhile = least_worthwhile_ + gain_of_cases();
       if (side_.close_in()) cases_.reset();
+      side_.rest().forget_ascent_on_whole();
       // what the other thread finds may rule out more
       for (bool more = true; !side_.climbs() && !is_over() && !findings_->exchange(best_, limit_.elapsed());) {
         more = more && work_on_cases();

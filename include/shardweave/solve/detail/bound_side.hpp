@@ -105,7 +105,7 @@ class bound_side {
     brief.progress = {};
     if (is_timed()) brief.seconds *= with_->closing_share;
     const solution<Cost> found =
-        last.solve_below(placement_problem<Cost>(rest_.problem()), host_->best().cost(), brief);
+        last.solve_below(placement_problem<Cost>(rest_.shared_part()), host_->best().cost(), brief);
     rest_.raise(found.lower_bound, host_->best());
     if (!found.has_assignment()) return;
     host_->offer(rest_.lift(found.choice));

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/placement/detail/budget_rows.hpp>
 #include <shardweave/solve/detail/mutable_problem.hpp>
 #include <shardweave/solve/detail/usage_tidy.hpp>
 
@@ -11,7 +12,6 @@
 #include <limits>
 #include <memory>
 #include <numeric>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -35,7 +35,9 @@ class drop_inconsistent {
   /// From the listed variables on, until nothing changes.
   /// \returns false if some variable has no label left
   /// Complexity: O(labels * degree) per variable that changed, and the classes of every distinct table
-  bool operator()(std::vector<std::uint32_t> open) {
+  /// \param after_each  called when labels of a variable went
+  template <class AfterEach>
+  bool operator()(std::vector<std::uint32_t> open, AfterEach after_each) {
     std::vector<strategy> labels;
     std::vector<std::pair<const cost_table<Cost>*, const support*>> narrow;
     for (std::size_t at = 0; at < open.size(); ++at) {
@@ -56,21 +58,27 @@ class drop_inconsistent {
       removed += v.unary.size() - labels.size();
       p_.keep(x, labels);
       for (const auto& [y, t] : v.edges) open.push_back(y);
+      after_each();
     }
     return true;
   }
+  bool operator()(std::vector<std::uint32_t> open) {
+    return (*this)(std::move(open), [] {});
+  }
+
+  void forget_others(const table_set<Cost>& used) { detail::forget_others(supports_, used); }
 
  private:
   using table_pointer = typename mutable_problem<Cost>::table_pointer;
 
-  /// Per row class, whether some column is allowed.
   struct support {
-    std::vector<bool> of_row;
+    std::vector<bool> of_row;  ///< per row class, whether some column is allowed; empty if all have one
     bool of_all = true;
   };
   const support& support_of(const table_pointer& pointer) {
-    support& known = supports_[pointer];
-    if (!known.of_row.empty()) return known;
+    const auto [at, fresh] = supports_.try_emplace(pointer);
+    support& known = at->second;
+    if (!fresh) return known;
     const auto& t = *pointer;
     known.of_row.resize(t.row_classes());
     for (std::size_t i = 0; i < t.row_classes(); ++i) {
@@ -78,11 +86,12 @@ class drop_inconsistent {
         known.of_row[i] = !is_forbidden(t.class_cost(i, j));
       known.of_all = known.of_all && known.of_row[i];
     }
+    if (known.of_all) known.of_row = std::vector<bool>();
     return known;
   }
 
   mutable_problem<Cost>& p_;
-  std::unordered_map<table_pointer, support> supports_;  ///< only looked up
+  by_table<Cost, support> supports_;
 };
 
 /// Capacity.
@@ -100,14 +109,9 @@ class drop_oversized {
   /// Complexity: O(rows * log rows + labels * segments)
   bool operator()() {
     if (p_.rows.empty()) return true;
-    least_.assign(1, {});
-    for (const usage_row& r : p_.rows) least_[0].push_back(r.high);
-    for (std::size_t step = 1; 2 * step <= p_.rows.size(); step *= 2) {
-      const std::vector<double>& half = least_.back();
-      std::vector<double> whole(half.size() - step);
-      for (std::size_t r = 0; r < whole.size(); ++r) whole[r] = std::min(half[r], half[r + step]);
-      least_.push_back(std::move(whole));
-    }
+    std::vector<double> highs;
+    for (const usage_row& r : p_.rows) highs.push_back(r.high);
+    const range_minimum least_room(std::move(highs));
     std::vector<strategy> labels;
     for (std::uint32_t x = 0; x < p_.variables.size(); ++x) {
       auto& v = p_.variables[x];
@@ -131,14 +135,7 @@ class drop_oversized {
   }
 
  private:
-  [[nodiscard]] double least_room(std::size_t begin, std::size_t end) const {
-    std::size_t level = 0;
-    while ((std::size_t{2} << level) <= end - begin) ++level;
-    return std::min(least_[level][begin], least_[level][end - (std::size_t{1} << level)]);
-  }
-
   mutable_problem<Cost>& p_;
-  std::vector<std::vector<double>> least_;  ///< per power of two, the least room of that many rows from each on
 };
 
 /// Goldstein's dead-end elimination.
@@ -164,6 +161,7 @@ class drop_dominated {
     auto& v = p_.variables[x];
     const std::size_t k = v.unary.size();
     if (k < 2 || k > most_labels_) return;
+    if (remembered_ > most_remembered) forget_excess();
     edges_.clear();
     for (const auto& [y, t] : v.edges) edges_.push_back({t.get(), &summary_of(t), 0});
     work_ = 0;
@@ -196,15 +194,24 @@ class drop_dominated {
     p_.keep(x, labels);
   }
 
+  void forget_others(const table_set<Cost>& used) {
+    detail::forget_others(summaries_, used);
+    remembered_ = 0;
+    for (const auto& [t, known] : summaries_) remembered_ += known.excess.size();
+  }
+
  private:
   using table = typename mutable_problem<Cost>::table;
   using table_pointer = typename mutable_problem<Cost>::table_pointer;
 
-  /// What can be told of row classes at a glance, and the excess of pairs of them where it was asked for.
+  /// What can be told of a row class at a glance.
+  struct row_summary {
+    std::uint32_t cheapest = 0, dearest = 0;  ///< column of an allowed entry that is
+    std::uint32_t allowed = 0;                ///< how many entries are
+  };
   struct summary {
-    std::vector<std::uint32_t> cheapest, dearest;  ///< column of an allowed entry that is
-    std::vector<std::size_t> allowed;              ///< how many entries are
-    std::vector<Cost> excess;                      ///< `unknown` until computed; empty for large tables
+    std::vector<row_summary> rows;
+    std::vector<Cost> excess;  ///< of pairs of row classes, `unknown` until computed; empty for large tables
   };
   struct edge {
     const table* costs;
@@ -217,26 +224,32 @@ class drop_dominated {
     std::uint32_t cheapest, allowed;
   };
   static constexpr Cost unknown = std::numeric_limits<Cost>::lowest();
-  static constexpr std::size_t most_remembered = 1 << 14;  ///< pairs of classes of one table
+  static constexpr std::size_t most_of_table = 1 << 14;    ///< pairs of classes whose excess is remembered
+  static constexpr std::size_t most_remembered = 1 << 18;  ///< of all tables
 
   summary& summary_of(const table_pointer& pointer) {
     summary& known = summaries_[pointer];
     const table& t = *pointer;
-    if (!known.allowed.empty()) return known;
-    known.cheapest.assign(t.row_classes(), 0);
-    known.dearest.assign(t.row_classes(), 0);
-    known.allowed.assign(t.row_classes(), 0);
+    if (known.excess.empty() && t.row_classes() * t.row_classes() <= most_of_table) {
+      known.excess.assign(t.row_classes() * t.row_classes(), unknown);
+      remembered_ += known.excess.size();
+    }
+    if (!known.rows.empty()) return known;
+    known.rows.resize(t.row_classes());
     for (std::size_t i = 0; i < t.row_classes(); ++i)
       for (std::uint32_t j = 0; j < t.column_classes(); ++j) {
         const Cost c = t.class_cost(i, j);
         if (is_forbidden(c)) continue;
-        const bool first = known.allowed[i]++ == 0;
-        if (first || c < t.class_cost(i, known.cheapest[i])) known.cheapest[i] = j;
-        if (first || c > t.class_cost(i, known.dearest[i])) known.dearest[i] = j;
+        row_summary& row = known.rows[i];
+        const bool first = row.allowed++ == 0;
+        if (first || c < t.class_cost(i, row.cheapest)) row.cheapest = j;
+        if (first || c > t.class_cost(i, row.dearest)) row.dearest = j;
       }
-    if (t.row_classes() * t.row_classes() <= most_remembered)
-      known.excess.assign(t.row_classes() * t.row_classes(), unknown);
     return known;
+  }
+  void forget_excess() {
+    for (auto& [t, known] : summaries_) known.excess = std::vector<Cost>();  // gives the memory back
+    remembered_ = 0;
   }
 
   /// Puts what a glance needs side by side, label by label: for each edge the row, its cheapest column, what that
@@ -246,9 +259,9 @@ class drop_dominated {
     auto at = glances_.begin();
     for (const edge& e : edges_)
       for (const strategy l : order) {
-        const std::uint32_t row = e.costs->row_class(l), column = e.known->cheapest[row];
-        *at++ = {e.costs->class_row(row), e.costs->class_cost(row, column), column,
-                 static_cast<std::uint32_t>(e.known->allowed[row])};
+        const std::uint32_t row = e.costs->row_class(l);
+        const auto& [cheapest, dearest, allowed] = e.known->rows[row];
+        *at++ = {e.costs->class_row(row), e.costs->class_cost(row, cheapest), cheapest, allowed};
       }
   }
   /// Which labels the i-th in order may dominate, by the columns where they are cheapest: they stay in cache, which
@@ -278,11 +291,11 @@ class drop_dominated {
     for (const edge& e : edges_) {
       const std::uint32_t i = e.costs->row_class(a), j = e.costs->row_class(b);
       if (i == j) continue;
-      if (e.known->allowed[i] < e.known->allowed[j]) return false;
+      if (e.known->rows[i].allowed < e.known->rows[j].allowed) return false;
       const Cost* of_i = e.costs->class_row(i);
       const Cost* of_j = e.costs->class_row(j);
       Cost most = unknown;
-      for (const std::uint32_t c : {e.known->cheapest[j], e.known->dearest[i], e.witness}) {
+      for (const std::uint32_t c : {e.known->rows[j].cheapest, e.known->rows[i].dearest, e.witness}) {
         if (is_forbidden(of_j[c])) continue;
         if (is_forbidden(of_i[c])) return false;
         most = std::max(most, of_i[c] - of_j[c]);
@@ -326,12 +339,12 @@ class drop_dominated {
 
   mutable_problem<Cost>& p_;
   const usage_tidy<Cost>& usage_;
-  std::size_t most_labels_, most_work_, work_ = 0;
+  std::size_t most_labels_, most_work_, work_ = 0, remembered_ = 0;
   std::vector<edge> edges_;
   std::vector<label_glance> glances_;
   std::vector<Cost> ahead_;
   std::vector<char> worse_;
-  std::unordered_map<table_pointer, summary> summaries_;  ///< only looked up
+  by_table<Cost, summary> summaries_;
 };
 
 }  // namespace detail

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <functional>
 #include <span>
 #include <utility>
@@ -36,10 +37,17 @@ class lifting {
     std::vector<std::uint32_t> class_of_u, class_of_w;
     std::function<strategy(std::uint32_t, std::uint32_t)> best;  ///< for a class of u's labels and one of w's
   };
-  using record = std::variant<follow, decided, choose_by_two>;
 
-  /// To be called in the order in which variables are removed.
-  void add(record r) { records_.push_back(std::move(r)); }
+  // To be called in the order in which variables are removed.
+  void add(const follow& f) {
+    records_.push_back(followed{f.v, f.u, images_.size()});
+    images_.insert(images_.end(), f.image.begin(), f.image.end());
+  }
+  void add(const decided& d) { records_.push_back(d); }
+  void add(choose_by_two c) {
+    records_.push_back(chosen{choices_.size()});
+    choices_.push_back(std::move(c));
+  }
   /// The next variable of the reduced problem: which one it was, and its labels at the start.
   void keep(std::uint32_t x, std::vector<strategy> origin) { kept_.emplace_back(x, std::move(origin)); }
 
@@ -51,19 +59,30 @@ class lifting {
     std::vector<strategy> result(variables);
     for (std::size_t i = 0; i < kept_.size(); ++i) result[kept_[i].first] = kept_[i].second[labels[i]];
     for (auto r = records_.rbegin(); r != records_.rend(); ++r) {
-      if (const auto* f = std::get_if<follow>(&*r)) {
-        result[f->v] = f->image[result[f->u]];
+      if (const auto* f = std::get_if<followed>(&*r)) {
+        result[f->v] = images_[f->image + result[f->u]];
       } else if (const auto* d = std::get_if<decided>(&*r)) {
         result[d->v] = d->label;
-      } else if (const auto* c = std::get_if<choose_by_two>(&*r)) {
-        result[c->v] = c->best(c->class_of_u[result[c->u]], c->class_of_w[result[c->w]]);
+      } else if (const auto* at = std::get_if<chosen>(&*r)) {
+        const choose_by_two& c = choices_[at->number];
+        result[c.v] = c.best(c.class_of_u[result[c.u]], c.class_of_w[result[c.w]]);
       }
     }
     return result;
   }
 
  private:
-  std::vector<record> records_;
+  struct followed {
+    std::uint32_t v, u;
+    std::size_t image;  ///< where it begins
+  };
+  struct chosen {
+    std::size_t number;
+  };
+  // nearly all variables of a problem end here: small records, and no memory ahead
+  std::deque<std::variant<followed, decided, chosen>> records_;
+  std::deque<strategy> images_;
+  std::deque<choose_by_two> choices_;
   std::vector<std::pair<std::uint32_t, std::vector<strategy>>> kept_;
 };
 

@@ -7,6 +7,7 @@
 #include <concepts>
 #include <cstddef>
 #include <limits>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -30,17 +31,14 @@ template <cost_value Cost>
 class double_tables {
  public:
   explicit double_tables(const compact_problem<Cost>& problem) {
-    for (const auto& table : problem.tables()) {
-      double_table view{nullptr, table->row_classes(), table->column_classes(), table->stride()};
+    if constexpr (!std::same_as<Cost, double>) converted_ = problem.costs_in_double();
+    for (std::size_t t = 0; t < problem.tables().size(); ++t) {
+      const cost_table<Cost>& table = *problem.tables()[t];
+      double_table view{nullptr, table.row_classes(), table.column_classes(), table.stride()};
       if constexpr (std::same_as<Cost, double>) {
-        view.costs = table->class_row(0);
+        view.costs = table.class_row(0);
       } else {
-        auto& copy = converted_.emplace_back(view.rows * view.stride, std::numeric_limits<double>::infinity());
-        for (std::size_t i = 0; i < view.rows; ++i)
-          for (std::size_t j = 0; j < view.columns; ++j)
-            if (!is_forbidden(table->class_cost(i, j)))
-              copy[i * view.stride + j] = static_cast<double>(table->class_cost(i, j));
-        view.costs = copy.data();
+        view.costs = (*converted_)[t].data();
       }
       views_.push_back(view);
     }
@@ -53,13 +51,14 @@ class double_tables {
   /// A copy of a table for a caller who changes costs between passes; rows are `stride` apart.
   [[nodiscard]] double* own(std::size_t table) {
     double_table& view = views_[table];
-    auto& copy = converted_.emplace_back(view.costs, view.costs + view.rows * view.stride);
+    auto& copy = own_.emplace_back(view.costs, view.costs + view.rows * view.stride);
     view.costs = copy.data();
     return copy.data();
   }
 
  private:
-  std::vector<std::vector<double, Eigen::aligned_allocator<double>>> converted_;
+  std::shared_ptr<const std::vector<std::vector<double>>> converted_;
+  std::vector<std::vector<double, Eigen::aligned_allocator<double>>> own_;
   std::vector<double_table> views_;
 };
 

@@ -9,6 +9,7 @@
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <span>
 #include <type_traits>
 #include <utility>
@@ -33,10 +34,12 @@ class mutable_problem {
   struct variable {
     bool alive = true;
     bool dirty = true;             ///< something about it changed since the rules looked
-    std::vector<strategy> origin;  ///< what its labels were at the start
+    std::vector<strategy> origin;  ///< what its labels were at the start; empty as long as all are there
     std::vector<Cost> unary;
     std::vector<usage_segment> segments;
     adjacency edges;
+
+    [[nodiscard]] strategy at_start(strategy label) const { return origin.empty() ? label : origin[label]; }
   };
 
   explicit mutable_problem(const compact_problem<Cost>& p)
@@ -45,8 +48,6 @@ class mutable_problem {
     for (std::uint32_t x = 0; x < p.size(); ++x) {
       auto& v = variables[x];
       v.unary.assign(p.unary(x).begin(), p.unary(x).end());
-      v.origin.resize(v.unary.size());
-      for (strategy l = 0; l < v.origin.size(); ++l) v.origin[l] = l;
       v.segments.assign(p.segments(x).begin(), p.segments(x).end());
       initial_labels.push_back(v.unary.size());
     }
@@ -87,7 +88,11 @@ class mutable_problem {
       for (const strategy l : labels) kept.push_back(values[l]);
       values = std::move(kept);
     };
-    pick(v.origin);
+    if (v.origin.empty()) {
+      v.origin.assign(labels.begin(), labels.end());
+    } else {
+      pick(v.origin);
+    }
     pick(v.unary);
     for (usage_segment& s : v.segments) pick(s.usage);
     for (auto& [y, t] : v.edges) {
@@ -107,7 +112,7 @@ class mutable_problem {
     lifting::follow record{v, u, std::vector<strategy>(initial_labels[u])};
     for (strategy a = 0; a < image.size(); ++a) {
       into.unary[a] = plus(into.unary[a], plus((*between)(a, image[a]), from.unary[image[a]]));
-      record.image[into.origin[a]] = from.origin[image[a]];
+      record.image[into.at_start(a)] = from.at_start(image[a]);
     }
     drop_edge(u, v);
     for (const usage_segment& s : from.segments) {
@@ -128,7 +133,7 @@ class mutable_problem {
   /// Removes v, which has no edges and no segments, at the given label.
   void settle(std::uint32_t v, strategy label) {
     constant = plus(constant, variables[v].unary[label]);
-    lifting_.add(lifting::decided{v, variables[v].origin[label]});
+    lifting_.add(lifting::decided{v, variables[v].at_start(label)});
     remove(v);
   }
 
@@ -139,13 +144,13 @@ class mutable_problem {
     const table_pointer between = memo_.least_between(left, variables[v].unary, right);
     const auto per_initial_label = [this](std::uint32_t x, std::span<const std::uint32_t> classes) {
       std::vector<std::uint32_t> class_of(initial_labels[x]);
-      for (std::size_t l = 0; l < classes.size(); ++l) class_of[variables[x].origin[l]] = classes[l];
+      for (strategy l = 0; l < classes.size(); ++l) class_of[variables[x].at_start(l)] = classes[l];
       return class_of;
     };
     lifting::choose_by_two record{
         v, u, w, per_initial_label(u, left->column_class()), per_initial_label(w, right->column_class()), {}};
-    record.best = [left, right, unary = std::move(variables[v].unary), origin = std::move(variables[v].origin)](
-                      std::uint32_t i, std::uint32_t j) {
+    record.best = [left = memo_.packed(left), right = memo_.packed(right), unary = std::move(variables[v].unary),
+                   origin = std::move(variables[v].origin)](std::uint32_t i, std::uint32_t j) {
       Cost least = forbidden<Cost>;
       strategy best = 0;
       for (strategy b = 0; b < unary.size(); ++b) {
@@ -153,7 +158,7 @@ class mutable_problem {
             plus(plus(unary[b], left->class_cost(left->row_class(b), i)), right->class_cost(right->row_class(b), j));
         if (!(c < least)) continue;
         least = c;
-        best = origin[b];
+        best = origin.empty() ? b : origin[b];
       }
       return best;
     };
@@ -162,6 +167,21 @@ class mutable_problem {
     remove(v);
     add_edge(u, w, between);
     lifting_.add(std::move(record));
+  }
+
+  /// Whether enough was made of tables since they were last forgotten that it is worthwhile to do so.
+  [[nodiscard]] bool has_much_to_forget() const { return memo_.made() > most_made_; }
+  /// Forgets what was made of tables that no edge has any more. \returns the tables that edges have
+  /// Complexity: O(edges + what was made)
+  table_set<Cost> forget() {
+    table_set<Cost> used;
+    std::size_t costs = 0;
+    for (const variable& v : variables)
+      for (const auto& [y, t] : v.edges)
+        if (used.insert(t).second) costs += t->row_classes() * t->stride();
+    memo_.forget_others(used);
+    most_made_ = std::max(least_worthwhile, costs / 4);
+    return used;
   }
 
   /// The problem that is left, and the way back from it. Tables move out: nothing else can follow.
@@ -175,6 +195,10 @@ class mutable_problem {
       if (!v.alive) continue;
       number[x] = builder.add_variable(v.unary);
       for (usage_segment& s : v.segments) builder.add_segment(number[x], std::move(s));
+      if (v.origin.empty()) {
+        v.origin.resize(v.unary.size());
+        std::iota(v.origin.begin(), v.origin.end(), strategy{0});
+      }
       lifting_.keep(x, std::move(v.origin));
     }
     for (std::uint32_t x = 0; x < variables.size(); ++x)
@@ -191,8 +215,11 @@ class mutable_problem {
     variables[v].alive = false;
   }
 
+  static constexpr std::size_t least_worthwhile = 1 << 17;  ///< costs
+
   lifting lifting_;
   table_memo<Cost> memo_;
+  std::size_t most_made_ = least_worthwhile;  ///< costs in tables, before it forgets
 };
 
 }  // namespace detail

@@ -39,7 +39,7 @@ class reduced_view {
   }
   /// \returns false if no labeling is feasible
   bool reduce(const solve_control& control) {
-    auto step = std::make_shared<const reduction<Cost>>(problem(), reduction_limits{}, control);
+    const auto step = std::make_shared<reduction<Cost>>(problem(), reduction_limits{}, control);
     if (step->is_infeasible()) return false;
     variable_origin inner;
     for (const auto& [x, labels] : step->origin()) {
@@ -48,11 +48,12 @@ class reduced_view {
     }
     origin_ = std::move(inner);
     lift_ = [step, outer = std::move(lift_)](std::span<const strategy> labels) { return outer(step->lift(labels)); };
-    problem_ = std::shared_ptr<const compact_problem<Cost>>(step, &step->kernel());
+    problem_ = step->take_kernel();
     return true;
   }
 
   [[nodiscard]] const compact_problem<Cost>& problem() const { return *problem_; }
+  [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_problem() const { return problem_; }
   [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const { return lift_(labels); }
   [[nodiscard]] const variable_origin& origin() const { return origin_; }
   /// Where a label of this problem is among those of the root.
@@ -71,11 +72,12 @@ class reduced_view {
   using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
 
   void take(restricted_problem<Cost> rest) {
+    problem_ = rest.problem.shared_compact();
+    rest.problem = placement_problem<Cost>(compact_problem<Cost>{});  // only the way back is kept
     const auto step = std::make_shared<const restricted_problem<Cost>>(std::move(rest));
     lift_ = [step, outer = std::move(lift_)](std::span<const strategy> labels) {
       return outer ? outer(step->lift(labels)) : step->lift(labels);
     };
-    problem_ = std::shared_ptr<const compact_problem<Cost>>(step, &step->problem.compact());
   }
   std::pair<std::uint32_t, std::vector<strategy>> through(std::size_t x, std::span<const strategy> labels) const {
     std::pair<std::uint32_t, std::vector<strategy>> result{origin_[x].first, {}};

@@ -34,19 +34,31 @@ template <cost_value Cost>
 class remainder {
  public:
   /// \param whole  outlives this
-  explicit remainder(const compact_problem<Cost>& whole) : whole_(&whole), first_(whole, trws{}) {}
+  explicit remainder(const compact_problem<Cost>& whole)
+      : whole_(&whole), first_(std::make_unique<price_ascent<Cost>>(whole, trws{})) {}
 
   [[nodiscard]] bool is_whole() const { return !part_; }
   [[nodiscard]] const compact_problem<Cost>& problem() const { return part_ ? part_->problem() : *whole_; }
-  [[nodiscard]] price_ascent<Cost>& ascent() { return part_ascent_ ? *part_ascent_ : first_; }
+  /// \pre !is_whole()
+  [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_part() const { return part_->shared_problem(); }
+  [[nodiscard]] price_ascent<Cost>& ascent() { return part_ascent_ ? *part_ascent_ : ascent_on_whole(); }
   /// The one that knows all labels; it rests while there is a part.
-  [[nodiscard]] price_ascent<Cost>& ascent_on_whole() { return first_; }
+  [[nodiscard]] price_ascent<Cost>& ascent_on_whole() {
+    if (!first_) first_ = std::make_unique<price_ascent<Cost>>(*whole_, trws{});
+    return *first_;
+  }
+  /// Frees the ascent that rests, if one does. It would begin anew.
+  void forget_ascent_on_whole() {
+    if (!part_ascent_) return;
+    bound_ = bound();
+    first_.reset();
+  }
   [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const {
     return part_ ? part_->lift(labels) : std::vector<strategy>(labels.begin(), labels.end());
   }
 
   /// A lower bound on the cost of every labeling of the whole.
-  [[nodiscard]] double bound() const { return std::max(first_.bound(), bound_); }
+  [[nodiscard]] double bound() const { return first_ ? std::max(first_->bound(), bound_) : bound_; }
   /// A bound that needs no ascent.
   void raise_without_ascent() {
     bound_ = dual_bound(
@@ -103,11 +115,11 @@ class remainder {
       auto& labels = all.emplace_back(x, std::vector<strategy>(whole_->label_count(x))).second;
       std::iota(labels.begin(), labels.end(), strategy{0});
     }
-    return first_.memory(all);
+    return ascent_on_whole().memory(all);
   }
 
   const compact_problem<Cost>* whole_;
-  price_ascent<Cost> first_;
+  std::unique_ptr<price_ascent<Cost>> first_;
   std::optional<reduced_view<Cost>> part_ = {};
   std::unique_ptr<price_ascent<Cost>> part_ascent_ = {};
   double bound_ = -std::numeric_limits<double>::infinity();

@@ -12,6 +12,7 @@
 #include <span>
 #include <tuple>
 #include <unordered_map>
+#include <unordered_set>
 #include <utility>
 #include <vector>
 
@@ -22,14 +23,42 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Transposes, sums and selections of shared tables, remembered as long as this object lives.
+/// What is known of shared tables is kept by owner, so that no address is used twice, and only looked up: the order of
+/// addresses does not matter.
+template <cost_value Cost, class Known>
+using by_table = std::unordered_map<std::shared_ptr<const cost_table<Cost>>, Known>;
+
+/// Tables that are in use.
+template <cost_value Cost>
+using table_set = std::unordered_set<std::shared_ptr<const cost_table<Cost>>>;
+
+/// Forgets what is known of tables that are not in use.
+template <cost_value Cost, class Known>
+void forget_others(by_table<Cost, Known>& known, const table_set<Cost>& used) {
+  std::erase_if(known, [&](const auto& entry) { return !used.contains(entry.first); });
+}
+
+/// Transposes, sums and selections of shared tables, remembered until they are forgotten.
 template <cost_value Cost>
 class table_memo {
  public:
   using table = cost_table<Cost>;
   using table_pointer = std::shared_ptr<const table>;
 
-  static table_pointer hold(table t) { return std::make_shared<const table>(std::move(t)); }
+  /// Costs between classes that were made and not forgotten.
+  [[nodiscard]] std::size_t made() const { return made_; }
+  /// Forgets what became of tables that are not in use: alike parts of a problem are worked on one soon after the
+  /// other.
+  void forget_others(const table_set<Cost>& used) {
+    const auto in_use = [&](const table_pointer& t) { return used.contains(t); };
+    detail::forget_others(flips_, used);
+    detail::forget_others(packed_, used);
+    std::erase_if(sums_, [&](const auto& s) { return !in_use(s.first.first) || !in_use(s.first.second); });
+    std::erase_if(selections_, [&](const auto& s) { return !in_use(s.first.first); });
+    std::erase_if(least_,
+                  [&](const auto& l) { return !in_use(std::get<0>(l.first)) || !in_use(std::get<1>(l.first)); });
+    made_ = 0;
+  }
 
   [[nodiscard]] table_pointer flipped(const table_pointer& t) {
     if (const auto known = flips_.find(t); known != flips_.end()) return known->second;
@@ -37,6 +66,13 @@ class table_memo {
     flips_[t] = other;
     flips_[other] = t;
     return other;
+  }
+  /// To be kept long and read rarely.
+  [[nodiscard]] table_pointer packed(const table_pointer& t) {
+    table_pointer& known = packed_[t];
+    if (known) return known;
+    table small = t->packed();
+    return known = small.is_packed() ? std::make_shared<const table>(std::move(small)) : t;
   }
   [[nodiscard]] table_pointer sum(const table_pointer& a, const table_pointer& b) {
     table_pointer& known = sums_[{a, b}];
@@ -81,10 +117,15 @@ class table_memo {
   }
 
  private:
+  table_pointer hold(table t) {
+    made_ += t.row_classes() * t.stride();
+    return std::make_shared<const table>(std::move(t));
+  }
+
+  std::size_t made_ = 0;
   interner<std::vector<strategy>, sequence_hash> lists_;
   interner<std::vector<Cost>, sequence_hash> own_costs_;
-  // keyed by owners, so that no address is used twice; never iterated, so the order of addresses does not matter
-  std::unordered_map<table_pointer, table_pointer> flips_;
+  by_table<Cost, table_pointer> flips_, packed_;
   std::map<std::pair<table_pointer, table_pointer>, table_pointer> sums_;
   std::map<std::pair<table_pointer, std::uint32_t>, table_pointer> selections_;
   std::map<std::tuple<table_pointer, table_pointer, std::uint32_t>, table_pointer> least_;

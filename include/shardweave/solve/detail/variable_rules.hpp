@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -49,7 +48,7 @@ template <cost_value Cost>
 struct separate_edges {
   mutable_problem<Cost>& p;
   std::size_t separated = 0;
-  std::unordered_map<typename mutable_problem<Cost>::table_pointer, bool> separable = {};  ///< only looked up
+  by_table<Cost, bool> separable = {};
   std::vector<std::pair<std::uint32_t, typename mutable_problem<Cost>::table_pointer>> found = {};
 
   void operator()(std::uint32_t x) {
@@ -90,7 +89,7 @@ template <cost_value Cost>
 struct follow_neighbour {
   mutable_problem<Cost>& p;
   std::size_t merged = 0;
-  std::unordered_map<typename mutable_problem<Cost>::table_pointer, bool> determined = {};  ///< only looked up
+  by_table<Cost, bool> determined = {};
 
   void operator()(std::uint32_t x) {
     std::vector<std::uint32_t> followers;
