@@ -22,6 +22,7 @@ class error;
 enum class error_category;
 struct progress_report;
 class random_source;
+class range_minimum;
 struct sequence_hash;
 struct solve_control;
 struct stage_time;

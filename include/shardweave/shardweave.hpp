@@ -14,6 +14,7 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/core/random.hpp>
+#include <shardweave/core/range_minimum.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/affine_fit.hpp>

@@ -307,19 +307,6 @@ TEST_SUITE("detail::budget_rows") {
       for (const bool has_row : seen) CHECK(has_row);
     }
   }
-
-  TEST_CASE("the minimum of every range is that of its values") {
-    sw::random_source random(3);
-    for (std::size_t n = 1; n < 20; ++n) {
-      std::vector<double> values(n);
-      for (double& v : values) v = random.chance(0.1) ? -infinite : static_cast<double>(random.below(50)) - 25;
-      const sw::detail::range_minimum least(values);
-      for (std::size_t begin = 0; begin < n; ++begin)
-        for (std::size_t end = begin + 1; end <= n; ++end)
-          CHECK(least(begin, end) == *std::min_element(values.begin() + static_cast<std::ptrdiff_t>(begin),
-                                                       values.begin() + static_cast<std::ptrdiff_t>(end)));
-    }
-  }
 }
 
 TEST_SUITE("savings_terms") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/range_minimum.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/detail/budget_rows.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/placement/detail/budget_rows.hpp>
+#include <shardweave/core/range_minimum.hpp>
 #include <shardweave/solve/detail/mutable_problem.hpp>
 #include <shardweave/solve/detail/usage_tidy.hpp>
 
