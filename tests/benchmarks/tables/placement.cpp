@@ -144,8 +144,7 @@ wall, cpu = time.time(), sum(os.times()[:4])
 model.solve(pulp.PULP_CBC_CMD(msg=False, timeLimit=float(sys.argv[2]), options=["preprocess off"]))
 wall, cpu, value = time.time() - wall, sum(os.times()[:4]) - cpu, pulp.value(model.objective)
 optimal, none = model.sol_status == pulp.LpSolutionOptimal, float("nan")
-print("FOUND", "optimal" if optimal else pulp.LpSolution[model.sol_status].split()[0].lower(),
-      none if value is None else value, value if optimal else none, wall, cpu)
+print("FOUND", "optimal" if optimal else "stopped", none if value is None else value, value if optimal else none, wall, cpu)
 )";
 
 std::vector<peer> peers() {
