@@ -33,7 +33,7 @@ template <class At>
   return hash_combine(hash_combine(lanes[0], lanes[1]), hash_combine(lanes[2], lanes[3]));
 }
 
-/// A hash of a sequence of hashable values.
+/// A hash of a sequence of hashable values, which gives them by position.
 struct sequence_hash {
   template <class Sequence>
   [[nodiscard]] std::size_t operator()(const Sequence& values) const {

@@ -28,8 +28,10 @@ class row_prices {
         ranges_.push_back({s.begin, s.end});
         usage_.insert(usage_.end(), s.usage.begin(), s.usage.end());
       }
-      ranges_before_.push_back(ranges_.size());
+      range_end_.push_back(ranges_.size());
     }
+    ranges_.shrink_to_fit();
+    usage_.shrink_to_fit();
   }
 
   [[nodiscard]] std::vector<double>& values() { return price_; }
@@ -40,7 +42,7 @@ class row_prices {
     std::vector<double> prefix(price_.size() + 1);
     for (std::size_t r = 0; r < price_.size(); ++r) prefix[r + 1] = prefix[r] + price_[r];
     std::size_t at = 0;
-    for_each_segments([&](std::size_t x, std::span<const range> ranges, const double* usage) {
+    for_each_variable([&](std::size_t x, std::span<const range> ranges, const double* usage) {
       const auto costs = p_->unary(x);
       for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] = static_cast<double>(costs[l]);
       for (const range& rows : ranges) {
@@ -88,7 +90,7 @@ class row_prices {
   /// By how much a labeling is beyond the limit that each price stands for.
   [[nodiscard]] std::vector<double> slope(std::span<const strategy> labels) const {
     std::vector<double> g(price_.size() + 1);
-    for_each_segments([&](std::size_t x, std::span<const range> ranges, const double* usage) {
+    for_each_variable([&](std::size_t x, std::span<const range> ranges, const double* usage) {
       for (std::size_t i = 0, at = labels[x]; i < ranges.size(); ++i, at += p_->label_count(x)) {
         g[ranges[i].begin] += usage[at];
         g[ranges[i].end] -= usage[at];
@@ -116,11 +118,11 @@ class row_prices {
 
   /// Calls `visit` with each variable, the rows of its segments, and their usage, label by label.
   template <class Visit>
-  void for_each_segments(Visit visit) const {
+  void for_each_variable(Visit visit) const {
     const double* usage = usage_.data();
     std::size_t begin = 0;
     for (std::size_t x = 0; x < p_->size(); ++x) {
-      const std::size_t end = ranges_before_[x];
+      const std::size_t end = range_end_[x];
       visit(x, std::span<const range>(ranges_).subspan(begin, end - begin), usage);
       usage += (end - begin) * p_->label_count(x);
       begin = end;
@@ -131,7 +133,7 @@ class row_prices {
   std::vector<double> price_;
   // the problem's segments in a row: they are many, and read in every step
   std::vector<range> ranges_;
-  std::vector<std::size_t> ranges_before_;  ///< per variable: where its ranges end
+  std::vector<std::size_t> range_end_;  ///< per variable: where its ranges end
   std::vector<double> usage_;
 };
 

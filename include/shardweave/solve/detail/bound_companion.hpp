@@ -100,7 +100,7 @@ class bound_companion {
   shared_findings<Cost>* findings_;
   incumbent<Cost> best_ = {};
   bound_side<Cost, Settings, bound_companion> side_;
-  std::optional<bound_cases<Cost>> cases_ = {};
+  std::optional<bound_cases<Cost>> cases_ = {};  ///< of what was left when they began: freed when labels go
   double least_worthwhile_ = with_.worthwhile;
 };
 

@@ -33,9 +33,9 @@ class drop_inconsistent {
   std::size_t removed = 0;
 
   /// From the listed variables on, until nothing changes.
+  /// \param after_each  called when labels of a variable went
   /// \returns false if some variable has no label left
   /// Complexity: O(labels * degree) per variable that changed, and the classes of every distinct table
-  /// \param after_each  called when labels of a variable went
   template <class AfterEach>
   bool operator()(std::vector<std::uint32_t> open, AfterEach after_each) {
     std::vector<strategy> labels;

@@ -45,7 +45,7 @@ class table_memo {
   using table = cost_table<Cost>;
   using table_pointer = std::shared_ptr<const table>;
 
-  /// Costs between classes that were made and not forgotten.
+  /// Costs between classes that were made since others were last forgotten.
   [[nodiscard]] std::size_t made() const { return made_; }
   /// Forgets what became of tables that are not in use: alike parts of a problem are worked on one soon after the
   /// other.
