@@ -48,7 +48,7 @@ class local_search {
   std::size_t star_sweeps = 1;       ///< sweeps of stars
   std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
   std::size_t largest_block = 400;   ///< variables in a forest
-  std::size_t effort = 20;           ///< forest moves per variable; at least 200, but none if no sweeps are made either
+  std::size_t effort = 20;           ///< forest moves per variable, at least 200; none if this and both sweeps are 0
   std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
   assignment start = {};             ///< where the first start begins; greedy if empty
 
