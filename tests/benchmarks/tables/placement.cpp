@@ -2,27 +2,14 @@
 // same run. Libraries solve the polytope in memory; the command `cbc` and Python's PuLP and highspy, where they are
 // there, read it from MPS files (`--mps FOLDER` keeps these). SHARDWEAVE_PYTHON names another Python.
 #include "benchmarks/tables/table.hpp"
-#include "examples/support/solvers.hpp"
+#include "support/backends.hpp"
 #include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/local_polytope.hpp>
 #include <shardweave/solve/lp_relaxation.hpp>
-#ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/backend/glpk.hpp>
-#endif
-#ifdef SHARDWEAVE_HAS_CLP
-#include <shardweave/solve/backend/clp.hpp>
-#endif
-#ifdef SHARDWEAVE_HAS_CBC
-#include <shardweave/solve/backend/cbc.hpp>
-#endif
-#ifdef SHARDWEAVE_HAS_HIGHS
-#include <shardweave/solve/backend/highs.hpp>
-#endif
 
 #include <cmath>
 #include <functional>
