@@ -79,8 +79,9 @@ template <class Pass>
           buckets_of<shardweave::torch_default>("as PyTorch, before and after scheduling"),
           buckets_of<shardweave::torch_no_prebucket>("as PyTorch, after scheduling"),
           buckets_of<shardweave::torch_overlap_only>("as PyTorch: none"),
-          buckets_of<shardweave::autoparallel_481>("as AutoParallel"),
-          buckets_of<shardweave::autoparallel_412>("as AutoParallel's first pass")};
+          buckets_of<shardweave::autoparallel_span_buckets>(
+              "as AutoParallel, pull request 481: by span, what stands within 1500 tasks of each other"),
+          buckets_of<shardweave::autoparallel_size_buckets>("as AutoParallel, pull request 412: by size, 25 MiB each")};
 }
 
 [[nodiscard]] inline std::vector<named_scheduler> schedulers() {
@@ -112,8 +113,8 @@ template <class Pass>
           order_of<shardweave::torch_default>("as PyTorch"),
           order_of<shardweave::torch_no_prebucket>("as PyTorch without buckets before scheduling"),
           order_of<shardweave::torch_overlap_only>("as PyTorch without buckets"),
-          order_of<shardweave::autoparallel_481>("as AutoParallel"),
-          order_of<shardweave::autoparallel_412>("as AutoParallel's first pass")};
+          order_of<shardweave::autoparallel_span_buckets>("as AutoParallel, pull request 481"),
+          order_of<shardweave::autoparallel_size_buckets>("as AutoParallel, pull request 412")};
 }
 
 template <class Named>

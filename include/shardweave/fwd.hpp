@@ -441,8 +441,8 @@ struct overlap_preserving;
 struct topological_span;
 
 // schedule
-struct autoparallel_412;
-struct autoparallel_481;
+struct autoparallel_size_buckets;
+struct autoparallel_span_buckets;
 struct exact;
 struct in_order;
 struct makespan_bound_options;

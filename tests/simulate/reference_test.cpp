@@ -12,6 +12,7 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <support/recorded_passes.hpp>
 #include <support/scale.hpp>
 #include <support/shared_data.hpp>
 #include <zlib.h>
@@ -52,7 +53,7 @@ std::string unpacked(const std::filesystem::path& path) {
 /// merged, where the file tells; a few may differ where copies, which are tasks in their graphs, decide.
 template <class Pass>
 void compare(const sw::task_graph& g, const json::value& root, double tolerance) {
-  const json::value* result = root.at("reference").as_object().if_contains(Pass::name);
+  const json::value* result = root.at("reference").as_object().if_contains(shardweave_test::recorded_key(Pass::name));
   if (result == nullptr) return;
   CAPTURE(Pass::name);
   const sw::schedule s = Pass::passes().plan(g);
@@ -136,8 +137,8 @@ void check(const std::string& name, const std::filesystem::path& path) {
     CHECK(differ == 0);
   }
   compare<sw::torch_no_prebucket>(g, root, 0);
-  compare<sw::autoparallel_481>(g, root, 0);
-  compare<sw::autoparallel_412>(g, root, 0);
+  compare<sw::autoparallel_span_buckets>(g, root, 0);
+  compare<sw::autoparallel_size_buckets>(g, root, 0);
   compare<sw::torch_default>(g, root, 0.0225);
 
   // the bounds that the file states, which ours contain
@@ -171,8 +172,9 @@ void check(const std::string& name, const std::filesystem::path& path) {
   sw::nanoseconds exposed;
   for (const auto& record : both.hides) exposed += record.exposed;
   CHECK(exposed == merged.exposed);
-  for (const char* method : {"torch_default", "autoparallel_481", "autoparallel_412", "torch_no_prebucket"})
-    if (const json::value* result = root.at("reference").as_object().if_contains(method))
+  for (const char* method :
+       {"torch_default", "autoparallel_span_buckets", "autoparallel_size_buckets", "torch_no_prebucket"})
+    if (const json::value* result = root.at("reference").as_object().if_contains(shardweave_test::recorded_key(method)))
       CHECK_MESSAGE(std::min(merged.end_to_end, alone.end_to_end).count() <= figure(*result, "end_to_end"), method);
 
   // a budget that the original order meets

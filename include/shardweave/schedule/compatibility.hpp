@@ -80,16 +80,18 @@ struct torch_no_prebucket : compatible_pass<torch_no_prebucket> {
   static constexpr std::string_view name = "torch_no_prebucket";
   [[nodiscard]] static overlap_passes passes() { return {std::nullopt, {}, overlap_preserving{}}; }
 };
-/// AutoParallel's: bounded buckets before scheduling, and a scheduler with less ahead and in flight.
-struct autoparallel_481 : compatible_pass<autoparallel_481> {
-  static constexpr std::string_view name = "autoparallel_481";
+/// AutoParallel's: before scheduling, buckets of the primary group whose members stand within a bounded span of tasks;
+/// a scheduler with less ahead and in flight.
+struct autoparallel_span_buckets : compatible_pass<autoparallel_span_buckets> {
+  static constexpr std::string_view name = "autoparallel_span_buckets";
   [[nodiscard]] static overlap_passes passes() {
     return {topological_span{}, {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100}, std::nullopt};
   }
 };
-/// Its first form: buckets of 25 MiB of what is derived from parameters and of what becomes gradients.
-struct autoparallel_412 : compatible_pass<autoparallel_412> {
-  static constexpr std::string_view name = "autoparallel_412";
+/// AutoParallel's other one: before scheduling, buckets of at most 25 MiB of what is derived from parameters and of
+/// what becomes gradients, however far apart.
+struct autoparallel_size_buckets : compatible_pass<autoparallel_size_buckets> {
+  static constexpr std::string_view name = "autoparallel_size_buckets";
   [[nodiscard]] static overlap_passes passes() {
     return {topological_span{.cap = bytes(26'214'400), .span = std::nullopt, .members = bucket_members::derived},
             {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100},

@@ -44,8 +44,8 @@ int main(int argc, char** argv) {
       if (fused) {
         g = g.with_durations(g.fused_durations());
         passes.clear();
-        for (const char* peer :
-             {"torch_default", "torch_no_prebucket", "torch_overlap_only", "autoparallel_481", "autoparallel_412"}) {
+        for (const char* peer : {"torch_default", "torch_no_prebucket", "torch_overlap_only",
+                                 "autoparallel_span_buckets", "autoparallel_size_buckets"}) {
           const double end = static_cast<double>(sw::simulate(g, tables::scheduled(g, peer, peer)).end_to_end.count());
           passes.push_back({.name = peer, .end_to_end = end, .end_by_our_rule = end});
         }

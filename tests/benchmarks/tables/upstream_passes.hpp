@@ -1,5 +1,6 @@
 #pragma once
 
+#include "support/recorded_passes.hpp"
 #include <shardweave/io/text_input.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -39,7 +40,8 @@ inline std::vector<upstream_pass> upstream_passes(const std::filesystem::path& f
   for (const auto& [name, value] : whole.at("reference").as_object()) {
     if (!value.is_object() || name == "in_order" || !value.as_object().contains("end_to_end")) continue;
     const auto& result = value.as_object();
-    upstream_pass pass{.name = name, .end_to_end = result.at("end_to_end").to_number<double>()};
+    upstream_pass pass{.name = std::string(shardweave_test::recorded_pass(name)),
+                       .end_to_end = result.at("end_to_end").to_number<double>()};
     pass.end_by_our_rule = result.at("end_to_end_free_pack").to_number<double>();
     if (const auto* starts = result.if_contains("starts"))
       for (const auto& merged : starts->as_array()) {
