@@ -21,6 +21,12 @@ if [ -z "$source" ]; then
 fi
 
 need_build_tools "$root/build/packages"
+if grep -q '<shardweave/engine/mpi_' "$source"; then
+  want_mpi
+else  # no reason to install it, but used where it is there
+  holds has_command mpicxx || true
+  holds has_command mpirun || true
+fi
 install_missing
 configure "$root" "$build" -DCMAKE_BUILD_TYPE=Release -DSHARDWEAVE_BUILD_TESTS=OFF
 case $source in

@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tests/run.sh        all tests with g++, then again with clang++-16 under its address and undefined-behaviour sanitizers
+# tests/run.sh        all tests with g++, then again with clang++ under its address and undefined-behaviour sanitizers
 # tests/run.sh quick  with g++ alone
 #
-# Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest.
+# Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest. With
+# CMAKE_COMPILE_WARNING_AS_ERROR=ON in the environment a warning is an error.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/examples/packages.sh"
@@ -15,34 +16,29 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'
-if [ "$mode" = all ]; then
-  want clang-16 has_command clang++-16
-  # the sanitizers' run-time library is a package of its own
-  want libclang-rt-16-dev test -e /usr/lib/llvm-16/lib/clang/16/lib/linux
-fi
+if [ "$mode" = all ]; then want_clang; fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
-# component mpi, whose tests run on four ranks
-want libopenmpi-dev has_command mpicxx
-want openmpi-bin has_command mpirun
+want_mpi  # component mpi, whose tests run on four ranks
 install_missing
 
 # check NAME OPTIONS...: configure, build and test in build/NAME
 check() {
   local build=$root/build/$1 start=$SECONDS
-  configure "$root" "$build" "${@:2}"
+  configure "$root" "$build" "${@:2}" -D CMAKE_COMPILE_WARNING_AS_ERROR="${CMAKE_COMPILE_WARNING_AS_ERROR:-OFF}"
   grep -E 'shardweave: ' "$build/configure.log" >&2 || true  # what is left out, and why
   say "$1: building"
   quietly "$build/build.log" cmake --build "$build" --parallel "$jobs"
+  if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
   ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
 }
 
 # what one compiler is enough for: under clang++, which is the faster one at headers alone
-if [ "$mode" = all ] && command -v clang++-16 >/dev/null; then
+if [ "$mode" = all ] && find_clang; then
   check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
-  check sanitized -C "$root/tests/cmake/sanitized.cmake"
+  check sanitized -D CMAKE_CXX_COMPILER="$clang" -C "$root/tests/cmake/sanitized.cmake"
 else
   check tests -C "$root/tests/cmake/gcc.cmake"
-  [ "$mode" = quick ] || say "clang++-16 is not available here: the run under sanitizers is skipped"
+  [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
 fi

@@ -13,8 +13,7 @@ root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 build=$root/build/benchmarks
 . "$root/examples/packages.sh"
 need_build_tools "$root/build/packages"
-want libopenmpi-dev has_command mpicxx
-want openmpi-bin has_command mpirun
+want_mpi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'
 if [ "${1:-}" = loops ] || [ "${1:-}" = estimates ]; then need libbenchmark-dev has_header '#include <benchmark/benchmark.h>'; fi
 install_missing

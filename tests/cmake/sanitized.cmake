@@ -1,6 +1,6 @@
 # cmake -C: the second build of tests/run.sh. What one compiler is enough for (headers alone, consumers, fuzz inputs) is
 # checked here; programs and gallery are left out.
-set(CMAKE_CXX_COMPILER clang++-16 CACHE STRING "")
+set(CMAKE_CXX_COMPILER clang++-16 CACHE STRING "")  # or a later one: tests/run.sh says which
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=address,undefined -fno-sanitize-recover=all"
     CACHE STRING "")
