@@ -136,6 +136,36 @@ TEST_SUITE("validate") {
     check_input_refused(d, "the overlap section names edge 1, but there are only 1 edges");
   }
 
+  TEST_CASE("floating costs whose sum overflows are refused, and not called infeasible") {
+    auto d = pair_of_vertices();
+    d.vertices[1].compute = {1e307, -4, sw::forbidden<double>};
+    CHECK_NOTHROW(sw::validate(d));
+    d.tables[0] = std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(2, 3, std::vector<double>{0, 0, 0, 0, -1e307, sw::forbidden<double>}));
+    check_input_refused(d,
+                        "the costs of all vertices and edges up to edge 0 (a -> b) may add up to more than "
+                        "1.12356e+307, what sums of floating-point numbers are kept below; infinity forbids a choice");
+    d.vertices[0].compute[0] = std::numeric_limits<double>::max();
+    check_input_refused(d,
+                        "the costs of all vertices and edges up to vertex 0 (a) may add up to more than 1.12356e+307, "
+                        "what sums of floating-point numbers are kept below; infinity forbids a choice");
+    sw::placement_description<float> narrow;
+    small::vertex<float>(narrow, "a", {3e38F});
+    check_input_refused(narrow,
+                        "the costs of all vertices and edges up to vertex 0 (a) may add up to more than 2.12676e+37, "
+                        "what sums of floating-point numbers are kept below; infinity forbids a choice");
+  }
+
+  TEST_CASE("usages whose sum overflows are refused") {
+    auto d = pair_of_vertices();
+    d.constraints.budgets.push_back({.name = "memory", .high = 1e308, .terms = {{.vertex = 0, .usage = {1, 1e307}}}});
+    CHECK_NOTHROW(sw::validate(d));
+    d.constraints.budgets[0].terms.push_back({.vertex = 1, .usage = {0, 0, 1e307}});
+    check_input_refused(d,
+                        "the usages of budget 'memory' up to vertex 1 (b) may add up to more than 1.12356e+307, what "
+                        "sums of floating-point numbers are kept below");
+  }
+
   TEST_CASE("whole costs whose sum leaves 64 bits are refused, however they are spread") {
     constexpr std::int64_t large = std::numeric_limits<std::int64_t>::max() / 2;
     sw::placement_description<std::int64_t> d;
@@ -156,6 +186,18 @@ TEST_SUITE("validate") {
     check_input_refused(d,
                         "the costs of all vertices and edges up to vertex 0 (a) may add up to more than 64-bit "
                         "integers hold");
+  }
+
+  TEST_CASE("what may hide counts twice in sums of whole numbers") {
+    sw::placement_description<std::int64_t> d;
+    small::vertex<std::int64_t>(d, "a", {std::numeric_limits<std::int64_t>::max() / 4});
+    CHECK_NOTHROW(sw::validate(d));
+    d.counted = sw::savings_form::inclusive_twice;
+    CHECK_NOTHROW(sw::validate(d));
+    small::vertex<std::int64_t>(d, "b", {1});
+    check_input_refused(d,
+                        "the costs of all vertices and edges up to vertex 1 (b) may add up to more than a quarter of "
+                        "what 64-bit integers hold, as savings need it");
   }
 }
 

@@ -8,6 +8,7 @@
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/detail/class_pricing.hpp>
+#include <shardweave/placement/detail/half_models.hpp>
 #include <shardweave/placement/detail/table_pool.hpp>
 
 #include <algorithm>
@@ -61,6 +62,34 @@ namespace detail {
 /// One description in the making: the state that its steps share.
 template <class G, class M>
 class describer {
+  // an ability that a model speaks of and does not have would be ignored without a word
+  static_assert(
+      decomposed_cost_model<M, G> || !speaks_of_parts<M>,
+      "The cost model has a member edge_parts, but not what telling parts of edge costs apart needs: a const "
+      "member edge_parts(edge, producer_strategy, consumer_strategy) that returns an edge_parts of the model's "
+      "cost_type (shardweave::decomposed_cost_model).");
+  static_assert(
+      classified_cost_model<M, G> || !speaks_of_classes<M>,
+      "The cost model has some of producer_classes, consumer_classes, class_parts and edge_key, but not what "
+      "pricing by class needs: const members producer_classes(edge) and consumer_classes(edge) that return "
+      "spans of std::uint32_t, class_parts(edge, producer_class, consumer_class) that returns an edge_parts of "
+      "the model's cost_type, and edge_key(edge) that returns a whole number "
+      "(shardweave::classified_cost_model).");
+  static_assert(memory_cost_model<M, G> || !speaks_of_memory<M>,
+                "The cost model has some of memory_usage, live and memory_limit, but not what a limit on memory needs: "
+                "const members memory_usage(vertex, strategy) and memory_limit() that return numbers, and live(vertex) "
+                "that returns a live_interval (shardweave::memory_cost_model).");
+  static_assert(overlap_cost_model<M, G> || !speaks_of_hiding<M>,
+                "The cost model has a member hides, but not what counting hidden communication needs: a const member "
+                "hides(edge) that returns a shardweave::hiding, beside edge_parts(edge, producer_strategy, "
+                "consumer_strategy), which tells communication apart (shardweave::overlap_cost_model).");
+  static_assert(named_cost_model<M, G> || !speaks_of_names<M>,
+                "The cost model has a member strategy_name, but not what naming strategies needs: a const member "
+                "strategy_name(vertex, strategy) that returns text (shardweave::named_cost_model).");
+  static_assert(labelled_cost_model<M, G> || !speaks_of_labels<M>,
+                "The cost model has a member strategy_labels, but not what naming strategies by vertex needs: a const "
+                "member strategy_labels(vertex) that returns a label_list (shardweave::labelled_cost_model).");
+
  public:
   using cost_type = typename M::cost_type;
   using table = cost_table<cost_type>;

@@ -5,9 +5,13 @@
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
+#include <sstream>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 /// \file
@@ -90,40 +94,64 @@ void validate_edges(const placement_description<Cost>& d) {
   }
 }
 
-/// Whatever is chosen, sums of integer costs stay inside 64 bits.
+/// What sums of floating numbers are kept below: solvers add sums up and take them off one another, so that a sum that
+/// is just held is one too many.
+template <std::floating_point Number>
+inline constexpr Number largest_sum = std::numeric_limits<Number>::max() / 16;
+
+template <std::floating_point Number>
+[[nodiscard]] std::string floating_limit(Number most) {
+  std::ostringstream text;
+  text << most << ", what sums of floating-point numbers are kept below";
+  return text.str();
+}
+
+/// Whatever is chosen, sums of costs stay below what their type holds; with savings those of what may hide as well.
 template <cost_value Cost>
 void validate_totals(const placement_description<Cost>& d) {
-  if constexpr (!std::floating_point<Cost>) {
-    constexpr auto most = static_cast<std::uint64_t>(forbidden<Cost>) - 1;
-    std::uint64_t total = 0;
-    const auto magnitude = [](Cost c) {
-      if (is_forbidden(c)) return std::uint64_t{0};
-      return c < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(c) : static_cast<std::uint64_t>(c);
-    };
-    const auto add = [&](std::uint64_t largest, auto name) {
-      if (largest > most - total)
-        refuse_input("the costs of all vertices and edges up to " + name() +
-                     " may add up to more than 64-bit integers hold");
-      total += largest;
-    };
-    for (std::size_t v = 0; v < d.vertices.size(); ++v) {
-      std::uint64_t largest = 0;
-      for (const Cost c : d.vertices[v].compute) largest = std::max(largest, magnitude(c));
-      add(largest, [&] { return d.name_of(v); });
-    }
-    std::vector<std::uint64_t> of_table;
-    for (const auto& table : d.tables) {
-      std::uint64_t& largest = of_table.emplace_back(0);
-      for (std::size_t i = 0; i < table->row_classes(); ++i)
-        for (std::size_t j = 0; j < table->column_classes(); ++j)
-          largest = std::max(largest, magnitude(table->class_cost(i, j)));
-    }
-    for (std::size_t e = 0; e < d.edges.size(); ++e)
-      for (const std::uint32_t t : {d.edges[e].communication, d.edges[e].transition})
-        if (t != no_table) add(of_table[t], [&] { return d.name_of_edge(e); });
+  using number = std::conditional_t<std::floating_point<Cost>, Cost, std::uint64_t>;
+  const bool saves = d.counted != savings_form::off;
+  number most{}, total{};
+  if constexpr (std::floating_point<Cost>) {
+    most = largest_sum<Cost>;
   } else {
-    static_cast<void>(d);
+    most = (static_cast<std::uint64_t>(forbidden<Cost>) - 1) / (saves ? 4 : 1);
   }
+  const auto magnitude = [](Cost c) -> number {
+    if (is_forbidden(c)) return 0;
+    if constexpr (std::floating_point<Cost>) {
+      return std::abs(c);
+    } else {
+      return c < 0 ? std::uint64_t{0} - static_cast<std::uint64_t>(c) : static_cast<std::uint64_t>(c);
+    }
+  };
+  const auto add = [&](number largest, auto name) {
+    if (largest > most - total) {
+      std::string limit = "64-bit integers hold";
+      if constexpr (std::floating_point<Cost>) {
+        limit = floating_limit(most) + "; infinity forbids a choice";
+      } else if (saves) {
+        limit = "a quarter of what 64-bit integers hold, as savings need it";
+      }
+      refuse_input("the costs of all vertices and edges up to " + name() + " may add up to more than " + limit);
+    }
+    total += largest;
+  };
+  for (std::size_t v = 0; v < d.vertices.size(); ++v) {
+    number largest{};
+    for (const Cost c : d.vertices[v].compute) largest = std::max(largest, magnitude(c));
+    add(largest, [&] { return d.name_of(v); });
+  }
+  std::vector<number> of_table;
+  for (const auto& table : d.tables) {
+    number& largest = of_table.emplace_back();
+    for (std::size_t i = 0; i < table->row_classes(); ++i)
+      for (std::size_t j = 0; j < table->column_classes(); ++j)
+        largest = std::max(largest, magnitude(table->class_cost(i, j)));
+  }
+  for (std::size_t e = 0; e < d.edges.size(); ++e)
+    for (const std::uint32_t t : {d.edges[e].communication, d.edges[e].transition})
+      if (t != no_table) add(of_table[t], [&] { return d.name_of_edge(e); });
 }
 
 template <cost_value Cost>
@@ -132,6 +160,7 @@ void validate_budgets(const placement_description<Cost>& d) {
     const std::string where = "budget '" + b.name + "'";
     if (std::isnan(b.low) || std::isnan(b.high) || b.low > b.high)
       refuse_input(where + " asks for a usage from " + std::to_string(b.low) + " to " + std::to_string(b.high));
+    double total = 0;
     for (const budget_term& term : b.terms) {
       check_vertex_index(d, term.vertex, where);
       if (term.usage.size() != d.vertices[term.vertex].compute.size())
@@ -142,6 +171,10 @@ void validate_budgets(const placement_description<Cost>& d) {
         if (!(term.usage[s] >= 0) || std::isinf(term.usage[s]))
           refuse_input("the usage " + std::to_string(term.usage[s]) + " of strategy " + std::to_string(s) + " of " +
                        d.name_of(term.vertex) + " in " + where + " is negative or not a finite number");
+      total += term.usage.empty() ? 0 : *std::max_element(term.usage.begin(), term.usage.end());
+      if (!(total <= largest_sum<double>))
+        refuse_input("the usages of " + where + " up to " + d.name_of(term.vertex) + " may add up to more than " +
+                     floating_limit(largest_sum<double>));
       if (term.live && !std::isinf(b.low))
         refuse_input(where + " has a lower limit and terms with live intervals, which is not supported");
     }

@@ -1,0 +1,65 @@
+#pragma once
+
+#include <type_traits>
+
+/// \file
+/// What a cost model speaks of, whether or not it says all that is needed.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The members by which abilities of a cost model are known.
+struct ability_members {
+  int edge_parts, producer_classes, consumer_classes, class_parts, edge_key, memory_usage, live, memory_limit, hides,
+      strategy_name, strategy_labels;
+};
+
+/// A name that both bases have is ambiguous here, whatever it stands for in the model.
+template <class M>
+struct with_ability_members : M, ability_members {};
+
+template <class T>
+struct asked_about {
+  using type = T;
+};
+
+/// Whether a class has a member of some name: any, overloaded or private ones too. Of a class that cannot be a base, a
+/// public function that is not overloaded.
+/// \param question  a callable that takes `asked_about<T>` if `&T::name` is well-formed
+template <class M, class Question>
+[[nodiscard]] consteval bool speaks_of(Question) {
+  if constexpr (std::is_final_v<M> || !std::is_class_v<M>) {
+    return std::is_invocable_v<Question, asked_about<M>>;
+  } else {
+    return !std::is_invocable_v<Question, asked_about<with_ability_members<M>>>;
+  }
+}
+
+// One question each.
+template <class M>
+inline constexpr bool speaks_of_parts =
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::edge_parts; } {});
+template <class M>
+inline constexpr bool speaks_of_classes =
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::producer_classes; } {}) ||
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::consumer_classes; } {}) ||
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::class_parts; } {}) ||
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::edge_key; } {});
+template <class M>
+inline constexpr bool speaks_of_memory =
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::memory_usage; } {}) ||
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::live; } {}) ||
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::memory_limit; } {});
+template <class M>
+inline constexpr bool speaks_of_hiding = speaks_of<M>([](auto t) requires requires { &decltype(t)::type::hides; } {});
+template <class M>
+inline constexpr bool speaks_of_names =
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::strategy_name; } {});
+template <class M>
+inline constexpr bool speaks_of_labels =
+    speaks_of<M>([](auto t) requires requires { &decltype(t)::type::strategy_labels; } {});
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
