@@ -89,11 +89,14 @@ TEST_SUITE("overlapped") {
       if (solver.abilities.savings) CHECK(answer.objective == doctest::Approx(7));
       CHECK(answer.lower_bound <= 7);
     };
+    CHECK(sw::exhaustive{}.solve(problem).objective == 7);
     const sw::elimination blind;
     sw::overlapped<> aware;
     aware.search.root_steps = 5;
     check(blind);
     check(aware);
+    check(sw::exhaustive{});
+    check(sw::reduced(sw::exhaustive{}));
     check(sw::reduced(blind));
     check(sw::reduced(aware));
     check(sw::for_small(blind));
@@ -124,6 +127,17 @@ TEST_SUITE("overlapped") {
                                    shardweave_test::sized<std::size_t>(300, 15), true);
   }
 
+  TEST_CASE("trying everything proves every optimum with savings, budgets or not") {
+    static_assert(sw::exhaustive::abilities.savings);
+    const std::size_t n = shardweave_test::sized<std::size_t>(1500, 400);
+    const auto all = [](const auto& problem, const auto& control) { return sw::exhaustive{}.solve(problem, control); };
+    CHECK(try_with_savings<double>(all, 1, n, true) > n / 2);
+    CHECK(try_with_savings<std::int64_t>(all, 50001, n, true) > n / 2);
+    sw::solve_control few;
+    few.iterations = 20;
+    try_with_savings<double>(all, 1, n / 4, false, few);
+  }
+
   TEST_CASE("budgets and savings together") {
     static_assert(sw::budgeted<sw::overlapped<>>::abilities.savings &&
                   sw::budgeted<sw::overlapped<>>::abilities.budgets);
@@ -151,8 +165,6 @@ TEST_SUITE("overlapped") {
     try_with_savings<double>(by<double>(sw::trws{}), 1, n, false);
     try_with_savings<double>(by<double>(sw::reduced(sw::elimination{})), 1, n, false);
     try_with_savings<double>(by<double>(sw::branch_and_bound{}), 1, n, false);
-    try_with_savings<double>(by<double>(sw::exhaustive{}), 1, n, false);
-    try_with_savings<std::int64_t>(by<std::int64_t>(sw::exhaustive{}), 1, n, false);
     try_with_savings<double>(by<double>(sw::local_search{}), 1, shardweave_test::at_scale(40), false);
   }
 
