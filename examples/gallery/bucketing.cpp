@@ -41,11 +41,12 @@ int main() {
     add_edge(gather, wait, g);
     add_edge(wait, product, g);
   }
-  const sw::task_maps maps(get(&task::kind, g), get(&task::duration, g),
-                           boost::make_static_property_map<std::size_t>(0),  // all on channel 0
-                           boost::make_static_property_map<std::size_t>(sw::bucket_key{"all_gather", "bf16"}),
-                           get(&task::size, g), sw::no_storages({}));
-  const sw::duration_table table("all_gather", 0, {sw::bytes(1 << 16), sw::bytes(1 << 17)},
+  const sw::task_maps maps(
+      get(&task::kind, g), get(&task::duration, g),
+      boost::make_static_property_map<std::size_t>(0),  // all on channel 0
+      boost::make_static_property_map<std::size_t>(sw::bucket_key{sw::collective::all_gather, "bf16"}),
+      get(&task::size, g), sw::no_storages({}));
+  const sw::duration_table table(sw::collective::all_gather, 0, {sw::bytes(1 << 16), sw::bytes(1 << 17)},
                                  {sw::nanoseconds(40'000), sw::nanoseconds(45'000)});
   const auto pairs = sw::bucket_collectives(g, sw::greedy{.fsdp_only = false}, maps, {table});
   // [maps]

@@ -22,13 +22,13 @@ int main() {
                                   .op = "input",
                                   .kind = sw::task_kind::input,
                                   .outputs = {{.size = sw::mebibytes(1), .storage = shard}}});
-  const auto gather =
-      b.add_task({.name = "gather",
-                  .op = "all_gather",
-                  .kind = sw::task_kind::collective,
-                  .duration = sw::nanoseconds(50'000),
-                  .inputs = {weight},
-                  .collective = sw::collective_record{"all_gather", dp, sw::mebibytes(1), sw::mebibytes(8), "bf16"}});
+  const auto gather = b.add_task({.name = "gather",
+                                  .op = "all_gather",
+                                  .kind = sw::task_kind::collective,
+                                  .duration = sw::nanoseconds(50'000),
+                                  .inputs = {weight},
+                                  .collective = sw::collective_record{sw::collective::all_gather, dp, sw::mebibytes(1),
+                                                                      sw::mebibytes(8), "bf16"}});
   b.add_task({.name = "other", .op = "matmul", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(30'000)});
   const auto wait = b.add_task({.name = "wait",
                                 .op = "wait",

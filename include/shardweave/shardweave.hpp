@@ -21,6 +21,7 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/bucket_cost.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/collective_table.hpp>
 #include <shardweave/cost/compute_profile.hpp>

@@ -28,12 +28,12 @@ struct scattered {
   sw::task_index start, wait;
 };
 scattered scatter(overlap_tasks& p, sw::task_index from, const char* reduce = "sum",
-                  const char* op = "reduce_scatter") {
+                  sw::collective op = sw::collective::reduce_scatter) {
   const auto out = [&](std::int64_t size) {
     return std::vector<sw::output_record>{{sw::bytes(size), p.b.add_storage(sw::bytes(size)), "f32", {}}};
   };
-  sw::task_record c{.name = op,
-                    .op = op,
+  sw::task_record c{.name = std::string(sw::name_of(op)),
+                    .op = std::string(sw::name_of(op)),
                     .kind = sw::task_kind::collective,
                     .duration = sw::nanoseconds(100),
                     .inputs = {from},
@@ -105,7 +105,7 @@ TEST_SUITE("without_repeated_waits") {
 
 TEST_SUITE("with_sums_before_reductions") {
   TEST_CASE("gradients of three microbatches are scattered once") {
-    for (const char* op : {"reduce_scatter", "all_reduce"}) {
+    for (const sw::collective op : {sw::collective::reduce_scatter, sw::collective::all_reduce}) {
       overlap_tasks p;
       const auto x = value(p, "x", {}, 8), y = value(p, "x", {}, 8), z = value(p, "x", {}, 8);
       const auto a = scatter(p, x, "sum", op), b = scatter(p, y, "sum", op);

@@ -45,8 +45,9 @@ TEST_SUITE("fsdp_tags") {
       const auto tags = sw::fsdp_tags_by_structure(g);
       for (sw::task_index c = 0; c < g.size(); ++c) {
         bool expected = false;
-        if (g.is_collective(c) && g.collective(c).op == "all_gather") gathers += expected = one_input_above(g, c);
-        if (g.is_collective(c) && g.collective(c).op == "reduce_scatter") {
+        if (g.is_collective(c) && g.collective(c).op == sw::collective::all_gather)
+          gathers += expected = one_input_above(g, c);
+        if (g.is_collective(c) && g.collective(c).op == sw::collective::reduce_scatter) {
           for (sw::task_index w = 0; w < g.size(); ++w)
             if (g.completes(w) == c && all_paths_lead_out_alone(g, w)) expected = true;
           scatters += expected;
@@ -65,7 +66,7 @@ TEST_SUITE("fsdp_tags") {
       b.add_task({.name = "c",
                   .kind = sw::task_kind::collective,
                   .inputs = {p},
-                  .collective = sw::collective_record{"all_gather", 0, {}, {}, "bf16", "none"},
+                  .collective = sw::collective_record{sw::collective::all_gather, 0, {}, {}, "bf16", "none"},
                   .is_fsdp = stated ? std::optional<bool>(false) : std::nullopt});
       const auto tags = sw::fsdp_tags(std::move(b).build());
       CHECK(tags[1] == !stated);

@@ -25,21 +25,22 @@ struct layers {
     b.add_group({.id = 0, .name = "dp", .size = 4});
     b.add_group({.id = 1, .name = "tp", .size = 4});
     for (std::uint32_t g = 0; g < 2; ++g)
-      b.add_table(sw::duration_table("all_gather", g, {sw::bytes(0), sw::bytes(1 << 20)}, time));
+      b.add_table(sw::duration_table(sw::collective::all_gather, g, {sw::bytes(0), sw::bytes(1 << 20)}, time));
     value = b.add_task({.name = "x", .op = "input", .kind = sw::task_kind::input});
   }
   /// A layer whose gather has this key; its input is a parameter, or the running value.
   sw::task_index add(std::int64_t kib, std::uint32_t group = 0, const char* dtype = "bf16", bool of_value = false) {
     sw::task_index from = value;
     if (!of_value) from = b.add_task({.name = "primals", .op = "input", .kind = sw::task_kind::input});
-    const auto c = b.add_task({.name = "ag",
-                               .op = "ag",
-                               .kind = sw::task_kind::collective,
-                               .duration = sw::nanoseconds(100),
-                               .inputs = {from},
-                               .collective = sw::collective_record{"all_gather", group, sw::bytes(kib << 8),
-                                                                   sw::bytes(kib << 10), dtype, "none"},
-                               .is_fsdp = !of_value});
+    const auto c =
+        b.add_task({.name = "ag",
+                    .op = "ag",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(100),
+                    .inputs = {from},
+                    .collective = sw::collective_record{sw::collective::all_gather, group, sw::bytes(kib << 8),
+                                                        sw::bytes(kib << 10), dtype, "none"},
+                    .is_fsdp = !of_value});
     const auto w = b.add_task({.name = "w", .op = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
     value = b.add_task({.name = "mm",
                         .op = "mm",
@@ -66,7 +67,7 @@ TEST_SUITE("bucket_keys") {
       const sw::task_graph g = random_tasks(seed, {.blocks = 20, .communicates = 1});
       const auto keys = sw::bucket_keys(g);
       for (sw::task_index a = 0; a < g.size(); ++a) {
-        if (!g.is_collective(a) || g.collective(a).op == "all_to_all") {
+        if (!g.is_collective(a) || g.collective(a).op == sw::collective::all_to_all) {
           CHECK(keys[a] == sw::no_index);
           continue;
         }
@@ -137,21 +138,21 @@ TEST_SUITE("greedy") {
     // s0 -> r0, s1 -> r1 with keys in the order s0 r1 | s1 r0: {s0, r1} and {s1, r0} wait for each other
     sw::task_graph_builder b;
     b.add_group({});
-    for (const char* op : {"all_gather", "reduce_scatter"})
+    for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter})
       b.add_table(sw::duration_table(op, 0, {sw::bytes(0)}, {sw::nanoseconds(10)}));
     const auto x = b.add_task({.name = "x", .kind = sw::task_kind::input});
-    const auto launch = [&](const char* op, sw::task_index from) {
-      const auto c = b.add_task({.name = op,
+    const auto launch = [&](sw::collective op, sw::task_index from) {
+      const auto c = b.add_task({.name = std::string(sw::name_of(op)),
                                  .kind = sw::task_kind::collective,
                                  .duration = sw::nanoseconds(10),
                                  .inputs = {from},
                                  .collective = sw::collective_record{op, 0, sw::bytes(1), sw::bytes(1), "f32", "sum"}});
       return std::pair(c, b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c}));
     };
-    const auto [s0, w0] = launch("all_gather", x);
-    const auto [r0, v0] = launch("reduce_scatter", w0);
-    const auto [r1, v1] = launch("reduce_scatter", x);
-    const auto [s1, w1] = launch("all_gather", v1);
+    const auto [s0, w0] = launch(sw::collective::all_gather, x);
+    const auto [r0, v0] = launch(sw::collective::reduce_scatter, w0);
+    const auto [r1, v1] = launch(sw::collective::reduce_scatter, x);
+    const auto [s1, w1] = launch(sw::collective::all_gather, v1);
     (void)v0, (void)w1;
     const sw::task_graph g = std::move(b).build();
     const auto r = sw::greedy{.fsdp_only = false}(g);
@@ -174,11 +175,12 @@ TEST_SUITE("greedy") {
     layers l;
     const auto a = l.add(1), b = l.add(1);
     const auto peek = l.b.add_task({.name = "peek", .inputs = {a}});
-    const auto lost = l.b.add_task({.name = "lost",
-                                    .kind = sw::task_kind::collective,
-                                    .inputs = {0},
-                                    .collective = sw::collective_record{"all_gather", 0, {}, {}, "bf16", "none"},
-                                    .is_fsdp = true});
+    const auto lost =
+        l.b.add_task({.name = "lost",
+                      .kind = sw::task_kind::collective,
+                      .inputs = {0},
+                      .collective = sw::collective_record{sw::collective::all_gather, 0, {}, {}, "bf16", "none"},
+                      .is_fsdp = true});
     const auto r = sw::greedy{}(l.graph());
     CHECK(r.buckets.empty());
     REQUIRE(r.decisions.size() == 3);

@@ -20,7 +20,7 @@ namespace {
 sw::task_graph_builder priced(std::int64_t merged) {
   sw::task_graph_builder b;
   b.add_group({.id = 0, .size = 4});
-  for (const char* op : {"all_gather", "reduce_scatter"})
+  for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter})
     b.add_table(sw::duration_table(op, 0, {sw::bytes(0)}, {sw::nanoseconds(merged)}));
   return b;
 }
@@ -105,7 +105,7 @@ TEST_SUITE("greedy") {
     sw::task_graph_builder b;
     for (std::uint32_t group = 0; group < 2; ++group) {
       b.add_group({.id = group, .size = 4});
-      b.add_table(sw::duration_table("all_gather", group, {sw::bytes(0)}, {sw::nanoseconds(150)}));
+      b.add_table(sw::duration_table(sw::collective::all_gather, group, {sw::bytes(0)}, {sw::nanoseconds(150)}));
     }
     const auto a0 = b.add_task(gather("a0", 100, {}, 10, 0)), b0 = b.add_task(gather("b0", 100, {}, 10, 1));
     const auto wa = b.add_task(wait_for("wa", a0)), wb = b.add_task(wait_for("wb", b0));

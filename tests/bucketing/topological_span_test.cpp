@@ -140,7 +140,7 @@ TEST_SUITE("topological_span") {
     const auto channels = [&](const sw::topological_span& policy) {
       std::vector<std::uint32_t> found;
       for (const auto& b : policy(g).buckets)
-        if (g.collective(b.members.front()).op == "all_reduce") found.push_back(b.channel);
+        if (g.collective(b.members.front()).op == sw::collective::all_reduce) found.push_back(b.channel);
       return found;
     };
     CHECK(channels({}) == std::vector<std::uint32_t>{0});
@@ -150,7 +150,7 @@ TEST_SUITE("topological_span") {
     for (const auto& [ranks, expected] : {std::pair<std::int64_t, std::size_t>{8, 2}, {64, 3}, {256, 6}}) {
       overlap_tasks p(0);
       p.b.add_group({.id = 0, .size = ranks});
-      p.b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0)}, {sw::nanoseconds(1)}));
+      p.b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {sw::nanoseconds(1)}));
       std::vector<sw::task_index> waits;
       for (int i = 0; i < 6; ++i) waits.push_back(p.ag(p.input(), 0, 40 * mib).wait);
       p.output(waits);

@@ -1,4 +1,5 @@
 #include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/node_table.hpp>
 
@@ -59,6 +60,21 @@ void check_promises(const auto& model) {
 }
 
 }  // namespace
+
+TEST_SUITE("collective") {
+  TEST_CASE("each has a name of its own by which it is found, and no other text is one") {
+    for (const auto& [kind, name] :
+         {std::pair(collective::all_gather, "all_gather"), std::pair(collective::reduce_scatter, "reduce_scatter"),
+          std::pair(collective::all_reduce, "all_reduce"), std::pair(collective::all_to_all, "all_to_all"),
+          std::pair(collective::other, "other")}) {
+      CHECK(name_of(kind) == name);
+      CHECK(collective_from(name) == kind);
+      CHECK(is_mergeable(kind) == (kind != collective::all_to_all && kind != collective::other));
+    }
+    for (const char* name : {"", "all_gather_coalesced", "ALL_REDUCE", "broadcast"}) CHECK(!collective_from(name));
+    CHECK(std::equal(kinds.begin(), kinds.end(), priced_collectives.begin(), priced_collectives.end()));
+  }
+}
 
 TEST_SUITE("alpha_beta") {
   const alpha_beta model(find_device("h100"));

@@ -364,7 +364,7 @@ TEST_SUITE("replay") {
     sw::task_graph_builder b;
     b.device.dram_bytes_per_ns = 2;
     b.add_group({.id = 7, .name = "dp", .size = 4});
-    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0), sw::bytes(100)}, {ns(10), ns(110)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0), sw::bytes(100)}, {ns(10), ns(110)}));
     b.add_task(small_tasks::work("a", 5));
     b.add_task(small_tasks::gather("g0", 30, {0}, 10));
     b.add_task(small_tasks::gather("g1", 40, {0}, 20));

@@ -69,7 +69,7 @@ TEST_SUITE("cublas_products, on the double") {
       engine.connect(std::vector<sw::process_group>{{.size = 2}});
       const auto some = engine.run({.duration = ns(4096)}), more = engine.run({.duration = ns(100 * 32768 + 2000)});
       const auto none = engine.run({.duration = ns(10)});
-      engine.wait(engine.start({1, 0, "all_reduce", "f32", "sum", sw::bytes(64), sw::bytes(64), {}, {}}));
+      engine.wait(engine.start({1, 0, sw::collective::all_reduce, "f32", "sum", sw::bytes(64), sw::bytes(64), {}, {}}));
       engine.finish();
       const auto is = [&](std::size_t operation, std::int64_t expected) {
         if (std::abs(engine.span(operation).length().count() - expected) > 1)

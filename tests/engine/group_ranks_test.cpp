@@ -160,8 +160,8 @@ TEST_SUITE("reprice") {
     CHECK(h.description == "d");
     CHECK(h.device().dram_bytes_per_ns == 5);
     CHECK(h.storages().size() == 1);
-    REQUIRE(h.table("all_gather", 0) != nullptr);
-    CHECK((*h.table("all_gather", 0))(sw::bytes(16)) == sw::nanoseconds(40'000));
+    REQUIRE(h.table(sw::collective::all_gather, 0) != nullptr);
+    CHECK((*h.table(sw::collective::all_gather, 0))(sw::bytes(16)) == sw::nanoseconds(40'000));
   }
 
   TEST_CASE("a scale that is none is refused, and 0 takes all computation away") {
@@ -208,14 +208,15 @@ TEST_SUITE("payload") {
 
   TEST_CASE("buffers are blocks of the ranks that send or receive") {
     struct row {
-      const char* op;
+      sw::collective op;
       std::int64_t in, unit, send, receive;
     };
     // four ranks, two bytes per element
     for (const row& r :
-         {row{"all_gather", 10, 5, 10, 40}, row{"reduce_scatter", 40, 5, 40, 10}, row{"all_reduce", 10, 5, 10, 10},
-          row{"all_to_all", 40, 5, 40, 40}, row{"all_gather", 11, 6, 12, 48}, row{"all_to_all", 41, 6, 48, 48}}) {
-      CAPTURE(std::string(r.op));
+         {row{sw::collective::all_gather, 10, 5, 10, 40}, row{sw::collective::reduce_scatter, 40, 5, 40, 10},
+          row{sw::collective::all_reduce, 10, 5, 10, 10}, row{sw::collective::all_to_all, 40, 5, 40, 40},
+          row{sw::collective::all_gather, 11, 6, 12, 48}, row{sw::collective::all_to_all, 41, 6, 48, 48}}) {
+      CAPTURE(std::string(sw::name_of(r.op)));
       const auto shape = sw::payload_of({.op = r.op, .dtype = "bf16", .bytes_in = sw::bytes(r.in)}, 4);
       CHECK(shape.unit == r.unit);
       CHECK(shape.send_size() == sw::bytes(r.send));
@@ -226,7 +227,7 @@ TEST_SUITE("payload") {
 
   TEST_CASE("members stand side by side in every block of a bucket") {
     const std::vector<sw::bucket_part> parts{{5, sw::bytes(8)}, {9, sw::bytes(24)}};
-    const auto shape = sw::payload_of({.op = "reduce_scatter", .dtype = "f32", .parts = parts}, 2);
+    const auto shape = sw::payload_of({.op = sw::collective::reduce_scatter, .dtype = "f32", .parts = parts}, 2);
     CHECK(shape.tasks == std::vector<sw::task_index>{5, 9});
     CHECK(shape.units == std::vector<std::int64_t>{1, 3});
     std::string places;
@@ -240,28 +241,29 @@ TEST_SUITE("payload") {
 
   TEST_CASE("what must come out of two ranks is worked out from what they send") {
     const auto value = [](std::int64_t rank, std::int64_t element) { return sw::payload_value(6, rank, element); };
-    const auto expected = [&](const char* op, const char* reduce, std::int64_t position, std::int64_t element) {
+    const auto expected = [&](sw::collective op, const char* reduce, std::int64_t position, std::int64_t element) {
       return sw::expected_value(
           sw::payload_of({.task = 6, .op = op, .dtype = "i32", .reduce = reduce, .bytes_in = sw::bytes(16)}, 2), 0,
           position, element);
     };
     for (const std::int64_t rank : {0, 1}) {
       // a gather holds both ranks' four elements, whoever asks
-      CHECK(expected("all_gather", "none", rank, 1) == value(0, 1));
-      CHECK(expected("all_gather", "none", rank, 6) == value(1, 2));
+      CHECK(expected(sw::collective::all_gather, "none", rank, 1) == value(0, 1));
+      CHECK(expected(sw::collective::all_gather, "none", rank, 6) == value(1, 2));
       // a reduce-scatter leaves two of four elements with each rank
-      CHECK(expected("reduce_scatter", "sum", rank, 1) == value(0, 2 * rank + 1) + value(1, 2 * rank + 1));
-      CHECK(expected("all_reduce", "max", rank, 3) == std::max(value(0, 3), value(1, 3)));
-      CHECK(expected("all_reduce", "min", rank, 3) == std::min(value(0, 3), value(1, 3)));
+      CHECK(expected(sw::collective::reduce_scatter, "sum", rank, 1) ==
+            value(0, 2 * rank + 1) + value(1, 2 * rank + 1));
+      CHECK(expected(sw::collective::all_reduce, "max", rank, 3) == std::max(value(0, 3), value(1, 3)));
+      CHECK(expected(sw::collective::all_reduce, "min", rank, 3) == std::min(value(0, 3), value(1, 3)));
       // an all-to-all brings the own two elements of each rank
-      CHECK(expected("all_to_all", "none", rank, 0) == value(0, 2 * rank));
-      CHECK(expected("all_to_all", "none", rank, 3) == value(1, 2 * rank + 1));
+      CHECK(expected(sw::collective::all_to_all, "none", rank, 0) == value(0, 2 * rank));
+      CHECK(expected(sw::collective::all_to_all, "none", rank, 3) == value(1, 2 * rank + 1));
     }
   }
 
   TEST_CASE("a wrong element is told with its place, its value and the right one") {
-    const auto shape =
-        sw::payload_of({.task = 6, .op = "all_reduce", .dtype = "f64", .reduce = "sum", .bytes_in = sw::bytes(32)}, 1);
+    const auto shape = sw::payload_of(
+        {.task = 6, .op = sw::collective::all_reduce, .dtype = "f64", .reduce = "sum", .bytes_in = sw::bytes(32)}, 1);
     std::vector<std::byte> received(32);
     sw::fill_payload(shape, 0, 0, received);
     CHECK(sw::payload_fault(shape, 0, 0, received).empty());

@@ -363,9 +363,12 @@ TEST_SUITE("mpi rank") {
       const std::vector<sw::process_group> groups{{.id = 0, .size = 2, .stride = 2}, {.id = 1, .size = 4}};
       engine.connect(groups);
       const std::size_t work = engine.run({0, sw::nanoseconds(50'000)});
-      const sw::collective_call first{3, 0, "all_reduce", "f32", "max", sw::bytes(64), sw::bytes(64), {}, {}};
-      const sw::collective_call second{4, 0, "all_to_all", "i8", "none", sw::bytes(64), sw::bytes(64), {}, {}};
-      const sw::collective_call third{5, 1, "reduce_scatter", "bf16", "sum", sw::bytes(64), sw::bytes(16), {}, {}};
+      const sw::collective_call first{3,  0, sw::collective::all_reduce, "f32", "max", sw::bytes(64), sw::bytes(64),
+                                      {}, {}};
+      const sw::collective_call second{4,  0, sw::collective::all_to_all, "i8", "none", sw::bytes(64), sw::bytes(64),
+                                       {}, {}};
+      const sw::collective_call third{
+          5, 1, sw::collective::reduce_scatter, "bf16", "sum", sw::bytes(64), sw::bytes(16), {}, {}};
       const std::size_t a = engine.start(first), b = engine.start(second), c = engine.start(third);
       const std::size_t waited = engine.wait(b);  // and so for the one before it on its channel
       engine.finish();
@@ -383,7 +386,8 @@ TEST_SUITE("mpi rank") {
       engine.check(true);
       const sw::bucket_part parts[] = {{7, sw::bytes(40)}, {8, sw::bytes(400)}, {9, sw::bytes(0)}};
       const sw::bytes all(440);
-      const sw::collective_call members{7, 1, "reduce_scatter", "f32", "sum", all, sw::bytes(110), {}, parts, true};
+      const sw::collective_call members{
+          7, 1, sw::collective::reduce_scatter, "f32", "sum", all, sw::bytes(110), {}, parts, true};
       engine.connect(groups);
       const std::size_t together = engine.start(members);
       engine.wait(together);
@@ -391,10 +395,10 @@ TEST_SUITE("mpi rank") {
       engine.finish();
       same(engine.checked(), std::size_t{6}, "every member of a coalesced bucket is checked once, where it is");
       same(words_of([&] {
-             engine.start({6, 1, "broadcast", "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
+             engine.start({6, 1, sw::collective::other, "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
            }),
            std::string(
-               "task 6 is a collective broadcast, expected all_gather, reduce_scatter, all_reduce or all_to_all"),
+               "task 6 is a collective of another kind, expected all_gather, reduce_scatter, all_reduce or all_to_all"),
            "another operation");
     }
     right(session, "engine");
@@ -497,7 +501,8 @@ TEST_SUITE("mpi rank") {
     try {
       engine.connect(g.groups());
       if (session.rank() == 3) engine.run({0, sw::nanoseconds(15'000'000'000)});
-      const sw::collective_call call{1, 0, "all_gather", "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
+      const sw::collective_call call{
+          1, 0, sw::collective::all_gather, "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
       engine.wait(engine.start(call));
     } catch (const sw::error& e) {
       fail(e.what());
@@ -524,7 +529,8 @@ TEST_SUITE("mpi rank") {
       for (int i = 0; i < 1000; ++i) {
         engine.connect(g.groups());
         if (i == 3 && session.rank() == 2) raise(static_cast<int>(number_from("SHARDWEAVE_MPI_SIGNAL", 9)));
-        const sw::collective_call call{1, 0, "all_gather", "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
+        const sw::collective_call call{
+            1, 0, sw::collective::all_gather, "bf16", "none", sw::bytes(4096), sw::bytes(16384), {}, {}};
         engine.wait(engine.start(call));
         engine.finish();
       }

@@ -26,7 +26,7 @@ using nccl_tests::has_devices;
 using nccl_tests::small_options;
 
 sw::collective_call gather_of(sw::task_index task, std::int64_t size, std::uint32_t channel = 0) {
-  return {task, channel, "all_gather", "bf16", "none", sw::bytes(size), sw::bytes(size), {}, {}};
+  return {task, channel, sw::collective::all_gather, "bf16", "none", sw::bytes(size), sw::bytes(size), {}, {}};
 }
 sw::schedule in_order(const sw::task_graph& g) {
   sw::schedule s;

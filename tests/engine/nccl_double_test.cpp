@@ -42,7 +42,8 @@ using nccl_tests::small_options;
 
 const std::vector<sw::process_group> everyone{{.id = 5, .name = "dp", .size = 4}};
 
-sw::collective_call call_of(const char* op, std::int64_t size, const char* dtype = "f32", std::uint32_t channel = 0) {
+sw::collective_call call_of(sw::collective op, std::int64_t size, const char* dtype = "f32",
+                            std::uint32_t channel = 0) {
   return {1, channel, op, dtype, "sum", sw::bytes(size), sw::bytes(size), {}, {}};
 }
 std::vector<std::string> nccl_calls(int device) {
@@ -96,9 +97,9 @@ TEST_SUITE("nccl_engine, on the double") {
     const sw::task_graph g = stated.with_durations(durations);
     sw::schedule s;
     for (sw::task_index t = 0; t < g.size(); ++t)
-      if (t == 0 || (g.is_collective(t) && g.collective(t).op == "all_gather")) s.order.push_back(t);
+      if (t == 0 || (g.is_collective(t) && g.collective(t).op == sw::collective::all_gather)) s.order.push_back(t);
     for (sw::task_index t = 1; t < g.size(); ++t)
-      if (!g.is_collective(t) || g.collective(t).op != "all_gather") s.order.push_back(t);
+      if (!g.is_collective(t) || g.collective(t).op != sw::collective::all_gather) s.order.push_back(t);
     const sw::timeline predicted = sw::simulate(g, s);
     std::vector<sw::timeline> measured(4);
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
@@ -124,7 +125,8 @@ TEST_SUITE("nccl_engine, on the double") {
 
   TEST_CASE("a bucket is one launch: packed into one buffer, or grouped") {
     const sw::bucket_part parts[] = {{1, sw::bytes(400)}, {2, sw::bytes(16)}};
-    const sw::collective_call bucket{1, 0, "all_gather", "f32", "none", sw::bytes(416), sw::bytes(1664), {}, parts};
+    const sw::collective_call bucket{
+        1, 0, sw::collective::all_gather, "f32", "none", sw::bytes(416), sw::bytes(1664), {}, parts};
     const auto replayed = [&](sw::nccl_bucket kind) {
       const nothing_left after;
       auto options = small_options();
@@ -137,7 +139,7 @@ TEST_SUITE("nccl_engine, on the double") {
         const auto launched = engine.start(bucket);
         engine.wait(launched);
         engine.run({1, ns(0), sw::compute_work::unpack, &bucket});
-        engine.wait(engine.start(call_of("all_to_all", 32)));
+        engine.wait(engine.start(call_of(sw::collective::all_to_all, 32)));
         engine.finish();
         if (engine.checked() != 3) sw::refuse(sw::error_category::input, "not all was checked");
         if (engine.rank() != 2) return;
@@ -165,7 +167,7 @@ TEST_SUITE("nccl_engine, on the double") {
   TEST_CASE("a coalesced bucket is a group of calls without copies, however buckets are packed else") {
     sw::task_graph_builder b;
     b.add_group(everyone[0]);
-    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0), sw::bytes(4096)}, {ns(10), ns(110)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0), sw::bytes(4096)}, {ns(10), ns(110)}));
     b.add_task(small_tasks::work("a", 5));
     b.add_task(small_tasks::gather("g0", 30, {0}, 400));
     b.add_task(small_tasks::gather("g1", 40, {0}, 16));
@@ -220,7 +222,8 @@ TEST_SUITE("nccl_engine, on the double") {
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
       engine.connect(everyone);
       std::vector<sw::collective_call> calls;
-      for (const char* op : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"})
+      for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter,
+                                      sw::collective::all_reduce, sw::collective::all_to_all})
         for (const char* dtype : {"u8", "bf16", "i32", "i64", "f32", "f64"})
           for (const char* reduce : {"sum", "max", "min"})
             for (const std::int64_t size : {0, 8, 256}) {
@@ -239,7 +242,7 @@ TEST_SUITE("nccl_engine, on the double") {
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {
       engine.connect(everyone);
       if (engine.rank() == 1) fake_gpu::corrupt_next(1);
-      engine.wait(engine.start(call_of("all_reduce", 64, "i32")));
+      engine.wait(engine.start(call_of(sw::collective::all_reduce, 64, "i32")));
       engine.finish();
     });
     CHECK(words[1].starts_with("all_reduce of task 1 on group 5 (dp), task 1: rank 1 holds "));
@@ -252,14 +255,14 @@ TEST_SUITE("nccl_engine, on the double") {
     const auto begin = std::chrono::steady_clock::now();
     const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine, const std::atomic<int>& ended) {
       engine.connect(everyone);
-      engine.wait(engine.start(call_of("all_gather", 64)));
+      engine.wait(engine.start(call_of(sw::collective::all_gather, 64)));
       engine.finish();
       if (engine.rank() == 2) {  // hangs somewhere else, and answers nobody
         while (ended < 3) std::this_thread::sleep_for(std::chrono::milliseconds(1));
         return;
       }
       engine.set_timeout(3);
-      engine.wait(engine.start(call_of("all_gather", 128)));
+      engine.wait(engine.start(call_of(sw::collective::all_gather, 128)));
       engine.finish();
     });
     CHECK(std::chrono::steady_clock::now() - begin < std::chrono::seconds(20));
@@ -280,8 +283,8 @@ TEST_SUITE("nccl_engine, on the double") {
       engine.set_timeout(3);
       // rank 3 waits for its neighbour on the other channel, which never starts that
       if (engine.rank() == 3)
-        engine.wait(engine.start({7, 1, "all_reduce", "f32", "sum", sw::bytes(4), sw::bytes(4), {}, {}}));
-      engine.wait(engine.start(call_of("all_gather", 64)));
+        engine.wait(engine.start({7, 1, sw::collective::all_reduce, "f32", "sum", sw::bytes(4), sw::bytes(4), {}, {}}));
+      engine.wait(engine.start(call_of(sw::collective::all_gather, 64)));
       engine.finish();
     });
     CHECK(words[0] ==
@@ -322,7 +325,7 @@ TEST_SUITE("nccl_engine, on the double") {
         engine.connect(std::vector<sw::process_group>{{.id = 1, .name = "all", .size = 2}});
         if (engine.rank() == 1) return;
         fake_gpu::lose_peer(0);
-        engine.wait(engine.start(call_of("all_reduce", 64)));
+        engine.wait(engine.start(call_of(sw::collective::all_reduce, 64)));
         engine.finish();
       });
       CHECK(words[0].starts_with("all_reduce of task 1 on group 1 (all)"));
@@ -339,11 +342,12 @@ TEST_SUITE("nccl_engine, on the double") {
         fake_gpu::fail_next(call, code);
         engine.run({.duration = ns(10'000)});
         const sw::bucket_part parts[] = {{1, sw::bytes(8)}, {2, sw::bytes(8)}};
-        const sw::collective_call bucket{1, 0, "all_reduce", "f32", "sum", sw::bytes(16), sw::bytes(16), {}, parts};
+        const sw::collective_call bucket{
+            1, 0, sw::collective::all_reduce, "f32", "sum", sw::bytes(16), sw::bytes(16), {}, parts};
         engine.run({1, ns(0), sw::compute_work::pack, &bucket});
         engine.start(bucket);
-        engine.start(call_of("all_to_all", 8));
-        engine.start(call_of("all_gather", 4096));
+        engine.start(call_of(sw::collective::all_to_all, 8));
+        engine.start(call_of(sw::collective::all_gather, 4096));
         engine.finish();
       })[0];
     };
@@ -410,7 +414,7 @@ TEST_SUITE("nccl_engine, on the double") {
       engine.connect(std::vector<sw::process_group>{{.size = 2}});
       for (int i = 0; i < 300; ++i) {
         engine.run({.duration = ns(1000)});
-        engine.wait(engine.start(call_of("all_reduce", 64)));
+        engine.wait(engine.start(call_of(sw::collective::all_reduce, 64)));
       }
       engine.run({.duration = ns(1'000'000)});  // a thousand copies
       engine.finish();

@@ -84,25 +84,26 @@ inline sw::task_graph llama_layer(std::int64_t ranks) {
   sw::task_graph_builder b;
   b.name = "one layer";
   b.add_group({.id = 0, .name = "fsdp", .size = ranks});
-  for (const char* op : {"all_gather", "reduce_scatter"})
+  for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter})
     b.add_table(sw::duration_table(op, 0, {sw::bytes(64), sw::bytes(4096)},
                                    {sw::nanoseconds(15'000), sw::nanoseconds(40'000)}));
   const std::int64_t sizes[] = {1024, 256, 256, 1024, 3584, 3584, 3584};  // q, k, v, o, gate, up, down: bytes
-  const auto collective = [&](const char* op, sw::task_index input, std::int64_t size) {
-    sw::task_record t = gather(op, 20'000, {input}, size);
-    t.op = t.collective->op = op;
-    t.collective->bytes_in = sw::bytes(t.op == "all_gather" ? size / ranks : size);
-    t.collective->bytes_out = sw::bytes(t.op == "all_gather" ? size : size / ranks);
-    t.collective->reduce = t.op == "all_gather" ? "none" : "sum";
+  const auto collective = [&](sw::collective op, sw::task_index input, std::int64_t size) {
+    sw::task_record t = gather(std::string(sw::name_of(op)), 20'000, {input}, size);
+    t.op = sw::name_of(op);
+    t.collective->op = op;
+    t.collective->bytes_in = sw::bytes(op == sw::collective::all_gather ? size / ranks : size);
+    t.collective->bytes_out = sw::bytes(op == sw::collective::all_gather ? size : size / ranks);
+    t.collective->reduce = op == sw::collective::all_gather ? "none" : "sum";
     return b.add_task(t);
   };
   sw::task_index last = b.add_task(work("embeddings", 30'000));
   for (const bool forwards : {true, false})
     for (std::size_t i = 0; i < 7; ++i) {
       const std::int64_t size = sizes[forwards ? i : 6 - i];
-      const auto gathered = b.add_task(wait_for("wait", collective("all_gather", 0, size)));
+      const auto gathered = b.add_task(wait_for("wait", collective(sw::collective::all_gather, 0, size)));
       last = b.add_task(work("product", 4 * size, {last, gathered}));
-      if (!forwards) b.add_task(wait_for("wait", collective("reduce_scatter", last, size)));
+      if (!forwards) b.add_task(wait_for("wait", collective(sw::collective::reduce_scatter, last, size)));
     }
   return std::move(b).build();
 }

@@ -21,11 +21,11 @@ inline shardweave::schedule random_schedule(const shardweave::task_graph& g, sha
     for (const sw::task_index p : g.inputs(t))
       if (g.completes(t) != p && g.kind(t) != sw::task_kind::output) foreign[p] = true;
   }
-  std::map<std::tuple<std::string_view, std::uint32_t, std::string_view, std::string_view, std::size_t>,
+  std::map<std::tuple<sw::collective, std::uint32_t, std::string_view, std::string_view, std::size_t>,
            std::vector<sw::task_index>>
       together;
   for (sw::task_index t = 0; t < g.size(); ++t)
-    if (g.is_collective(t) && awaited[t] && !foreign[t] && g.collective(t).op != "all_to_all")
+    if (g.is_collective(t) && awaited[t] && !foreign[t] && g.collective(t).op != sw::collective::all_to_all)
       together[{g.collective(t).op, g.collective(t).group, g.collective(t).dtype, g.collective(t).reduce,
                 random.below(6)}]
           .push_back(t);

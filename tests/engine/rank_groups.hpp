@@ -21,7 +21,8 @@ inline shardweave::task_graph on_groups(const shardweave::task_graph& g) {
     const char* dtypes[] = {"f32", "bf16", "i8", "f64", "i64"};
     if (record.collective) {
       record.collective->bytes_in *= 1 + 531 * (t % 3);  // some beyond what MPI sends at once
-      record.collective->dtype = dtypes[g.collective(t).group + (g.collective(t).op == "all_reduce" ? 2U : 0U)];
+      record.collective->dtype =
+          dtypes[g.collective(t).group + (g.collective(t).op == sw::collective::all_reduce ? 2U : 0U)];
       if (record.collective->reduce != "none" && g.collective(t).group == 1) record.collective->reduce = "max";
     }
     b.add_task(record);

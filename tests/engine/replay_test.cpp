@@ -33,9 +33,10 @@ class recorder {
     return inner_.run(work);
   }
   std::size_t start(const sw::collective_call& c) {
-    log += "start " + std::to_string(c.task) + " channel " + std::to_string(c.channel) + " " + std::string(c.op) + " " +
-           std::string(c.dtype) + " " + std::string(c.reduce) + " " + std::to_string(c.bytes_in.count()) + "->" +
-           std::to_string(c.bytes_out.count()) + " " + std::to_string(c.duration.count()) + "\n";
+    log += "start " + std::to_string(c.task) + " channel " + std::to_string(c.channel) + " " +
+           std::string(sw::name_of(c.op)) + " " + std::string(c.dtype) + " " + std::string(c.reduce) + " " +
+           std::to_string(c.bytes_in.count()) + "->" + std::to_string(c.bytes_out.count()) + " " +
+           std::to_string(c.duration.count()) + "\n";
     return inner_.start(c);
   }
   std::size_t wait(std::size_t operation) {
@@ -69,8 +70,8 @@ sw::task_graph two_gathers() {
   sw::task_graph_builder b;
   b.device.dram_bytes_per_ns = 2;
   b.add_group({.id = 7, .name = "dp", .size = 4});
-  b.add_table(
-      sw::duration_table("all_gather", 0, {sw::bytes(0), sw::bytes(100)}, {sw::nanoseconds(10), sw::nanoseconds(110)}));
+  b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0), sw::bytes(100)},
+                                 {sw::nanoseconds(10), sw::nanoseconds(110)}));
   b.add_task(work("a", 5));               // 0
   b.add_task(gather("g0", 30, {0}, 10));  // 1
   b.add_task(gather("g1", 40, {0}, 20));  // 2

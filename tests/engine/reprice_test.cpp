@@ -73,7 +73,7 @@ TEST_SUITE("reprice") {
       sw::task_record a = g.record(t), b = h.record(t);
       if (g.is_collective(t)) {
         const auto c = g.collective(t);
-        const std::int64_t size = c.bytes_in.count() * (c.op == "all_gather" ? 4 : 1);
+        const std::int64_t size = c.bytes_in.count() * (c.op == sw::collective::all_gather ? 4 : 1);
         CHECK(b.duration == sw::nanoseconds(1000 * (40 + size)));
       } else {
         CHECK(static_cast<double>(b.duration.count()) == std::nearbyint(2.5 * static_cast<double>(a.duration.count())));

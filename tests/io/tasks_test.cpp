@@ -96,8 +96,8 @@ TEST_SUITE("shardweave.tasks") {
     CHECK(g.groups()[1].ranks.size() == 4);
     CHECK(g.storages()[1].device == sw::storage_device::cpu);
     CHECK(g.memory_baseline() == sw::bytes(8));
-    REQUIRE(g.table("all_gather", 1) != nullptr);
-    CHECK((*g.table("all_gather", 1))(sw::bytes(50)) == sw::nanoseconds(108));
+    REQUIRE(g.table(sw::collective::all_gather, 1) != nullptr);
+    CHECK((*g.table(sw::collective::all_gather, 1))(sw::bytes(50)) == sw::nanoseconds(108));
     CHECK(g.device().bf16_tflops == 989.5);
     CHECK(g.fused_durations()[3] == sw::nanoseconds(6));
   }
@@ -144,6 +144,29 @@ TEST_SUITE("shardweave.tasks") {
     CHECK(message(changed(small, "\"version\": 1", "\"version\": 2")).find("version is 2") != std::string::npos);
     CHECK(
         message(changed(small, "\"op\": \"mm\"", "\"flops\": 1")).ends_with("tasks[3] has the unknown field 'flops'"));
+  }
+
+  TEST_CASE("a collective that is not known is another one, whose name its task keeps, or refused by a strict reader") {
+    const std::string strange = changed(small, R"("op": "all_gather", "group": 521, "bytes_in": 8)",
+                                        R"("op": "broadcast", "group": 521, "bytes_in": 8)");
+    const sw::task_graph g = read(strange, false);
+    CHECK(g.collective(1).op == sw::collective::other);
+    CHECK(g.op(1) == "ag");
+    const sw::task_graph nameless = read(changed(strange, R"("op": "ag", )", ""), false);
+    CHECK(nameless.op(1) == "broadcast");
+    CHECK(nameless.op(2) == "ag");
+    CHECK(read(written(nameless), true).op(1) == "broadcast");
+    CHECK(message(strange).ends_with(
+        "collective.op is \"broadcast\", expected one of all_gather, reduce_scatter, all_reduce, all_to_all, other"));
+    // nobody knows which other collective a table is of
+    const std::string table = R"({"op": "broadcast", "group": 521, "bytes_in": [1], "time": [10]}, )";
+    const sw::task_graph priced = read(changed(small, R"({"op": "all_gather", "group": 521, "source")",
+                                               table + R"({"op": "all_gather", "group": 521, "source")"),
+                                       false);
+    REQUIRE(priced.tables().size() == 1);
+    CHECK(priced.tables()[0].op() == sw::collective::all_gather);
+    CHECK(!is_one_line(refused([&] { return read(strange, false); })));
+    CHECK(is_one_line(refused([&] { return read(changed(strange, "\"broadcast\"", "7"), false); })));
   }
 
   TEST_CASE("a text cut anywhere is refused in one line") {

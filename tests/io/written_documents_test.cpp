@@ -58,8 +58,8 @@ sw::task_graph two_tasks() {
   b.add_task(second);
   b.memory_baseline = sw::bytes(3);
   b.fused_durations = {sw::nanoseconds(1), sw::nanoseconds(2)};
-  b.add_table(
-      sw::duration_table("all_gather", dp, {sw::bytes(1), sw::bytes(9)}, {sw::nanoseconds(2), sw::nanoseconds(4)}));
+  b.add_table(sw::duration_table(sw::collective::all_gather, dp, {sw::bytes(1), sw::bytes(9)},
+                                 {sw::nanoseconds(2), sw::nanoseconds(4)}));
   b.device.name = "H";
   b.device.flop_efficiency = 0.5;
   b.device.gpus_per_node = 8;

@@ -225,7 +225,7 @@ TEST_SUITE("lower") {
                                             "backward.cast.result.0.wait.dp", "backward.cast.result", "results"});
 
     const task_index gather = 6;
-    CHECK(g.collective(gather).op == "all_gather");
+    CHECK(g.collective(gather).op == sw::collective::all_gather);
     CHECK(g.collective(gather).bytes_in == sw::bytes(48 * 32 * 2 / 4));
     CHECK(g.collective(gather).bytes_out == sw::bytes(48 * 32 * 2));
     CHECK(g.collective(gather).dtype == "bf16");
@@ -241,7 +241,7 @@ TEST_SUITE("lower") {
     CHECK(g.duration(8) == sw::nanoseconds(7000));  // and put together along its second dimension
 
     const task_index scatter = 15;  // the cast before it leaves the gradient contiguous: nothing is packed
-    CHECK(g.collective(scatter).op == "reduce_scatter");
+    CHECK(g.collective(scatter).op == sw::collective::reduce_scatter);
     CHECK(g.collective(scatter).bytes_in == sw::bytes(48 * 32 * 4));
     CHECK(g.collective(scatter).bytes_out == sw::bytes(48 * 32 * 4 / 4));
     CHECK(g.collective(scatter).dtype == "f32");
@@ -331,8 +331,8 @@ TEST_SUITE("lower") {
     const auto gathers = [](const sw::lowered_graph& l, bool again) {
       int count = 0;
       for (task_index t = 0; t < l.tasks.size(); ++t)
-        count += l.tasks.is_collective(t) && l.tasks.is_fsdp(t) == true && l.tasks.collective(t).op == "all_gather" &&
-                         l.origin[t].again == again
+        count += l.tasks.is_collective(t) && l.tasks.is_fsdp(t) == true &&
+                         l.tasks.collective(t).op == sw::collective::all_gather && l.origin[t].again == again
                      ? 1
                      : 0;
       return count;
@@ -348,7 +348,7 @@ TEST_SUITE("lower") {
     for (task_index t = 0; t < twice.tasks.size(); ++t) {
       more += twice.origin[t].again ? 1U : 0U;
       const bool is_gather = twice.tasks.is_collective(t) && twice.tasks.is_fsdp(t) == true &&
-                             twice.tasks.collective(t).op == "all_gather";
+                             twice.tasks.collective(t).op == sw::collective::all_gather;
       gathered[t] = is_gather && !twice.origin[t].again;
       const sw::operation& op = p.graph.operations[twice.origin[t].operation];
       for (const task_index input : twice.tasks.inputs(t)) {

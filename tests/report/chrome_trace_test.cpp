@@ -310,10 +310,11 @@ TEST_SUITE("chrome_trace") {
     const auto group = b.add_group({.id = 0, .name = "dp", .size = 2});
     std::vector<sw::task_index> started;
     for (const char* name : {"first", "second"})
-      started.push_back(b.add_task({.name = name,
-                                    .kind = sw::task_kind::collective,
-                                    .duration = sw::nanoseconds(100),
-                                    .collective = sw::collective_record{"all_reduce", group, {}, {}, "", ""}}));
+      started.push_back(
+          b.add_task({.name = name,
+                      .kind = sw::task_kind::collective,
+                      .duration = sw::nanoseconds(100),
+                      .collective = sw::collective_record{sw::collective::all_reduce, group, {}, {}, "", ""}}));
     b.add_task({.name = "w", .kind = sw::task_kind::wait, .completes = started[1]});
     const sw::task_graph g = std::move(b).build();
     sw::schedule s;
@@ -362,7 +363,7 @@ TEST_SUITE("chrome_trace") {
     b.add_task({.name = "lonely",
                 .kind = sw::task_kind::collective,
                 .duration = sw::nanoseconds(100),
-                .collective = sw::collective_record{"all_reduce", group, {}, {}, "", ""}});
+                .collective = sw::collective_record{sw::collective::all_reduce, group, {}, {}, "", ""}});
     const sw::task_graph g = std::move(b).build();
     sw::schedule s;
     s.order = {0};

@@ -26,7 +26,7 @@ inline small_timeline two_products(const std::string& name = "two products") {
   b.device.dram_bytes_per_ns = 10;
   const auto dp = b.add_group({.id = 7, .name = "513", .size = 4, .dim = "dp"});
   const auto tp = b.add_group({.id = 8, .name = "tp", .size = 2, .dim = "tp"});
-  b.add_table(sw::duration_table("all_gather", dp, {sw::bytes(50), sw::bytes(100)},
+  b.add_table(sw::duration_table(sw::collective::all_gather, dp, {sw::bytes(50), sw::bytes(100)},
                                  {sw::nanoseconds(1500), sw::nanoseconds(2000)}));
   const auto fresh = [&](std::int64_t size) {
     return sw::output_record{sw::bytes(size), b.add_storage(sw::bytes(size)), "bf16", {size / 2}};
@@ -34,14 +34,14 @@ inline small_timeline two_products(const std::string& name = "two products") {
   const auto input =
       b.add_task({.name = "primals_1", .op = "input", .kind = sw::task_kind::input, .outputs = {fresh(100)}});
   const auto gather = [&](const char* task) {
-    return b.add_task(
-        {.name = task,
-         .op = "gather.op",
-         .kind = sw::task_kind::collective,
-         .duration = sw::nanoseconds(1500),
-         .inputs = {input},
-         .collective = sw::collective_record{"all_gather", dp, sw::bytes(50), sw::bytes(100), "bf16", "none"},
-         .outputs = {fresh(100)}});
+    return b.add_task({.name = task,
+                       .op = "gather.op",
+                       .kind = sw::task_kind::collective,
+                       .duration = sw::nanoseconds(1500),
+                       .inputs = {input},
+                       .collective = sw::collective_record{sw::collective::all_gather, dp, sw::bytes(50),
+                                                           sw::bytes(100), "bf16", "none"},
+                       .outputs = {fresh(100)}});
   };
   const auto wait_for = [&](const char* task, sw::task_index c) {
     return b.add_task({.name = task,
@@ -63,14 +63,14 @@ inline small_timeline two_products(const std::string& name = "two products") {
   const auto g2 = gather("gather_2");
   const auto mm1 = product("mm_1", input);
   const auto w1 = wait_for("wait_1", g1);
-  const auto reduce =
-      b.add_task({.name = "reduce",
-                  .op = "reduce.op",
-                  .kind = sw::task_kind::collective,
-                  .duration = sw::nanoseconds(1300),
-                  .inputs = {mm1},
-                  .collective = sw::collective_record{"all_reduce", tp, sw::bytes(60), sw::bytes(60), "bf16", "sum"},
-                  .outputs = {fresh(60)}});
+  const auto reduce = b.add_task(
+      {.name = "reduce",
+       .op = "reduce.op",
+       .kind = sw::task_kind::collective,
+       .duration = sw::nanoseconds(1300),
+       .inputs = {mm1},
+       .collective = sw::collective_record{sw::collective::all_reduce, tp, sw::bytes(60), sw::bytes(60), "bf16", "sum"},
+       .outputs = {fresh(60)}});
   const auto w2 = wait_for("wait_2", g2);
   const auto mm2 = product("mm_2", w1);
   const auto w3 = wait_for("wait_3", reduce);

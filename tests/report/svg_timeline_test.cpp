@@ -87,10 +87,11 @@ sw::task_graph large(std::size_t tasks, std::uint32_t groups) {
   std::uint32_t i = 0;
   while (b.task_count() < tasks) {
     ++i;
-    const auto c = b.add_task({.name = "collective " + std::to_string(i),
-                               .kind = sw::task_kind::collective,
-                               .duration = sw::nanoseconds(50 + i % 70),
-                               .collective = sw::collective_record{"all_reduce", i % groups, {}, {}, "", ""}});
+    const auto c =
+        b.add_task({.name = "collective " + std::to_string(i),
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(50 + i % 70),
+                    .collective = sw::collective_record{sw::collective::all_reduce, i % groups, {}, {}, "", ""}});
     b.add_task({.name = "product", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(30 + i % 50)});
     b.add_task({.name = "wait", .kind = sw::task_kind::wait, .completes = c});
   }
@@ -140,7 +141,7 @@ TEST_SUITE("svg_timeline") {
     b.add_task({.name = "c",
                 .kind = sw::task_kind::collective,
                 .duration = sw::nanoseconds(130),
-                .collective = sw::collective_record{"all_reduce", 0, {}, {}, "", ""}});
+                .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "", ""}});
     b.add_task({.name = "p", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(400)});
     const sw::task_graph g = std::move(b).build();
     const std::string svg = sw::svg_timeline(g, original_order(g), sw::simulate(g), {.width = 4, .hints = 0});

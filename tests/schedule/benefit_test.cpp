@@ -28,7 +28,7 @@ sw::task_graph chain(int layers, std::int64_t alone, std::int64_t merged, std::i
   sw::task_graph_builder b;
   b.add_group({.id = 0, .size = 4});
   b.device.dram_bytes_per_ns = speed;
-  b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(1)}, {sw::nanoseconds(merged)}));
+  b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(1)}, {sw::nanoseconds(merged)}));
   sw::task_index last = b.add_task({.name = "x", .kind = sw::task_kind::input});
   for (int i = 0; i < layers; ++i) {
     const auto p = b.add_task({.name = "primals", .kind = sw::task_kind::input, .is_param = true});

@@ -355,7 +355,7 @@ TEST_SUITE("search") {
     // 300 independent products, then two gathers that are packed for 100 and hidden behind the last product
     problem p;
     p.b.device.dram_bytes_per_ns = 1;
-    p.b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(1), sw::bytes(1000)},
+    p.b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(1), sw::bytes(1000)},
                                      {sw::nanoseconds(10), sw::nanoseconds(10)}));
     for (int i = 0; i < 300; ++i) p.mm(10);
     std::vector<sw::task_index> gathers;

@@ -53,11 +53,11 @@ TEST_SUITE("launch_units") {
       return b.add_task({.name = "c",
                          .kind = sw::task_kind::collective,
                          .inputs = {from},
-                         .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+                         .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "f32", "sum"}});
     };
     sw::task_graph_builder b;
     b.add_group({});
-    b.add_table(sw::duration_table("all_reduce", 0, {sw::bytes(0)}, {sw::nanoseconds(1)}));
+    b.add_table(sw::duration_table(sw::collective::all_reduce, 0, {sw::bytes(0)}, {sw::nanoseconds(1)}));
     const auto x = b.add_task({.name = "x", .kind = sw::task_kind::input});
     const auto c1 = launch(b, x), c2 = launch(b, c1), c3 = launch(b, x), y = b.add_task({.name = "y", .inputs = {c3}}),
                c4 = launch(b, y);

@@ -149,7 +149,7 @@ TEST_SUITE("makespan_bound") {
     sw::task_graph_builder b;
     b.device.dram_bytes_per_ns = 2;
     b.add_group({.id = 0, .size = 4});
-    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0)}, {ns(70)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {ns(70)}));
     const auto c0 = b.add_task(gather("c0", 50, {}, 10)), c1 = b.add_task(gather("c1", 50, {}, 10));
     const auto w0 = b.add_task(wait_for("w0", c0)), w1 = b.add_task(wait_for("w1", c1));
     b.add_task(work("m", 9, {w0, w1}));

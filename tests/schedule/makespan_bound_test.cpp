@@ -87,11 +87,12 @@ TEST_SUITE("makespan_bound") {
     sw::task_graph_builder b;
     b.add_group({});
     const auto a = b.add_task({.name = "a", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
-    const auto c = b.add_task({.name = "c",
-                               .kind = sw::task_kind::collective,
-                               .duration = sw::nanoseconds(10),
-                               .inputs = {a},
-                               .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+    const auto c =
+        b.add_task({.name = "c",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(10),
+                    .inputs = {a},
+                    .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "f32", "sum"}});
     b.add_task({.name = "peek", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(30), .inputs = {c}});
     const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
     b.add_task({.name = "z", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(3), .inputs = {w}});
@@ -109,11 +110,12 @@ TEST_SUITE("makespan_bound") {
     const auto a = b.add_task({.name = "a", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
     std::vector<sw::task_index> ends;
     for (int i = 0; i < 3; ++i) {
-      const auto c = b.add_task({.name = "c",
-                                 .kind = sw::task_kind::collective,
-                                 .duration = sw::nanoseconds(10),
-                                 .inputs = {a},
-                                 .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+      const auto c =
+          b.add_task({.name = "c",
+                      .kind = sw::task_kind::collective,
+                      .duration = sw::nanoseconds(10),
+                      .inputs = {a},
+                      .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "f32", "sum"}});
       const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
       ends.push_back(
           b.add_task({.name = "z", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(3), .inputs = {w}}));
@@ -223,11 +225,12 @@ TEST_SUITE("bound_of_all_bucketings") {
     };
     const auto a = mm(5, {});
     const auto join = mm(2, {mm(10, {a}), mm(11, {a}), mm(12, {a})});
-    const auto c = b.add_task({.name = "c",
-                               .kind = sw::task_kind::collective,
-                               .duration = sw::nanoseconds(20),
-                               .inputs = {join},
-                               .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+    const auto c =
+        b.add_task({.name = "c",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(20),
+                    .inputs = {join},
+                    .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "f32", "sum"}});
     const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
     const auto join2 = mm(1, {mm(4, {w}), mm(3, {w})});
     b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {join2}});
@@ -239,7 +242,7 @@ TEST_SUITE("bound_of_all_bucketings") {
     CHECK(sw::bound_of_all_bucketings(g).value() == sw::makespan_bound(g).value());
   }
   TEST_CASE("it counts a launch that may be merged by the cheapest bucket it can be in") {
-    const sw::duration_table table("all_gather", 0, {sw::bytes(10), sw::bytes(20), sw::bytes(40)},
+    const sw::duration_table table(sw::collective::all_gather, 0, {sw::bytes(10), sw::bytes(20), sw::bytes(40)},
                                    {sw::nanoseconds(30), sw::nanoseconds(32), sw::nanoseconds(80)});
     // of 20 bytes in 32 ns (a nanosecond less for rounding) ten bytes take 31 / 2
     const auto floor = sw::detail::cheapest_in_bucket(table, sw::nanoseconds(30), sw::bytes(10), sw::bytes(40));

@@ -23,7 +23,7 @@ struct chain {
   sw::task_index last = 0;
   chain(int layers, std::int64_t gather, std::int64_t work) {
     b.add_group({});
-    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0)}, {sw::nanoseconds(gather)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {sw::nanoseconds(gather)}));
     const auto keep = [&](std::int64_t size) {
       return std::vector<sw::output_record>{{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
     };
@@ -37,14 +37,14 @@ struct chain {
                                     .duration = sw::nanoseconds(1),
                                     .inputs = {parameters[static_cast<std::size_t>(i)]},
                                     .outputs = keep(5)});
-      gathers.push_back(
-          b.add_task({.name = "ag",
-                      .kind = sw::task_kind::collective,
-                      .duration = sw::nanoseconds(gather),
-                      .inputs = {cast},
-                      .collective = sw::collective_record{"all_gather", 0, sw::bytes(5), sw::bytes(40), "bf16", "none"},
-                      .outputs = keep(40),
-                      .is_fsdp = true}));
+      gathers.push_back(b.add_task({.name = "ag",
+                                    .kind = sw::task_kind::collective,
+                                    .duration = sw::nanoseconds(gather),
+                                    .inputs = {cast},
+                                    .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(5),
+                                                                        sw::bytes(40), "bf16", "none"},
+                                    .outputs = keep(40),
+                                    .is_fsdp = true}));
       const auto w = b.add_task({.name = "w",
                                  .kind = sw::task_kind::wait,
                                  .inputs = {gathers.back()},
@@ -130,11 +130,12 @@ TEST_SUITE("prefetch") {
     sw::task_graph_builder b;
     b.add_group({});
     const auto m0 = b.add_task({.name = "m0", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
-    const auto rs = b.add_task({.name = "rs",
-                                .kind = sw::task_kind::collective,
-                                .duration = sw::nanoseconds(20),
-                                .inputs = {m0},
-                                .collective = sw::collective_record{"reduce_scatter", 0, {}, {}, "f32", "sum"}});
+    const auto rs =
+        b.add_task({.name = "rs",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(20),
+                    .inputs = {m0},
+                    .collective = sw::collective_record{sw::collective::reduce_scatter, 0, {}, {}, "f32", "sum"}});
     const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {rs}, .completes = rs});
     auto x = m0;
     for (int i = 0; i < 5; ++i)

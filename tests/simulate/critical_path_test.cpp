@@ -180,7 +180,7 @@ TEST_SUITE("critical_path") {
           {.name = "mm", .op = "mm", .kind = sw::task_kind::compute, .duration = ns(d), .inputs = std::move(inputs)});
     };
     const auto gather = [&](std::int64_t d, std::vector<sw::task_index> inputs) {
-      const sw::collective_record record{"all_gather", 0, sw::bytes(8), sw::bytes(16), "f32", "none"};
+      const sw::collective_record record{sw::collective::all_gather, 0, sw::bytes(8), sw::bytes(16), "f32", "none"};
       return b.add_task({.name = "ag",
                          .op = "all_gather",
                          .kind = sw::task_kind::collective,
@@ -220,7 +220,7 @@ TEST_SUITE("critical_path") {
     CHECK(sw::critical_path(nothing, {}, sw::simulate(nothing)).empty());
     sw::task_graph_builder b;
     b.add_group({});
-    const sw::collective_record record{"all_gather", 0, sw::bytes(8), sw::bytes(16), "f32", "none"};
+    const sw::collective_record record{sw::collective::all_gather, 0, sw::bytes(8), sw::bytes(16), "f32", "none"};
     b.add_task({.name = "ag", .op = "ag", .kind = sw::task_kind::collective, .duration = ns(9), .collective = record});
     const sw::task_graph g = std::move(b).build();
     sw::schedule s{.order = {0}};

@@ -190,11 +190,12 @@ sw::task_graph three_tasks(std::int64_t first, std::int64_t second, std::int64_t
     b.add_task({.name = "mm", .op = "mm", .kind = sw::task_kind::compute, .duration = ns(d)});
   };
   work(first);
-  b.add_task({.name = "ag",
-              .op = "all_gather",
-              .kind = sw::task_kind::collective,
-              .duration = ns(collective),
-              .collective = sw::collective_record{"all_gather", 0, sw::bytes(8), sw::bytes(16), "f32", "none"}});
+  b.add_task(
+      {.name = "ag",
+       .op = "all_gather",
+       .kind = sw::task_kind::collective,
+       .duration = ns(collective),
+       .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(8), sw::bytes(16), "f32", "none"}});
   work(second);
   return std::move(b).build();
 }
@@ -326,7 +327,8 @@ TEST_SUITE("simulate on a machine") {
       std::vector<sw::collective_in_flight> all;
       for (const std::uint32_t group : {0U, 1U}) {
         b.add_group({});
-        const sw::collective_record record{"all_gather", group, sw::bytes(8), sw::bytes(16), "f32", "none"};
+        const sw::collective_record record{
+            sw::collective::all_gather, group, sw::bytes(8), sw::bytes(16), "f32", "none"};
         b.add_task({.name = "ag",
                     .op = "all_gather",
                     .kind = sw::task_kind::collective,

@@ -185,13 +185,13 @@ std::int64_t peak_by_counting(const sw::task_graph& g, const sw::schedule& s) {
 
 sw::task_index collective(sw::task_graph_builder& b, const std::string& name, std::int64_t ns,
                           std::vector<sw::task_index> inputs, std::uint32_t group = 0, std::int64_t size = 8) {
-  return b.add_task(
-      {.name = name,
-       .op = "all_gather",
-       .kind = sw::task_kind::collective,
-       .duration = sw::nanoseconds(ns),
-       .inputs = std::move(inputs),
-       .collective = sw::collective_record{"all_gather", group, sw::bytes(size), sw::bytes(2 * size), "f32", "none"}});
+  return b.add_task({.name = name,
+                     .op = "all_gather",
+                     .kind = sw::task_kind::collective,
+                     .duration = sw::nanoseconds(ns),
+                     .inputs = std::move(inputs),
+                     .collective = sw::collective_record{sw::collective::all_gather, group, sw::bytes(size),
+                                                         sw::bytes(2 * size), "f32", "none"}});
 }
 sw::task_index wait_for(sw::task_graph_builder& b, sw::task_index c) {
   return b.add_task({.name = "wait", .op = "wait", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
@@ -277,8 +277,8 @@ TEST_SUITE("simulate") {
     sw::task_graph_builder b;
     b.device.dram_bytes_per_ns = 2;
     b.add_group({});
-    b.add_table(
-        sw::duration_table("all_gather", 0, {sw::bytes(8), sw::bytes(24)}, {sw::nanoseconds(10), sw::nanoseconds(30)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(8), sw::bytes(24)},
+                                   {sw::nanoseconds(10), sw::nanoseconds(30)}));
     const auto a1 = collective(b, "a1", 10, {}), x = compute(b, 5), a2 = collective(b, "a2", 10, {});
     const auto y = compute(b, 4), w2 = wait_for(b, a2), z = compute(b, 1, {w2}), w1 = wait_for(b, a1);
     const sw::task_graph g = std::move(b).build();

@@ -21,7 +21,7 @@ struct fixture {
     b.add_group({});
     b.add_group({});
     b.add_task({.name = "x", .kind = sw::task_kind::input});
-    const auto launch = [&](const char* name, const char* op, std::uint32_t group, const char* dtype,
+    const auto launch = [&](const char* name, sw::collective op, std::uint32_t group, const char* dtype,
                             const char* reduce) {
       return b.add_task({.name = name,
                          .kind = sw::task_kind::collective,
@@ -31,19 +31,19 @@ struct fixture {
     const auto wait = [&](const char* name, sw::task_index c) {
       return b.add_task({.name = name, .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
     };
-    launch("c1", "all_reduce", 0, "f32", "sum");
-    launch("c2", "all_reduce", 0, "f32", "sum");
+    launch("c1", sw::collective::all_reduce, 0, "f32", "sum");
+    launch("c2", sw::collective::all_reduce, 0, "f32", "sum");
     wait("w1", 1);
     wait("w2", 2);
     b.add_task({.name = "mm", .kind = sw::task_kind::compute, .inputs = {3, 4}});
-    launch("op", "all_gather", 0, "f32", "sum");
-    launch("group", "all_reduce", 1, "f32", "sum");
-    launch("dtype", "all_reduce", 0, "bf16", "sum");
-    launch("reduce", "all_reduce", 0, "f32", "avg");
-    launch("a2a1", "all_to_all", 0, "f32", "none");
-    launch("a2a2", "all_to_all", 0, "f32", "none");
-    launch("lonely", "all_reduce", 0, "f32", "sum");
-    launch("used", "all_reduce", 0, "f32", "sum");
+    launch("op", sw::collective::all_gather, 0, "f32", "sum");
+    launch("group", sw::collective::all_reduce, 1, "f32", "sum");
+    launch("dtype", sw::collective::all_reduce, 0, "bf16", "sum");
+    launch("reduce", sw::collective::all_reduce, 0, "f32", "avg");
+    launch("a2a1", sw::collective::all_to_all, 0, "f32", "none");
+    launch("a2a2", sw::collective::all_to_all, 0, "f32", "none");
+    launch("lonely", sw::collective::all_reduce, 0, "f32", "sum");
+    launch("used", sw::collective::all_reduce, 0, "f32", "sum");
     b.add_task({.name = "user", .inputs = {13}});
     wait("w13", 13);
     g = std::move(b).build();

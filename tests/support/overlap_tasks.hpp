@@ -21,7 +21,9 @@ class overlap_tasks {
   explicit overlap_tasks(std::uint32_t groups = 3) {
     for (std::uint32_t g = 0; g < groups; ++g) {
       b.add_group({.id = static_cast<std::int64_t>(g), .name = std::to_string(g), .size = 8});
-      for (const char* op : {"all_gather", "reduce_scatter", "all_reduce"})
+      for (const shardweave::collective op :
+           {shardweave::collective::all_gather, shardweave::collective::reduce_scatter,
+            shardweave::collective::all_reduce})
         b.add_table(shardweave::duration_table(op, g, {shardweave::bytes(0)}, {shardweave::nanoseconds(collective)}));
     }
   }
@@ -52,9 +54,11 @@ class overlap_tasks {
   }
   task launch(const std::string& name, task from, std::uint32_t group = 0, std::int64_t size = 64) {
     const bool gathers = name.starts_with("ag"), reduces = name.starts_with("ar");
-    const char* op = gathers ? "all_gather" : reduces ? "all_reduce" : "reduce_scatter";
+    const auto op = gathers   ? shardweave::collective::all_gather
+                    : reduces ? shardweave::collective::all_reduce
+                              : shardweave::collective::reduce_scatter;
     shardweave::task_record t{.name = name,
-                              .op = op,
+                              .op = std::string(name_of(op)),
                               .kind = shardweave::task_kind::collective,
                               .duration = shardweave::nanoseconds(collective),
                               .inputs = {from}};
@@ -74,7 +78,7 @@ class overlap_tasks {
                               .duration = shardweave::nanoseconds(collective),
                               .inputs = from};
     const shardweave::bytes all(size * static_cast<std::int64_t>(from.size()));
-    t.collective = shardweave::collective_record{"all_gather_coalesced", 0, all, all, dtype, "none"};
+    t.collective = shardweave::collective_record{shardweave::collective::other, 0, all, all, dtype, "none"};
     const task start = b.add_task(t);
     std::pair<task, std::vector<task>> result{start, {}};
     for (std::size_t i = 0; i < from.size(); ++i) {

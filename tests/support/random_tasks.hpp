@@ -27,10 +27,11 @@ inline shardweave::task_graph random_tasks(std::uint64_t seed, const random_task
   sw::task_graph_builder b;
   b.name = "random " + std::to_string(seed);
   b.device.dram_bytes_per_ns = 3;
-  const char* ops[] = {"all_gather", "reduce_scatter", "all_reduce"};
+  constexpr sw::collective ops[] = {sw::collective::all_gather, sw::collective::reduce_scatter,
+                                    sw::collective::all_reduce};
   for (std::uint32_t g = 0; g < options.groups; ++g) {
     b.add_group({.id = static_cast<std::int64_t>(g), .name = "g" + std::to_string(g), .size = 4});
-    for (const char* op : ops)
+    for (const sw::collective op : ops)
       b.add_table(sw::duration_table(op, g, {sw::bytes(4), sw::bytes(10), sw::bytes(31)},
                                      {sw::nanoseconds(9), sw::nanoseconds(11), sw::nanoseconds(25)}));
   }
@@ -49,17 +50,17 @@ inline shardweave::task_graph random_tasks(std::uint64_t seed, const random_task
   const auto any = [&] { return values[random.below(values.size())]; };
   for (std::size_t i = 0; i < options.blocks; ++i) {
     if (random.chance(options.communicates)) {
-      const std::string op = random.chance(0.1) ? "all_to_all" : ops[random.below(3)];
+      const sw::collective op = random.chance(0.1) ? sw::collective::all_to_all : ops[random.below(3)];
       sw::task_record c{.name = "c" + std::to_string(i),
-                        .op = op,
+                        .op = std::string(sw::name_of(op)),
                         .kind = sw::task_kind::collective,
                         .duration = sw::nanoseconds(
                             static_cast<std::int64_t>(random.below(static_cast<std::size_t>(options.longest)))),
                         .inputs = {any()},
                         .outputs = {fresh()}};
-      c.collective = sw::collective_record{op,     static_cast<std::uint32_t>(random.below(options.groups)),
-                                           size(), size(),
-                                           "f32",  op == "all_gather" ? "none" : "sum"};
+      c.collective =
+          sw::collective_record{op,    static_cast<std::uint32_t>(random.below(options.groups)), size(), size(),
+                                "f32", op == sw::collective::all_gather ? "none" : "sum"};
       c.is_fsdp = random.chance(0.7);
       const sw::task_index launched = b.add_task(c);
       // other work may stand between a launch and its wait

@@ -25,7 +25,8 @@ inline sw::task_record gather(std::string name, std::int64_t duration, std::vect
   sw::task_record t = work(std::move(name), duration, std::move(inputs));
   t.op = "all_gather";
   t.kind = sw::task_kind::collective;
-  t.collective = sw::collective_record{"all_gather", group, sw::bytes(in), sw::bytes(4 * in), "bf16", "none"};
+  t.collective =
+      sw::collective_record{sw::collective::all_gather, group, sw::bytes(in), sw::bytes(4 * in), "bf16", "none"};
   return t;
 }
 /// A reduce-scatter of `in` bytes to a quarter.
@@ -33,7 +34,8 @@ inline sw::task_record scatter(std::string name, std::int64_t duration, std::vec
                                std::int64_t in, std::uint32_t group = 0) {
   sw::task_record t = gather(std::move(name), duration, std::move(inputs), in, group);
   t.op = "reduce_scatter";
-  t.collective = sw::collective_record{"reduce_scatter", group, sw::bytes(in), sw::bytes(in / 4), "bf16", "sum"};
+  t.collective =
+      sw::collective_record{sw::collective::reduce_scatter, group, sw::bytes(in), sw::bytes(in / 4), "bf16", "sum"};
   return t;
 }
 inline sw::task_record wait_for(std::string name, sw::task_index collective) {

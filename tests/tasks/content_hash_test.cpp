@@ -23,7 +23,7 @@ struct stated {
   std::vector<sw::storage> storages = {{sw::bytes(8)}, {sw::bytes(16)}};
   std::vector<sw::bytes> sizes = {sw::bytes(1), sw::bytes(100)};
   std::vector<sw::nanoseconds> times = {sw::nanoseconds(10), sw::nanoseconds(20)};
-  std::string table_op = "all_gather";
+  sw::collective table_op = sw::collective::all_gather;
   std::uint32_t table_group = 0;
   sw::device_figures device = {.name = "H", .dram_bytes_per_ns = 3};
   std::optional<sw::bytes> baseline = sw::bytes(8);
@@ -34,7 +34,7 @@ struct stated {
        .kind = sw::task_kind::collective,
        .duration = sw::nanoseconds(10),
        .inputs = {0},
-       .collective = sw::collective_record{"all_gather", 0, sw::bytes(8), sw::bytes(16), "bf16", "none"},
+       .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(8), sw::bytes(16), "bf16", "none"},
        .outputs = {{sw::bytes(16), 1, "bf16", {8}}}},
       {.name = "m", .op = "mm", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(7), .inputs = {0}},
       {.name = "w", .op = "wait", .kind = sw::task_kind::wait, .inputs = {1}, .completes = 1}};
@@ -73,7 +73,7 @@ TEST_SUITE("content_hash") {
         {"completes", [](stated& s) { s.tasks[3].completes.reset(); }},
         {"is_fsdp", [](stated& s) { s.tasks[1].is_fsdp = true; }},
         {"is not fsdp", [](stated& s) { s.tasks[1].is_fsdp = false; }},
-        {"collective op", [](stated& s) { s.tasks[1].collective->op = "all_reduce"; }},
+        {"collective op", [](stated& s) { s.tasks[1].collective->op = sw::collective::all_reduce; }},
         {"collective group", [](stated& s) { s.tasks[1].collective->group = 1; }},
         {"bytes in", [](stated& s) { s.tasks[1].collective->bytes_in = sw::bytes(9); }},
         {"bytes out", [](stated& s) { s.tasks[1].collective->bytes_out = sw::bytes(9); }},
@@ -89,7 +89,7 @@ TEST_SUITE("content_hash") {
         {"storage size", [](stated& s) { s.storages[0].size = sw::bytes(9); }},
         {"storage device", [](stated& s) { s.storages[1].device = sw::storage_device::cpu; }},
         {"one storage more", [](stated& s) { s.storages.push_back({sw::bytes(1)}); }},
-        {"table op", [](stated& s) { s.table_op = "all_reduce"; }},
+        {"table op", [](stated& s) { s.table_op = sw::collective::all_reduce; }},
         {"table group", [](stated& s) { s.table_group = 1; }},
         {"table size", [](stated& s) { s.sizes[1] = sw::bytes(101); }},
         {"table time", [](stated& s) { s.times[1] = sw::nanoseconds(21); }},

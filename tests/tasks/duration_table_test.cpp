@@ -19,7 +19,7 @@ sw::duration_table table(std::vector<std::int64_t> x, std::vector<std::int64_t> 
   std::vector<sw::nanoseconds> times;
   for (const auto v : x) sizes.emplace_back(v);
   for (const auto v : y) times.emplace_back(v);
-  return sw::duration_table("all_gather", 2, sizes, times);
+  return sw::duration_table(sw::collective::all_gather, 2, sizes, times);
 }
 std::int64_t at(const sw::duration_table& t, std::int64_t size) { return t(sw::bytes(size)).count(); }
 }  // namespace
@@ -101,7 +101,7 @@ TEST_SUITE("costs_of") {
     const sw::task_graph g = random_tasks(3);
     std::vector<sw::task_index> members;
     for (sw::task_index t = 0; t < g.size() && members.size() < 2; ++t)
-      if (g.is_collective(t) && g.collective(t).op != "all_to_all") members.push_back(t);
+      if (g.is_collective(t) && g.collective(t).op != sw::collective::all_to_all) members.push_back(t);
     REQUIRE(members.size() == 2);
     const sw::bucket b = sw::make_bucket(g, {members[0], members[0]});
     const auto c = g.collective(members[0]);
@@ -117,7 +117,7 @@ TEST_SUITE("costs_of") {
     // parameters of 40 bytes, cast to 20 and gathered; the third cast has another user
     sw::task_graph_builder b;
     b.add_group({});
-    b.add_table(sw::duration_table("all_gather", 0, {sw::bytes(0)}, {sw::nanoseconds(9)}));
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {sw::nanoseconds(9)}));
     b.device.dram_bytes_per_ns = 4;
     std::vector<sw::task_index> gathers, casts;
     for (int i = 0; i < 3; ++i) {
@@ -128,13 +128,13 @@ TEST_SUITE("costs_of") {
                                   .op = i == 0 ? "prims.convert_element_type.default" : "aten._to_copy.default",
                                   .duration = sw::nanoseconds(15),
                                   .inputs = {x}}));
-      gathers.push_back(b.add_task(
-          {.name = "ag",
-           .op = "all_gather",
-           .kind = sw::task_kind::collective,
-           .duration = sw::nanoseconds(9),
-           .inputs = {casts.back()},
-           .collective = sw::collective_record{"all_gather", 0, sw::bytes(20), sw::bytes(80), "bf16", "none"}}));
+      gathers.push_back(b.add_task({.name = "ag",
+                                    .op = "all_gather",
+                                    .kind = sw::task_kind::collective,
+                                    .duration = sw::nanoseconds(9),
+                                    .inputs = {casts.back()},
+                                    .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(20),
+                                                                        sw::bytes(80), "bf16", "none"}}));
     }
     b.add_task({.name = "uses it", .inputs = {casts.back()}});
     const sw::task_graph g = std::move(b).build();
@@ -149,7 +149,7 @@ TEST_SUITE("costs_of") {
     b.add_group({});
     b.add_task({.name = "x",
                 .kind = sw::task_kind::collective,
-                .collective = sw::collective_record{"all_reduce", 0, {}, {}, "f32", "sum"}});
+                .collective = sw::collective_record{sw::collective::all_reduce, 0, {}, {}, "f32", "sum"}});
     const sw::task_graph g = std::move(b).build();
     CHECK_THROWS_WITH_AS(sw::costs_of(g, sw::make_bucket(g, {0})),
                          "no duration table prices a bucket of all_reduce on group 0 with task 0 (x)", sw::error);

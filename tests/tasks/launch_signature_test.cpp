@@ -89,7 +89,7 @@ TEST_SUITE("launch_signature") {
       sw::random_source random(seed);
       const sw::schedule a{.order = random_order(g, {}, random)}, b{.order = random_order(g, {}, random)};
       const auto launches = [&](const sw::schedule& s, std::uint32_t group) {
-        std::vector<std::tuple<std::string, std::int64_t, std::int64_t>> all;
+        std::vector<std::tuple<sw::collective, std::int64_t, std::int64_t>> all;
         for (const auto t : s.order)
           if (g.is_collective(t) && g.collective(t).group == group)
             all.emplace_back(g.collective(t).op, g.collective(t).bytes_in.count(), g.collective(t).bytes_out.count());

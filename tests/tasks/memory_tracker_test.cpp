@@ -76,7 +76,7 @@ TEST_SUITE("memory_tracker") {
     const auto x = m.task("saved_1", sw::task_kind::input, {}, {a});
     const auto y = m.task("saved_2", sw::task_kind::input, {}, {b});
     m.b.add_group({});
-    const sw::collective_record what{"all_gather", 0, sw::bytes(1), sw::bytes(5), "f32", "none"};
+    const sw::collective_record what{sw::collective::all_gather, 0, sw::bytes(1), sw::bytes(5), "f32", "none"};
     const auto c1 = m.b.add_task({.name = "c1",
                                   .kind = sw::task_kind::collective,
                                   .inputs = {x},

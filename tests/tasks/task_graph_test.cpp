@@ -25,14 +25,15 @@ sw::task_graph_builder small() {
               .kind = sw::task_kind::input,
               .outputs = {{sw::bytes(10), s0, "bf16", {5}}, {sw::bytes(5), host, "i8", {5}}},
               .is_param = true});
-  b.add_task({.name = "gather",
-              .op = "ag",
-              .kind = sw::task_kind::collective,
-              .duration = sw::nanoseconds(100),
-              .inputs = {0},
-              .collective = sw::collective_record{"all_gather", 0, sw::bytes(10), sw::bytes(80), "bf16", "none"},
-              .outputs = {{sw::bytes(80), s1, "bf16", {8, 5}}},
-              .is_fsdp = true});
+  b.add_task(
+      {.name = "gather",
+       .op = "ag",
+       .kind = sw::task_kind::collective,
+       .duration = sw::nanoseconds(100),
+       .inputs = {0},
+       .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(10), sw::bytes(80), "bf16", "none"},
+       .outputs = {{sw::bytes(80), s1, "bf16", {8, 5}}},
+       .is_fsdp = true});
   b.add_task({.name = "wait",
               .op = "wait",
               .kind = sw::task_kind::wait,
@@ -74,7 +75,7 @@ TEST_SUITE("task_graph") {
     CHECK(g.is_fsdp(1) == std::optional<bool>(true));
     CHECK_FALSE(g.is_fsdp(2).has_value());
     CHECK(g.is_param(0));
-    CHECK(g.collective(1).op == "all_gather");
+    CHECK(g.collective(1).op == sw::collective::all_gather);
     CHECK(g.collective(1).bytes_out == sw::bytes(80));
     CHECK(g.output(1, 0).shape.size() == 2);
     CHECK(g.output(1, 0).shape[1] == 5);
@@ -176,13 +177,13 @@ TEST_SUITE("task_graph_builder") {
     SUBCASE("an unknown group") {
       b.add_task({.name = "x",
                   .kind = sw::task_kind::collective,
-                  .collective = sw::collective_record{"all_reduce", 1, {}, {}, "f32", "sum"}});
+                  .collective = sw::collective_record{sw::collective::all_reduce, 1, {}, {}, "f32", "sum"}});
       expected = "task 5 (x) names group 1, but there are only 1";
     }
     SUBCASE("a collective of negative size") {
       b.add_task({.name = "x",
                   .kind = sw::task_kind::collective,
-                  .collective = sw::collective_record{"all_reduce", 0, sw::bytes(-2), {}, "f32", "sum"}});
+                  .collective = sw::collective_record{sw::collective::all_reduce, 0, sw::bytes(-2), {}, "f32", "sum"}});
       expected = "task 5 (x) communicates -2 bytes, expected none below 0";
     }
     SUBCASE("a collective without a description") {
@@ -214,7 +215,7 @@ TEST_SUITE("task_graph_builder") {
       expected = "storage 4 has -3 bytes, expected none below 0";
     }
     SUBCASE("a table of an unknown group") {
-      b.add_table(sw::duration_table("all_gather", 3, {sw::bytes(1)}, {sw::nanoseconds(1)}));
+      b.add_table(sw::duration_table(sw::collective::all_gather, 3, {sw::bytes(1)}, {sw::nanoseconds(1)}));
       expected = "duration table of all_gather names group 3, but there are only 1";
     }
     SUBCASE("fused durations for other tasks") {

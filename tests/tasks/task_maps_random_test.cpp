@@ -27,7 +27,7 @@ struct plain_tasks {
     sw::task_kind kind = sw::task_kind::other;
     std::int64_t duration = 0;
     int channel = -1;  ///< wrong on purpose where no collective reads it
-    std::string op = {};
+    sw::collective op = sw::collective::other;
     std::int64_t in = 0, out = 0;
     std::vector<sw::stored_piece> pieces = {};
   };
@@ -44,7 +44,7 @@ struct plain_tasks {
       if (draw < 0.3) {
         made.kind = sw::task_kind::collective;
         made.channel = static_cast<int>(random.below(3));
-        made.op = random.chance(0.5) ? "all_gather" : "all_reduce";
+        made.op = random.chance(0.5) ? sw::collective::all_gather : sw::collective::all_reduce;
         made.in = static_cast<std::int64_t>(random.below(9));
         made.out = static_cast<std::int64_t>(random.below(9));
       } else if (draw < 0.5 && t > 0) {
@@ -78,7 +78,7 @@ struct plain_tasks {
         if (to == t) r.inputs.push_back(static_cast<sw::task_index>(from));
       if (tasks[t].kind == sw::task_kind::collective) {
         groups = std::max(groups, tasks[t].channel + 1);
-        r.op = tasks[t].op;
+        r.op = sw::name_of(tasks[t].op);
         r.collective = sw::collective_record{tasks[t].op,
                                              static_cast<std::uint32_t>(tasks[t].channel),
                                              sw::bytes(tasks[t].in),

@@ -35,7 +35,7 @@ auto maps(G& g) {
 template <class G>
 G two_gathers() {
   G g;
-  const sw::bucket_key key{"all_gather", "bf16", "none"};
+  const sw::bucket_key key{sw::collective::all_gather, "bf16", "none"};
   const auto gather = [&](std::uint64_t piece) {
     return add_vertex(node{sw::task_kind::collective,
                            sw::nanoseconds(10),
@@ -80,7 +80,7 @@ TEST_SUITE("make_task_graph") {
   TEST_CASE_TEMPLATE("bucketing takes a graph and its maps", G, listed, linked) {
     const G g = two_gathers<G>();
     const std::vector<sw::duration_table> tables{
-        sw::duration_table("all_gather", 1, {sw::bytes(4)}, {sw::nanoseconds(12)})};
+        sw::duration_table(sw::collective::all_gather, 1, {sw::bytes(4)}, {sw::nanoseconds(12)})};
     const auto merged = sw::bucket_collectives(g, sw::greedy{.fsdp_only = false}, maps(g), tables);
     REQUIRE(merged.buckets.size() == 1);
     CHECK(merged.buckets[0].members == std::vector<sw::task_index>{0, 1});

@@ -26,9 +26,9 @@ namespace programs {
   b.device.dram_bytes_per_ns = 2500;
   const auto dp = b.add_group({.id = 0, .name = "dp", .size = 8});
   // [tables]
-  const sw::duration_table gathers("all_gather", dp, {sw::kibibytes(64), sw::mebibytes(64)},
+  const sw::duration_table gathers(sw::collective::all_gather, dp, {sw::kibibytes(64), sw::mebibytes(64)},
                                    {sw::nanoseconds(30'000), sw::nanoseconds(1'600'000)});
-  const sw::duration_table scatters("reduce_scatter", dp, {sw::kibibytes(64), sw::mebibytes(64)},
+  const sw::duration_table scatters(sw::collective::reduce_scatter, dp, {sw::kibibytes(64), sw::mebibytes(64)},
                                     {sw::nanoseconds(30'000), sw::nanoseconds(230'000)});
   b.add_table(gathers);
   b.add_table(scatters);
@@ -40,7 +40,7 @@ namespace programs {
   const auto communicate = [&](const std::string& name, sw::task_index from, const sw::duration_table& time,
                                sw::collective_record what) {
     const auto start = b.add_task({.name = name,
-                                   .op = what.op,
+                                   .op = std::string(sw::name_of(what.op)),
                                    .kind = sw::task_kind::collective,
                                    .duration = time(what.bytes_in),
                                    .inputs = {from},
@@ -76,15 +76,16 @@ namespace programs {
       b.add_task({.name = "x", .op = "input", .kind = sw::task_kind::input, .outputs = held(activation)})};
   for (std::size_t i = 0; i < layers; ++i) {
     const std::string n = std::to_string(i);
-    weights.push_back(communicate("gather" + n, shards[i], gathers, {"all_gather", dp, part, whole, "bf16"}));
+    weights.push_back(
+        communicate("gather" + n, shards[i], gathers, {sw::collective::all_gather, dp, part, whole, "bf16"}));
     values.push_back(compute("forward" + n, sw::nanoseconds(90'000), {values.back(), weights[i]}, activation));
   }
   sw::task_index gradient = values.back();
   for (std::size_t i = layers; i-- > 0;) {
     const std::string n = std::to_string(i);
     const auto of_weight = compute("weight_gradient" + n, sw::nanoseconds(90'000), {values[i], gradient}, whole);
-    results.push_back(
-        communicate("scatter" + n, of_weight, scatters, {"reduce_scatter", dp, whole, part, "bf16", "sum"}));
+    results.push_back(communicate("scatter" + n, of_weight, scatters,
+                                  {sw::collective::reduce_scatter, dp, whole, part, "bf16", "sum"}));
     gradient = compute("gradient" + n, sw::nanoseconds(90'000), {gradient, weights[i]}, activation);
   }
   results.push_back(gradient);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/interning.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -14,24 +15,21 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Operations that can be merged: their buffers can be packed side by side. An all_to_all cannot.
-[[nodiscard]] constexpr bool is_mergeable(std::string_view op) {
-  return op == "all_gather" || op == "reduce_scatter" || op == "all_reduce";
-}
-
 /// A number for each collective: equal numbers for equal operation, group, dtype and reduction, in the order
 /// in which they first come; `no_index` for what cannot be merged and for other tasks.
 /// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint32_t> bucket_keys(const task_graph& g) {
   struct key {
-    std::string_view op, dtype, reduce;
+    std::string_view dtype, reduce;
     std::uint32_t group;
+    collective op;
     bool operator==(const key&) const = default;
   };
   struct key_hash {
     std::size_t operator()(const key& k) const {
       const std::hash<std::string_view> text;
-      return hash_combine(hash_combine(hash_combine(text(k.op), text(k.dtype)), text(k.reduce)), k.group);
+      return hash_combine(hash_combine(hash_combine(text(k.dtype), text(k.reduce)), k.group),
+                          static_cast<std::size_t>(k.op));
     }
   };
   interner<key, key_hash> known;
@@ -39,7 +37,7 @@ inline namespace v0 {
   for (task_index t = 0; t < g.size(); ++t) {
     if (!g.is_collective(t)) continue;
     const collective_info c = g.collective(t);
-    if (is_mergeable(c.op)) keys[t] = known({c.op, c.dtype, c.reduce, c.group});
+    if (is_mergeable(c.op)) keys[t] = known({c.dtype, c.reduce, c.group, c.op});
   }
   return keys;
 }
@@ -48,7 +46,7 @@ inline namespace v0 {
 /// dtypes too. A bucket of these packs bytes, and its parts are read as what they are. It is a graph of its own: what
 /// is decided on it is valid for it, and not for the graph that tells dtypes apart.
 [[nodiscard]] inline task_graph with_gathers_of_bytes(const task_graph& g) {
-  return g.with_dtype_of("all_gather", "u8");
+  return g.with_dtype_of(collective::all_gather, "u8");
 }
 
 }  // namespace v0

@@ -125,7 +125,8 @@ template <class Change>
     if (c == no_index || !only_user(w, user) || !only_user(c, w) || g.inputs(c).size() != 1 || d.in(c).size() != 1)
       return no_index;
     const collective_info i = g.collective(c);
-    const bool reduces = (i.op == "reduce_scatter" || i.op == "all_reduce") && (i.reduce == "sum" || i.reduce == "avg");
+    const bool reduces = (i.op == collective::reduce_scatter || i.op == collective::all_reduce) &&
+                         (i.reduce == "sum" || i.reduce == "avg");
     return reduces && i.bytes_out > bytes(0) ? c : no_index;
   };
   std::vector<task_index> stands_for(g.size()), sum_before(g.size(), no_index);

@@ -55,10 +55,10 @@ inline namespace v0 {
 
   std::vector<bool> tags(g.size());
   for (task_index t = 0; t < g.size(); ++t) {
-    if (g.is_collective(t) && g.collective(t).op == "all_gather")
+    if (g.is_collective(t) && g.collective(t).op == collective::all_gather)
       tags[t] = source_of[t] != none && source_of[t] != many;
     const task_index c = g.completes(t);
-    if (c != no_index && g.collective(c).op == "reduce_scatter" && ends_alone[t]) tags[c] = true;
+    if (c != no_index && g.collective(c).op == collective::reduce_scatter && ends_alone[t]) tags[c] = true;
   }
   return tags;
 }
@@ -106,7 +106,7 @@ inline namespace v0 {
     to_gradients[t] = returned || all;
   }
   for (task_index t = 0; t < g.size(); ++t)
-    if (g.is_collective(t)) tags[t] = g.collective(t).op == "all_gather" ? from_params[t] : to_gradients[t];
+    if (g.is_collective(t)) tags[t] = g.collective(t).op == collective::all_gather ? from_params[t] : to_gradients[t];
   return tags;
 }
 
@@ -125,7 +125,7 @@ enum class regather : std::uint8_t {
   std::vector<regather> tags(g.size(), regather::none);
   const compressed_graph& d = g.dependencies();
   for (task_index t = 0; t < g.size(); ++t) {
-    if (!g.is_collective(t) || g.collective(t).op != "all_gather") continue;
+    if (!g.is_collective(t) || g.collective(t).op != collective::all_gather) continue;
     std::vector<task_index> way = {t};
     task_index above = t;
     while (g.kind(above) != task_kind::input && d.in(above).size() == 1) {

@@ -99,8 +99,8 @@ class preserving_run {
       std::vector<task_index> tasks;
       for (const std::uint32_t u : members) tasks.insert(tasks.end(), units_.tasks(u).begin(), units_.tasks(u).end());
       s.buckets.push_back(make_bucket(g_, std::move(tasks)));
-      s.buckets.back().coalesced =
-          options_.coalesce_scatters && g_.collective(s.buckets.back().members.front()).op == "reduce_scatter";
+      s.buckets.back().coalesced = options_.coalesce_scatters &&
+                                   g_.collective(s.buckets.back().members.front()).op == collective::reduce_scatter;
     }
     // a bucket and its waits stand where the first member stood, and move only as far as they must
     std::vector<std::uint32_t> listed;
@@ -134,7 +134,8 @@ class preserving_run {
     const std::vector<bool> tags = fsdp_tags(g_);
     std::vector<bool> known(g_.groups().size()), gathers(g_.groups().size());
     for (std::uint32_t u = 0; u < units_.size(); ++u) {
-      if (!account_.is_start(u) || g_.collective(units_.first(u)).op != "all_gather" || known[units_.channel(u)])
+      if (!account_.is_start(u) || g_.collective(units_.first(u)).op != collective::all_gather ||
+          known[units_.channel(u)])
         continue;
       known[units_.channel(u)] = true;
       gathers[units_.channel(u)] = tags[units_.first(u)] && !units_.is_bucket(u);
@@ -145,7 +146,7 @@ class preserving_run {
   [[nodiscard]] bytes size_of(std::uint32_t u) const {
     bytes sum;
     for (const task_index t : units_.tasks(u)) sum += g_.collective(t).bytes_in + g_.collective(t).bytes_out;
-    return g_.collective(units_.first(u)).op == "all_reduce" ? sum / 2 : sum;
+    return g_.collective(units_.first(u)).op == collective::all_reduce ? sum / 2 : sum;
   }
   /// Hidden part of the time, from 0 to 1.
   [[nodiscard]] double hidden_share(std::uint32_t u) const {

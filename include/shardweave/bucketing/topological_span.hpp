@@ -44,7 +44,7 @@ inline namespace v0 {
   std::vector<std::size_t> gathers(g.groups().size());
   std::vector<std::uint32_t> found;
   for (task_index t = 0; t < g.size(); ++t) {
-    if (!tags[t] || g.collective(t).op != "all_gather") continue;
+    if (!tags[t] || g.collective(t).op != collective::all_gather) continue;
     if (gathers[g.collective(t).group]++ == 0) found.push_back(g.collective(t).group);
   }
   const auto most =
@@ -82,7 +82,7 @@ struct topological_span {
     const std::vector<std::uint32_t> keys = bucket_keys(g);
     const bytes limit = cap ? *cap : default_cap(g);
     augmented_graph graph(g.dependencies());
-    for (const std::string_view op : {"all_gather", "reduce_scatter", "all_reduce"}) {
+    for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce}) {
       const std::vector<task_index> wanted = candidates(g, op);
       for (const std::vector<task_index>& group : groups_of(wanted, keys)) {
         if (control.stop.stop_requested()) return result;
@@ -96,13 +96,13 @@ struct topological_span {
   [[nodiscard]] static bytes default_cap(const task_graph& g) {
     const std::vector<bool> tags = fsdp_tags(g);
     for (task_index t = 0; t < g.size(); ++t)
-      if (tags[t] && g.collective(t).op == "all_gather")
+      if (tags[t] && g.collective(t).op == collective::all_gather)
         return std::clamp(saturation_size(g.groups()[g.collective(t).group].size), mebibytes(50), mebibytes(2000));
     return mebibytes(500);
   }
 
   /// Those that may be members, in the order of their waits, or of their launches.
-  [[nodiscard]] std::vector<task_index> candidates(const task_graph& g, std::string_view op) const {
+  [[nodiscard]] std::vector<task_index> candidates(const task_graph& g, collective op) const {
     std::vector<task_index> found;
     const std::vector<bool> mergeable = fit_for_buckets(g);
     if (members == bucket_members::derived) {
@@ -118,7 +118,7 @@ struct topological_span {
     for (task_index t = 0; t < g.size(); ++t) {
       const task_index c = g.completes(t);
       if (c == no_index || seen[c] || g.collective(c).op != op || !mergeable[c]) continue;
-      const bool fits = op == "all_reduce"
+      const bool fits = op == collective::all_reduce
                             ? std::find(channels.begin(), channels.end(), g.collective(c).group) != channels.end()
                             : tags[c];
       if (fits) found.push_back(c);

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <string_view>
 
@@ -12,13 +12,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-enum class collective : std::uint8_t { all_gather, reduce_scatter, all_reduce, all_to_all };
-
-[[nodiscard]] constexpr std::string_view name_of(collective kind) {
-  constexpr std::string_view names[] = {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"};
-  return names[static_cast<std::size_t>(kind)];
-}
 
 /// How the ranks of a process group lie on nodes: the same number on each.
 struct group_shape {
@@ -51,7 +44,7 @@ struct collective_estimate {
 
 /// Estimates collectives: `estimate(kind, size, group)`.
 ///
-/// The compiler checks the call; a model also promises that
+/// The compiler checks the call; it is asked for `priced_collectives` only, and promises that
 ///  - `size` is what the largest of the two buffers of a rank holds: of an all-gather what a rank has
 ///    afterwards, of a reduce-scatter what it has before, of the others what a rank has before and after;
 ///  - `time_us` is finite and not negative, and 0 for a group of one rank;

@@ -37,6 +37,7 @@ inline constexpr std::size_t nccl_operation_count = 5;
     case collective::all_reduce:
       return nccl_operation::all_reduce;
     case collective::all_to_all:
+    case collective::other:
       break;
   }
   return std::nullopt;

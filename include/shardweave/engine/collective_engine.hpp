@@ -37,7 +37,7 @@ struct bucket_part {
 struct collective_call {
   task_index task = no_index;  ///< the collective, or the first member of a bucket
   std::uint32_t channel = 0;   ///< position of its group among those of `connect`
-  std::string_view op = {};
+  collective op = collective::other;
   std::string_view dtype = {};
   std::string_view reduce = {};
   bytes bytes_in = {};        ///< this rank's; of a bucket: the sum over its members

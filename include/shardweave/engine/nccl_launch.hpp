@@ -81,7 +81,10 @@ struct nccl_piece {
           note(ncclSend(piece.sent + at, unit, as, peer, comm.get(), stream));
           note(ncclRecv(piece.received + at, unit, as, peer, comm.get(), stream));
         }
+        break;
       }
+      case collective::other:  // refused by `payload_of`
+        break;
     }
   }
   if (grouped) note(ncclGroupEnd());

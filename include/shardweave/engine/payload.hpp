@@ -92,18 +92,15 @@ struct payload_shape {
 };
 
 /// \param type  how elements travel, where that is not as between hosts
-/// \throws error if the operation is none of `collective`
+/// \throws error if the operation is none of `priced_collectives`
 [[nodiscard]] inline payload_shape payload_of(const collective_call& call, std::int64_t ranks,
                                               std::optional<element_type> type = std::nullopt) {
   payload_shape shape;
-  std::optional<collective> kind;
-  for (const collective k :
-       {collective::all_gather, collective::reduce_scatter, collective::all_reduce, collective::all_to_all})
-    if (call.op == name_of(k)) kind = k;
-  if (!kind)
-    refuse(error_category::input, "task " + std::to_string(call.task) + " is a collective " + std::string(call.op) +
-                                      ", expected all_gather, reduce_scatter, all_reduce or all_to_all");
-  shape.kind = *kind;
+  if (call.op == collective::other)
+    refuse(error_category::input, "task " + std::to_string(call.task) +
+                                      " is a collective of another kind, expected all_gather, reduce_scatter, "
+                                      "all_reduce or all_to_all");
+  shape.kind = call.op;
   shape.type = type ? *type : element_of(call.dtype);
   shape.reduce = reduce_op_of(call.reduce);
   shape.ranks = ranks;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
@@ -47,6 +48,7 @@ namespace detail {
 class task_graph_reader {
  public:
   task_graph read(text_input& input, const read_options& options) {
+    strict_ = options.strict;
     auto memory = json_object({json_optional("baseline", json_number(baseline_))}, [this] {
       builder_.memory_baseline = baseline_;
       return std::string();
@@ -103,9 +105,23 @@ class task_graph_reader {
     });
   }
 
+  /// The name of a collective; one that is not known is another one, or refused by strict readers.
+  json_shape collective_name(shardweave::collective& into) {
+    std::string known;
+    for (const shardweave::collective c : priced_collectives) known += std::string(name_of(c)) + ", ";
+    return json_value(strict_ ? "one of " + known + "other" : "the name of a collective",
+                      [this, &into](const json_scalar& s) {
+                        if (s.type != json_scalar::kind::text) return false;
+                        const auto kind = collective_from(s.text);
+                        into = kind.value_or(shardweave::collective::other);
+                        if (!kind) unknown_name_ = s.text;
+                        return kind.has_value() || !strict_;
+                      });
+  }
+
   json_shape collective() {
     auto one = json_object(
-        {json_required("op", json_text(collective_.op)), json_required("group", json_number(group_id_)),
+        {json_required("op", collective_name(collective_.op)), json_required("group", json_number(group_id_)),
          json_required("bytes_in", json_number(collective_.bytes_in)),
          json_required("bytes_out", json_number(collective_.bytes_out)),
          json_optional("dtype", json_text(collective_.dtype)), json_optional("reduce", json_text(collective_.reduce))},
@@ -144,6 +160,8 @@ class task_graph_reader {
                      json_optional("is_fsdp", std::move(fsdp)), json_optional("param", json_flag(task_.is_param))});
     return json_list(std::move(one), [this] {
       if (task_.collective) group_ids_.push_back(group_id_);
+      if (task_.op.empty()) task_.op = unknown_name_;
+      unknown_name_.clear();
       tasks_.push_back(std::exchange(task_, {}));
       return std::string();
     });
@@ -151,7 +169,7 @@ class task_graph_reader {
 
   json_shape tables() {
     auto one = json_object(
-        {json_required("op", json_text(table_.op)), json_required("group", json_number(table_.group)),
+        {json_required("op", collective_name(table_.op)), json_required("group", json_number(table_.group)),
          json_required("bytes_in", json_numbers(table_.bytes_in)), json_required("time", json_numbers(table_.time)),
          json_optional("source", json_anything()), json_optional("max_relative_error", json_anything())});
     return json_items(table_, tables_, std::move(one));
@@ -181,14 +199,17 @@ class task_graph_reader {
             group_number(group_ids_[next++], "task " + std::to_string(t) + " (" + tasks_[t].name + ")");
       builder_.add_task(std::exchange(tasks_[t], {}));
     }
-    for (table& t : tables_)
-      builder_.add_table(duration_table(t.op, group_number(t.group, "the duration table of " + t.op),
-                                        std::move(t.bytes_in), std::move(t.time)));
+    for (table& t : tables_) {
+      const std::uint32_t group = group_number(t.group, "the duration table of " + std::string(name_of(t.op)));
+      // of which other collective it is, is not known: nothing asks for it
+      if (t.op != shardweave::collective::other)
+        builder_.add_table(duration_table(t.op, group, std::move(t.bytes_in), std::move(t.time)));
+    }
     return std::move(builder_).build();
   }
 
   struct table {
-    std::string op;
+    shardweave::collective op = shardweave::collective::other;
     std::int64_t group = 0;
     std::vector<bytes> bytes_in;
     std::vector<nanoseconds> time;
@@ -208,6 +229,8 @@ class task_graph_reader {
   output_record output_;
   table table_;
   bytes baseline_;
+  std::string unknown_name_;  ///< of the last collective, where its name is none of ours
+  bool strict_ = false;
 };
 
 }  // namespace detail

@@ -40,7 +40,7 @@ inline void write_task(json_writer& out, const task_graph& g, task_index t) {
   if (!g.after(t).empty()) out.list("after", g.after(t));
   if (g.is_collective(t)) {
     const collective_info c = g.collective(t);
-    out.key("collective").begin_object().member("op", c.op).member("group", g.groups()[c.group].id);
+    out.key("collective").begin_object().member("op", name_of(c.op)).member("group", g.groups()[c.group].id);
     out.member("bytes_in", c.bytes_in.count()).member("bytes_out", c.bytes_out.count());
     out.member("dtype", c.dtype).member("reduce", c.reduce).end_object();
   }
@@ -63,7 +63,7 @@ inline void write_task(json_writer& out, const task_graph& g, task_index t) {
 inline void write_models(json_writer& out, const task_graph& g) {
   out.line().key("models").begin_object().key("collectives").begin_list();
   for (const duration_table& table : g.tables()) {
-    out.line().begin_object().member("op", table.op()).member("group", g.groups()[table.group()].id);
+    out.line().begin_object().member("op", name_of(table.op())).member("group", g.groups()[table.group()].id);
     write_counts(out.key("bytes_in"), table.bytes_in());
     write_counts(out.key("time"), table.time());
     out.end_object();

@@ -27,9 +27,8 @@ inline namespace v0 {
   return op == collective::all_gather ? bytes_in * group.ranks() : bytes_in;
 }
 
-/// A table for each operation on each group that some task uses, through every size that occurs and through
-/// points in between, evenly on a logarithmic scale.
-/// \param shapes  of the groups, by their position
+/// A table for each operation that has a price on each group that some task uses, through every size that occurs and
+/// through points in between, evenly on a logarithmic scale. \param shapes  of the groups, by their position
 /// Complexity: one estimate per point.
 template <collective_cost_model Model>
 [[nodiscard]] std::vector<duration_table> collective_tables(std::span<const task_record> tasks, const Model& model,
@@ -42,14 +41,10 @@ template <collective_cost_model Model>
   };
   std::map<std::pair<std::uint32_t, collective>, use> uses;
   for (const task_record& t : tasks) {
-    if (!t.collective) continue;
-    for (const collective op :
-         {collective::all_gather, collective::reduce_scatter, collective::all_reduce, collective::all_to_all}) {
-      if (t.collective->op != name_of(op)) continue;
-      use& u = uses[{t.collective->group, op}];
-      u.sizes.insert(t.collective->bytes_in.count());
-      u.total += t.collective->bytes_in.count();
-    }
+    if (!t.collective || t.collective->op == collective::other) continue;
+    use& u = uses[{t.collective->group, t.collective->op}];
+    u.sizes.insert(t.collective->bytes_in.count());
+    u.total += t.collective->bytes_in.count();
   }
 
   std::vector<duration_table> tables;
@@ -69,7 +64,7 @@ template <collective_cost_model Model>
       times.push_back(
           from_microseconds(model.estimate(op, largest_buffer(op, bytes(size), shapes[group]), shapes[group]).time_us));
     }
-    tables.emplace_back(std::string(name_of(op)), group, std::move(sizes), std::move(times));
+    tables.emplace_back(op, group, std::move(sizes), std::move(times));
   }
   return tables;
 }

@@ -47,12 +47,12 @@ inline void tag_fsdp(std::span<task_record> tasks, const std::vector<bool>& may_
 
   for (task_index t = 0; t < tasks.size(); ++t) {
     if (!tasks[t].collective) continue;
-    const std::string_view op = tasks[t].collective->op;
-    if (op == "all_gather") {
+    const collective op = tasks[t].collective->op;
+    if (op == collective::all_gather) {
       const bool gathers = ancestor[t] < many && may_be_parameter[ancestor[t]];
       tasks[t].is_fsdp = gathers;
       if (gathers) tasks[ancestor[t]].is_param = true;
-    } else if (op == "reduce_scatter") {
+    } else if (op == collective::reduce_scatter) {
       tasks[t].is_fsdp = leads[t] == end::straight;
     }
   }

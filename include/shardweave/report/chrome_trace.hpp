@@ -125,7 +125,7 @@ class chrome_trace_writer {
     return (span.kind == span_kind::pack ? "pack "
             : span.kind == span_kind::unpack
                 ? "unpack "
-                : std::string(g_.collective(span.task).op) + " x" + std::to_string(b.members.size()) + ", ") +
+                : std::string(name_of(g_.collective(span.task).op)) + " x" + std::to_string(b.members.size()) + ", ") +
            "bucket " + std::to_string(span.bucket);
   }
   void arguments(const channel_span& span) {
@@ -137,7 +137,7 @@ class chrome_trace_writer {
     if (g_.is_collective(span.task)) {
       const collective_info c = g_.collective(span.task);
       const bool all = is_of_bucket(span);
-      out_.string("collective", c.op);
+      out_.string("collective", name_of(c.op));
       out_.string("group", channel_name(g_, c.group + 1));
       out_.number("bytes_in", (all ? s_.buckets[span.bucket].bytes_in : c.bytes_in).count());
       out_.number("bytes_out", (all ? s_.buckets[span.bucket].bytes_out : c.bytes_out).count());

@@ -89,7 +89,7 @@ void write_collectives_csv(Sink&& sink, const task_graph& g, const schedule& s, 
     const std::uint32_t b = owner[t];
     const collective_info c = g.collective(t);
     detail::csv_row row(out.text);
-    row.field(t).field(g.name_of(t)).field(c.op).field(channel_name(g, c.group + 1)).index(b);
+    row.field(t).field(g.name_of(t)).field(name_of(c.op)).field(channel_name(g, c.group + 1)).index(b);
     row.field(b == no_index ? std::size_t{1} : s.buckets[b].members.size());
     row.field(b == no_index ? c.bytes_in : s.buckets[b].bytes_in);
     row.field(b == no_index ? c.bytes_out : s.buckets[b].bytes_out);

@@ -66,7 +66,7 @@ inline void append_node(std::string& out, const task_graph& g, task_index t, std
   if (g.is_collective(t)) {
     const collective_info c = g.collective(t);
     out += "\\n";
-    append_dot(out, std::string(c.op) + " on " + channel_name(g, c.group + 1) + ", " + size_text(c.bytes_in));
+    append_dot(out, std::string(name_of(c.op)) + " on " + channel_name(g, c.group + 1) + ", " + size_text(c.bytes_in));
   }
   if (durations && g.duration(t) > nanoseconds(0)) out += "\\n" + time_text(g.duration(t));
   if (bucket_number != no_index) out += "\\nbucket " + std::to_string(bucket_number);

@@ -128,7 +128,7 @@ struct strategy_row {
   for (const bucket& b : buckets) {
     for (const task_index t : b.members) merged[t] = true;
     const collective_info c = g.collective(b.members.front());
-    counts& here = all[{c.group, std::string(c.op)}];
+    counts& here = all[{c.group, std::string(name_of(c.op))}];
     ++here.after;
     ++here.buckets;
     here.largest = std::max(here.largest, b.bytes_in);
@@ -136,7 +136,7 @@ struct strategy_row {
   for (task_index t = 0; t < g.size(); ++t) {
     if (!g.is_collective(t)) continue;
     const collective_info c = g.collective(t);
-    counts& here = all[{c.group, std::string(c.op)}];
+    counts& here = all[{c.group, std::string(name_of(c.op))}];
     ++here.before;
     here.in += c.bytes_in;
     if (merged[t]) continue;

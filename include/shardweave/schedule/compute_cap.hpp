@@ -33,7 +33,7 @@ inline namespace v0 {
   std::size_t most = 0, now = 0;
   for (const task_index t : s.order) {
     if (g.kind(t) == task_kind::compute) most = std::max(most, ++now);
-    if (!g.is_collective(t) || g.collective(t).op != "reduce_scatter") continue;
+    if (!g.is_collective(t) || g.collective(t).op != collective::reduce_scatter) continue;
     if (owner[t] == s.buckets.size() || --left[owner[t]] == 0) now = 0;
   }
   return most;
@@ -54,12 +54,12 @@ inline namespace v0 {
 [[nodiscard]] inline schedule cap_computations(const task_graph& g, schedule s, std::size_t most = 8) {
   const launch_units units(g, s.buckets);
   const auto is_scatter = [&](std::uint32_t u) {
-    return units.is_collective(u) && g.collective(units.first(u)).op == "reduce_scatter";
+    return units.is_collective(u) && g.collective(units.first(u)).op == collective::reduce_scatter;
   };
   const std::vector<std::uint32_t> order = units_in_order(units, s.order);
   std::vector<task_index> scatters;  // in the original order
   for (task_index t = 0; t < g.size(); ++t)
-    if (g.is_collective(t) && g.collective(t).op == "reduce_scatter") scatters.push_back(t);
+    if (g.is_collective(t) && g.collective(t).op == collective::reduce_scatter) scatters.push_back(t);
 
   augmented_graph graph(units.graph(), order);
   for (const auto& [earlier, later] : s.after)

@@ -97,7 +97,7 @@ struct module_plan {
     std::vector<std::vector<std::uint32_t>> waits(units.size());
     for (const std::uint32_t u : units.order())
       if (const std::uint32_t c = units.awaited(u); c != no_index) waits[c].push_back(u);
-    for (const std::string_view op : {"all_gather", "reduce_scatter", "all_reduce"}) {
+    for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce}) {
       const std::vector<std::vector<std::uint32_t>> rows = launches(g, units, op);
       for (std::size_t i = 0; i + 1 < rows.size(); ++i)
         for (const std::uint32_t c : rows[i])
@@ -133,7 +133,7 @@ struct module_plan {
         if (!g.is_collective(t) || !fit[t]) continue;
         const collective_info c = g.collective(t);
         const bool reduces =
-            c.op == "all_reduce" && std::find(channels.begin(), channels.end(), c.group) != channels.end();
+            c.op == collective::all_reduce && std::find(channels.begin(), channels.end(), c.group) != channels.end();
         if (tags[t] || reduces) found[m].push_back(t);
       }
       std::sort(found[m].begin(), found[m].end());
@@ -143,7 +143,7 @@ struct module_plan {
 
   /// Units of one operation by module, those modules first that launch first.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> launches(const task_graph& g, const launch_units& units,
-                                                                 std::string_view op) const {
+                                                                 collective op) const {
     std::vector<std::vector<std::uint32_t>> rows;
     for (const std::vector<task_index>& tasks : collectives(g)) {
       std::vector<std::uint32_t> row;

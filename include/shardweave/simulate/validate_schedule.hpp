@@ -35,7 +35,10 @@ inline void validate_bucket(const task_graph& g, const bucket& b, const std::str
     owner[t] = number;
   }
   const collective_info first = g.collective(b.members.front());
-  if (first.op == "all_to_all") invalid_schedule(who + ": " + g.label(b.members.front()) + " is an all_to_all");
+  if (!is_mergeable(first.op))
+    invalid_schedule(
+        who + ": " + g.label(b.members.front()) +
+        (first.op == collective::all_to_all ? " is an all_to_all" : " is no collective that can be merged"));
   bytes in, out;
   for (const task_index t : b.members) {
     const collective_info c = g.collective(t);
@@ -43,7 +46,7 @@ inline void validate_bucket(const task_graph& g, const bucket& b, const std::str
       invalid_schedule(who + ": " + g.label(t) + " has " + std::string(what) + " " + found + ", expected " + expected +
                        " as " + g.label(b.members.front()));
     };
-    if (c.op != first.op) differ("op", std::string(c.op), std::string(first.op));
+    if (c.op != first.op) differ("op", std::string(name_of(c.op)), std::string(name_of(first.op)));
     if (c.group != first.group) differ("group", std::to_string(c.group), std::to_string(first.group));
     if (c.dtype != first.dtype) differ("dtype", std::string(c.dtype), std::string(first.dtype));
     if (c.reduce != first.reduce) differ("reduction", std::string(c.reduce), std::string(first.reduce));

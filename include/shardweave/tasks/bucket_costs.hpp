@@ -47,8 +47,9 @@ struct bucket_costs {
   const collective_info first = g.collective(b.members.front());
   const duration_table* table = g.table(first.op, first.group);
   if (table == nullptr)
-    refuse(error_category::input, "no duration table prices a bucket of " + std::string(first.op) + " on group " +
-                                      std::to_string(first.group) + " with " + g.label(b.members.front()));
+    refuse(error_category::input, "no duration table prices a bucket of " + std::string(name_of(first.op)) +
+                                      " on group " + std::to_string(first.group) + " with " +
+                                      g.label(b.members.front()));
   const double speed = g.device().dram_bytes_per_ns;
   if (b.coalesced) return {{}, (*table)(b.bytes_in), {}};
   return {copy_time(b.bytes_in, speed), (*table)(b.bytes_in), copy_time(b.bytes_out, speed)};
@@ -64,7 +65,7 @@ template <class IsCast>
   for (const bucket& b : buckets)
     for (const task_index t : b.members) {
       const auto needs = g.dependencies().in(t);
-      if (b.coalesced || g.collective(t).op != "all_gather" || needs.size() != 1) continue;
+      if (b.coalesced || g.collective(t).op != collective::all_gather || needs.size() != 1) continue;
       const task_index cast = needs.front().source;
       const bool alone = g.dependencies().in(cast).size() == 1 && g.dependencies().out(cast).size() == 1;
       if (alone && g.kind(cast) == task_kind::other && is_cast(g.op(cast))) casts.push_back(cast);

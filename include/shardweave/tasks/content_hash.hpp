@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -54,7 +55,7 @@ class content_hasher {
     h.add(std::int64_t{g.is_fsdp(t) ? *g.is_fsdp(t) : -1});
     if (g.is_collective(t)) {
       const collective_info c = g.collective(t);
-      h.add(c.op);
+      h.add(name_of(c.op));
       h.add(std::int64_t{c.group});
       h.add(c.bytes_in.count());
       h.add(c.bytes_out.count());
@@ -79,7 +80,7 @@ class content_hasher {
   }
   h.add(static_cast<std::int64_t>(g.tables().size()));
   for (const duration_table& t : g.tables()) {
-    h.add(t.op());
+    h.add(name_of(t.op()));
     h.add(std::int64_t{t.group()});
     h.add(static_cast<std::int64_t>(t.time().size()));
     for (const bytes b : t.bytes_in()) h.add(b.count());

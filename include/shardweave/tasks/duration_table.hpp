@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -41,9 +42,9 @@ class duration_table {
   duration_table() = default;
   /// \param bytes_in  sizes, strictly ascending; as many as times and at least one
   /// \throws error naming the point that breaks a rule
-  duration_table(std::string op, std::uint32_t group, std::vector<bytes> bytes_in, std::vector<nanoseconds> time)
-      : op_(std::move(op)), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
-    const std::string who = "duration table of " + op_ + " on group " + std::to_string(group_);
+  duration_table(collective op, std::uint32_t group, std::vector<bytes> bytes_in, std::vector<nanoseconds> time)
+      : op_(op), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
+    const std::string who = "duration table of " + std::string(name_of(op_)) + " on group " + std::to_string(group_);
     if (bytes_in_.empty() || bytes_in_.size() != time_.size())
       refuse(error_category::input, who + " has " + std::to_string(bytes_in_.size()) + " sizes and " +
                                         std::to_string(time_.size()) + " times, expected as many and at least one");
@@ -58,7 +59,7 @@ class duration_table {
     }
   }
 
-  [[nodiscard]] const std::string& op() const { return op_; }
+  [[nodiscard]] collective op() const { return op_; }
   [[nodiscard]] std::uint32_t group() const { return group_; }
   [[nodiscard]] const std::vector<bytes>& bytes_in() const { return bytes_in_; }
   [[nodiscard]] const std::vector<nanoseconds>& time() const { return time_; }
@@ -80,7 +81,7 @@ class duration_table {
   friend bool operator==(const duration_table&, const duration_table&) = default;
 
  private:
-  std::string op_;
+  collective op_ = collective::other;
   std::uint32_t group_ = 0;
   std::vector<bytes> bytes_in_;
   std::vector<nanoseconds> time_;

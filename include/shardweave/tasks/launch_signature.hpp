@@ -42,7 +42,8 @@ inline namespace v0 {
     if (bucketed && --left[owner[t]] > 0) continue;  // launched with its last member
     const collective_info c = g.collective(t);
     detail::content_hasher& h = channels[c.group];
-    h.add(c.op);
+    h.add(name_of(c.op));
+    if (c.op == collective::other) h.add(g.op(t));
     h.add(c.dtype);
     h.add(c.reduce);
     h.add(static_cast<std::int64_t>(bucketed ? s.buckets[owner[t]].members.size() : 1));

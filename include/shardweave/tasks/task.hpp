@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -70,7 +71,7 @@ struct process_group {
 
 /// What a collective task communicates, as a caller states it.
 struct collective_record {
-  std::string op = {};      ///< all_gather, reduce_scatter, all_reduce, all_to_all, ...
+  shardweave::collective op = shardweave::collective::other;
   std::uint32_t group = 0;  ///< position in the list of groups
   bytes bytes_in = {};      ///< this rank's input
   bytes bytes_out = {};     ///< this rank's output

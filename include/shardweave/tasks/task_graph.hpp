@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -24,7 +25,7 @@ class task_graph_builder;
 
 /// What a collective task communicates. The views live as long as the graph.
 struct collective_info {
-  std::string_view op;
+  shardweave::collective op;
   std::uint32_t group;  ///< position in `task_graph::groups()`, and the number of its channel
   bytes bytes_in;       ///< this rank's
   bytes bytes_out;      ///< this rank's
@@ -73,7 +74,7 @@ class task_graph {
   /// \pre is_collective(t)
   [[nodiscard]] collective_info collective(task_index t) const {
     const flat_collective& c = collectives_[collective_[t]];
-    return {texts_[c.op], c.group, c.bytes_in, c.bytes_out, texts_[c.dtype], texts_[c.reduce]};
+    return {c.op, c.group, c.bytes_in, c.bytes_out, texts_[c.dtype], texts_[c.reduce]};
   }
   [[nodiscard]] std::size_t output_count(task_index t) const { return output_start_[t + 1] - output_start_[t]; }
   /// \pre i < output_count(t)
@@ -106,19 +107,19 @@ class task_graph {
   }
 
   /// The same graph where collectives of an operation move elements of another dtype.
-  [[nodiscard]] task_graph with_dtype_of(std::string_view op, std::string_view dtype) const {
+  [[nodiscard]] task_graph with_dtype_of(shardweave::collective op, std::string_view dtype) const {
     task_graph other = *this;
     const auto number = static_cast<std::uint32_t>(texts_.size());
     other.texts_.emplace_back(dtype);
     for (flat_collective& c : other.collectives_)
-      if (texts_[c.op] == op) c.dtype = number;
+      if (c.op == op) c.dtype = number;
     return other;
   }
 
   /// All that must come before what: an edge for each distinct producer, collective completed, and `after`.
   [[nodiscard]] const compressed_graph& dependencies() const { return dependencies_; }
   /// The table for an operation on a group; null if there is none.
-  [[nodiscard]] const duration_table* table(std::string_view op, std::uint32_t group) const {
+  [[nodiscard]] const duration_table* table(shardweave::collective op, std::uint32_t group) const {
     for (const duration_table& t : tables_)
       if (t.group() == group && t.op() == op) return &t;
     return nullptr;
@@ -131,7 +132,8 @@ class task_graph {
  private:
   friend class task_graph_builder;
   struct flat_collective {
-    std::uint32_t op, group, dtype, reduce;
+    shardweave::collective op;
+    std::uint32_t group, dtype, reduce;
     bytes bytes_in, bytes_out;
   };
   struct flat_output {
@@ -171,8 +173,8 @@ inline task_record task_graph::record(task_index t) const {
   r.after.assign(after(t).begin(), after(t).end());
   if (is_collective(t)) {
     const collective_info c = collective(t);
-    r.collective = collective_record{std::string(c.op),    c.group, c.bytes_in, c.bytes_out, std::string(c.dtype),
-                                     std::string(c.reduce)};
+    r.collective =
+        collective_record{c.op, c.group, c.bytes_in, c.bytes_out, std::string(c.dtype), std::string(c.reduce)};
   }
   if (completes(t) != no_index) r.completes = completes(t);
   for (std::size_t i = 0; i < output_count(t); ++i) {

@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -69,8 +70,7 @@ class task_graph_builder {
     graph_.collective_.push_back(t.collective ? static_cast<std::uint32_t>(graph_.collectives_.size()) : no_index);
     if (t.collective) {
       const collective_record& c = *t.collective;
-      graph_.collectives_.push_back(
-          {texts_(c.op), c.group, texts_(c.dtype), texts_(c.reduce), c.bytes_in, c.bytes_out});
+      graph_.collectives_.push_back({c.op, c.group, texts_(c.dtype), texts_(c.reduce), c.bytes_in, c.bytes_out});
     }
     for (const output_record& o : t.outputs) {
       graph_.outputs_.push_back({o.size, o.storage, texts_(o.dtype), static_cast<std::uint32_t>(graph_.shapes_.size()),
@@ -119,8 +119,8 @@ class task_graph_builder {
               " bytes, expected none below 0");
     for (const duration_table& t : g.tables_)
       if (t.group() >= g.groups_.size())
-        wrong("duration table of " + t.op() + " names group " + std::to_string(t.group()) + ", but there are only " +
-              std::to_string(g.groups_.size()));
+        wrong("duration table of " + std::string(name_of(t.op())) + " names group " + std::to_string(t.group()) +
+              ", but there are only " + std::to_string(g.groups_.size()));
     if (!g.fused_.empty() && g.fused_.size() != g.size())
       wrong("there are " + std::to_string(g.fused_.size()) + " fused durations, expected one for each of " +
             std::to_string(g.size()) + " tasks");

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/graph/numbering.hpp>
@@ -29,7 +30,7 @@ inline namespace v0 {
 
 /// Collectives with equal keys on one channel may be launched as one.
 struct bucket_key {
-  std::string op = {};
+  collective op = collective::other;
   std::string dtype = {};
   std::string reduce = "none";
 };
@@ -112,7 +113,7 @@ template <planning_graph G, task_maps_of<G> Maps>
       const bucket_key key = get(maps.key, v);
       const transfer_size size = get(maps.size, v);
       const auto channel = static_cast<std::uint32_t>(get(maps.channel, v));
-      t.op = key.op;
+      t.op = name_of(key.op);
       t.collective = collective_record{key.op, channel, size.in, size.out, key.dtype, key.reduce};
       group_count = std::max<std::size_t>(group_count, std::size_t{channel} + 1);
     }

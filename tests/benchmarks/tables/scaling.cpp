@@ -20,7 +20,8 @@ class layers {
     b_.device.dram_bytes_per_ns = 3350;
     for (std::uint32_t g = 0; g < 2; ++g) {
       b_.add_group({.id = g, .name = g == 0 ? "dp" : "tp", .size = g == 0 ? 64 : 8});
-      for (const char* op : {"all_gather", "reduce_scatter", "all_reduce"})
+      for (const sw::collective op :
+           {sw::collective::all_gather, sw::collective::reduce_scatter, sw::collective::all_reduce})
         b_.add_table(sw::duration_table(op, g, {sw::bytes(1 << 10), sw::bytes(1 << 20), sw::bytes(1 << 24)},
                                         {sw::nanoseconds(20'000), sw::nanoseconds(50'000), sw::nanoseconds(600'000)}));
     }
@@ -44,17 +45,17 @@ class layers {
     if (size > 0) t.outputs = {{sw::bytes(size), b_.add_storage(sw::bytes(size)), "bf16", {}}};
     return b_.add_task(t);
   }
-  sw::task_index communicate(const std::string& op, std::uint32_t group, sw::task_index from, std::int64_t in,
+  sw::task_index communicate(sw::collective op, std::uint32_t group, sw::task_index from, std::int64_t in,
                              std::int64_t out, std::int64_t takes) {
-    sw::task_record t{.name = op,
-                      .op = op,
+    sw::task_record t{.name = std::string(sw::name_of(op)),
+                      .op = std::string(sw::name_of(op)),
                       .kind = sw::task_kind::collective,
                       .duration = sw::nanoseconds(takes),
                       .inputs = {from},
                       .outputs = {{sw::bytes(out), b_.add_storage(sw::bytes(out)), "bf16", {}}},
                       .is_fsdp = group == 0};
-    t.collective =
-        sw::collective_record{op, group, sw::bytes(in), sw::bytes(out), "bf16", op == "all_gather" ? "none" : "sum"};
+    t.collective = sw::collective_record{
+        op, group, sw::bytes(in), sw::bytes(out), "bf16", op == sw::collective::all_gather ? "none" : "sum"};
     const sw::task_index launched = b_.add_task(t);
     sw::task_record w{.name = "wait", .op = "wait", .kind = sw::task_kind::wait, .inputs = {launched}};
     w.completes = launched;
@@ -63,13 +64,15 @@ class layers {
   }
   void add_block(sw::task_index weight, bool reduces) {
     const auto cast = add("prims.convert_element_type", "other", {weight}, 500, 1 << 17);
-    const auto full = add("aten.view", "view", {communicate("all_gather", 0, cast, 1 << 17, 1 << 23, 40'000)}, 0, 0);
+    const auto full =
+        add("aten.view", "view", {communicate(sw::collective::all_gather, 0, cast, 1 << 17, 1 << 23, 40'000)}, 0, 0);
     const auto scaled = add("aten.mul.Tensor", "other", {value_}, 3'000, 1 << 22);
     value_ = add("aten.mm", "compute", {scaled, full}, 60'000, 1 << 22);
     const auto gradient = add("aten.mm", "compute", {scaled, value_}, 30'000, 1 << 23);
     const auto wide = add("prims.convert_element_type", "other", {gradient}, 900, 1 << 23);
-    ends_.push_back(add("aten.view", "view", {communicate("reduce_scatter", 0, wide, 1 << 23, 1 << 17, 45'000)}, 0, 0));
-    if (reduces) value_ = communicate("all_reduce", 1, value_, 1 << 22, 1 << 22, 30'000);
+    ends_.push_back(add("aten.view", "view",
+                        {communicate(sw::collective::reduce_scatter, 0, wide, 1 << 23, 1 << 17, 45'000)}, 0, 0));
+    if (reduces) value_ = communicate(sw::collective::all_reduce, 1, value_, 1 << 22, 1 << 22, 30'000);
   }
 
   sw::task_graph_builder b_;

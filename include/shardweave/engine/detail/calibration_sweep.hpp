@@ -105,7 +105,7 @@ class calibration_sweep {
   pair_of_times together(collective kind, bytes size, std::int64_t ranks, nanoseconds work) {
     static_cast<void>(largest_(0));
     const bytes in = kind == collective::all_gather ? size / ranks : size;
-    const collective_call call{0, 0, name_of(kind), "f32", "sum", in, size, {}, {}};
+    const collective_call call{0, 0, kind, "f32", "sum", in, size, {}, {}};
     const std::size_t launched = engine_.start(call);
     const std::size_t worked = engine_.run({0, work, compute_work::task, nullptr});
     engine_.wait(launched);

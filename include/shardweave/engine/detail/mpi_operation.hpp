@@ -82,6 +82,9 @@ inline void post(mpi_operation& o, MPI_Comm comm) {
         break;
       case collective::all_to_all:
         check_mpi(MPI_Ialltoall(sent, unit, type, received, unit, type, comm, request), "MPI_Ialltoall");
+        break;
+      case collective::other:  // refused by `payload_of`
+        break;
     }
   }
 }

@@ -149,7 +149,7 @@ class redistribution_writer {
                        .kind = task_kind::collective,
                        .duration = from_microseconds(time),
                        .inputs = {now.task}};
-    launch.collective = collective_record{.op = std::string(op),
+    launch.collective = collective_record{.op = *step.op,
                                           .group = static_cast<std::uint32_t>(step.mesh_dim),
                                           .bytes_in = step.before,
                                           .bytes_out = *step.op == collective::all_gather ? moved : step.after,

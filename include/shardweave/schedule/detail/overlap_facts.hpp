@@ -52,13 +52,13 @@ struct overlap_facts {
     for (std::size_t i = order.size(); i-- > 0;) {
       const std::uint32_t u = order[i];
       need[u] = index[u];
-      feeds_scatter[u] = units.is_collective(u) && g.collective(units.first(u)).op == "reduce_scatter";
+      feeds_scatter[u] = units.is_collective(u) && g.collective(units.first(u)).op == collective::reduce_scatter;
       for (const auto& e : units.graph().out(u)) {
         if (index[u] == never) need[u] = std::min(need[u], need[e.target]);
         feeds_scatter[u] = feeds_scatter[u] || feeds_scatter[e.target];
       }
     }
-    std::vector<std::tuple<std::string_view, std::uint32_t, std::string_view, std::string_view>> keys, latency_keys;
+    std::vector<std::tuple<collective, std::uint32_t, std::string_view, std::string_view>> keys, latency_keys;
     const auto number = [](auto& known, const auto& k) {
       const auto at = std::find(known.begin(), known.end(), k);
       if (at == known.end()) known.push_back(k);
@@ -69,13 +69,14 @@ struct overlap_facts {
       const collective_info c = g.collective(units.first(u));
       channel[u] = c.group;
       const bool merges = is_mergeable(c.op);
-      key[u] = merges ? number(keys, std::tuple(c.op, c.group, c.dtype, c.reduce))
-                      : number(keys, decltype(keys)::value_type());
+      key[u] =
+          merges ? number(keys, std::tuple(c.op, c.group, c.dtype, c.reduce))
+                 : number(keys, std::tuple(collective::other, std::uint32_t{}, std::string_view(), std::string_view()));
       if (merges)
-        latency_key[u] = number(
-            latency_keys, std::tuple(std::string_view(c.op == "all_gather" ? "g" : "r"), c.group, c.dtype, c.reduce));
+        latency_key[u] = number(latency_keys, std::tuple(c.op == collective::all_gather ? c.op : collective::other,
+                                                         c.group, c.dtype, c.reduce));
       for (const task_index t : units.tasks(u)) size[u] += g.collective(t).bytes_in + g.collective(t).bytes_out;
-      if (c.op == "all_reduce") size[u] = size[u] / 2;
+      if (c.op == collective::all_reduce) size[u] = size[u] / 2;
       if (const duration_table* table = g.table(c.op, c.group)) latency[u] = (*table)(bytes(0));
     }
     least_size.assign(keys.size(), bytes(std::numeric_limits<std::int64_t>::max()));

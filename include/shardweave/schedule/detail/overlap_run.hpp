@@ -98,7 +98,8 @@ class overlap_run {
     // parts of what is gathered are copied out, parts of what is reduced are views
     if (facts_.is_wait(u)) {
       const std::uint32_t c = facts_.start_of[u];
-      if (facts_.first_wait[c] == u && units_.is_bucket(c) && g_.collective(units_.first(c)).op == "all_gather")
+      if (facts_.first_wait[c] == u && units_.is_bucket(c) &&
+          g_.collective(units_.first(c)).op == collective::all_gather)
         unpacking_.push_back(u);
     }
     progress_.finish(u, [this](std::uint32_t next) { ready_.add(next); });

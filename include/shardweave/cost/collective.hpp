@@ -1,0 +1,48 @@
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+/// \file
+/// The collectives that the library knows, and their names.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What a collective does. Cost models answer for all but the last.
+enum class collective : std::uint8_t {
+  all_gather,
+  reduce_scatter,
+  all_reduce,
+  all_to_all,
+  other  ///< anything else: a broadcast, sends. It takes the time that its task states, and is never merged
+};
+
+/// The names that files use, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 5> collective_names = {"all_gather", "reduce_scatter", "all_reduce",
+                                                                     "all_to_all", "other"};
+/// Those for which cost models answer.
+inline constexpr std::array<collective, 4> priced_collectives = {collective::all_gather, collective::reduce_scatter,
+                                                                 collective::all_reduce, collective::all_to_all};
+
+[[nodiscard]] constexpr std::string_view name_of(collective kind) {
+  return collective_names[static_cast<std::size_t>(kind)];
+}
+
+/// The collective of exactly that name; nothing if there is none.
+[[nodiscard]] constexpr std::optional<collective> collective_from(std::string_view name) {
+  for (std::size_t i = 0; i < collective_names.size(); ++i)
+    if (collective_names[i] == name) return static_cast<collective>(i);
+  return std::nullopt;
+}
+
+/// Whether several can be launched as one: their buffers can be packed side by side. Those of an all_to_all cannot.
+[[nodiscard]] constexpr bool is_mergeable(collective kind) {
+  return kind == collective::all_gather || kind == collective::reduce_scatter || kind == collective::all_reduce;
+}
+
+}  // namespace v0
+}  // namespace shardweave
