@@ -168,8 +168,7 @@ class pipeline {
     plan.priced = evaluate(problem, other.choice);
     plan.problem = problem.shared_description();
     plan.placement = std::move(other);
-    std::string& note = plan.placement.statistics.note;
-    note += (note.empty() ? "" : " ") + std::string("placed as if nothing hid: that is faster in the simulator");
+    plan.placement.statistics.add_note("placed as if nothing hid: that is faster in the simulator");
     plan.lowered = std::move(lowered);
     plan.tasks = std::move(tasks);
   }

@@ -1,4 +1,5 @@
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 
 #include <doctest/doctest.h>
 
@@ -22,6 +23,21 @@ TEST_SUITE("solve_control") {
     const sw::solve_control control{.seconds = 3, .seed = 7};
     CHECK(control.seconds == 3);
     CHECK(control.seed == 7);
+  }
+
+  TEST_CASE("time limits that mean nothing are refused in words, by whoever takes the time") {
+    const double nan = std::numeric_limits<double>::quiet_NaN();
+    const double infinity = std::numeric_limits<double>::infinity();
+    for (const double seconds : {-1.0, -1e-300, -infinity, nan}) {
+      CAPTURE(seconds);
+      const sw::solve_control control{.seconds = seconds};
+      CHECK_THROWS_WITH_AS(sw::validate(control), doctest::Contains("expected a number from 0 on"), sw::error);
+      CHECK_THROWS_AS(sw::deadline{control}, sw::error);
+    }
+    CHECK_THROWS_WITH_AS(sw::validate({.seconds = -1}),
+                         "solve_control: seconds is -1.000000, expected a number from 0 on; infinity is no limit",
+                         sw::error);
+    for (const double seconds : {0.0, 1e-300, 1e300, infinity}) CHECK_NOTHROW(sw::validate({.seconds = seconds}));
   }
 
   TEST_CASE("a report of nothing knows nothing") {

@@ -125,10 +125,11 @@ TEST_SUITE("readers, in every place of a document") {
   TEST_CASE("shardweave.solution") {
     const std::string good = R"({"format": "shardweave.solution", "version": 1, "problem": "p", "unit": "us",
 "assignment": [1], "objective": 2, "parts": {"compute": 2}, "lower_bound": 1.5, "status": "feasible",
-"statistics": {"solver": "hand", "seconds": 1, "seconds_to_best": 0.5, "iterations": 3, "note": "n",
+"statistics": {"solver": "hand", "bound_by": "head", "seconds": 1, "seconds_to_best": 0.5, "iterations": 3, "note": "n",
  "counters": {"sweeps": 4}}, "choices": [{"vertex": 0}]})";
     const document_rules rules{.required = {{"", {"format", "version", "problem", "assignment"}}},
-                               .free = {"unit", "parts", "statistics.counters", "choices"}};
+                               .free = {"unit", "parts", "statistics.seconds", "statistics.seconds_to_best",
+                                        "statistics.counters", "choices"}};
     sw::placement_description<double> d;
     d.vertices.resize(1);
     d.vertices[0].compute = {1, 2};

@@ -213,6 +213,8 @@ TEST_SUITE("shardweave.solution") {
     s.lower_bound = -endless;
     s.status = sw::solve_status::stopped;
     s.statistics.solver = "hand";
+    s.statistics.bound_by = "head";
+    s.statistics.seconds = s.statistics.seconds_to_best = 12;  // stay out of the file
     s.statistics.note = "n";
     s.statistics.iterations = 7;
     s.statistics.counters = {{"sweeps", 2}, {"gap", endless}};
@@ -221,7 +223,7 @@ TEST_SUITE("shardweave.solution") {
 "problem":"p","unit":"us",
 "assignment":[0,1],
 "objective":4.5,"parts":{"compute":2.5,"communication":1,"transition":1},"lower_bound":null,"gap":null,"status":"stopped",
-"statistics":{"solver":"hand","seconds":0,"seconds_to_best":0,"iterations":7,"note":"n","counters":{"sweeps":2,"gap":null}},
+"statistics":{"solver":"hand","bound_by":"head","iterations":7,"note":"n","counters":{"sweeps":2,"gap":null}},
 "choices":[
 {"vertex":0,"name":"x","strategy":"R","compute":0.5,"arguments":[]},
 {"vertex":1,"name":"y","strategy":"1","compute":2,"arguments":[{"from":0,"communication":1,"transition":0},{"from":0,"communication":0,"transition":1}]}]}

@@ -33,6 +33,8 @@ TEST_SUITE("placement_summary") {
           "status: feasible\n"
           "found by trws in 1.50 s, after 250.00 ms\n"
           "note: time limit\n");
+    found.statistics.bound_by = "budgeted";
+    CHECK(sw::placement_summary(found, priced, "us").find("after 250.00 ms; bound by budgeted\n") != std::string::npos);
   }
 
   TEST_CASE("of whole numbers that are proven") {

@@ -230,13 +230,16 @@ TEST_SUITE("certified") {
     CHECK(answer.statistics.counters[0].second == 3);
   }
   TEST_CASE("a bound that meets the assignment proves it") {
-    CHECK(sw::certified{sw::local_search{}, sw::exhaustive{}}.solve(small()).status == sw::solve_status::optimal);
+    const auto answer = sw::certified{sw::local_search{}, sw::exhaustive{}}.solve(small());
+    CHECK(answer.status == sw::solve_status::optimal);
+    CHECK(answer.statistics.solver == "local_search");
+    CHECK(answer.statistics.bound_by == "exhaustive");
   }
   TEST_CASE("a bounder that denies an assignment at hand is not believed") {
     const auto answer = sw::certified{sw::exhaustive{}, all_first{.bound = infinite, .gives_up = true}}.solve(small());
     CHECK(answer.objective == 3);
     CHECK(answer.lower_bound == -infinite);
-    CHECK(answer.statistics.note == "the bounder calls the problem infeasible, but here is an assignment. ");
+    CHECK(answer.statistics.note == "the bounder calls the problem infeasible, but here is an assignment.");
   }
 }
 

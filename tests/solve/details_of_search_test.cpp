@@ -914,24 +914,73 @@ TEST_SUITE("detail::merge_solutions") {
     a.statistics.seconds = 4;
     a.statistics.seconds_to_best = 3;
     a.statistics.iterations = 10;
-    a.statistics.note = "one. ";
+    a.statistics.note = "one.";
     a.statistics.counters = {{"x", 1.0}};
     auto b = answer<double>(6.0, 1, sw::solve_status::feasible, "b");
     b.statistics.seconds = 2;
     b.statistics.seconds_to_best = 0.5;
     b.statistics.iterations = 5;
-    b.statistics.note = "two. ";
+    b.statistics.note = "two.";
     b.statistics.counters = {{"y", 2.0}, {"x", 3.0}};
     const auto ab = sw::detail::merged(a, b), ba = sw::detail::merged(b, a);
     CHECK(ab.statistics.seconds == 6);
     CHECK(ab.statistics.seconds_to_best == 4.5);  // the second found it after the first had ended
     CHECK(ba.statistics.seconds_to_best == 0.5);
     CHECK(ab.statistics.iterations == 15);
-    CHECK(ab.statistics.note == "one. two. ");
-    CHECK(ba.statistics.note == "two. one. ");
+    CHECK(ab.statistics.note == "one. two.");
+    CHECK(ba.statistics.note == "two. one.");
     CHECK(ab.statistics.counters == std::vector<std::pair<std::string, double>>{{"x", 1.0}, {"y", 2.0}, {"x", 3.0}});
     CHECK(ab.choice == b.choice);
     CHECK(ba.choice == b.choice);
+  }
+
+  TEST_CASE("who proved the bound is told where it is not who found the assignment") {
+    using enum sw::solve_status;
+    const auto prover = [](auto a, auto b) { return sw::detail::merged(std::move(a), std::move(b)).statistics; };
+    const auto finds = answer<double>(5.0, -infinite, feasible, "finds");
+    const auto bounds = answer<double>({}, 5.0, stopped, "bounds");
+    for (const auto& both : {prover(finds, bounds), prover(bounds, finds)}) {
+      CHECK(both.solver == "finds");
+      CHECK(both.bound_by == "bounds");
+      CHECK(both.prover() == "bounds");
+    }
+    CHECK(prover(answer<double>(5.0, 4, feasible, "a"), answer<double>(6.0, 3, feasible, "b")).bound_by.empty());
+    CHECK(prover(finds, answer<double>(7.0, -infinite, feasible, "b")).bound_by.empty());  // there is none
+    // a bound that was another's already
+    auto already = sw::detail::merged(finds, bounds);
+    already.lower_bound = 4;
+    already.status = feasible;
+    CHECK(prover(already, answer<double>(4.5, 3, feasible, "third")).bound_by == "bounds");
+    CHECK(prover(already, answer<double>(4.5, 4.2, feasible, "third")).bound_by.empty());
+    CHECK(prover(answer<double>(4.5, 3, feasible, "third"), already).bound_by == "bounds");
+  }
+
+  TEST_CASE("of two equal assignments the later one is kept where only it is proven, found when the first was") {
+    using enum sw::solve_status;
+    auto greedy = answer<double>(5.0, -infinite, feasible, "greedy");
+    greedy.statistics.seconds = 2;
+    greedy.statistics.seconds_to_best = 1;
+    auto exact = answer<double>(5.0, 5.0, optimal, "exact");
+    exact.statistics.seconds_to_best = 3;
+    const auto both = sw::detail::merged(greedy, exact);
+    CHECK(both.statistics.solver == "exact");
+    CHECK(both.statistics.bound_by.empty());
+    CHECK(both.statistics.seconds_to_best == 1);
+    CHECK(sw::detail::merged(exact, exact).statistics.seconds_to_best == 3);
+    CHECK(sw::detail::merged(exact, greedy).statistics.solver == "exact");
+  }
+
+  TEST_CASE("a first answer that brought nothing leaves no note where there is an assignment") {
+    using enum sw::solve_status;
+    auto failed = answer<double>({}, -infinite, stopped, "greedy");
+    failed.statistics.note = "nothing was found.";
+    auto found = answer<double>(5.0, 4, feasible, "b");
+    CHECK(sw::detail::merged(failed, found).statistics.note.empty());
+    found.statistics.note = "stopped.";
+    CHECK(sw::detail::merged(failed, found).statistics.note == "stopped.");
+    CHECK(sw::detail::merged(failed, failed).statistics.note == "nothing was found. nothing was found.");
+    failed.lower_bound = 1;  // it brought a bound: what ended it matters
+    CHECK(sw::detail::merged(failed, found).statistics.note == "nothing was found. stopped.");
   }
 
   TEST_CASE("only an unproven answer is called stopped when a limit ended it") {
@@ -957,7 +1006,7 @@ TEST_SUITE("detail::merge_solutions") {
     CHECK(part.seconds > 200000.0);
     CHECK(part.iterations == 12);
     CHECK(part.seed == 34);
-    control.seconds = -1;
+    control.seconds = 0;
     CHECK(sw::detail::shared_time(sw::deadline(control), 0.25).seconds == 0);
   }
 }

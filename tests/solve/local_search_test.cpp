@@ -136,7 +136,7 @@ TEST_SUITE("local_search") {
     const auto answer = sw::local_search{}.solve(sw::placement_problem<double>(builder.build()));
     CHECK_FALSE(answer.has_assignment());
     CHECK(answer.status == sw::solve_status::stopped);
-    CHECK(answer.statistics.note == "no assignment that keeps all constraints was found. ");
+    CHECK(answer.statistics.note == "no assignment that keeps all constraints was found.");
   }
 
   TEST_CASE("equal seeds give equal bits, other seeds may not") {

@@ -328,7 +328,7 @@ TEST_SUITE("reduction") {
     for (std::uint32_t x = 0; x < 3; ++x) builder.add_segment(x, {0, 1, {2, 3}});
     const auto answer = sw::reduced{sw::trws{}}.solve(sw::placement_problem<double>(builder.build()));
     CHECK(answer.status == sw::solve_status::infeasible);
-    CHECK(answer.statistics.note == "the reduction left a variable without a label or a row without room. ");
+    CHECK(answer.statistics.note == "the reduction left a variable without a label or a row without room.");
   }
   TEST_CASE("what the reduction did is in the statistics") {
     const auto answer =

@@ -33,7 +33,7 @@ sw::placement_problem<double> two_variables() {
 }
 
 sw::solution<double> conclude(const labels& l, double bound, bool stopped = false) {
-  return sw::conclude<double>(two_variables(), l, bound, stopped, {.solver = "test", .note = "so it was. "});
+  return sw::conclude<double>(two_variables(), l, bound, stopped, {.solver = "test", .note = "so it was."});
 }
 
 }  // namespace
@@ -47,7 +47,7 @@ TEST_SUITE("solution") {
     CHECK(s.lower_bound == 12);
     CHECK(s.gap() == 0);
     CHECK(s.statistics.solver == "test");
-    CHECK(s.statistics.note == "so it was. ");
+    CHECK(s.statistics.note == "so it was.");
     CHECK(conclude({0, 1}, 12 - 1e-9).status == sw::solve_status::optimal);
     CHECK(conclude({0, 1}, 12, true).status == sw::solve_status::optimal);
     CHECK(conclude({0, 1}, 12.5).lower_bound == 12);  // no more than what is proven by an assignment
@@ -70,7 +70,7 @@ TEST_SUITE("solution") {
     CHECK(s.gap() == infinity);
     CHECK(s.statistics.note ==
           "so it was. an assignment was dropped: budget 'memory' uses 4.000000, more than its "
-          "limit 3.000000. ");
+          "limit 3.000000.");
   }
   TEST_CASE("without an assignment an infinite bound says infeasible, any other stopped") {
     CHECK(conclude({}, infinity).status == sw::solve_status::infeasible);
@@ -127,7 +127,7 @@ TEST_SUITE("exhaustive") {
     CHECK(by_nodes.statistics.iterations == 5000);
     CHECK(by_nodes.choice.size() == 20);
     CHECK(by_nodes.lower_bound == -infinity);
-    CHECK(by_nodes.statistics.note == "stopped before all labelings were tried. ");
+    CHECK(by_nodes.statistics.note == "stopped before all labelings were tried.");
 
     const auto by_time = sw::exhaustive{}.solve(problem, {.seconds = 0.05});
     CHECK(by_time.status == sw::solve_status::stopped);
@@ -150,7 +150,7 @@ TEST_SUITE("exhaustive") {
     const auto s = sw::exhaustive{}.solve(sw::compile(d));
     CHECK(s.status == sw::solve_status::infeasible);
     CHECK(s.lower_bound == infinity);
-    CHECK(s.statistics.note == "every labeling breaks a constraint. ");
+    CHECK(s.statistics.note == "every labeling breaks a constraint.");
   }
 }
 

@@ -55,7 +55,7 @@ TEST_SUITE("trws") {
     const auto answer = sw::trws{}.solve(hard(), {.iterations = 3});
     CHECK(answer.statistics.iterations == 3);
     CHECK(answer.status == sw::solve_status::stopped);
-    CHECK(answer.statistics.note == "stopped after 3 sweeps. ");
+    CHECK(answer.statistics.note == "stopped after 3 sweeps.");
     CHECK(answer.has_assignment());
     CHECK(answer.lower_bound <= answer.objective);
     sw::trws few;
@@ -63,7 +63,7 @@ TEST_SUITE("trws") {
     const auto own = few.solve(hard());
     CHECK(own.statistics.iterations == 2);
     CHECK(own.status == sw::solve_status::feasible);
-    CHECK(own.statistics.note == "gave up after 2 sweeps. ");
+    CHECK(own.statistics.note == "gave up after 2 sweeps.");
   }
   TEST_CASE("a stop before the first sweep leaves no bound and no assignment") {
     std::stop_source source;
@@ -73,7 +73,7 @@ TEST_SUITE("trws") {
     const auto answer = sw::trws{}.solve(hard(), control);
     CHECK(answer.status == sw::solve_status::stopped);
     CHECK(answer.lower_bound == -infinite);
-    CHECK(answer.statistics.note == "stopped after 0 sweeps. ");
+    CHECK(answer.statistics.note == "stopped after 0 sweeps.");
   }
   TEST_CASE("more sweeps never lower the bound nor raise the objective") {
     double bound = -infinite, objective = infinite;
@@ -206,7 +206,7 @@ TEST_SUITE("for_small") {
     CHECK(declined.statistics.note == "exhaustive was not asked: " + std::to_string(labels) +
                                           " labels and 3 rows are "
                                           "more than " +
-                                          std::to_string(labels - 1) + " and 3. ");
+                                          std::to_string(labels - 1) + " and 3.");
     CHECK_FALSE(sw::for_small(sw::exhaustive{}, {.labels = labels, .rows = 2}).solve(problem).has_assignment());
   }
 }

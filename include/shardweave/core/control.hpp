@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
+
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -36,7 +38,7 @@ struct stage_time {
 /// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the
 /// input, the seed and the build.
 struct solve_control {
-  double seconds = std::numeric_limits<double>::infinity();          ///< wall-clock limit, from the call on
+  double seconds = std::numeric_limits<double>::infinity();  ///< wall-clock limit, from the call on; not negative
   std::size_t iterations = std::numeric_limits<std::size_t>::max();  ///< of the policy's own loop
   std::uint64_t seed = 1;
   unsigned threads = 1;  ///< at most this many; policies may use fewer
@@ -44,12 +46,21 @@ struct solve_control {
   std::function<void(const progress_report&)> progress = {};  ///< called from the solving thread
 };
 
+/// Refuses limits that mean nothing.
+/// \throws error (input) if the seconds are negative or not a number
+inline void validate(const solve_control& control) {
+  if (control.seconds >= 0) return;
+  refuse(error_category::input, "solve_control: seconds is " + std::to_string(control.seconds) +
+                                    ", expected a number from 0 on; infinity is no limit");
+}
+
 /// A running clock against a control. Copies share the start.
 class deadline {
  public:
   using clock = std::chrono::steady_clock;
 
-  explicit deadline(const solve_control& control) : control_(&control) {}
+  /// \throws error (input) as `validate`
+  explicit deadline(const solve_control& control) : control_(&control) { validate(control); }
 
   [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
   [[nodiscard]] double remaining() const { return control_->seconds - elapsed(); }

@@ -70,6 +70,7 @@ template <cost_value Cost>
   if (!found.statistics.solver.empty()) {
     text += "found by " + found.statistics.solver + " in " + seconds_text(found.statistics.seconds);
     if (found.has_assignment()) text += ", after " + seconds_text(found.statistics.seconds_to_best);
+    if (!found.statistics.bound_by.empty()) text += "; bound by " + found.statistics.bound_by;
     text += '\n';
   }
   if (!found.statistics.note.empty()) text += "note: " + found.statistics.note + '\n';

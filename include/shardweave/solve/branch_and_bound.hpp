@@ -116,8 +116,8 @@ class branch_and_bound {
                              {"labels dropped", static_cast<double>(dropped)},
                              {"ascent steps", static_cast<double>(steps)}};
       if (!best.is_known() && !cut_short)
-        statistics.note = "no labeling keeps all rows: every branch of the search is empty. ";
-      if (cut_short) statistics.note = "stopped after " + std::to_string(explored) + " nodes. ";
+        statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
+      if (cut_short) statistics.add_note("stopped after " + std::to_string(explored) + " nodes.");
       return conclude(problem, std::span<const strategy>(best.labels()), bound, cut_short, std::move(statistics));
     }
 

@@ -84,7 +84,8 @@ class budgeted {
     statistics.counters = {
         {"priced rows",
          static_cast<double>(std::count_if(prices.begin(), prices.end(), [](double price) { return price != 0; }))}};
-    if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " steps of the prices. ";
+    if (stopped)
+      statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
     return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics));
   }
 

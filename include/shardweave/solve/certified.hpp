@@ -47,11 +47,11 @@ class certified {
     found.statistics.iterations += judged.statistics.iterations;
     const bool stopped = found.status == solve_status::stopped || limit.expired();
     if (found.status == solve_status::infeasible && judged.status != solve_status::infeasible)
-      found.statistics.note += "the finder calls the problem infeasible, the bounder does not. ";
-    found.lower_bound = judged.lower_bound;
+      found.statistics.add_note("the finder calls the problem infeasible, the bounder does not.");
+    found.take_bound(judged.lower_bound, judged.statistics.prover());
     if (found.has_assignment() && judged.lower_bound == std::numeric_limits<double>::infinity()) {
-      found.lower_bound = -std::numeric_limits<double>::infinity();
-      found.statistics.note += "the bounder calls the problem infeasible, but here is an assignment. ";
+      found.take_bound(-std::numeric_limits<double>::infinity(), {});
+      found.statistics.add_note("the bounder calls the problem infeasible, but here is an assignment.");
     }
     detail::settle(found, stopped);
     return found;

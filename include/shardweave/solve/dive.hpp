@@ -147,7 +147,7 @@ class dive {
       stopped = stopped || limit.expired();
     }
     statistics.seconds = limit.elapsed();
-    if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " dives. ";
+    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
     return conclude(problem, std::span<const strategy>(best), ascent.bound(), stopped, std::move(statistics));
   }
 

@@ -94,13 +94,13 @@ class elimination {
     double bound = -std::numeric_limits<double>::infinity();
     if (done && is_forbidden(s.constant)) {
       bound = std::numeric_limits<double>::infinity();
-      statistics.note += "every labeling uses a forbidden pair. ";
+      statistics.add_note("every labeling uses a forbidden pair.");
     } else if (done) {
       labels = s.labels();
       bound = static_cast<double>(s.constant);
       if (!problem.compact().keeps_rows(labels)) {
         labels.clear();
-        statistics.note += "the best labeling breaks a row. ";
+        statistics.add_note("the best labeling breaks a row.");
       }
     }
     return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics));
@@ -171,7 +171,7 @@ class elimination {
       while (!queue.empty()) {
         if (statistics.iterations == most_steps) stopped = true;
         if (stopped || limit.expired()) {
-          statistics.note = "stopped before every variable was eliminated. ";
+          statistics.add_note("stopped before every variable was eliminated.");
           return false;
         }
         const std::uint32_t x = queue.begin()->second;
@@ -179,9 +179,9 @@ class elimination {
         const std::set<std::uint32_t> around = neighbours[x];
         widest = std::max(widest, around.size());
         if (around.size() > options.width || !eliminate(x)) {
-          statistics.note = stopped
-                                ? "stopped before every variable was eliminated. "
-                                : "a factor on " + std::to_string(around.size()) + " variables is above the limits. ";
+          statistics.add_note(stopped
+                                  ? "stopped before every variable was eliminated."
+                                  : "a factor on " + std::to_string(around.size()) + " variables is above the limits.");
           return false;
         }
         ++statistics.iterations;

@@ -37,8 +37,8 @@ struct exhaustive {
     statistics.seconds_to_best = s.found_at;
     double bound = -std::numeric_limits<double>::infinity();
     if (!s.stopped) bound = s.has_best ? static_cast<double>(s.best_cost) : std::numeric_limits<double>::infinity();
-    if (s.stopped) statistics.note = "stopped before all labelings were tried. ";
-    if (!s.stopped && !s.has_best) statistics.note = "every labeling breaks a constraint. ";
+    if (s.stopped) statistics.add_note("stopped before all labelings were tried.");
+    if (!s.stopped && !s.has_best) statistics.add_note("every labeling breaks a constraint.");
     return conclude(problem, std::span<const strategy>(s.best), bound, s.stopped, std::move(statistics),
                     bound_on::objective);
   }

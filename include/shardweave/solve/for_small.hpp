@@ -40,9 +40,9 @@ class for_small {
     const compact_problem<Cost>& p = problem.compact();
     if (p.total_labels() <= most.labels && p.rows().size() <= most.rows) return inner.solve(problem, control);
     solve_statistics statistics{.solver = std::string(name)};
-    statistics.note = std::string(S::name) + " was not asked: " + std::to_string(p.total_labels()) + " labels and " +
-                      std::to_string(p.rows().size()) + " rows are more than " + std::to_string(most.labels) + " and " +
-                      std::to_string(most.rows) + ". ";
+    statistics.add_note(std::string(S::name) + " was not asked: " + std::to_string(p.total_labels()) + " labels and " +
+                        std::to_string(p.rows().size()) + " rows are more than " + std::to_string(most.labels) +
+                        " and " + std::to_string(most.rows) + ".");
     return conclude<Cost>(problem, {}, -std::numeric_limits<double>::infinity(), true, std::move(statistics));
   }
 };

@@ -121,7 +121,7 @@ class guided_search {
       statistics_.seconds = limit_.elapsed();
       const bool proven = best_.is_known() && proves(bound(), best_.cost());
       const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
-      if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " steps. ";
+      if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " steps.");
       statistics_.counters = {{"ascent steps", static_cast<double>(side_.steps())},
                               {"dives", static_cast<double>(dives_)},
                               {"dives that gained", static_cast<double>(gains_)},

@@ -150,7 +150,7 @@ class large_neighbourhood {
         control.progress({.stage = name, .seconds = limit.elapsed(), .objective = static_cast<double>(cost)});
     }
     const bool stopped = is_cut();
-    if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " windows. ";
+    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " windows.");
     statistics.counters = {{"windows that gained", static_cast<double>(gains)}};
     statistics.seconds = limit.elapsed();
     return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics));

@@ -92,9 +92,9 @@ class local_search {
       statistics_.solver = name;
       statistics_.seconds = limit_.elapsed();
       const bool stopped = is_stopped();
-      if (stopped) statistics_.note = "stopped after " + std::to_string(statistics_.iterations) + " moves. ";
+      if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " moves.");
       statistics_.seconds_to_best = best_.found_at();
-      if (!best_.is_known()) statistics_.note += "no assignment that keeps all constraints was found. ";
+      if (!best_.is_known()) statistics_.add_note("no assignment that keeps all constraints was found.");
       return conclude(problem_, std::span<const strategy>(best_.labels()), -std::numeric_limits<double>::infinity(),
                       stopped, std::move(statistics_));
     }

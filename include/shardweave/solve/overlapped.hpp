@@ -51,8 +51,8 @@ class overlapped {
                            {"price steps", static_cast<double>(s.steps)},
                            {"root bound", s.root_bound}};
     if (!s.best.is_known() && !s.cut_short)
-      statistics.note = "no labeling keeps all rows: every branch of the search is empty. ";
-    if (s.cut_short) statistics.note = "stopped after " + std::to_string(s.explored) + " nodes. ";
+      statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
+    if (s.cut_short) statistics.add_note("stopped after " + std::to_string(s.explored) + " nodes.");
     return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.cut_short, std::move(statistics),
                     bound_on::objective);
   }

@@ -41,7 +41,7 @@ class reduced {
     reduction<Cost> r(problem.compact(), limits, control);
     if (r.is_infeasible()) {
       solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed()};
-      statistics.note = "the reduction left a variable without a label or a row without room. ";
+      statistics.add_note("the reduction left a variable without a label or a row without room.");
       return conclude<Cost>(problem, {}, std::numeric_limits<double>::infinity(), false, std::move(statistics));
     }
     const double spent = limit.elapsed();
@@ -63,7 +63,6 @@ class reduced {
                                       {"settled variables", counts.settled},
                                       {"eliminated variables", counts.eliminated}})
       statistics.counters.emplace_back(what, static_cast<double>(count));
-    statistics.counters.emplace_back("reduction seconds", spent);
     std::vector<strategy> labels;
     if (answer.has_assignment()) labels = r.lift(answer.choice);
     return conclude(problem, std::span<const strategy>(labels), answer.lower_bound,

@@ -37,12 +37,20 @@ enum class solve_status : std::uint8_t {
 
 /// How the answer came about. Nothing in it depends on the clock but the seconds.
 struct solve_statistics {
-  std::string solver = {};                                ///< name of the policy that gave the assignment
-  double seconds = 0;                                     ///< of the whole call
-  double seconds_to_best = 0;                             ///< until the assignment was found
-  std::size_t iterations = 0;                             ///< of the policy's own loop
+  std::string solver = {};     ///< name of the policy that gave the assignment
+  std::string bound_by = {};   ///< of the policy that proved the bound, where it is another one
+  double seconds = 0;          ///< of the whole call
+  double seconds_to_best = 0;  ///< until an assignment of this objective was found
+  std::size_t iterations = 0;  ///< of the policy's own loop
   std::vector<std::pair<std::string, double>> counters = {};  ///< what a policy wants to tell, by name
-  std::string note = {};                                  ///< limits that were hit, truncation, infeasibility
+  std::string note = {};  ///< limits that were hit, truncation, infeasibility: sentences, a blank between them
+
+  /// Who proved the bound, if there is one.
+  [[nodiscard]] const std::string& prover() const { return bound_by.empty() ? solver : bound_by; }
+  void add_note(std::string_view sentence) {
+    if (!note.empty() && !sentence.empty()) note += ' ';
+    note += sentence;
+  }
 };
 
 /// Objectives (not of whole numbers) within this relative distance of a bound count as equal to it.
@@ -59,6 +67,12 @@ struct solution {
   solve_status status = solve_status::stopped;
   solve_statistics statistics;
 
+  /// Takes a bound that another policy proved, perhaps.
+  void take_bound(double bound, const std::string& prover) {
+    lower_bound = bound;
+    const bool is_own = bound == -std::numeric_limits<double>::infinity() || prover == statistics.solver;
+    statistics.bound_by = is_own ? std::string() : prover;
+  }
   [[nodiscard]] bool has_assignment() const { return !choice.empty() || objective != forbidden<Cost>; }
   /// (objective - bound) / |bound|; infinite without both.
   [[nodiscard]] double gap() const {
@@ -125,7 +139,7 @@ template <cost_value Cost>
       result.choice = std::move(lifted);
       result.objective = priced.objective;
     } else {
-      result.statistics.note += "an assignment was dropped: " + priced.violations.front() + ". ";
+      result.statistics.add_note("an assignment was dropped: " + priced.violations.front() + ".");
     }
   }
   if (result.has_assignment()) {

@@ -76,8 +76,9 @@ class trws {
       if (settled || ++idle > patience) break;
     }
     if (!settled && statistics.iterations == control.iterations) stopped = true;
-    if (stopped) statistics.note = "stopped after " + std::to_string(statistics.iterations) + " sweeps. ";
-    if (!stopped && !settled) statistics.note = "gave up after " + std::to_string(statistics.iterations) + " sweeps. ";
+    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " sweeps.");
+    if (!stopped && !settled)
+      statistics.add_note("gave up after " + std::to_string(statistics.iterations) + " sweeps.");
     statistics.seconds = limit.elapsed();
     return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics));
   }

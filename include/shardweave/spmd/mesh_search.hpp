@@ -104,9 +104,10 @@ class mesh_contest {
 /// The better assignment and the better bound of two answers to one problem.
 inline void join_answers(solution<double>& answer, solution<double> later) {
   const double bound = std::max(answer.lower_bound, later.lower_bound);
+  const std::string prover = (later.lower_bound > answer.lower_bound ? later : answer).statistics.prover();
   if (later.has_assignment() || !answer.has_assignment())
     if (!answer.has_assignment() || later.objective <= answer.objective) answer = std::move(later);
-  answer.lower_bound = bound;
+  answer.take_bound(bound, prover);
   if (!answer.has_assignment() || !proves(bound, answer.objective)) return;
   answer.lower_bound = std::min(bound, answer.objective);
   answer.status = solve_status::optimal;

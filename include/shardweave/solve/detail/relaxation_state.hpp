@@ -57,10 +57,10 @@ class relaxation_state {
   /// A backend says that nothing is feasible.
   void fail(std::string_view what, std::string_view backend) {
     if (best.is_known()) {
-      statistics.note +=
-          std::string(backend) + " calls " + std::string(what) + " infeasible, but a solution of it is known. ";
+      statistics.add_note(std::string(backend) + " calls " + std::string(what) +
+                          " infeasible, but a solution of it is known.");
     } else {
-      statistics.note += std::string(what) + " is infeasible, says " + std::string(backend) + ". ";
+      statistics.add_note(std::string(what) + " is infeasible, says " + std::string(backend) + ".");
       raise(std::numeric_limits<double>::infinity(), backend);
     }
   }
@@ -70,7 +70,7 @@ class relaxation_state {
     const auto rows = problem.compact().rows();
     for (std::size_t r = 0; r < rows.size(); ++r)
       if (rows[r].low > rows[r].high + 2e-6) {
-        statistics.note += "row " + std::to_string(r) + " demands more than it allows. ";
+        statistics.add_note("row " + std::to_string(r) + " demands more than it allows.");
         raise(std::numeric_limits<double>::infinity(), "limits");
         return true;
       }
@@ -127,8 +127,8 @@ class relaxation_state {
     statistics.seconds = limit.elapsed();
     statistics.seconds_to_best = best.found_at();
     statistics.counters.emplace_back("fractional_variables", static_cast<double>(fractional));
-    if (stopped) statistics.note += "stopped by a limit or a request. ";
-    if (std::isfinite(bound)) statistics.note += "certificate: " + std::string(certificate) + ". ";
+    if (stopped) statistics.add_note("stopped by a limit or a request.");
+    if (std::isfinite(bound)) statistics.add_note("certificate: " + std::string(certificate) + ".");
     return conclude(problem, std::span<const strategy>(best.labels()), bound, stopped, std::move(statistics),
                     bound_on::objective);
   }

@@ -28,7 +28,7 @@ template <cost_value Cost, class S>
   const auto inside = left.build();
   if (!inside) {
     solve_statistics statistics;
-    statistics.note = "a vertex is left without a strategy, or a budget without room. ";
+    statistics.add_note("a vertex is left without a strategy, or a budget without room.");
     return {conclude<Cost>(problem, {}, std::numeric_limits<double>::infinity(), false, std::move(statistics))};
   }
   restricted_answer<Cost> result;
