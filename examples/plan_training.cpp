@@ -68,8 +68,8 @@ struct options {
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
   std::string solver = programs::solver_names().front();
-  std::string bucketing = programs::bucketings().front().name;
-  std::string scheduler = programs::schedulers().front().name;
+  std::string bucketing;  ///< empty: as `programs::way_of` says
+  std::string scheduler;
   std::string overlap = "windows";
   std::string layers = "tied";
   std::optional<std::int64_t> memory;
@@ -96,20 +96,26 @@ struct chosen_solver {
     return policy.solve(problem, control);
   }
 };
+/// Nothing, where a pass decides both at once.
 struct chosen_bucketing {
   static constexpr std::string_view name = "chosen";
-  programs::named_bucketing policy;
+  programs::way by;
+  std::optional<sw::bytes> memory;
   [[nodiscard]] sw::bucketing_result operator()(const sw::task_graph& g, const sw::solve_control& control) const {
-    return policy.run(g, control);
+    const auto passes = programs::passes();
+    if (programs::pass_of(by, passes) != nullptr) return {};
+    return programs::by_name(programs::bucketings(), by.bucketing).run(g, control, memory);
   }
 };
 struct chosen_scheduler {
   static constexpr std::string_view name = "chosen";
-  programs::named_scheduler policy;
+  programs::way by;
   std::optional<sw::bytes> memory;
   [[nodiscard]] sw::schedule operator()(const sw::task_graph& g, const sw::bucketing_result& buckets,
                                         const sw::solve_control& control) const {
-    return policy.run(g, buckets, control, memory);
+    const auto passes = programs::passes();
+    if (const auto* pass = programs::pass_of(by, passes)) return pass->plan(g, control, memory);
+    return programs::by_name(programs::schedulers(), by.scheduler).run(g, buckets, control, memory);
   }
 };
 
@@ -259,8 +265,8 @@ int plan(const options& chosen) {
   const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
   const auto known = programs::solvers<double>();
   const chosen_solver solver{programs::by_name(known, chosen.solver)};
-  sw::pipeline way(solver, chosen_bucketing{programs::by_name(programs::bucketings(), chosen.bucketing)},
-                   chosen_scheduler{programs::by_name(programs::schedulers(), chosen.scheduler), memory},
+  const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler);
+  sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
                    {.regather_parameters = chosen.regather});
   way.counted = programs::overlap_form(chosen.overlap);
   programs::progress_line progress;
@@ -384,12 +390,12 @@ int main(int argc, char** argv) {
   app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
       ->check(CLI::IsMember(programs::solver_names()))
       ->capture_default_str();
-  app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one")
-      ->check(CLI::IsMember(programs::names_of(programs::bucketings())))
-      ->capture_default_str();
-  app.add_option("--scheduler", chosen.scheduler, "how tasks are ordered")
-      ->check(CLI::IsMember(programs::names_of(programs::schedulers())))
-      ->capture_default_str();
+  app.add_option("--bucketing", chosen.bucketing,
+                 "which collectives are launched as one (default: benefit where a scheduler is named, else best_known)")
+      ->check(CLI::IsMember(programs::names_of(programs::bucketings())));
+  app.add_option("--scheduler", chosen.scheduler,
+                 "how tasks are ordered (default: prefetch where a bucketing is named, else best_known)")
+      ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
   app.add_option("--overlap", chosen.overlap,
                  "what placing counts as hidden: off, windows (by dependency), strict (before or after its consumer), "
                  "inclusive (behind its consumer too), inclusive-twice")

@@ -32,8 +32,8 @@ namespace {
 
 struct options {
   std::string tasks;
-  std::string bucketing = programs::bucketings().front().name;
-  std::string scheduler = programs::schedulers().front().name;
+  std::string bucketing;  ///< empty: as `programs::way_of` says
+  std::string scheduler;
   std::string durations = "measured";
   std::optional<std::int64_t> memory;
   std::string schedule;
@@ -182,19 +182,18 @@ int schedule(const options& chosen) {
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
   const sw::timeline before = programs::about(chosen.tasks, [&] { return sw::simulate(g); });
-  const sw::bytes memory = chosen.memory ? sw::bytes(*chosen.memory) : before.peak;
+  std::optional<sw::bytes> budget;
+  if (chosen.memory) budget = sw::bytes(*chosen.memory);
 
   const auto start = std::chrono::steady_clock::now();
-  const sw::deadline clock(control);
   const sw::schedule s = programs::about(chosen.tasks, [&] {
-    const auto buckets = programs::by_name(programs::bucketings(), chosen.bucketing).run(g, control, memory);
-    return programs::by_name(programs::schedulers(), chosen.scheduler).run(g, buckets, clock.rest(), memory);
+    return programs::planned(programs::way_of(chosen.bucketing, chosen.scheduler), g, control, budget, before.peak);
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
 
   const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
-  const bool fits = !chosen.memory || after.peak <= memory;
+  const bool fits = !budget || after.peak <= *budget;
   const certificate bounds{sw::bound_of_all_bucketings(g), sw::makespan_bound(g, s.buckets)};
   if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, stated, s);
   if (fits && !chosen.trace.empty()) {
@@ -209,7 +208,7 @@ int schedule(const options& chosen) {
   }
   if (fits) return programs::done;
   std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
-               chosen.tasks.c_str(), static_cast<long long>(memory.count()),
+               chosen.tasks.c_str(), static_cast<long long>(budget->count()),
                static_cast<long long>(after.peak.count()));
   return programs::no_answer;
 }
@@ -220,13 +219,14 @@ int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Merges collectives and orders tasks so that communication hides behind computation.", "schedule_tasks");
   app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
-  const auto bucketings = programs::names_of(programs::bucketings());
-  const auto schedulers = programs::names_of(programs::schedulers());
-  auto* bucketing = app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one");
-  bucketing->check(CLI::IsMember(bucketings))->capture_default_str();
-  auto* scheduler = app.add_option("--scheduler", chosen.scheduler,
-                                   "how tasks are ordered; a name that is a bucketing, too, stands for both");
-  scheduler->check(CLI::IsMember(schedulers))->capture_default_str();
+  app.add_option("--bucketing", chosen.bucketing,
+                 "which collectives are launched as one (default: benefit where a scheduler is named, else best_known)")
+      ->check(CLI::IsMember(programs::names_of(programs::bucketings())));
+  app.add_option(
+         "--scheduler", chosen.scheduler,
+         "how tasks are ordered (default: prefetch where a bucketing is named, else best_known); a name that is "
+         "a bucketing, too, stands for both")
+      ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
   app.add_option("--durations", chosen.durations, "how long tasks take: as measured, or with fused operations")
       ->check(CLI::IsMember({"measured", "fused"}))
       ->capture_default_str();
@@ -236,12 +236,5 @@ int main(int argc, char** argv) {
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
   chosen.common.add_to(app, "scheduling");
-  return programs::run(app, argc, argv, [&] {
-    const auto is_in = [](const auto& names, const std::string& name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    if (bucketing->count() == 0 && is_in(bucketings, chosen.scheduler)) chosen.bucketing = chosen.scheduler;
-    if (scheduler->count() == 0 && is_in(schedulers, chosen.bucketing)) chosen.scheduler = chosen.bucketing;
-    return schedule(chosen);
-  });
+  return programs::run(app, argc, argv, [&] { return schedule(chosen); });
 }

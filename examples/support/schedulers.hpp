@@ -6,6 +6,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
@@ -18,6 +19,7 @@
 #include <functional>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -49,72 +51,97 @@ struct named_scheduler {
       run;
 };
 
-/// What other programs' users know under this name, as bucketing or as scheduler.
-template <class Pass>
-[[nodiscard]] named_bucketing buckets_of(const std::string& about) {
-  return {std::string(Pass::name), about,
-          [](const auto& graph, const auto& control, auto) { return Pass{}(graph, control); }};
-}
-template <class Pass>
-[[nodiscard]] named_scheduler order_of(const std::string& about) {
-  return {std::string(Pass::name), about, [](const auto& graph, const auto& buckets, const auto& control, auto) {
-            return Pass{}(graph, buckets, control);
-          }};
+/// Decides both at once; stands for a bucketing and for a scheduler, too.
+struct named_pass {
+  std::string name;
+  std::string about;
+  /// The last argument is the memory budget, if there is one; not every pass heeds it.
+  std::function<shardweave::schedule(const shardweave::task_graph&, const shardweave::solve_control&,
+                                     std::optional<shardweave::bytes>)>
+      plan;
+  named_bucketing bucketing;
+  named_scheduler scheduler;
+};
+
+/// \param make  the pass, of a memory budget
+template <class Make>
+[[nodiscard]] named_pass pass_by(const std::string& about, Make make) {
+  const std::string name(decltype(make(std::nullopt))::name);
+  return {name,
+          about,
+          [make](const auto& graph, const auto& control, auto memory) { return make(memory).plan(graph, control); },
+          {name, about,
+           [make](const auto& graph, const auto& control, auto memory) { return make(memory)(graph, control); }},
+          {name, about, [make](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+             return make(memory)(graph, buckets, control);
+           }}};
 }
 
-/// All of them; the first is the default.
+/// The first is the default where neither a bucketing nor a scheduler is named; the others bear the names by which
+/// other programs' users know them.
+[[nodiscard]] inline std::vector<named_pass> passes() {
+  const auto known = []<class Pass>(Pass pass, const std::string& about) {
+    return pass_by(about, [pass](std::optional<shardweave::bytes>) { return pass; });
+  };
+  return {pass_by("the best of benefit with prefetch and of the passes below, made better by a short search",
+                  [](auto memory) { return shardweave::best_known{.memory = memory}; }),
+          known(shardweave::torch_default(), "as PyTorch, buckets before and after scheduling"),
+          known(shardweave::torch_no_prebucket(), "as PyTorch, buckets after scheduling"),
+          known(shardweave::torch_overlap_only(), "as PyTorch, no buckets"),
+          known(shardweave::autoparallel_span_buckets(),
+                "as AutoParallel, pull request 481: buckets by span, of what stands within 1500 tasks of each other"),
+          known(shardweave::autoparallel_size_buckets(),
+                "as AutoParallel, pull request 412: buckets by size, 25 MiB each")};
+}
+
+/// Policies, the first of which is the default where a scheduler is named.
 [[nodiscard]] inline std::vector<named_bucketing> bucketings() {
-  return {{"benefit", "buckets of the size with which the schedule ends first, or none",
-           [](const auto& graph, const auto& control, auto memory) {
-             shardweave::benefit policy;
-             policy.memory = policy.order.memory = memory;
-             return policy(graph, control);
-           }},
-          {"greedy", "fills buckets in graph order, where merging gains time",
-           [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
-          {"topological_span", "fills buckets in graph order that do not reach far",
-           [](const auto& graph, const auto& control, auto) { return shardweave::topological_span{}(graph, control); }},
-          {"none", "merges nothing",
-           [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }},
-          buckets_of<shardweave::torch_default>("as PyTorch, before and after scheduling"),
-          buckets_of<shardweave::torch_no_prebucket>("as PyTorch, after scheduling"),
-          buckets_of<shardweave::torch_overlap_only>("as PyTorch: none"),
-          buckets_of<shardweave::autoparallel_span_buckets>(
-              "as AutoParallel, pull request 481: by span, what stands within 1500 tasks of each other"),
-          buckets_of<shardweave::autoparallel_size_buckets>("as AutoParallel, pull request 412: by size, 25 MiB each")};
+  std::vector<named_bucketing> all = {
+      {"benefit", "buckets of the size with which the schedule ends first, or none",
+       [](const auto& graph, const auto& control, auto memory) {
+         shardweave::benefit policy;
+         policy.memory = policy.order.memory = memory;
+         return policy(graph, control);
+       }},
+      {"greedy", "fills buckets in graph order, where merging gains time",
+       [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
+      {"topological_span", "fills buckets in graph order that do not reach far",
+       [](const auto& graph, const auto& control, auto) { return shardweave::topological_span{}(graph, control); }},
+      {"none", "merges nothing",
+       [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }}};
+  for (named_pass& pass : passes()) all.push_back(std::move(pass.bucketing));
+  return all;
 }
 
+/// Policies, the first of which is the default where a bucketing is named.
 [[nodiscard]] inline std::vector<named_scheduler> schedulers() {
-  return {{"prefetch", "launches collectives early and waits late",
-           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
-             shardweave::prefetch policy;
-             policy.memory = memory;
-             return policy(graph, buckets, control);
-           }},
-          {"search", "begins with prefetch and tries changes, as long as --seconds says",
-           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
-             shardweave::search policy;
-             policy.rebucket = true;
-             policy.memory = policy.start.memory = memory;
-             return policy(graph, buckets, control);
-           }},
-          {"exact", "the best order, proven, for small graphs",
-           [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
-             return shardweave::exact{.memory = memory}(graph, buckets, control);
-           }},
-          {"overlap", "hides by an account of what is still exposed",
-           [](const auto& graph, const auto& buckets, const auto& control, auto) {
-             return shardweave::overlap_scheduler{}(graph, buckets, control);
-           }},
-          {"in_order", "the original order",
-           [](const auto& graph, const auto& buckets, const auto& control, auto) {
-             return shardweave::in_order{}(graph, buckets, control);
-           }},
-          order_of<shardweave::torch_default>("as PyTorch"),
-          order_of<shardweave::torch_no_prebucket>("as PyTorch without buckets before scheduling"),
-          order_of<shardweave::torch_overlap_only>("as PyTorch without buckets"),
-          order_of<shardweave::autoparallel_span_buckets>("as AutoParallel, pull request 481"),
-          order_of<shardweave::autoparallel_size_buckets>("as AutoParallel, pull request 412")};
+  std::vector<named_scheduler> all = {
+      {"prefetch", "launches collectives early and waits late",
+       [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+         shardweave::prefetch policy;
+         policy.memory = memory;
+         return policy(graph, buckets, control);
+       }},
+      {"search", "begins with prefetch and tries changes, as long as --seconds says",
+       [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+         shardweave::search policy;
+         policy.rebucket = true;
+         policy.memory = policy.start.memory = memory;
+         return policy(graph, buckets, control);
+       }},
+      {"exact", "the best order, proven, for small graphs",
+       [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
+         return shardweave::exact{.memory = memory}(graph, buckets, control);
+       }},
+      {"overlap", "hides by an account of what is still exposed",
+       [](const auto& graph, const auto& buckets, const auto& control, auto) {
+         return shardweave::overlap_scheduler{}(graph, buckets, control);
+       }},
+      {"in_order", "the original order", [](const auto& graph, const auto& buckets, const auto& control, auto) {
+         return shardweave::in_order{}(graph, buckets, control);
+       }}};
+  for (named_pass& pass : passes()) all.push_back(std::move(pass.scheduler));
+  return all;
 }
 
 template <class Named>
@@ -130,6 +157,46 @@ template <class Named>
   for (const Named& one : all)
     if (one.name == name) return one;
   return all.front();
+}
+
+/// The bucketing and the scheduler that a command line asks for.
+struct way {
+  std::string bucketing;
+  std::string scheduler;
+};
+
+/// The pass that a way is; null where it is two policies.
+[[nodiscard]] inline const named_pass* pass_of(const way& by, const std::vector<named_pass>& all) {
+  for (const named_pass& one : all)
+    if (one.name == by.bucketing && one.name == by.scheduler) return &one;
+  return nullptr;
+}
+
+/// \param bucketing, scheduler  names, or nothing where none was given; the name of a pass stands for both
+[[nodiscard]] inline way way_of(std::string bucketing, std::string scheduler) {
+  const auto all = passes();
+  if (bucketing.empty() && scheduler.empty()) bucketing = all.front().name;
+  const auto beside = [&](const std::string& given, const std::string& usual) {
+    return pass_of({given, given}, all) != nullptr ? given : usual;
+  };
+  if (scheduler.empty()) scheduler = beside(bucketing, schedulers().front().name);
+  if (bucketing.empty()) bucketing = beside(scheduler, bucketings().front().name);
+  return {std::move(bucketing), std::move(scheduler)};
+}
+
+/// Buckets and order by the names; a pass plans once.
+/// \param budget  for the peak, if there is one
+/// \param aim     peak that policies keep to if there is no budget; passes have aims of their own
+[[nodiscard]] inline shardweave::schedule planned(const way& by, const shardweave::task_graph& graph,
+                                                  const shardweave::solve_control& control,
+                                                  std::optional<shardweave::bytes> budget = std::nullopt,
+                                                  std::optional<shardweave::bytes> aim = std::nullopt) {
+  const auto all = passes();
+  if (const named_pass* pass = pass_of(by, all)) return pass->plan(graph, control, budget);
+  if (!budget) budget = aim;
+  const shardweave::deadline clock(control);
+  const auto buckets = by_name(bucketings(), by.bucketing).run(graph, control, budget);
+  return by_name(schedulers(), by.scheduler).run(graph, buckets, clock.rest(), budget);
 }
 
 }  // namespace programs

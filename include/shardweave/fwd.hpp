@@ -11,7 +11,7 @@
 /// the definitions, so a name that is used with a default needs its own header. Constraints are part of a declaration:
 /// the small headers above define `cost_value` and `collective_cost_model`. Templates that are constrained by what
 /// would draw in a room (`vertex_numbering`, `savings`, `hideable`, `hidden_piece`, `savings_tracker`, `ilp`,
-/// `lp_relaxation`, `benefit`, `search`, `pipeline`) are not here.
+/// `lp_relaxation`, `benefit`, `search`, `two_steps`, `best_of`, `pipeline`) are not here.
 
 namespace shardweave {
 inline namespace v0 {
@@ -443,6 +443,7 @@ struct topological_span;
 // schedule
 struct autoparallel_size_buckets;
 struct autoparallel_span_buckets;
+struct best_known;
 struct exact;
 struct in_order;
 struct makespan_bound_options;

@@ -116,6 +116,8 @@
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/best_known.hpp>
+#include <shardweave/schedule/best_of.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/compute_cap.hpp>
 #include <shardweave/schedule/exact.hpp>
@@ -124,6 +126,7 @@
 #include <shardweave/schedule/module_plan.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
+#include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>

@@ -1,6 +1,7 @@
 #include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/read_tasks.hpp>
+#include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
@@ -176,6 +177,13 @@ void check(const std::string& name, const std::filesystem::path& path) {
        {"torch_default", "autoparallel_span_buckets", "autoparallel_size_buckets", "torch_no_prebucket"})
     if (const json::value* result = root.at("reference").as_object().if_contains(shardweave_test::recorded_key(method)))
       CHECK_MESSAGE(std::min(merged.end_to_end, alone.end_to_end).count() <= figure(*result, "end_to_end"), method);
+
+  // what a program does unless told otherwise ends no later than anything recorded
+  const sw::schedule usual = sw::best_known{}.plan(g);
+  const sw::timeline best = sw::simulate(g, usual);
+  for (const auto& [method, result] : root.at("reference").as_object())
+    if (result.is_object() && result.as_object().contains("end_to_end"))
+      CHECK_MESSAGE(best.end_to_end.count() <= figure(result, "end_to_end"), std::string(method));
 
   // a budget that the original order meets
   const sw::schedule within = sw::prefetch{.memory = merged_in_order.peak}(g, buckets);

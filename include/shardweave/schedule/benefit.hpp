@@ -4,6 +4,7 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
@@ -42,33 +43,50 @@ struct benefit {
   greedy merge = {};  ///< all but the cap
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
+    return best(g, control).buckets;
+  }
+  /// Buckets and order at once: the schedule by which the buckets were taken.
+  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
+    return best(g, control).order;
+  }
+
+ private:
+  /// Buckets and the schedule that they were taken for.
+  struct trial {
+    bucketing_result buckets;
+    schedule order;
+    schedule_price price;
+  };
+
+  [[nodiscard]] trial best(const task_graph& g, const solve_control& control) const {
     const deadline clock(control);
     // a scheduler that takes all the time it is given gets little of it for each trial
     const bool timed = control.seconds < std::numeric_limits<double>::infinity();
-    const auto scheduled = [&](const bucketing_result& buckets) {
-      solve_control trial = clock.rest();
-      if (timed) trial.seconds = std::min(trial.seconds, control.seconds / trials);
-      return order(g, buckets, trial);
+    const auto tried = [&](bucketing_result buckets) {
+      solve_control rest = clock.rest();
+      if (timed) rest.seconds = std::min(rest.seconds, control.seconds / trials);
+      schedule s = order(g, buckets, rest);
+      const schedule_price price = price_of(g, s, memory);
+      return trial{std::move(buckets), std::move(s), price};
     };
-    bucketing_result best;
-    schedule_price least = price_of(g, scheduled(best), memory);
+    trial best = tried({});
     std::vector<decision> refused;
     std::optional<schedule_price> nearby;  // of the best size so far
     const auto helps = [&](bytes cap) {
       if (clock.expired()) return false;
       greedy sized = merge;
       sized.cap = cap;
-      bucketing_result next = sized(g, control);
-      if (next.buckets.empty()) return false;
-      const schedule_price price = price_of(g, scheduled(next), memory);
-      if (price < least) {
-        least = price;
+      bucketing_result buckets = sized(g, control);
+      if (buckets.buckets.empty()) return false;
+      trial next = tried(std::move(buckets));
+      const schedule_price price = next.price;
+      if (price < best.price) {
         best = std::move(next);
       } else {
         refused.push_back({.reason = decision_reason::no_gain,
-                           .subject = next.buckets.front().members.front(),
+                           .subject = next.buckets.buckets.front().members.front(),
                            .found = price.end_to_end.count(),
-                           .limit = least.end_to_end.count()});
+                           .limit = best.price.end_to_end.count()});
       }
       if (nearby && !(price < *nearby)) return false;
       nearby = price;
@@ -82,49 +100,47 @@ struct benefit {
       for (std::size_t i = middle; i-- > 0 && helps(caps[i]);) {
       }
     }
-    if (best.buckets.empty()) best.decisions.insert(best.decisions.end(), refused.begin(), refused.end());
-    if (timed) thin_out(g, best, least, scheduled, [&] { return clock.elapsed() < control.seconds / 4; });
+    if (best.buckets.buckets.empty()) {
+      best.buckets.decisions.insert(best.buckets.decisions.end(), refused.begin(), refused.end());
+      best.order.decisions.insert(best.order.decisions.begin(), refused.begin(), refused.end());
+    }
+    if (timed) thin_out(g, best, tried, [&] { return clock.elapsed() < control.seconds / 4; });
     return best;
   }
 
- private:
   static constexpr double trials = 40;  ///< how often the scheduler can be run in the whole time, at least
 
   /// Takes buckets apart as long as that helps, one after the other: those whose waits stall, the longest first, and
   /// then many at once, those that save the least for what their copies cost.
-  template <class Scheduled, class InTime>
-  void thin_out(const task_graph& g, bucketing_result& best, schedule_price& least, Scheduled scheduled,
-                InTime in_time) const {
-    const auto helps = [&](bucketing_result next) {
-      const schedule_price price = price_of(g, scheduled(next), memory);
-      if (!(price < least)) return false;
-      least = price;
+  template <class Tried, class InTime>
+  void thin_out(const task_graph& g, trial& best, Tried tried, InTime in_time) const {
+    const auto helps_without = [&](const std::vector<std::size_t>& gone) {
+      const std::vector<bucket>& all = best.buckets.buckets;
+      bucketing_result rest{{}, best.buckets.decisions};
+      for (std::size_t b = 0; b < all.size(); ++b)
+        if (std::find(gone.begin(), gone.end(), b) == gone.end()) rest.buckets.push_back(all[b]);
+      trial next = tried(std::move(rest));
+      if (!(next.price < best.price)) return false;
       best = std::move(next);
       return true;
-    };
-    const auto without = [&](std::vector<std::size_t> gone) {
-      bucketing_result next{{}, best.decisions};
-      for (std::size_t b = 0; b < best.buckets.size(); ++b)
-        if (std::find(gone.begin(), gone.end(), b) == gone.end()) next.buckets.push_back(best.buckets[b]);
-      return next;
     };
     constexpr std::size_t stalls = 4;
     for (bool better = true; better && in_time();) {
       better = false;
-      std::vector<hiding_record> records = scheduled(best).hides;
+      std::vector<hiding_record> records = best.order.hides;
       std::stable_sort(records.begin(), records.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
       records.resize(std::min(records.size(), stalls));
       for (const hiding_record& r : records)
-        for (std::size_t b = 0; b < best.buckets.size() && !better && in_time(); ++b)
-          if (r.exposed > nanoseconds(0) && best.buckets[b].members.front() == r.collective)
-            better = helps(without({b}));
+        for (std::size_t b = 0; b < best.buckets.buckets.size() && !better && in_time(); ++b)
+          if (r.exposed > nanoseconds(0) && best.buckets.buckets[b].members.front() == r.collective)
+            better = helps_without({b});
     }
     for (std::size_t part = 2; part <= 16 && in_time();) {
       std::vector<std::pair<double, std::size_t>> worth;  // saved per copied
-      for (std::size_t b = 0; b < best.buckets.size(); ++b) {
-        const bucket_costs costs = costs_of(g, best.buckets[b]);
+      for (std::size_t b = 0; b < best.buckets.buckets.size(); ++b) {
+        const bucket_costs costs = costs_of(g, best.buckets.buckets[b]);
         nanoseconds saved = nanoseconds(0) - costs.duration;
-        for (const task_index t : best.buckets[b].members) saved += g.duration(t);
+        for (const task_index t : best.buckets.buckets[b].members) saved += g.duration(t);
         worth.emplace_back(static_cast<double>(saved.count()) /
                                static_cast<double>(std::max<std::int64_t>((costs.pack + costs.unpack).count(), 1)),
                            b);
@@ -132,12 +148,12 @@ struct benefit {
       std::sort(worth.begin(), worth.end());
       std::vector<std::size_t> gone;
       for (std::size_t i = 0; i < worth.size() / part; ++i) gone.push_back(worth[i].second);
-      if (gone.empty() || !helps(without(std::move(gone)))) part *= 2;
+      if (gone.empty() || !helps_without(gone)) part *= 2;
     }
   }
 };
 
-static_assert(bucketing_policy<benefit<>>);
+static_assert(bucketing_policy<benefit<>> && scheduling_pass<benefit<>>);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -6,6 +6,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -47,8 +48,12 @@ struct overlap_passes {
 /// buckets, which is the pass's own if they are its own; else they are scheduled, and merged no further.
 template <class Pass>
 struct compatible_pass {
+  /// Buckets and order at once.
+  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
+    return Pass::passes().plan(g, control);
+  }
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
-    schedule s = Pass::passes().plan(g, control);
+    schedule s = plan(g, control);
     return {std::move(s.buckets), std::move(s.decisions)};
   }
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
@@ -99,7 +104,7 @@ struct autoparallel_size_buckets : compatible_pass<autoparallel_size_buckets> {
   }
 };
 
-static_assert(bucketing_policy<torch_default> && scheduler<torch_default>);
+static_assert(scheduling_pass<torch_default> && bucketing_policy<torch_default> && scheduler<torch_default>);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -40,7 +40,7 @@ inline namespace v0 {
 /// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
 /// peak above the budget nor the end grows. So the result is never worse than the start, and may be stopped at any
 /// time. Without a time limit it depends on graph, buckets and seed alone: ranks that agree on these launch alike.
-/// Complexity: up to 120 more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
+/// Complexity: up to `runs` more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
 /// are given up earlier, and others need no more of the order than up to where all goes on as before.
 template <scheduler Start = prefetch>
 struct search {
@@ -49,6 +49,7 @@ struct search {
   Start start = {};
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as the start's own
   std::size_t changes = 30'000;                ///< tried at most; `control.iterations` and its time limit count, too
+  std::size_t runs = 120;                      ///< of the start by another order, at most
   std::uint32_t reach = 1500;                  ///< places by which a change moves at most
   std::size_t cone = 200;                      ///< units that move together at most
   /// Other buckets may be made of all that may be launched together; else they stay as given.
@@ -58,15 +59,22 @@ struct search {
                                     const solve_control& control = {}) const {
     const deadline clock(control);
     schedule s = start(g, buckets, control);
+    return improve(g, std::move(s), clock.rest());
+  }
+  /// The same from a schedule that is there already, whoever made it; dependencies that it added are dropped.
+  /// \pre s is valid for g
+  [[nodiscard]] schedule improve(const task_graph& g, schedule s, const solve_control& control = {}) const {
+    const deadline clock(control);
     const storage_uses uses(g);
-    const std::size_t runs = put_off(g, s, control, clock);
+    s.after.clear();
+    const std::size_t runs_made = put_off(g, s, control, clock);
     detail::order_walk walk(g, uses, in_units(g, s), memory);
     detail::search_moves moves(g, walk, reach, cone);
     if (rebucket) moves.allow_buckets();
     random_source random(control.seed);
     // with a time limit only that ends the search
     const bool timed = control.seconds < std::numeric_limits<double>::infinity();
-    const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs);
+    const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs_made);
     detail::walk_price least = walk.price();
     std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
     std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
@@ -116,7 +124,8 @@ struct search {
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
   /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
   std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const {
-    std::size_t runs = 0;
+    std::size_t made = 0;
+    const std::size_t most = std::min(runs, control.iterations);
     if constexpr (requires(std::span<const std::uint32_t> by) { start.along(g, bucketing_result{}, by, control); }) {
       const launch_units units(g, s.buckets);
       constexpr int rounds = 8, stalls = 3;
@@ -131,11 +140,11 @@ struct search {
         stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
         for (const hiding_record& r : stalled)
           for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
-            if (better || r.exposed == nanoseconds(0) || runs == control.iterations || clock.expired()) break;
+            if (better || r.exposed == nanoseconds(0) || made == most || clock.expired()) break;
             std::vector<std::uint32_t> later =
                 detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
             if (later == order) break;
-            ++runs;
+            ++made;
             schedule next = start.along(g, buckets, later, clock.rest());
             const schedule_price price = price_of(g, next, memory);
             if (!(price < least)) continue;
@@ -147,7 +156,7 @@ struct search {
           }
       }
     }
-    return runs;
+    return made;
   }
 
   /// Each bucket's members together, where it is launched.

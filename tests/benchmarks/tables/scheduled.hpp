@@ -17,8 +17,7 @@ inline shardweave::schedule scheduled(const shardweave::task_graph& g, const std
                                       const std::string& scheduler,
                                       std::optional<shardweave::bytes> memory = std::nullopt,
                                       const shardweave::solve_control& control = {}) {
-  const auto buckets = programs::by_name(programs::bucketings(), bucketing).run(g, control, memory);
-  return programs::by_name(programs::schedulers(), scheduler).run(g, buckets, control, memory);
+  return programs::planned({bucketing, scheduler}, g, control, memory);
 }
 
 }  // namespace tables

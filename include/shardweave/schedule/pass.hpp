@@ -1,0 +1,43 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <concepts>
+#include <string_view>
+
+/// \file
+/// What decides buckets and order at once.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Decides which collectives are launched as one, and in which order all is launched, at once: `schedule::buckets` are
+/// the pass's own. A pass is a value, as bucketing policies and schedulers are, and promises what they promise.
+template <class P>
+concept scheduling_pass =
+    std::copy_constructible<P> && requires(const P& pass, const task_graph& g, const solve_control& control) {
+      { P::name } -> std::convertible_to<std::string_view>;
+      { pass.plan(g, control) } -> std::same_as<schedule>;
+    };
+
+/// A bucketing and then a scheduler, as one pass. Its name is that of the bucketing.
+template <bucketing_policy Bucketing, scheduler Scheduler>
+struct two_steps {
+  static constexpr std::string_view name = Bucketing::name;
+
+  Bucketing bucketing = {};
+  Scheduler order = {};
+
+  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
+    const deadline clock(control);
+    const bucketing_result buckets = bucketing(g, control);
+    return order(g, buckets, clock.rest());
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave
