@@ -265,7 +265,7 @@ int plan(const options& chosen) {
   const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
   const auto known = programs::solvers<double>();
   const chosen_solver solver{programs::by_name(known, chosen.solver)};
-  const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler);
+  const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
   sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
                    {.regather_parameters = chosen.regather});
   way.counted = programs::overlap_form(chosen.overlap);
@@ -390,11 +390,10 @@ int main(int argc, char** argv) {
   app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
       ->check(CLI::IsMember(programs::solver_names()))
       ->capture_default_str();
-  app.add_option("--bucketing", chosen.bucketing,
-                 "which collectives are launched as one (default: benefit where a scheduler is named, else best_known)")
+  app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one (default: benefit)")
       ->check(CLI::IsMember(programs::names_of(programs::bucketings())));
   app.add_option("--scheduler", chosen.scheduler,
-                 "how tasks are ordered (default: prefetch where a bucketing is named, else best_known)")
+                 "how tasks are ordered (default: prefetch); best_known decides buckets, too, and takes longer")
       ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
   app.add_option("--overlap", chosen.overlap,
                  "what placing counts as hidden: off, windows (by dependency), strict (before or after its consumer), "

@@ -77,8 +77,7 @@ template <class Make>
            }}};
 }
 
-/// The first is the default where neither a bucketing nor a scheduler is named; the others bear the names by which
-/// other programs' users know them.
+/// All but the first bear the names by which other programs' users know them.
 [[nodiscard]] inline std::vector<named_pass> passes() {
   const auto known = []<class Pass>(Pass pass, const std::string& about) {
     return pass_by(about, [pass](std::optional<shardweave::bytes>) { return pass; });
@@ -173,11 +172,12 @@ struct way {
 }
 
 /// \param bucketing, scheduler  names, or nothing where none was given; the name of a pass stands for both
-[[nodiscard]] inline way way_of(std::string bucketing, std::string scheduler) {
+/// \param usual  the scheduler, or the pass, where neither was given
+[[nodiscard]] inline way way_of(std::string bucketing, std::string scheduler, const std::string& usual) {
   const auto all = passes();
-  if (bucketing.empty() && scheduler.empty()) bucketing = all.front().name;
-  const auto beside = [&](const std::string& given, const std::string& usual) {
-    return pass_of({given, given}, all) != nullptr ? given : usual;
+  if (bucketing.empty() && scheduler.empty()) scheduler = usual;
+  const auto beside = [&](const std::string& given, const std::string& other) {
+    return pass_of({given, given}, all) != nullptr ? given : other;
   };
   if (scheduler.empty()) scheduler = beside(bucketing, schedulers().front().name);
   if (bucketing.empty()) bucketing = beside(scheduler, bucketings().front().name);

@@ -50,6 +50,33 @@ TEST_SUITE("schedule_tasks") {
     }
   }
 
+  TEST_CASE("unless told otherwise it ends no later than with any pass that it can name, and tells what it compared") {
+    const temporary_folder folder;
+    for (const std::uint64_t seed : {2U, 7U}) {
+      sw::write_task_graph(folder / "tasks.json", random_tasks(seed, {.blocks = 50}));
+      const auto end = [&](const std::string& options) {
+        const auto run =
+            run_program("schedule_tasks", (folder / "tasks.json").string() + " --json" + options, folder.path());
+        REQUIRE(run.status == 0);
+        return boost::json::parse(run.out);
+      };
+      const auto usual = end("");
+      const auto& compared = usual.at("compared_end_ns").as_object();
+      for (const char* pass : {"torch_default", "torch_no_prebucket", "torch_overlap_only", "autoparallel_span_buckets",
+                               "autoparallel_size_buckets"}) {
+        const auto named = end(std::string(" --scheduler ") + pass);
+        CHECK(usual.at("end_to_end_ns").to_number<std::int64_t>() <=
+              named.at("end_to_end_ns").to_number<std::int64_t>());
+        CHECK(compared.at(pass).to_number<std::int64_t>() == named.at("end_to_end_ns").to_number<std::int64_t>());
+        CHECK(named.at("compared_end_ns").as_object().empty());
+      }
+      CHECK(compared.contains("benefit"));
+      CHECK(end(" --scheduler best_known").at("end_to_end_ns") == usual.at("end_to_end_ns"));
+    }
+    CHECK(run_program("schedule_tasks", (folder / "tasks.json").string(), folder.path()).out.find("Compared") !=
+          std::string::npos);
+  }
+
   TEST_CASE("a memory budget that nothing meets ends with status 1 and writes nothing") {
     const temporary_folder folder;
     sw::write_task_graph(folder / "tasks.json", random_tasks(3));
@@ -70,7 +97,8 @@ TEST_SUITE("schedule_tasks") {
     const sw::task_graph g = random_tasks(5, {.blocks = 40});
     sw::write_task_graph(folder / "tasks.json", g);
     const auto run = run_program(
-        "schedule_tasks", (folder / "tasks.json").string() + " --json --schedule " + (folder / "s.json").string(),
+        "schedule_tasks",
+        (folder / "tasks.json").string() + " --bucketing greedy --json --schedule " + (folder / "s.json").string(),
         folder.path());
     REQUIRE(run.status == 0);
     const auto line = boost::json::parse(run.out).as_object();
@@ -95,7 +123,8 @@ TEST_SUITE("schedule_tasks") {
     const temporary_folder folder;
     const sw::task_graph g = random_tasks(5, {.blocks = 40});
     sw::write_task_graph(folder / "tasks.json", g);
-    const std::string common = (folder / "tasks.json").string() + " --trace " + (folder / "t.json").string();
+    const std::string common =
+        (folder / "tasks.json").string() + " --bucketing greedy --trace " + (folder / "t.json").string();
     const auto run = run_program("schedule_tasks", common, folder.path());
     CHECK(run.status == 0);
     CHECK(run.err.empty());

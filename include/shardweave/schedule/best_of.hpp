@@ -21,7 +21,7 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Runs all passes, one after the other, and keeps the schedule with the least `price_of`; of equal ones the first. So
-/// it is never worse than any of them. A statistic `PASS_ns` per pass tells when its schedule ends. Once a time limit
+/// it is never worse than any of them. A statistic `PASS_end_ns` per pass tells when its schedule ends. Once a time limit
 /// is over, or a stop is requested, no further pass is begun. Complexity: that of all passes together.
 ///
 ///     const auto s = best_of(two_steps<greedy, prefetch>(), torch_default()).plan(g);
@@ -44,7 +44,7 @@ struct best_of {
       if (best && clock.expired()) return;
       schedule next = pass.plan(g, clock.rest());
       const schedule_price price = price_of(g, next, memory);
-      ends.push_back({std::string(pass.name) + "_ns", static_cast<double>(price.end_to_end.count())});
+      ends.push_back({std::string(pass.name) + "_end_ns", static_cast<double>(price.end_to_end.count())});
       if (!best || price < best->first) best.emplace(price, std::move(next));
     };
     std::apply([&](const auto&... pass) { (run(pass), ...); }, passes);
