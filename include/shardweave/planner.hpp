@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
@@ -124,18 +125,14 @@ class planner {
   /// \throws error (input) for wrong data
   [[nodiscard]] solution<cost_type> solve(const solve_control& control = {}) const {
     const deadline limit(control);
-#ifdef __cpp_exceptions
-    try {
-      return solve_within(limit, control);
-    } catch (const error& e) {
-      auto known = outcome_of<cost_type>(e);
-      if (!known) throw;
-      known->statistics.seconds = limit.elapsed();
-      return *std::move(known);
-    }
-#else
-    return solve_within(limit, control);
-#endif
+    std::optional<solution<cost_type>> answer;
+    try_to([&] { answer = solve_within(limit, control); },
+           [&](const error& e) {
+             answer = outcome_of<cost_type>(e);
+             if (answer) answer->statistics.seconds = limit.elapsed();
+             return answer.has_value();
+           });
+    return *std::move(answer);
   }
 
   /// Prices an assignment and lists the constraints that it breaks.

@@ -9,6 +9,7 @@
 #include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
+
 #include <algorithm>
 #include <atomic>
 #include <condition_variable>
@@ -33,12 +35,11 @@ void for_each_number(std::size_t count, unsigned threads, Make make) {
   std::vector<std::exception_ptr> failures(count);
   const auto run = [&] {
     std::size_t at = next++;
-    try {
+    const std::exception_ptr failure = failure_of([&] {
       for (auto work = make(); at < count; at = next++) work(at);
-    } catch (...) {
-      if (at < count) failures[at] = std::current_exception();
-      next = count;
-    }
+    });
+    if (failure && at < count) failures[at] = failure;
+    if (failure) next = count;
   };
   {
     std::vector<std::jthread> others;
@@ -65,26 +66,21 @@ void for_each_in_order(std::size_t count, unsigned threads, Make make, Take take
         if (is_over) return;
       }
       std::optional<decltype((*work)(i))> made;
-      std::exception_ptr failure;
-      try {
+      std::exception_ptr failure = failure_of([&] {
         if (!work) work.emplace(make());
         made.emplace((*work)(i));
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      });
       std::unique_lock lock(guard);
       turn_changed.wait(lock, [&] { return turn == i || is_over; });
       if (is_over) return;
-      try {
-        if (failure) std::rethrow_exception(failure);
-        is_over = !take(i, std::move(*made));
-        ++turn;
-      } catch (...) {
-        is_over = true;  // nobody waits for a turn that does not come
-        turn_changed.notify_all();
-        throw;
-      }
+      if (!failure)
+        failure = failure_of([&] {
+          is_over = !take(i, std::move(*made));
+          ++turn;
+        });
+      if (failure) is_over = true;  // nobody waits for a turn that does not come
       turn_changed.notify_all();
+      if (failure) std::rethrow_exception(failure);
     };
   });
 }

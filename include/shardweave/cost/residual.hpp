@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/collective_cost.hpp>
@@ -80,16 +81,22 @@ class residual {
           std::vector<double> sizes;
           std::set_union(a.sizes.all().begin(), a.sizes.all().end(), b.sizes.all().begin(), b.sizes.all().end(),
                          std::back_inserter(sizes));
-          try {
-            for (const double s : sizes) {
-              const bytes size(static_cast<std::int64_t>(s));
-              r.base.push_back(base_.estimate(kind, size, group).time_us);
-              if (!(r.base.back() > 0)) return std::nullopt;
-              r.time.push_back(between(kind, size, found));
-            }
-          } catch (const error&) {  // the base will say so to whoever asks for this group
-            return std::nullopt;
-          }
+          bool is_priced = true;
+          try_to(
+              [&] {
+                for (const double s : sizes) {
+                  const bytes size(static_cast<std::int64_t>(s));
+                  r.base.push_back(base_.estimate(kind, size, group).time_us);
+                  is_priced = r.base.back() > 0;
+                  if (!is_priced) return;
+                  r.time.push_back(between(kind, size, found));
+                }
+              },
+              [&](const error&) {  // the base will say so to whoever asks for this group
+                is_priced = false;
+                return true;
+              });
+          if (!is_priced) return std::nullopt;
           r.sizes = detail::sorted_sizes(std::move(sizes));
           r.from = std::max(a.from, b.from);
           r.to = std::min(a.to, b.to);
@@ -99,11 +106,10 @@ class residual {
           const auto time_of = [&](const row& r) {
             return [&](bytes size) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
           };
-          try {
-            return detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b));
-          } catch (const error&) {  // as above: then sizes are priced as they are asked for
-            return std::nullopt;
-          }
+          std::optional<detail::sampled_pair> sampled;
+          try_to([&] { sampled = detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b)); },
+                 [](const error&) { return true; });  // as above: then sizes are priced as they are asked for
+          return sampled;
         });
     for (std::size_t k = 0; k < pairs.size(); ++k) elsewhere_[k] = fit_affine(pairs[k].empty() ? all : pairs[k]);
   }

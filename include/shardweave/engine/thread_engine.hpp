@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/engine/collective_engine.hpp>
@@ -137,12 +138,9 @@ class thread_engine {
       c.queue.pop_front();
       lock.unlock();
       const auto begin = clock::now();
-      std::exception_ptr failure;
-      try {
+      const std::exception_ptr failure = failure_of([&] {
         if (options_.communicate) options_.communicate(job.call);
-      } catch (...) {
-        failure = std::current_exception();
-      }
+      });
       pass(begin, job.call.duration);
       const auto end = clock::now();
       lock.lock();

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/detail/collect_savings.hpp>
@@ -44,12 +45,18 @@ class compiler {
         },
         [this] { poll(); });
     const budget_rows rows = rows_of(stated_->constraints.budgets);
-    try {  // sums of tables are large: made for what is left, where that is certain to be something
-      domains less = left_by_parts();
-      joint_->add_up(&less, [this] { stop_if_asked(); });
-      shrink_domains(rows, std::move(less));
-    } catch (const error& infeasible) {
-      if (infeasible.category() != error_category::constraint) throw;
+    bool is_feasible = true;
+    try_to(
+        [&] {  // sums of tables are large: made for what is left, where that is certain to be something
+          domains less = left_by_parts();
+          joint_->add_up(&less, [this] { stop_if_asked(); });
+          shrink_domains(rows, std::move(less));
+        },
+        [&](const error& e) {
+          is_feasible = e.category() != error_category::constraint;
+          return !is_feasible;
+        });
+    if (!is_feasible) {
       joint_->add_up(nullptr, [this] { stop_if_asked(); });  // the reason is told of the whole
       domains all = all_strategies();
       remove_single(all);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
@@ -220,12 +221,8 @@ class describer {
     }
     const auto price = [&](std::size_t i) {
       priced_key<cost_type> made;
-      try {
-        made = priced(fresh[i].e, fresh[i].ends);
-      } catch (const error& wrong) {
-        if (wrong.category() != error_category::input) throw;
-        made.is_wrong = true;
-      }
+      try_to([&] { made = priced(fresh[i].e, fresh[i].ends); },
+             [&](const error& wrong) { return made.is_wrong = wrong.category() == error_category::input; });
       return made;
     };
     for_each_in_order(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/solve/detail/merge_solutions.hpp>
 #include <shardweave/solve/solver.hpp>
 
@@ -74,16 +75,8 @@ class race {
       if (detail::is_settled(*answers[i])) over.request_stop();
     };
     const auto run = [&](std::size_t i, const auto& runner) {
-#ifdef __cpp_exceptions
-      try {
-        work(i, runner);
-      } catch (...) {
-        failures[i] = std::current_exception();
-        over.request_stop();
-      }
-#else
-      work(i, runner);
-#endif
+      failures[i] = failure_of([&] { work(i, runner); });
+      if (failures[i]) over.request_stop();
     };
     std::atomic<std::size_t> next = 0;
     const auto take_turns = [&] {

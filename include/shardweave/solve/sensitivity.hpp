@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/restrict.hpp>
@@ -140,23 +141,19 @@ template <cost_value Cost, class S>
   auto changed = std::make_shared<placement_description<Cost>>(stated);
   changed->constraints.budgets[budget].high = high;
   limit_point<Cost> point{high, {}};
-  const auto work = [&] {
-    const auto problem = compile<Cost>(std::shared_ptr<const placement_description<Cost>>(changed), limit.rest());
-    point.answer = policy.solve(problem, limit.rest());
-    price_limit(problem, budget, steps, limit, point);
-  };
-#ifdef __cpp_exceptions
-  try {
-    work();
-  } catch (const error& e) {
-    auto known = outcome_of<Cost>(e);
-    if (!known) throw;
-    point.answer = *std::move(known);
-    point.priced_bound = point.answer.lower_bound;
-  }
-#else
-  work();
-#endif
+  try_to(
+      [&] {
+        const auto problem = compile<Cost>(std::shared_ptr<const placement_description<Cost>>(changed), limit.rest());
+        point.answer = policy.solve(problem, limit.rest());
+        price_limit(problem, budget, steps, limit, point);
+      },
+      [&](const error& e) {
+        auto known = outcome_of<Cost>(e);
+        if (!known) return false;
+        point.answer = *std::move(known);
+        point.priced_bound = point.answer.lower_bound;
+        return true;
+      });
   return point;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/solution.hpp>
@@ -66,12 +67,10 @@ template <class Collectives, class Solver>
     for (const std::size_t i : chosen) only.push_back(records[i].id);
     auto asked = description;
     if (!only.empty()) asked.constraints = constraints_of(model, log, only);
-    try {
-      return solver.solve(compile(std::move(asked))).status != solve_status::infeasible;
-    } catch (const error& e) {
-      if (e.category() != error_category::constraint) throw;
-      return false;
-    }
+    bool can_hold = false;
+    try_to([&] { can_hold = solver.solve(compile(std::move(asked))).status != solve_status::infeasible; },
+           [](const error& e) { return e.category() == error_category::constraint; });
+    return can_hold;
   };
   std::vector<constraint_log::record> result;
   for (const std::size_t i : smallest_conflict(records.size(), holds)) result.push_back(records[i]);

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
@@ -140,21 +141,16 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
   };
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     mesh_candidate& shape = result.shapes.emplace_back(mesh_candidate{shapes[i], {}});
-    const auto look = [&] {
-      problems[i].emplace(problem_of(shapes[i], limit.rest()));
-      shape.answer = detail::mesh_contest<Quick>(quick, limit, best).run(*problems[i]);
-    };
-#ifdef __cpp_exceptions
-    try {
-      look();
-    } catch (const error& e) {
-      auto known = outcome_of<double>(e);
-      if (!known) throw;
-      shape.answer = *std::move(known);
-    }
-#else
-    look();
-#endif
+    try_to(
+        [&] {
+          problems[i].emplace(problem_of(shapes[i], limit.rest()));
+          shape.answer = detail::mesh_contest<Quick>(quick, limit, best).run(*problems[i]);
+        },
+        [&](const error& e) {
+          auto known = outcome_of<double>(e);
+          if (known) shape.answer = *std::move(known);
+          return known.has_value();
+        });
     const solve_status status = shape.answer.status;
     if (status == solve_status::optimal || status == solve_status::infeasible) problems[i].reset();
     learn(shape);
