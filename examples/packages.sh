@@ -101,12 +101,12 @@ apt_install() { as_root apt-get install -y -qq --no-remove --no-install-recommen
 
 # install_wanted PACKAGE...: each for itself, so that one that cannot be had takes no other with it
 install_wanted() {
-  local package available=()
+  local package known=()
   for package in "$@"; do
-    if is_available "$package"; then available+=("$package"); else say "Going on without $package"; fi
+    if is_available "$package"; then known+=("$package"); else say "Going on without $package"; fi
   done
-  if [ ${#available[@]} = 0 ] || apt_install "${available[@]}"; then return 0; fi
-  for package in "${available[@]}"; do
+  if [ ${#known[@]} = 0 ] || apt_install "${known[@]}"; then return 0; fi
+  for package in "${known[@]}"; do
     apt_install "$package" || say "Going on without $package"
   done
 }

@@ -9,6 +9,7 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/mpi_settings.hpp>
 #include <support/scale.hpp>
 #include <support/small_tasks.hpp>
 #include <support/temporary_folder.hpp>
@@ -74,15 +75,9 @@ mpi_run run_command(const std::string& command) {
 /// where there are fewer cores than ranks, MPI must be told.
 mpi_run run_ranks(const std::string& test_case, const std::string& environment = "") {
   const temporary_folder shared;  // the memory that ranks share lies here: a killed rank does not remove it
-  return run_command(
-      "env " + environment +
-      " OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1"
-      " OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl=self,vader"
-      " OMPI_MCA_btl_vader_backing_directory=" +
-      shared.path().string() +
-      " OMPI_MCA_btl_vader_single_copy_mechanism=none OMPI_MCA_plm=isolated OMPI_MCA_btl_base_warn_component_unused=0"
-      " ASAN_OPTIONS=detect_leaks=0 timeout -k 5 100 mpirun -np 4" +
-      one_rank(test_case));
+  return run_command("env " + environment + mpi_settings() +
+                     "OMPI_MCA_mpi_yield_when_idle=1 OMPI_MCA_btl_vader_backing_directory=" + shared.path().string() +
+                     " timeout -k 5 100 mpirun -np 4" + one_rank(test_case));
 }
 
 /// How many processes have this text in their environment.

@@ -52,6 +52,9 @@ chmod +x "$folder/on_host" "$folder/agent"
 
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=$folder/agent
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
+# Open MPI 5 starts its ranks by PRRTE, which has variables of its own
+export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_hwloc_default_binding_policy=none PRTE_MCA_odls_base_sigkill_timeout=0
 export OMPI_MCA_odls_base_sigkill_timeout=0  # ranks of a run that has failed are killed at once
 # shared memory within a host, TCP between them
 export OMPI_MCA_btl=self,vader,tcp OMPI_MCA_btl_vader_backing_directory=$folder

@@ -164,8 +164,10 @@ TEST_SUITE("json_number") {
     CHECK_FALSE(count.has_value());
     parse("{\"count\": 3}", shape());
     CHECK(count == 3);
-    CHECK(complaint("{\"count\": null}", shape()) ==
-          "T: line 1, byte 14: count is null, expected a whole number from -2147483648 to 2147483647");
+    // later versions of Boost.JSON take a literal at once, and stop before its last letter
+    const std::string said = complaint("{\"count\": null}", shape());
+    CHECK((said.starts_with("T: line 1, byte 14: ") || said.starts_with("T: line 1, byte 13: ")));
+    CHECK(said.ends_with(": count is null, expected a whole number from -2147483648 to 2147483647"));
   }
 }
 
@@ -350,7 +352,9 @@ TEST_SUITE("json_shape") {
       CAPTURE(std::string(text));
       CHECK(complaint(text, sw::json_anything(), true).empty());
     }
-    CHECK(complaint("[1, tru]", sw::json_anything()).starts_with("T: line 1, byte 8: not JSON in the text"));
+    const std::string said = complaint("[1, tru]", sw::json_anything());  // at the literal, or at where it stops being one
+    CHECK((said.starts_with("T: line 1, byte 8: ") || said.starts_with("T: line 1, byte 5: ")));
+    CHECK(said.find(": not JSON in the text") != std::string::npos);
   }
 
   TEST_CASE("the places of errors count lists in lists, and lines across pieces") {

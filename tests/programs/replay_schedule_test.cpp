@@ -1,3 +1,4 @@
+#include "support/mpi_settings.hpp"
 #include "support/random_tasks.hpp"
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
@@ -86,14 +87,11 @@ TEST_SUITE("replay_schedule") {
       MESSAGE("skipped: component mpi or mpirun is absent");
       return;
     }
-    const auto run = run_program(
-        "/usr/bin/env",
-        "OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_rmaps_base_oversubscribe=1 "
-        "OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_btl=self,vader OMPI_MCA_plm=isolated "
-        "OMPI_MCA_btl_vader_single_copy_mechanism=none ASAN_OPTIONS=detect_leaks=0 timeout 100 mpirun -np 4 " +
-            (std::filesystem::path(SHARDWEAVE_PROGRAM_DIR) / "replay_schedule").string() + " " + f.arguments +
-            " --engine mpi --json --repeat 1",
-        f.folder.path());
+    const auto run = run_program("/usr/bin/env",
+                                 mpi_settings() + "timeout 100 mpirun -np 4 " +
+                                     (std::filesystem::path(SHARDWEAVE_PROGRAM_DIR) / "replay_schedule").string() +
+                                     " " + f.arguments + " --engine mpi --json --repeat 1",
+                                 f.folder.path());
     CAPTURE(run.err);
     REQUIRE(run.status == 0);
     const auto line = boost::json::parse(run.out).as_object();

@@ -70,10 +70,10 @@ model_type model_of(computation graph, const char* mesh, spmd_options options = 
 }
 
 /// The small model on a mesh, priced once for all tests that look at it.
-const model_type& llama_on(const std::string& mesh) {
+const model_type& llama_on(const char* mesh) {
   static std::map<std::string, model_type> priced;
   auto at = priced.find(mesh);
-  if (at == priced.end()) at = priced.emplace(mesh, model_of(tiny_llama(), mesh.c_str())).first;
+  if (at == priced.end()) at = priced.emplace(mesh, model_of(tiny_llama(), mesh)).first;
   return at->second;
 }
 
