@@ -1,11 +1,11 @@
 #!/usr/bin/env bash
 # tests/bare.sh                both commands of the README on bare machines: Debian's base image, present and old stable
 # tests/bare.sh SUITE...       on these releases of Debian: trixie, bookworm
-# tests/bare.sh lists SUITE... only what is told to a user who may not install, and what is installed: no build
+# tests/bare.sh lists SUITE... only what a user is told who may not install: no build
 #
 # Makes roots by debootstrap in build/bare (or BARE_DIRECTORY) from the mirror of this machine's apt (or DEBIAN_MIRROR) and
-# runs the scripts in copies of them: as a user without sudo and as root, with and without a terminal. Needs root,
-# debootstrap and git. A machine that one has worked on hides what is missing; these do not.
+# runs the scripts in copies of them: as a user without sudo and as root, with and without a terminal. Needs root and
+# git. A machine that one has worked on hides what is missing; these do not.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/examples/packages.sh"
@@ -85,4 +85,18 @@ for suite in "$@"; do
   done
   expect 2 '^Of use, but not needed: clang-1[6-9] libclang-rt-1[6-9]-dev ' user tests/run.sh
   expect 2 '^run.sh: there is no program no_such' user 'examples/run.sh no_such'
+  expect 2 '^CXX is no_such, which is not there' user 'CXX=no_such examples/run.sh'
+  if [ $builds = no ]; then continue; fi
+
+  expect 0 '^Planned in' root examples/run.sh
+  chroot "$at" chown -R user:user /home/user/shardweave  # all is installed: a user may go on
+  expect 0 '^Planned in' user "$(on_terminal examples/run.sh)"
+  for source in "$root"/examples/*.cpp; do
+    expect 0 'OPTIONS|Options' root "examples/run.sh $(basename "$source" .cpp) --help"
+  done
+  for source in "$root"/examples/gallery/*.cpp; do
+    expect 0 . root "examples/run.sh $(basename "$source" .cpp)"
+  done
+  expect 0 '^100% tests passed' root "$(on_terminal tests/run.sh)"
+  if grep 'Going on without' "$directory/out" >&2; then say "$suite: these are not packaged there"; fi
 done

@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/run.sh        all tests with g++, then again with clang++ under its address and undefined-behaviour sanitizers
 # tests/run.sh quick  with g++ alone
+# tests/run.sh full   then with every other compiler that packages reach, and on bare machines (tests/bare.sh): hours, as root
 #
 # Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest. With
 # CMAKE_COMPILE_WARNING_AS_ERROR=ON in the environment a warning is an error.
@@ -8,15 +9,19 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 . "$root/examples/packages.sh"
 case ${1:-all} in
-  all | quick) mode=${1:-all} ;;
-  *) say "usage: tests/run.sh [quick]" && exit 2 ;;
+  all | quick | full) mode=${1:-all} ;;
+  *) say "usage: tests/run.sh [quick | full]" && exit 2 ;;
 esac
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'
-if [ "$mode" = all ]; then want_clang; fi
+if [ "$mode" != quick ]; then want_clang; fi
+if [ "$mode" = full ]; then
+  others=(g++-{12..15} clang++-{16..21})
+  for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
+fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
 want_mpi  # component mpi, whose tests run on four ranks
@@ -35,10 +40,19 @@ check() {
 }
 
 # what one compiler is enough for: under clang++, which is the faster one at headers alone
-if [ "$mode" = all ] && find_clang; then
+if [ "$mode" != quick ] && find_clang; then
   check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
   check sanitized -D CMAKE_CXX_COMPILER="$clang" -C "$root/tests/cmake/sanitized.cmake"
 else
   check tests -C "$root/tests/cmake/gcc.cmake"
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
+fi
+
+if [ "$mode" = full ]; then
+  for compiler in "${others[@]}"; do
+    path=$(readlink -f "$(command -v "$compiler")") || continue
+    if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
+    check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
+  done
+  "$root/tests/bare.sh"
 fi

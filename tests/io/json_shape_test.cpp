@@ -352,9 +352,10 @@ TEST_SUITE("json_shape") {
       CAPTURE(std::string(text));
       CHECK(complaint(text, sw::json_anything(), true).empty());
     }
-    const std::string said = complaint("[1, tru]", sw::json_anything());  // at the literal, or at where it stops being one
-    CHECK((said.starts_with("T: line 1, byte 8: ") || said.starts_with("T: line 1, byte 5: ")));
-    CHECK(said.find(": not JSON in the text") != std::string::npos);
+    const std::string said = complaint("[1, tru]", sw::json_anything());
+    CHECK(said.starts_with("T: line 1, byte "));
+    CHECK((said[16] >= '5' && said[16] <= '8'));  // by the version of Boost.JSON, as above
+    CHECK(said.substr(17).starts_with(": not JSON in the text"));
   }
 
   TEST_CASE("the places of errors count lists in lists, and lines across pieces") {
