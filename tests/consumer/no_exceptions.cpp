@@ -48,8 +48,7 @@ int main() {
   graph g(3);
   add_edge(0, 1, g);
   add_edge(1, 2, g);
-  if (sw::planner(g, my_costs{}, sw::reduced(sw::elimination{})).solve().objective != 7)
-    return 1;
+  if (sw::planner(g, my_costs{}, sw::reduced(sw::elimination{})).solve().objective != 7) return 1;
 
   const sw::llama_config config{.name = "small",
                                 .hidden_size = 256,
@@ -65,6 +64,7 @@ int main() {
   const sw::training_plan plan = way.run(model, sw::training_constraints(model, {}), {.threads = 2});
   if (plan.placement.status != sw::solve_status::optimal || !plan.tasks) return 2;
 
-  (void)sw::planner(g, my_costs{std::numeric_limits<double>::quiet_NaN()}, sw::reduced(sw::elimination{})).solve();  // refused: the end of this program
+  (void)sw::planner(g, my_costs{std::numeric_limits<double>::quiet_NaN()}, sw::reduced(sw::elimination{}))
+      .solve();  // refused: the end of this program
   return 3;
 }

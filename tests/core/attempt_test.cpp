@@ -21,7 +21,8 @@ TEST_SUITE("attempt") {
     std::string said;
     sw::try_to([] { fail(); }, [&](const sw::error& e) { return said = e.what(), true; });
     CHECK(said == "nothing is left");
-    CHECK_THROWS_WITH_AS(sw::try_to([] { fail(); }, [](const sw::error&) { return false; }), "nothing is left", sw::error);
+    CHECK_THROWS_WITH_AS(sw::try_to([] { fail(); }, [](const sw::error&) { return false; }), "nothing is left",
+                         sw::error);
   }
 
   TEST_CASE("what is no error of the library is not asked about") {
