@@ -120,11 +120,11 @@
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/best_of.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/compute_cap.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/module_plan.hpp>
+#include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/pass.hpp>
@@ -213,6 +213,7 @@
 #include <shardweave/tasks/launch_signature.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/profiled_run.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,4 +1,3 @@
-#include <shardweave/schedule/compute_cap.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/module_plan.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -147,66 +146,6 @@ TEST_SUITE("module_plan") {
       buckets += merged.buckets.size();
     }
     CHECK(buckets > shardweave_test::at_scale(30));
-  }
-}
-
-TEST_SUITE("cap_computations") {
-  TEST_CASE("a merged scatter that pulled many products together is put back between them") {
-    // 12 products, each followed by a scatter of what it gives; an order that launches all scatters at the end
-    overlap_tasks p;
-    std::vector<sw::task_index> products, scatters, ends;
-    for (int i = 0; i < 12; ++i) {
-      const auto x = p.input();
-      products.push_back(p.mm({x, x}));
-      scatters.push_back(p.launch("rs", products.back()));
-      ends.push_back(p.wait(scatters.back()));
-    }
-    p.output(ends);
-    const sw::task_graph g = p.graph();
-    sw::schedule late;
-    for (const auto kind : {sw::task_kind::input, sw::task_kind::compute, sw::task_kind::collective,
-                            sw::task_kind::wait, sw::task_kind::output})
-      for (sw::task_index t = 0; t < g.size(); ++t)
-        if (g.kind(t) == kind) late.order.push_back(t);
-    CHECK(sw::computations_between_scatters(g, late) == 12);
-    const sw::schedule capped = sw::cap_computations(g, late, 5);
-    CHECK_NOTHROW(sw::validate_schedule(g, capped));
-    CHECK(sw::computations_between_scatters(g, capped) == 5);
-    CHECK(told(g, capped) ==
-          "mm mm mm mm mm rs mm mm mm mm mm rs mm mm rs rs rs rs rs rs rs rs rs rs w w w w w w w w w w w w");
-    CHECK(sw::cap_computations(g, capped, 5).order == capped.order);
-    CHECK(sw::cap_computations(g, late, 12).order == late.order);
-    // a bucket stands for its members, whatever they were called
-    for (const auto& members : {std::vector<std::size_t>{4, 5}, {4, 11}}) {
-      sw::schedule merged = late;
-      merged.buckets = {sw::make_bucket(g, {scatters[members[0]], scatters[members[1]]})};
-      const sw::schedule cut = sw::cap_computations(g, merged, 5);
-      CHECK_NOTHROW(sw::validate_schedule(g, cut));
-      CHECK(sw::computations_between_scatters(g, cut) == 5);  // the scatter before it is taken
-    }
-    // where all that could separate needs what comes later, the run stays
-    sw::schedule merged = late;
-    merged.buckets = {sw::make_bucket(g, scatters)};
-    const sw::schedule cut = sw::cap_computations(g, merged, 5);
-    CHECK_NOTHROW(sw::validate_schedule(g, cut));
-    CHECK(cut.order == merged.order);
-    REQUIRE(cut.decisions.size() == 2);
-    CHECK(cut.decisions[0] ==
-          sw::decision{.reason = sw::decision_reason::cycle, .subject = scatters[0], .other = products[5]});
-  }
-  TEST_CASE("random schedules stay valid, are cut no further a second time, and short runs are left alone") {
-    std::size_t shorter = 0;
-    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(300); ++seed) {
-      const sw::task_graph g = random_tasks(seed, {.blocks = 40});
-      sw::random_source random(seed);
-      sw::schedule s{.order = random_order(g, {}, random)};
-      const std::size_t before = sw::computations_between_scatters(g, s);
-      const sw::schedule cut = sw::cap_computations(g, s, 1 + seed % 4);
-      CHECK_NOTHROW(sw::validate_schedule(g, cut));
-      shorter += sw::computations_between_scatters(g, cut) < before;
-      CHECK(sw::cap_computations(g, s, before + 1).order == s.order);
-    }
-    CHECK(shorter > shardweave_test::at_scale(60));
   }
 }
 

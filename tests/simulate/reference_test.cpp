@@ -64,6 +64,14 @@ void compare(const sw::task_graph& g, const json::value& root, double tolerance)
   CHECK(std::abs(static_cast<double>(line.collectives) / theirs - 1) <= tolerance);
   // packing costs more there than by the rule of the format
   CHECK(line.end_to_end.count() <= result->at("end_to_end").to_number<std::int64_t>() * 1001 / 1000);
+  if (const json::value* told = result->as_object().if_contains("scheduler"); told != nullptr && tolerance == 0) {
+    const auto buckets = Pass::passes().before ? (*Pass::passes().before)(g) : sw::bucketing_result();
+    const sw::schedule account = sw::account_of_overlap(g, buckets, Pass::passes().settings);
+    for (const auto& [name, value] : account.statistics)
+      for (const auto& [ours, key] :
+           {std::pair("collectives", "scheduler_collectives"), {"potentially_hidden", "potentially_hidden"}})
+        if (name == ours) CHECK_MESSAGE(value == told->at(key).template to_number<double>(), std::string(name));
+  }
   const json::value* starts = result->as_object().if_contains("starts");
   if (starts == nullptr || tolerance > 0) return;
   std::vector<std::vector<sw::task_index>> expected, found;
@@ -137,6 +145,18 @@ void check(const std::string& name, const std::filesystem::path& path) {
     }
     CHECK(differ == 0);
   }
+  // what could hide, what does, and what is left, by the account of the pass
+  const json::value& recorded = other.at("scheduler");
+  for (const auto& [figure_name, value] : sw::account_of_overlap(g, {}).statistics)
+    for (const auto& [ours_name, key] : {std::pair("collectives", "scheduler_collectives"),
+                                         {"fully_exposed", "fully_exposed"},
+                                         {"fully_hidden", "fully_hidden"},
+                                         {"potentially_hidden", "potentially_hidden"},
+                                         {"missed", "bad_exposed"},
+                                         {"exposed_ns", "total_exposed"},
+                                         {"hideable_exposed_ns", "hideable_exposed"}})
+      if (figure_name == ours_name)
+        CHECK_MESSAGE(static_cast<std::int64_t>(value) == figure(recorded, key), figure_name);
   compare<sw::torch_no_prebucket>(g, root, 0);
   compare<sw::autoparallel_span_buckets>(g, root, 0);
   compare<sw::autoparallel_size_buckets>(g, root, 0);

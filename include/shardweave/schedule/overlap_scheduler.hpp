@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/schedule/detail/overlap_run.hpp>
+#include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
@@ -51,8 +52,9 @@ namespace detail {
 
 /// What exposure-driven scheduling does: the order, and in `hides` the scheduler's own account, that is how much of
 /// each collective it expects to be exposed and the tasks that it counts on to hide the rest. Tasks stand as they were
-/// taken, inputs between others. Statistics: `collectives`, `fully_exposed`, `fully_hidden`, `exposed_ns`,
-/// `wasted_compute_ns` (time of tasks behind which nothing was left to launch on some channel).
+/// taken, inputs between others. Statistics: those of `overlap_counts` by this account (`collectives`, `fully_exposed`,
+/// `fully_hidden`, `potentially_hidden`, `missed`, `exposed_ns`, `hideable_exposed_ns`), `wasted_compute_ns` (time of
+/// tasks behind which nothing was left to launch on some channel) and `computations_between_scatters`.
 [[nodiscard]] inline schedule account_of_overlap(const task_graph& g, const bucketing_result& buckets,
                                                  const overlap_settings& settings = {}) {
   schedule s;
@@ -67,18 +69,16 @@ namespace detail {
   for (const std::uint32_t u : run.as_launched())
     s.order.insert(s.order.end(), units.tasks(u).begin(), units.tasks(u).end());
   s.hides = run.records();
-  std::size_t exposed = 0, hidden = 0;
-  nanoseconds left;
-  for (const hiding_record& r : s.hides) {
-    exposed += r.hidden == nanoseconds(0) && r.exposed > nanoseconds(0);
-    hidden += r.exposed == nanoseconds(0);
-    left += r.exposed;
-  }
-  s.statistics = {{"collectives", static_cast<double>(s.hides.size())},
-                  {"fully_exposed", static_cast<double>(exposed)},
-                  {"fully_hidden", static_cast<double>(hidden)},
-                  {"exposed_ns", static_cast<double>(left.count())},
-                  {"wasted_compute_ns", static_cast<double>(run.wasted().count())}};
+  const overlap_counts counts = counts_of_overlap(g, units, s.hides);
+  s.statistics = {{"collectives", static_cast<double>(counts.collectives)},
+                  {"fully_exposed", static_cast<double>(counts.fully_exposed)},
+                  {"fully_hidden", static_cast<double>(counts.fully_hidden)},
+                  {"potentially_hidden", static_cast<double>(counts.potentially_hidden)},
+                  {"missed", static_cast<double>(counts.missed)},
+                  {"exposed_ns", static_cast<double>(counts.exposed.count())},
+                  {"hideable_exposed_ns", static_cast<double>(counts.hideable_exposed.count())},
+                  {"wasted_compute_ns", static_cast<double>(run.wasted().count())},
+                  {"computations_between_scatters", static_cast<double>(computations_between_scatters(g, s))}};
   return s;
 }
 

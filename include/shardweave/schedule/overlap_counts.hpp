@@ -1,0 +1,105 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// \file
+/// How many collectives could hide, and how many do.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// For each unit whether it is a collective that could hide: some computation neither needs it nor is needed by it, so
+/// that both may run at the same time. What this leaves out stands between all computations, in whatever order.
+/// Complexity: O((V + E) computations / 64), less where each finds such a computation early; O(V) memory
+[[nodiscard]] inline std::vector<bool> potentially_hidden(const task_graph& g, const launch_units& units) {
+  std::vector<bool> found(units.size());
+  std::vector<std::uint32_t> open, computations;
+  for (const std::uint32_t u : units.order()) {
+    if (g.kind(units.first(u)) == task_kind::compute) computations.push_back(u);
+    if (units.is_collective(u)) open.push_back(u);
+  }
+  std::vector<std::uint64_t> before(units.size()), behind(units.size());  // computations of a block, one bit for each
+  for (std::size_t from = 0; from < computations.size() && !open.empty(); from += 64) {
+    const std::size_t to = std::min(from + 64, computations.size());
+    std::fill(before.begin(), before.end(), 0);
+    std::fill(behind.begin(), behind.end(), 0);
+    for (std::size_t i = from; i < to; ++i)
+      before[computations[i]] = behind[computations[i]] = std::uint64_t{1} << (i - from);
+    const auto order = units.order();
+    for (const std::uint32_t u : order)
+      for (const auto& e : units.graph().in(u)) before[u] |= before[e.source];
+    for (std::size_t i = order.size(); i-- > 0;)
+      for (const auto& e : units.graph().out(order[i])) behind[order[i]] |= behind[e.target];
+    const std::uint64_t all = ~std::uint64_t{0} >> (64 - (to - from));
+    std::erase_if(open, [&](std::uint32_t u) {
+      if ((before[u] | behind[u]) == all) return false;
+      found[u] = true;
+      return true;
+    });
+  }
+  return found;
+}
+
+/// Launches by how much of them is hidden. As records have it: by the simulator, or by a scheduler's own account.
+struct overlap_counts {
+  std::size_t collectives = 0;
+  std::size_t fully_exposed = 0;       ///< of some duration, and nothing of it hidden
+  std::size_t fully_hidden = 0;        ///< nothing exposed
+  std::size_t potentially_hidden = 0;  ///< could hide (`shardweave::potentially_hidden`)
+  std::size_t missed = 0;              ///< could hide, and are fully exposed
+  nanoseconds exposed;
+  nanoseconds hideable_exposed;  ///< of those that could hide
+};
+
+/// \pre units are those of the buckets that the records speak of
+[[nodiscard]] inline overlap_counts counts_of_overlap(const task_graph& g, const launch_units& units,
+                                                      std::span<const hiding_record> hides) {
+  const std::vector<bool> could = potentially_hidden(g, units);
+  overlap_counts counts;
+  for (const hiding_record& r : hides) {
+    const bool exposed = r.hidden == nanoseconds(0) && r.exposed > nanoseconds(0);
+    const bool can = could[units.unit_of(r.collective)];
+    ++counts.collectives;
+    counts.fully_exposed += exposed;
+    counts.fully_hidden += r.exposed == nanoseconds(0);
+    counts.potentially_hidden += can;
+    counts.missed += can && exposed;
+    counts.exposed += r.exposed;
+    if (can) counts.hideable_exposed += r.exposed;
+  }
+  return counts;
+}
+/// The same of a schedule. \pre s is valid for g
+[[nodiscard]] inline overlap_counts counts_of_overlap(const task_graph& g, const schedule& s) {
+  return counts_of_overlap(g, launch_units(g, s.buckets), s.hides);
+}
+
+/// The most computations in a row of an order, between two launches of reduce-scatters or beside one: what they make
+/// is alive together.
+/// Complexity: O(V)
+[[nodiscard]] inline std::size_t computations_between_scatters(const task_graph& g, const schedule& s) {
+  std::vector<std::size_t> left(s.buckets.size()), owner(g.size(), s.buckets.size());
+  for (std::size_t b = 0; b < s.buckets.size(); ++b) {
+    left[b] = s.buckets[b].members.size();
+    for (const task_index t : s.buckets[b].members) owner[t] = b;
+  }
+  std::size_t most = 0, now = 0;
+  for (const task_index t : s.order) {
+    if (g.kind(t) == task_kind::compute) most = std::max(most, ++now);
+    if (!g.is_collective(t) || g.collective(t).op != collective::reduce_scatter) continue;
+    if (owner[t] == s.buckets.size() || --left[owner[t]] == 0) now = 0;
+  }
+  return most;
+}
+
+}  // namespace v0
+}  // namespace shardweave
