@@ -38,14 +38,15 @@ struct json_field;
 struct json_shape {
   enum class kind { scalar, list, object, anything };
   kind type = kind::anything;
-  std::string expected = {};                          ///< "a whole number", for messages
-  std::function<bool(const json_scalar&)> take = {};  ///< of a scalar: false if it is of the wrong type
-  std::shared_ptr<const json_shape> element = {};     ///< of a list; of an object: of fields without a name here
-  std::function<std::string()> each = {};             ///< called after every element
-  std::vector<json_field> fields;                     ///< of an object, at most 64
-  std::function<void(std::string_view)> key = {};     ///< of an object: told the names of such fields
-  std::function<void()> begin = {};                   ///< of a list or object: called when it opens
-  std::function<std::string()> end = {};              ///< of a list or object: called when it is complete
+  std::string expected = {};  ///< "a whole number", for messages
+  std::function<bool(const json_scalar&)> take =
+      {};  ///< of a scalar: false if it is of the wrong type; of anything: told, if it is one
+  std::shared_ptr<const json_shape> element = {};  ///< of a list; of an object: of fields without a name here
+  std::function<std::string()> each = {};          ///< called after every element
+  std::vector<json_field> fields;                  ///< of an object, at most 64
+  std::function<void(std::string_view)> key = {};  ///< of an object: told the names of such fields
+  std::function<void()> begin = {};                ///< of a list or object: called when it opens
+  std::function<std::string()> end = {};           ///< of a list or object: called when it is complete
 };
 
 /// A named member of an object.

@@ -184,6 +184,8 @@ class json_handler {
         const std::string text = shortened(s.text);
         return mismatch(s.type == json_scalar::kind::text ? "\"" + text + "\"" : text, shape, ec);
       }
+    } else if (shape.take) {
+      shape.take(s);
     }
     held_.clear();
     return after_value(ec);
