@@ -1,15 +1,18 @@
 // Buckets and schedules a task graph from a file, and tells what the order gains.
 //
 //   schedule_tasks tasks.json.gz --bucketing greedy --scheduler prefetch --schedule schedule.json
+#include "support/overlap_flags.hpp"
 #include "support/program.hpp"
 #include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/read_profiled_run.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <CLI/CLI.hpp>
@@ -19,6 +22,7 @@
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
@@ -38,6 +42,7 @@ struct options {
   std::optional<std::int64_t> memory;
   std::string schedule;
   std::string trace;
+  programs::overlap_changes settings;
   programs::common_options common;
 };
 
@@ -148,6 +153,15 @@ std::string compared_summary(const sw::schedule& s) {
   return text.empty() ? text : text + ".\n\n";
 }
 
+/// "253 of 320 collectives could hide ...": what an order can do at all.
+std::string hiding_summary(const sw::task_graph& g, const sw::schedule& s) {
+  const sw::overlap_counts counts = sw::counts_of_overlap(g, s);
+  return sw::count_text(counts.potentially_hidden) + " of " + sw::count_text(counts.collectives) +
+         " launches could hide, since some computation is unrelated to them; " +
+         sw::count_text(counts.potentially_hidden - counts.missed) + " of these do at least in part. " +
+         sw::time_text(counts.hideable_exposed) + " of them is left exposed.\n\n";
+}
+
 void print_summary(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& before,
                    const sw::timeline& after, const certificate& bounds, double seconds) {
   const std::array<sw::named_timeline, 2> lines{{{"as given", &before}, {"scheduled", &after}}};
@@ -157,17 +171,64 @@ void print_summary(const sw::task_graph& g, const sw::schedule& s, const sw::tim
       sw::time_text(bounds.any.value()) + " (" + std::string(bounds.any.limited_by()) + "), none with these before " +
       sw::time_text(bounds.chosen.value()) + ": this one is at most " +
       sw::fixed_text(makespan_gap(after, bounds.any.value())) + " % above the best. Scheduled in " +
-      sw::seconds_text(seconds) + ".\n\n" + compared_summary(s) + sw::collective_summary(g, s.buckets) +
-      exposed_summary(g, s) + decision_summary(s.decisions);
+      sw::seconds_text(seconds) + ".\n\n" + compared_summary(s) + hiding_summary(g, s) +
+      sw::collective_summary(g, s.buckets) + exposed_summary(g, s) + decision_summary(s.decisions);
   std::fputs(text.c_str(), stdout);
 }
 
-std::string json_line(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& after,
+/// The graph that is scheduled, and what a profiler's trace knew of it.
+struct timed_graph {
+  sw::task_graph graph;
+  std::optional<sw::profiled_durations> profiled = std::nullopt;
+};
+
+/// As stated, with its other durations, or with those of a trace.
+timed_graph timed(const sw::task_graph& stated, const options& chosen) {
+  if (chosen.durations == "measured") return {stated};
+  if (chosen.durations != "fused") {
+    if (!std::filesystem::exists(chosen.durations))
+      sw::refuse(sw::error_category::input,
+                 "--durations " + chosen.durations + ": neither measured nor fused, and no file of that name is there");
+    sw::profiled_durations found = sw::durations_by(stated, sw::read_profiled_run(chosen.durations));
+    if (found.matched == 0)
+      sw::refuse(sw::error_category::input, chosen.durations + ": has no call of an operator of " + chosen.tasks +
+                                                " with the shapes that it has there, and no collective of it");
+    return {stated.with_durations(found.durations), std::move(found)};
+  }
+  if (stated.fused_durations().empty())
+    sw::refuse(sw::error_category::input,
+               chosen.tasks + ": alternatives.duration_fused is missing, which --durations fused asks for");
+  return {stated.with_durations(stated.fused_durations())};
+}
+
+/// "640 tasks take what TRACE says, 27 it does not know: aten.cat.default (20), ...".
+std::string profiled_summary(const sw::task_graph& g, const sw::profiled_durations& found, const std::string& trace) {
+  std::map<std::string, std::size_t> unknown;
+  for (const sw::task_index t : found.unmatched) ++unknown[std::string(g.op(t))];
+  std::string text = sw::count_text(found.matched) + " tasks take what " + trace + " says";
+  if (!unknown.empty())
+    text += "; " + sw::count_text(found.unmatched.size()) + " are not in it and keep what they had: ";
+  std::size_t told = 0;
+  for (const auto& [op, count] : unknown) {
+    if (told == 5) {
+      text += " and others";
+      break;
+    }
+    text += (told++ > 0 ? ", " : "") + op + " (" + sw::count_text(count) + ")";
+  }
+  return text + ".\n\n";
+}
+
+std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::timeline& after,
                       const certificate& bounds, double seconds) {
+  const sw::task_graph& g = of.graph;
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("graph", g.name).member("tasks", g.size());
     out.member("collectives_before", collectives_in(g)).member("collectives_after", after.collectives);
     out.member("hidden_ns", after.hidden.count()).member("hidden_count", after.hidden_count);
+    const sw::overlap_counts counts = sw::counts_of_overlap(g, s);
+    out.member("potentially_hidden", counts.potentially_hidden).member("missed", counts.missed);
+    out.member("hideable_exposed_ns", counts.hideable_exposed.count());
     out.member("tail_ns", after.tail.count()).member("exposed_ns", after.exposed.count());
     out.member("end_to_end_ns", after.end_to_end.count()).member("makespan_bound_ns", bounds.any.value().count());
     out.member("makespan_gap_percent", makespan_gap(after, bounds.any.value()));
@@ -179,6 +240,9 @@ std::string json_line(const sw::task_graph& g, const sw::schedule& s, const sw::
     for (const sw::decision& d : s.decisions) ++refused[sw::to_string(d.reason)];
     for (const auto& [reason, times] : refused) out.member(reason, times);
     out.end_object();
+    if (of.profiled)
+      out.member("durations_matched", of.profiled->matched)
+          .member("durations_unmatched", of.profiled->unmatched.size());
     out.key("compared_end_ns").begin_object();
     for (const auto& [name, end] : compared_ends(s)) out.member(name, end);
     out.end_object();
@@ -186,19 +250,10 @@ std::string json_line(const sw::task_graph& g, const sw::schedule& s, const sw::
   });
 }
 
-/// The graph that is scheduled: as stated, or with its other durations.
-sw::task_graph timed(const sw::task_graph& stated, const options& chosen) {
-  if (chosen.durations == "measured") return stated;
-  if (stated.fused_durations().empty())
-    sw::refuse(
-        sw::error_category::input,
-        chosen.tasks + ": alternatives.duration_fused is missing, which --durations " + chosen.durations + " asks for");
-  return stated.with_durations(stated.fused_durations());
-}
-
 int schedule(const options& chosen) {
   const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
-  const sw::task_graph g = timed(stated, chosen);
+  const timed_graph timed_by = timed(stated, chosen);
+  const sw::task_graph& g = timed_by.graph;
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
@@ -208,8 +263,9 @@ int schedule(const options& chosen) {
 
   const auto start = std::chrono::steady_clock::now();
   const sw::schedule s = programs::about(chosen.tasks, [&] {
-    return programs::planned(programs::way_of(chosen.bucketing, chosen.scheduler, "best_known"), g, control, budget,
-                             before.peak);
+    const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "best_known");
+    if (!chosen.settings.empty()) return programs::planned_with(chosen.settings, by, g, control, budget);
+    return programs::planned(by, g, control, budget, before.peak);
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
   progress.clear();
@@ -224,8 +280,9 @@ int schedule(const options& chosen) {
     trace.commit();
   }
   if (chosen.common.json) {
-    std::fputs(json_line(g, s, after, bounds, seconds).c_str(), stdout);
+    std::fputs(json_line(timed_by, s, after, bounds, seconds).c_str(), stdout);
   } else {
+    if (timed_by.profiled) std::fputs(profiled_summary(g, *timed_by.profiled, chosen.durations).c_str(), stdout);
     print_summary(g, s, before, after, bounds, seconds);
   }
   if (fits) return programs::done;
@@ -249,14 +306,17 @@ int main(int argc, char** argv) {
          "how tasks are ordered (default: prefetch where a bucketing is named, else best_known); a name that is "
          "a bucketing, too, stands for both")
       ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
-  app.add_option("--durations", chosen.durations, "how long tasks take: as measured, or with fused operations")
-      ->check(CLI::IsMember({"measured", "fused"}))
+  app.add_option(
+         "--durations", chosen.durations,
+         "how long tasks take: measured (as the file says), fused (with fused operations), or a TRACE.json[.gz] "
+         "that PyTorch's profiler exported, recorded with shapes")
       ->capture_default_str();
   app.add_option("--memory", chosen.memory,
                  "BYTES that must suffice, inputs included; else what the original order needs is aimed at")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
+  programs::add_overlap_flags(app, chosen.settings);
   chosen.common.add_to(app, "scheduling");
   return programs::run(app, argc, argv, [&] { return schedule(chosen); });
 }

@@ -1,9 +1,11 @@
 #pragma once
 
+#include "overlap_flags.hpp"
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
@@ -61,6 +63,7 @@ struct named_pass {
       plan;
   named_bucketing bucketing;
   named_scheduler scheduler;
+  std::optional<shardweave::overlap_passes> parts = std::nullopt;  ///< of passes that others know
 };
 
 /// \param make  the pass, of a memory budget
@@ -80,7 +83,9 @@ template <class Make>
 /// All but the first bear the names by which other programs' users know them.
 [[nodiscard]] inline std::vector<named_pass> passes() {
   const auto known = []<class Pass>(Pass pass, const std::string& about) {
-    return pass_by(about, [pass](std::optional<shardweave::bytes>) { return pass; });
+    named_pass named = pass_by(about, [pass](std::optional<shardweave::bytes>) { return pass; });
+    named.parts = Pass::passes();
+    return named;
   };
   return {pass_by("the best of benefit with prefetch and of the passes below, made better by a short search",
                   [](auto memory) { return shardweave::best_known{.memory = memory}; }),
@@ -197,6 +202,34 @@ struct way {
   const shardweave::deadline clock(control);
   const auto buckets = by_name(bucketings(), by.bucketing).run(graph, control, budget);
   return by_name(schedulers(), by.scheduler).run(graph, buckets, clock.rest(), budget);
+}
+
+/// The same with other settings of exposure-driven scheduling. Of a pass that is the scheduler alone only the settings
+/// count: the buckets given are scheduled.
+/// \throws error (input) if the scheduler has no such settings
+[[nodiscard]] inline shardweave::schedule planned_with(const overlap_changes& changes, const way& by,
+                                                       const shardweave::task_graph& graph,
+                                                       const shardweave::solve_control& control,
+                                                       std::optional<shardweave::bytes> memory) {
+  shardweave::overlap_passes parts;
+  std::string known = "overlap";
+  bool has_settings = by.scheduler == known;
+  for (const named_pass& one : passes()) {
+    if (!one.parts) continue;
+    known += ", " + one.name;
+    if (one.name != by.scheduler) continue;
+    parts = *one.parts;
+    has_settings = true;
+  }
+  if (!has_settings)
+    shardweave::refuse(
+        shardweave::error_category::input,
+        "--scheduler " + by.scheduler + " has none of the settings that were given, expected one of " + known);
+  for (const auto& change : changes) change(parts.settings);
+  if (by.bucketing == by.scheduler) return parts.plan(graph, control);
+  parts.after.reset();
+  const shardweave::deadline clock(control);
+  return parts.plan(graph, by_name(bucketings(), by.bucketing).run(graph, control, memory), clock.rest());
 }
 
 }  // namespace programs

@@ -3,6 +3,8 @@
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
+#include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
@@ -44,6 +46,9 @@ TEST_SUITE("schedule_tasks") {
       CHECK(number("exposed_ns") == replayed.exposed.count());
       CHECK(number("hidden_ns") == replayed.hidden.count());
       CHECK(number("tail_ns") == replayed.tail.count());
+      CHECK(number("potentially_hidden") <= number("collectives_after"));
+      CHECK(number("missed") <= number("potentially_hidden"));
+      CHECK(number("hideable_exposed_ns") <= number("exposed_ns"));
       CHECK(number("peak_bytes") == replayed.peak.count());
       CHECK(number("collectives_after") == static_cast<std::int64_t>(replayed.collectives));
       CHECK(number("makespan_bound_ns") <= number("end_to_end_ns"));
@@ -74,6 +79,102 @@ TEST_SUITE("schedule_tasks") {
       CHECK(end(" --scheduler best_known").at("end_to_end_ns") == usual.at("end_to_end_ns"));
     }
     CHECK(run_program("schedule_tasks", (folder / "tasks.json").string(), folder.path()).out.find("Compared") !=
+          std::string::npos);
+  }
+
+  TEST_CASE("durations come from a profiler's trace, which must know something of the graph") {
+    const temporary_folder folder;
+    sw::task_graph_builder b;
+    const auto tensor = [&] { return sw::output_record{sw::bytes(8), b.add_storage(sw::bytes(8)), "bf16", {2, 2}}; };
+    const auto x = b.add_task({.op = "input", .kind = sw::task_kind::input, .outputs = {tensor()}});
+    for (const char* op : {"aten.mm.default", "aten.cat.default"})
+      b.add_task({.op = op,
+                  .kind = sw::task_kind::compute,
+                  .duration = sw::nanoseconds(70),
+                  .inputs = {x, x},
+                  .outputs = {tensor()}});
+    sw::write_task_graph(folder / "tasks.json", std::move(b).build());
+    const auto trace = [&](const std::string& op) {
+      return folder.write("trace.json",
+                          R"({"traceEvents":[{"ph":"X","cat":"cpu_op","name":"aten::)" + op +
+                              R"(","args":{"External id":1,"Input Dims":[[2,2],[2,2]]}},)"
+                              R"({"ph":"X","cat":"kernel","name":"k","dur":1.5,"args":{"External id":1}}]})");
+    };
+    const auto run = [&](const std::string& options) {
+      return run_program(
+          "schedule_tasks",
+          (folder / "tasks.json").string() + " --durations " + (folder / "trace.json").string() + options,
+          folder.path());
+    };
+    trace("mm");
+    const auto line = boost::json::parse(run(" --json").out);
+    CHECK(line.at("end_to_end_ns").to_number<std::int64_t>() == 1'570);
+    CHECK(line.at("durations_matched").to_number<std::int64_t>() == 1);
+    CHECK(line.at("durations_unmatched").to_number<std::int64_t>() == 1);
+    const std::string told = run("").out;
+    CHECK(told.find("1 are not in it and keep what they had: aten.cat.default (1).") != std::string::npos);
+    trace("bmm");
+    CHECK(run("").status == 2);
+    CHECK(run("").err.find("trace.json: has no call of an operator of") != std::string::npos);
+  }
+
+  TEST_CASE("every setting of exposure-driven scheduling is a flag, which does what it does in the library") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(9, {.blocks = 80});
+    sw::write_task_graph(folder / "tasks.json", g);
+    const auto run = [&](const std::string& options) {
+      return run_program("schedule_tasks",
+                         (folder / "tasks.json").string() + " --schedule " + (folder / "s.json").string() + options,
+                         folder.path());
+    };
+    const std::vector<std::pair<std::string, void (*)(sw::overlap_settings&)>> changes{
+        {"--in-flight 40", [](sw::overlap_settings& s) { s.in_flight = sw::bytes(40); }},
+        {"--compute-ahead 1", [](sw::overlap_settings& s) { s.compute_ahead = 1; }},
+        {"--candidates 1", [](sw::overlap_settings& s) { s.candidates = 1; }},
+        {"--compute-share 0.3", [](sw::overlap_settings& s) { s.compute_share = 0.3; }},
+        {"--memory-increase 3 --memory-ratio none",
+         [](sw::overlap_settings& s) {
+           s.memory_increase = sw::bytes(3);
+           s.memory_ratio.reset();
+         }},
+        {"--memory-increase none --memory-ratio 0.01",
+         [](sw::overlap_settings& s) {
+           s.memory_increase.reset();
+           s.memory_ratio = 0.01;
+         }},
+        {"--group-by-key false", [](sw::overlap_settings& s) { s.group_by_key = false; }},
+        {"--off-path-batch 10", [](sw::overlap_settings& s) { s.off_path_batch = sw::bytes(10); }},
+        {"--off-path-batch none", [](sw::overlap_settings& s) { s.off_path_batch.reset(); }},
+        {"--merging-saves-latency false", [](sw::overlap_settings& s) { s.merging_saves_latency = false; }},
+        {"--exact-batches true --off-path-batch 10", [](sw::overlap_settings& s) {
+           s.exact_batches = true;
+           s.off_path_batch = sw::bytes(10);
+         }}};
+    std::vector<std::vector<sw::task_index>> orders;
+    for (const auto& [flags, change] : changes) {
+      CAPTURE(flags);
+      sw::overlap_scheduler policy;
+      change(policy.settings);
+      REQUIRE(run(" --bucketing none --scheduler overlap " + flags).status == 0);
+      orders.push_back(sw::read_schedule(folder / "s.json", g).order);
+      CHECK(orders.back() == policy(g, {}).order);
+    }
+    std::sort(orders.begin(), orders.end());
+    CHECK(std::unique(orders.begin(), orders.end()) - orders.begin() > 4);  // they do something
+    REQUIRE(run(" --scheduler torch_default --in-flight 1GiB --candidates 3").status == 0);
+    sw::overlap_passes passes = sw::torch_default::passes();
+    passes.settings.in_flight = sw::gibibytes(1);
+    passes.settings.candidates = 3;
+    CHECK(sw::read_schedule(folder / "s.json", g).order == passes.plan(g).order);
+    const std::string help = run(" --help").out;
+    for (const char* text :
+         {"--in-flight", "(default: 5GiB)", "(default: 0.05)", "a whole number from 0 on", "or none"})
+      CHECK_MESSAGE(help.find(text) != std::string::npos, text);
+    CHECK(run(" --scheduler overlap --in-flight lots").err.find("found 'lots', expected a size from 0 on") !=
+          std::string::npos);
+    CHECK(run(" --scheduler overlap --candidates -1").err.find("expected a whole number from 0 on") !=
+          std::string::npos);
+    CHECK(run(" --candidates 3").err.find("--scheduler best_known has none of the settings that were given") !=
           std::string::npos);
   }
 
@@ -129,7 +230,7 @@ TEST_SUITE("schedule_tasks") {
     CHECK(run.status == 0);
     CHECK(run.err.empty());
     for (const char* word : {"end to end", "exposed", "peak memory", "as given", "scheduled", "above the best",
-                             "collective", "refused", "because"})
+                             "could hide", "collective", "refused", "because"})
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
     const auto line = boost::json::parse(run_program("schedule_tasks", common + " --json", folder.path()).out);
     const auto trace = boost::json::parse(temporary_folder::read(folder / "t.json"));
