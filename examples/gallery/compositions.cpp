@@ -4,6 +4,7 @@
 #include <shardweave/pipeline.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>

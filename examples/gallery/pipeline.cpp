@@ -5,6 +5,7 @@
 #include <shardweave/pipeline.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <cstdio>

@@ -9,6 +9,7 @@
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/report/assignment_text.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/spmd/constraint_log.hpp>

@@ -4,6 +4,7 @@
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>

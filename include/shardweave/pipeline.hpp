@@ -12,7 +12,6 @@
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
@@ -30,6 +29,8 @@
 
 namespace shardweave {
 inline namespace v0 {
+
+struct auto_solver;  // the default; who uses it includes <shardweave/solve/auto_solver.hpp>
 
 /// A task graph with its buckets, its order and what they come to.
 struct task_plan {

@@ -4,7 +4,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/solver.hpp>
 
 #include <cstddef>
 #include <memory>
@@ -21,7 +21,9 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// The policy of a planner for which none is named.
+struct auto_solver;
+
+/// The policy of a planner for which none is named; who uses it includes `shardweave/solve/auto_solver.hpp`.
 using default_solver = auto_solver;
 
 namespace detail {
@@ -36,6 +38,12 @@ template <class M>
 struct cost_of<M> {
   using type = typename M::cost_type;
 };
+
+template <class S>
+concept defined = requires { sizeof(S); };
+/// One message for a solver that is only declared.
+template <class S, class Cost>
+concept solves_if_defined = !defined<S> || solver<S, Cost>;
 
 /// What planners over one problem share: the problem is built once, by whoever needs it first.
 template <class Graph, class CostModel>
@@ -85,7 +93,10 @@ class planner {
                 "The second argument of planner must be a cost model for the graph: it needs a cost_type, and const "
                 "members strategy_count(vertex), vertex_cost(vertex, strategy) and edge_cost(edge, producer_strategy, "
                 "consumer_strategy) that return it (shardweave::cost_model).");
-  static_assert(solver<Solver, typename detail::cost_of<CostModel>::type>,
+  static_assert(detail::defined<Solver>,
+                "The solver of a planner is only declared: the default one is defined in "
+                "<shardweave/solve/auto_solver.hpp>.");
+  static_assert(detail::solves_if_defined<Solver, typename detail::cost_of<CostModel>::type>,
                 "The solver of a planner must have static members name and abilities, and a const member "
                 "solve(placement_problem, solve_control) that returns a solution with the model's cost_type "
                 "(shardweave::solver).");

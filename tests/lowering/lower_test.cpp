@@ -8,6 +8,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

@@ -3,6 +3,7 @@
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/local_search.hpp>

@@ -1,20 +1,10 @@
 #pragma once
 
-#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/by_size.hpp>
-#include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/guided_search.hpp>
-#include <shardweave/solve/local_search.hpp>
-#include <shardweave/solve/overlapped.hpp>
-#include <shardweave/solve/polished.hpp>
-#include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <string_view>
-#include <utility>
 
 /// \file
 /// What a user gets who does not ask for a solver.
@@ -39,27 +29,13 @@ struct auto_solver {
   std::size_t labels_without_rows = 60'000;  ///< and up to this one where no budget is left
   std::size_t many_labels = 100'000;         ///< from so many on a greedy assignment comes first
 
-  using composition = reduced<by_size<polished<branch_and_bound, local_search>, guided_search>>;
-
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    if (problem.savings() != nullptr) {
-      overlapped with_savings(trws{});  // a node takes time in proportion to the labels
-      with_savings.search.nodes =
-          std::clamp<std::size_t>(50'000'000 / std::max<std::size_t>(problem.compact().total_labels(), 1), 200, 20'000);
-      return with_savings.solve(problem, control);
-    }
-    branch_and_bound exact;
-    exact.goes_on = true;
-    exact.reduces_root = false;  // `reduced` has done so
-    composition whole(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows));
-    if (problem.compact().total_labels() < many_labels) return whole.solve(problem, control);
-    local_search greedy;
-    greedy.starts = greedy.attempts = 1;
-    greedy.sweeps = greedy.star_sweeps = greedy.effort = 0;
-    return first_proven(std::move(greedy), std::move(whole)).solve(problem, control);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 };
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/solve/impl/auto_solver.hpp>
+#endif

@@ -19,6 +19,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>

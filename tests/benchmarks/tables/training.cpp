@@ -7,6 +7,7 @@
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 namespace sw = shardweave;

@@ -1,0 +1,15 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <shardweave/core/attempt.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/core/parallel.hpp>
+#include <shardweave/core/random.hpp>
+#include <shardweave/core/range_minimum.hpp>
+#include <shardweave/core/units.hpp>
+// IWYU pragma: end_exports
+
+/// \file
+/// Exact times and sizes, errors, limits and stop.

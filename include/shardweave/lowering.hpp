@@ -1,0 +1,11 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/lowering/fsdp_tags.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+// IWYU pragma: end_exports
+
+/// \file
+/// From a placement to tasks.

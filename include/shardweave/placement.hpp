@@ -1,0 +1,25 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <shardweave/placement/class_costs.hpp>
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/cost_model.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/diff.hpp>
+#include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/explain.hpp>
+#include <shardweave/placement/move.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/placement/savings_layout.hpp>
+#include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/placement/validate.hpp>
+// IWYU pragma: end_exports
+
+/// \file
+/// Cost models, constraints, the compiled problem, evaluation.

@@ -1,0 +1,46 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/backend/any_backend.hpp>
+#include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/best_plans.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/certificate.hpp>
+#include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/certify.hpp>
+#include <shardweave/solve/chain_prices.hpp>
+#include <shardweave/solve/dive.hpp>
+#include <shardweave/solve/dual_ascent.hpp>
+#include <shardweave/solve/dual_bound.hpp>
+#include <shardweave/solve/dual_guide.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/for_small.hpp>
+#include <shardweave/solve/guided_search.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
+#include <shardweave/solve/linear_model.hpp>
+#include <shardweave/solve/local_polytope.hpp>
+#include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
+#include <shardweave/solve/overlapped.hpp>
+#include <shardweave/solve/polished.hpp>
+#include <shardweave/solve/price_ascent.hpp>
+#include <shardweave/solve/priced_problem.hpp>
+#include <shardweave/solve/race.hpp>
+#include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/reduction.hpp>
+#include <shardweave/solve/row_prices.hpp>
+#include <shardweave/solve/savings_ascent.hpp>
+#include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
+// IWYU pragma: end_exports
+
+/// \file
+/// Solvers and combinators.

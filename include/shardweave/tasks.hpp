@@ -1,0 +1,19 @@
+#pragma once
+
+// IWYU pragma: begin_exports
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/content_hash.hpp>
+#include <shardweave/tasks/duration_table.hpp>
+#include <shardweave/tasks/launch_signature.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/profiled_run.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+#include <shardweave/tasks/task_maps.hpp>
+// IWYU pragma: end_exports
+
+/// \file
+/// The task graph, its memory and durations.
