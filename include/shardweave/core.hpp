@@ -5,6 +5,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/linkage.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/range_minimum.hpp>

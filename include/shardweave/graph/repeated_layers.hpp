@@ -1,9 +1,7 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/concepts.hpp>
-#include <shardweave/graph/detail/layer_finder.hpp>
 #include <shardweave/graph/numbering.hpp>
 
 #include <boost/property_map/property_map.hpp>
@@ -12,7 +10,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -40,14 +37,9 @@ struct layer_options {
 /// \return  groups of two or more, ascending; the same for every numbering of the vertices
 /// \throws error naming a vertex on a cycle, or if `content` has another size than the graph
 /// Complexity: O((V + E) log V) for every kind of layer
-[[nodiscard]] inline std::vector<std::vector<std::uint32_t>> repeated_layers(const compressed_graph& g,
-                                                                             std::span<const std::uint64_t> content,
-                                                                             const layer_options& options = {}) {
-  if (content.size() != g.vertex_count())
-    refuse(error_category::input, "the content of " + std::to_string(content.size()) + " vertices is told, expected " +
-                                      std::to_string(g.vertex_count()));
-  return detail::layer_finder(g, content, options.least).run();
-}
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> repeated_layers(const compressed_graph& g,
+                                                                      std::span<const std::uint64_t> content,
+                                                                      const layer_options& options = {});
 
 /// The same for any graph, as descriptors.
 /// \param content   of vertices, as numbers
@@ -75,3 +67,7 @@ template <planning_graph G, readable_map<vertex_t<G>> Content, readable_map<edge
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/graph/impl/repeated_layers.hpp>
+#endif

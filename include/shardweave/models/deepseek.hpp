@@ -1,8 +1,6 @@
 #pragma once
 
 #include <shardweave/models/deepseek_config.hpp>
-#include <shardweave/models/detail/deepseek_writer.hpp>
-#include <shardweave/models/detail/transformer_writer.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
 
@@ -28,10 +26,11 @@ inline namespace v0 {
 /// and wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, router, dispatch, experts.w1 to w3, shared.w1 to w3; of modules
 /// state_norm, token_norm, join. Source: DeepSeek-V3 Technical Report, arXiv:2412.19437. \throws error if a figure of
 /// the model or the shape is not positive, or two do not fit
-[[nodiscard]] inline computation deepseek_training_graph(const deepseek_config& config, training_shape shape) {
-  detail::check_training(config, shape);
-  return detail::deepseek_writer(config, shape).write();
-}
+[[nodiscard]] computation deepseek_training_graph(const deepseek_config& config, training_shape shape);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/models/impl/deepseek.hpp>
+#endif

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <shardweave/models/detail/llama_writer.hpp>
-#include <shardweave/models/detail/transformer_writer.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
 
@@ -20,10 +18,11 @@ inline namespace v0 {
 /// output) and rope, attention, silu, residual. The rotations exp(i t / theta^(2j/h)) are a constant [S, h/2].
 /// Source: the LLaMA papers, arXiv:2302.13971 and arXiv:2407.21783.
 /// \throws error if a figure of the model or the shape is not positive, or two do not fit
-[[nodiscard]] inline computation llama_training_graph(const llama_config& config, training_shape shape) {
-  detail::check_training(config, shape);
-  return detail::llama_writer(config, shape).write();
-}
+[[nodiscard]] computation llama_training_graph(const llama_config& config, training_shape shape);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/models/impl/llama.hpp>
+#endif

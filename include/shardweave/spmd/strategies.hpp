@@ -2,7 +2,6 @@
 
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/detail/strategy_enumerator.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
@@ -18,10 +17,12 @@ inline namespace v0 {
 ///
 /// \throws error naming an operation that has no rule or no strategy, or whose inputs come after it
 /// Complexity: one pass over the operations, and the rule's work once per distinct list
-[[nodiscard]] inline strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
-                                                         const compute_profile& compute, const rule_table& rules) {
-  return detail::strategy_enumerator(graph, mesh, compute, rules).run();
-}
+[[nodiscard]] strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
+                                                  const compute_profile& compute, const rule_table& rules);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/spmd/impl/strategies.hpp>
+#endif

@@ -1,0 +1,6 @@
+#pragma once
+
+#include <shardweave/simulate/impl/simulate.hpp>
+
+/// \file
+/// The compiled part of room simulate; see `shardweave/compiled.hpp`.
