@@ -1,0 +1,1 @@
+#include <shardweave/planner.hpp>
