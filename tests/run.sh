@@ -42,7 +42,9 @@ check() {
 # what one compiler is enough for: under clang++, which is the faster one at headers alone
 if [ "$mode" != quick ] && find_clang; then
   check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
-  check sanitized -D CMAKE_CXX_COMPILER="$clang" -C "$root/tests/cmake/sanitized.cmake"
+  alone=OFF  # every public header
+  [ "$mode" != full ] || alone=ON
+  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=$alone -C "$root/tests/cmake/sanitized.cmake"
 else
   check tests -C "$root/tests/cmake/gcc.cmake"
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
