@@ -5,6 +5,7 @@
 //   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
 #include "support/program.hpp"
 #include <shardweave/engine/compare.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/thread_engine.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
@@ -200,7 +201,8 @@ int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine
   } else if (!chosen.calibration.empty()) {
     device = sw::read_device(chosen.calibration);
   }
-  const sw::task_graph g = priced(chosen, stated, run, device);
+  // ranks that measured other durations would predict other times
+  const sw::task_graph g = sw::agreed_durations(priced(chosen, stated, run, device), engine);
   const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
 
   engine.check(true);

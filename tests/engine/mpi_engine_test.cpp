@@ -5,6 +5,7 @@
 #include <shardweave/engine/mpi_meeting.hpp>
 #include <shardweave/engine/mpi_roll_call.hpp>
 #include <shardweave/engine/mpi_session.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
@@ -188,6 +189,21 @@ TEST_SUITE("mpi_engine") {
     CHECK(run.status == 0);
     CHECK(run.out.find("RIGHT group 0 (odd) has 3 ranks, 1 apart, which does not divide the 4 ranks of this run") !=
           std::string::npos);
+  }
+}
+
+TEST_SUITE("mpi_engine") {
+  TEST_CASE("a rank that would launch other collectives is named by all before anything is launched") {
+    if (!has_mpirun()) return;
+    const mpi_run run = run_ranks("other launches");
+    CAPTURE(run.out);
+    CHECK(run.status == 0);
+    const std::string words =
+        "RIGHT rank 2 is about to launch other collectives on group 5 (dp), or the same in another order, than rank 0";
+    std::size_t times = 0;
+    for (auto at = run.out.find(words); at != std::string::npos; at = run.out.find(words, at + 1)) ++times;
+    CHECK(times == 4);
+    CHECK(run.out.find("AGREED 2000") != std::string::npos);
   }
 }
 
@@ -511,6 +527,30 @@ TEST_SUITE("mpi rank") {
     const sw::process_group odd{.id = 0, .name = "odd", .size = 3};
     try {
       engine.connect(std::span(&odd, 1));
+      fail("it was not refused");
+    } catch (const sw::error& e) {
+      std::printf("RIGHT %s\n", e.what());
+    }
+  }
+
+  TEST_CASE("other launches" * doctest::skip()) {
+    sw::mpi_session session;
+    sw::mpi_engine engine;
+    sw::task_graph_builder b;
+    b.add_group({.id = 5, .name = "dp", .size = 4});
+    b.add_task(small_tasks::work("a", 1000 * (session.rank() + 1)));
+    b.add_task(small_tasks::gather("g", 30, {0}, 4096));
+    b.add_task(small_tasks::gather("h", 30, {0}, 8192));
+    b.add_task(small_tasks::wait_for("v", 1));
+    b.add_task(small_tasks::wait_for("w", 2));
+    const sw::task_graph g = std::move(b).build();
+    sw::schedule s{.order = {0, 1, 2, 3, 4}};
+    static_cast<void>(sw::replay(g, s, engine));  // all alike
+    const sw::task_graph agreed = sw::agreed_durations(g, engine);
+    if (session.rank() == 3) std::printf("AGREED %lld\n", static_cast<long long>(agreed.duration(0).count()));
+    if (session.rank() == 2) std::swap(s.order[1], s.order[2]);
+    try {
+      static_cast<void>(sw::replay(g, s, engine));
       fail("it was not refused");
     } catch (const sw::error& e) {
       std::printf("RIGHT %s\n", e.what());

@@ -11,6 +11,7 @@
 #include <shardweave/engine/detail/on_exception.hpp>
 #include <shardweave/engine/mpi_session.hpp>
 #include <shardweave/engine/payload.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <mpi.h>
@@ -82,6 +83,15 @@ class mpi_engine {
     const detail::on_exception guard([this] { failed_ = true; });
     operations_.clear();
     channels_.connect(groups);
+  }
+
+  [[nodiscard]] int rank() const { return channels_.world().rank(); }
+  [[nodiscard]] int size() const { return channels_.world().size(); }
+  /// Each value becomes the largest of what the ranks have there. Every rank calls, with as many.
+  /// \throws error (backend) if the ranks do not come in time
+  void largest(std::span<double> values) {
+    const detail::on_exception guard([this] { failed_ = true; });
+    channels_.largest(values);
   }
 
   std::size_t run(const compute_call& work) {
@@ -241,7 +251,7 @@ class mpi_engine {
   bool failed_ = false;  // what leaves by an exception leaves a run that cannot go on
 };
 
-static_assert(collective_engine<mpi_engine>);
+static_assert(ranked_engine<mpi_engine>);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -11,6 +11,7 @@
 #include <shardweave/engine/nccl_copy_work.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/payload.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/rank_meeting.hpp>
 #include <shardweave/tasks/task.hpp>
 
@@ -191,6 +192,17 @@ class nccl_engine {
     return values[0];
   }
 
+  /// The same of each of several values. Every rank calls, with as many.
+  void largest(std::span<double> values) {
+    const detail::on_exception guard([this] { give_up(); });
+    for (std::size_t i = 0; i < values.size(); i += 2) {
+      double two[2] = {values[i], values[std::min(i + 1, values.size() - 1)]};
+      channels_.meet(two);
+      values[i] = two[0];
+      if (i + 1 < values.size()) values[i + 1] = two[1];
+    }
+  }
+
  private:
   using operation = detail::queued_operation;
 
@@ -284,7 +296,7 @@ class nccl_engine {
   std::optional<operation> packed_;  // a bucket that is packed and not started
 };
 
-static_assert(collective_engine<nccl_engine>);
+static_assert(ranked_engine<nccl_engine>);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/engine/collective_engine.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
@@ -51,6 +52,7 @@ class replayer {
 
   timeline run(const replay_options& options) {
     engine_.connect(g_.groups());
+    if constexpr (ranked_engine<Engine>) check_agreement(g_, s_, engine_);
     const nanoseconds zero = engine_.now();
     for (const task_index t : s_.order) {
       if (g_.is_collective(t)) {
@@ -192,9 +194,10 @@ class replayer {
 
 /// Executes a schedule: collectives are launched, buckets packed, launched and unpacked, and waits hold the compute
 /// stream, by the rule that `simulate` follows. Times of the timeline are those of the engine's clock, counted from
-/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty.
+/// the beginning of the replay; the peak of memory is that of the order. `memory` stays empty. Where the engine is one
+/// rank of several (`ranked_engine`), the ranks first make sure that they launch the same (`check_agreement`).
 ///
-/// \throws error of `validate_schedule`, of `costs_of`, and of the engine
+/// \throws error of `validate_schedule`, of `costs_of`, of `check_agreement`, and of the engine
 /// Complexity: O(V + E), and what the engine takes
 template <collective_engine Engine>
 [[nodiscard]] timeline replay(const task_graph& g, const schedule& s, Engine& engine,

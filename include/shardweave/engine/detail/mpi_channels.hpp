@@ -13,6 +13,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <climits>
 #include <cstddef>
 #include <cstdint>
 #include <deque>
@@ -69,6 +70,9 @@ class mpi_channels {
     }
     meet(print);
   }
+
+  /// Each value becomes the largest of what the ranks have there. Every rank calls, with as many.
+  void largest(std::span<double> values) { larger(values, MPI_DOUBLE); }
 
   [[nodiscard]] std::size_t size() const { return channels_.size(); }
   [[nodiscard]] const mpi_communicator& world() const { return world_; }
@@ -148,10 +152,14 @@ class mpi_channels {
     ++c.started;
   }
   /// Every rank's larger values; returns when every rank is here.
-  void meet(std::int64_t (&values)[2]) {
-    const std::int64_t mine[2] = {values[0], values[1]};
+  template <class Number>
+  void larger(std::span<Number> values, MPI_Datatype type) {
+    SHARDWEAVE_EXPECTS(values.size() <= INT_MAX);
+    const std::vector<Number> mine(values.begin(), values.end());
     MPI_Request request = MPI_REQUEST_NULL;
-    check_mpi(MPI_Iallreduce(mine, values, 2, MPI_INT64_T, MPI_MAX, world_.get(), &request), "MPI_Iallreduce");
+    check_mpi(MPI_Iallreduce(mine.data(), values.data(), static_cast<int>(mine.size()), type, MPI_MAX, world_.get(),
+                             &request),
+              "MPI_Iallreduce");
     const auto begin = mpi_clock::now();
     for (int done = 0; done == 0;) {
       check_mpi(MPI_Test(&request, &done, MPI_STATUS_IGNORE), "MPI_Test");
@@ -161,6 +169,7 @@ class mpi_channels {
         refuse(error_category::backend, "the ranks do not meet before a replay: " + silent(-1));
     }
   }
+  void meet(std::int64_t (&values)[2]) { larger(std::span<std::int64_t>(values), MPI_INT64_T); }
 
   [[nodiscard]] rank_state state_on(std::int64_t c) const {
     rank_state state;
