@@ -9,6 +9,7 @@
 #include <shardweave/engine/group_ranks.hpp>
 #include <shardweave/engine/half_number.hpp>
 #include <shardweave/engine/payload.hpp>
+#include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/rank_correlation.hpp>
 #include <shardweave/engine/rank_meeting.hpp>
 #include <shardweave/engine/replay.hpp>
