@@ -28,9 +28,9 @@ done
 why=$(ip link add "${hosts[0]}" netns "${hosts[0]}" type veth peer name "${hosts[1]}" netns "${hosts[1]}" 2>&1) ||
   skip "no virtual devices can be made: $why"
 for i in 0 1; do
-  ip -n "${hosts[i]}" address add "10.213.7.$((i + 1))/24" dev "${hosts[i]}"
-  ip -n "${hosts[i]}" link set "${hosts[i]}" up
-  ip -n "${hosts[i]}" link set lo up
+  why=$( (ip -n "${hosts[i]}" address add "10.213.7.$((i + 1))/24" dev "${hosts[i]}" &&
+    ip -n "${hosts[i]}" link set "${hosts[i]}" up && ip -n "${hosts[i]}" link set lo up) 2>&1) ||
+    skip "no virtual devices can be set up: $why"
 done
 
 # on_host I COMMAND...: there, with a name and a folder for temporary files as another machine would have
@@ -53,7 +53,7 @@ chmod +x "$folder/on_host" "$folder/agent"
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMPI_MCA_plm_rsh_agent=$folder/agent
 export OMPI_MCA_rmaps_base_oversubscribe=1 OMPI_MCA_hwloc_base_binding_policy=none OMPI_MCA_mpi_yield_when_idle=1
 # Open MPI 5 starts its ranks by PRRTE, which has variables of its own
-export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_rmaps_default_mapping_policy=:oversubscribe
+export PRTE_MCA_plm_ssh_agent=$folder/agent PRTE_MCA_rmaps_default_mapping_policy=node:oversubscribe PRTE_MCA_rmaps_default_ranking_policy=slot
 export PRTE_MCA_hwloc_default_binding_policy=none PRTE_MCA_odls_base_sigkill_timeout=0
 export OMPI_MCA_odls_base_sigkill_timeout=0  # ranks of a run that has failed are killed at once
 # shared memory within a host, TCP between them

@@ -90,14 +90,14 @@ struct exhaustive {
         }
       }
       /// Variable x takes a label, those before it have theirs.
-      void decide(std::size_t x, std::span<const strategy> labels) {
+      void decide(std::size_t x, std::span<const strategy> taken) {
         wanted[x + 1] = wanted[x];
         offered[x + 1] = offered[x];
-        for (const auto* a : offers[x]) offered[x + 1] -= most_of(*a) - a->amount[labels[x]];
-        for (const auto* a : own[x]) wanted[x + 1] -= most_of(*a) - a->amount[labels[x]];
+        for (const auto* a : offers[x]) offered[x + 1] -= most_of(*a) - a->amount[taken[x]];
+        for (const auto* a : own[x]) wanted[x + 1] -= most_of(*a) - a->amount[taken[x]];
         for (const auto* a : joint[x])
           wanted[x + 1] -= static_cast<Cost>(a->count) *
-                           (most_of_table[a->table] - (*t.tables[a->table])(labels[a->first], labels[x]));
+                           (most_of_table[a->table] - (*t.tables[a->table])(taken[a->first], taken[x]));
       }
       [[nodiscard]] Cost most(std::size_t x) const {
         const auto channels = static_cast<Cost>(t.channels);
