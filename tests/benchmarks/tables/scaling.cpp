@@ -92,7 +92,8 @@ int main(int argc, char** argv) {
                                                       {"benefit", "prefetch"},
                                                       {"topological_span", "overlap"},
                                                       {"torch_overlap_only", "torch_overlap_only"},
-                                                      {"torch_default", "torch_default"}};
+                                                      {"torch_default", "torch_default"},
+                                                      {"best_known", "best_known"}};
   for (const auto& [bucketing, scheduler] : ways)
     for (const std::size_t tasks : sizes) {
       const std::string name =
@@ -101,8 +102,7 @@ int main(int argc, char** argv) {
         out.row(name, [&, bucketing = bucketing, scheduler = scheduler] {
           const sw::task_graph g = layers(tasks / 50).graph();
           const double seconds = tables::median_seconds(3, [&] {
-            const auto buckets = programs::by_name(programs::bucketings(), bucketing).run(g, {});
-            programs::by_name(programs::schedulers(), scheduler).run(g, buckets, {}, std::nullopt);
+            static_cast<void>(programs::planned({bucketing, scheduler}, g, {}));
           });
           return std::vector<std::string>{std::to_string(g.size()), tables::number(seconds, 4),
                                           tables::number(1e9 * seconds / static_cast<double>(g.size()), 0), "peak"};
