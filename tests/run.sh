@@ -17,7 +17,10 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 
 need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'
-if [ "$mode" != quick ]; then want_clang; fi
+if [ "$mode" != quick ]; then
+  want_clang
+  want clang-format-16 has_command clang-format-16  # test `format`
+fi
 if [ "$mode" = full ]; then
   others=(g++-{12..15} clang++-{16..21})
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done

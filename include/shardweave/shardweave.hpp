@@ -41,6 +41,7 @@
 // IWYU pragma: end_exports
 
 /// \file
-/// What planning takes: a planner and a pipeline, cost models and constraints, solvers and their combinators, bucketing,
-/// schedules. Every room has an entry header of its own with all of it (`shardweave/solve.hpp`, `shardweave/cost.hpp`,
-/// `shardweave/models.hpp`, `shardweave/report.hpp`, ...); headers of components (io, glpk) are included by name.
+/// What planning takes: a planner and a pipeline, cost models and constraints, solvers and their combinators,
+/// bucketing, schedules. Every room has an entry header of its own with all of it (`shardweave/solve.hpp`,
+/// `shardweave/cost.hpp`, `shardweave/models.hpp`, `shardweave/report.hpp`, ...); headers of components (io, glpk) are
+/// included by name.

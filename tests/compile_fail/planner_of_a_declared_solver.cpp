@@ -13,6 +13,4 @@ struct costs {
   double edge_cost(edge, shardweave::strategy, shardweave::strategy) const { return 0; }
 };
 
-double plan(const shardweave::compressed_graph& g) {
-  return shardweave::planner{g, costs{}}.solve().objective;
-}
+double plan(const shardweave::compressed_graph& g) { return shardweave::planner{g, costs{}}.solve().objective; }

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/detail/record_text.hpp>
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
+#include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <cmath>
@@ -27,7 +27,7 @@ inline namespace v0 {
 /// \throws error (format) naming the file, the line and byte, the field, what was found and what was expected; (input)
 ///         if the collective or the group is open
 [[nodiscard]] inline std::vector<measured_record> read_nccl_tests_json(text_input& input,
-                                                                         const record_options& options) {
+                                                                       const record_options& options) {
   if (!options.group || options.group->ranks() < 2)
     refuse(error_category::input,
            input.name() + ": does not say which ranks share a node; give a group of two or more");
@@ -78,7 +78,7 @@ inline namespace v0 {
 
 /// \throws error as above, or (system) if the file cannot be read
 [[nodiscard]] inline std::vector<measured_record> read_nccl_tests_json(const std::filesystem::path& path,
-                                                                         const record_options& options) {
+                                                                       const record_options& options) {
   text_input input(path);
   return read_nccl_tests_json(input, options);
 }

@@ -22,13 +22,12 @@ inline namespace v0 {
 ///  - equal arguments give equal results while a problem is built;
 ///  - const members may be called from several threads at once.
 template <class M, class G>
-concept cost_model =
-    planning_graph<G> && requires { requires cost_value<typename M::cost_type>; } &&
-    requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy producer, strategy consumer) {
-      { model.strategy_count(v) } -> std::convertible_to<std::size_t>;
-      { model.vertex_cost(v, producer) } -> std::same_as<typename M::cost_type>;
-      { model.edge_cost(e, producer, consumer) } -> std::same_as<typename M::cost_type>;
-    };
+concept cost_model = planning_graph<G> && requires { requires cost_value<typename M::cost_type>; } &&
+                     requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy producer, strategy consumer) {
+                       { model.strategy_count(v) } -> std::convertible_to<std::size_t>;
+                       { model.vertex_cost(v, producer) } -> std::same_as<typename M::cost_type>;
+                       { model.edge_cost(e, producer, consumer) } -> std::same_as<typename M::cost_type>;
+                     };
 
 /// Also says where the cost of an edge comes from. A model without this ability counts edge costs as
 /// communication. `edge_parts(e, a, b).communication + .transition == edge_cost(e, a, b)`.

@@ -50,16 +50,16 @@ struct described_vertex {
   std::string name = {};
   std::string op = {};
   std::string phase = {};
-  label_list labels = {};                ///< names of strategies; empty or one per strategy
+  label_list labels = {};  ///< names of strategies; empty or one per strategy
   std::vector<Cost> compute = {};
-  std::vector<double> memory = {};       ///< bytes per strategy, for reports; empty or one per strategy
+  std::vector<double> memory = {};  ///< bytes per strategy, for reports; empty or one per strategy
 };
 
 /// An edge as stated: from producer to consumer, with tables by number (rows: strategies of the producer).
 struct described_edge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  std::uint32_t slot = 0;           ///< argument position of the consumer
+  std::uint32_t slot = 0;  ///< argument position of the consumer
   std::uint32_t communication = no_table;
   std::uint32_t transition = no_table;
 };
@@ -67,7 +67,7 @@ struct described_edge {
 /// Communication that may hide behind computation.
 struct hideable_edge {
   std::uint32_t edge = 0;
-  hiding direction = hiding::none;                                       ///< or, when it is none, the window
+  hiding direction = hiding::none;  ///< or, when it is none, the window
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::int64_t channel = 0;

@@ -21,8 +21,8 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Runs all passes, one after the other, and keeps the schedule with the least `price_of`; of equal ones the first. So
-/// it is never worse than any of them. A statistic `PASS_end_ns` per pass tells when its schedule ends. Once a time limit
-/// is over, or a stop is requested, no further pass is begun. Complexity: that of all passes together.
+/// it is never worse than any of them. A statistic `PASS_end_ns` per pass tells when its schedule ends. Once a time
+/// limit is over, or a stop is requested, no further pass is begun. Complexity: that of all passes together.
 ///
 ///     const auto s = best_of(two_steps<greedy, prefetch>(), torch_default()).plan(g);
 template <scheduling_pass... Passes>

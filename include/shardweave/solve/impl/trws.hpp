@@ -69,8 +69,7 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
   }
   if (!settled && statistics.iterations == control.iterations) stopped = true;
   if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " sweeps.");
-  if (!stopped && !settled)
-    statistics.add_note("gave up after " + std::to_string(statistics.iterations) + " sweeps.");
+  if (!stopped && !settled) statistics.add_note("gave up after " + std::to_string(statistics.iterations) + " sweeps.");
   statistics.seconds = limit.elapsed();
   return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics));
 }

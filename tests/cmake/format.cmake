@@ -1,0 +1,20 @@
+# cmake -D source_dir=DIR -D formatter=clang-format-16 [-D UPDATE=ON] -P format.cmake
+# Every source is formatted as .clang-format says; with UPDATE it is made so.
+cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH source_dir)
+
+set(sources)
+foreach(folder include tests examples)
+  file(GLOB_RECURSE found ${source_dir}/${folder}/*.hpp ${source_dir}/${folder}/*.cpp)
+  list(APPEND sources ${found})
+endforeach()
+if(UPDATE)
+  execute_process(COMMAND ${formatter} -i ${sources} COMMAND_ERROR_IS_FATAL ANY)
+  return()
+endif()
+execute_process(COMMAND ${formatter} --dry-run --Werror ${sources} RESULT_VARIABLE status ERROR_VARIABLE output)
+if(NOT status EQUAL 0)
+  string(REGEX MATCHALL "[^\n]*: error: [^\n]*" lines "${output}")
+  list(JOIN lines "\n  " text)
+  message(FATAL_ERROR "not formatted (-D UPDATE=ON does it):\n  ${text}")
+endif()
