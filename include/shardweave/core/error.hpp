@@ -23,7 +23,8 @@ enum class error_category {
 };
 
 /// Wrong data. The message names the culprit (vertex, edge, field, byte offset), what was found and what
-/// was expected. An infeasible problem is a status of a solution, not an error.
+/// was expected. That nothing is feasible is an error (`constraint`) only where a problem is compiled; solvers,
+/// and `planner`, which catches it, say so by a status.
 class error : public std::runtime_error {
  public:
   error(error_category category, const std::string& message) : std::runtime_error(message), category_(category) {}

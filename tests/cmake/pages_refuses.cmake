@@ -1,0 +1,38 @@
+# cmake -D work_dir=DIR -P pages_refuses.cmake
+# The check of pages finds what it should: one small tree per rule, the words of the refusal matched.
+cmake_minimum_required(VERSION 3.25)
+
+# expect(REGEX readme room fields)
+function(expect regex readme room fields)
+  file(REMOVE_RECURSE ${work_dir})
+  file(WRITE ${work_dir}/README.md "${readme}")
+  file(WRITE ${work_dir}/docs/rooms/core.md "# core\n\n## Names and headers\n\n| header | names |\n|---|---|\n${room}")
+  file(WRITE ${work_dir}/docs/fields/core.md "${fields}")
+  file(WRITE ${work_dir}/include/shardweave/core/detail/own.hpp "struct hidden {\n};\n")
+  file(WRITE ${work_dir}/include/shardweave/core/units.hpp
+       "/// A size.\nstruct size {\n  std::int64_t count = 0;  ///< of bytes\n  std::string name;\n  int f() const;\n};\n")
+  execute_process(COMMAND ${CMAKE_COMMAND} -D source_dir=${work_dir} -P ${CMAKE_CURRENT_LIST_DIR}/pages.cmake
+                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  string(REGEX REPLACE "[ \n]+" " " output "${output}")
+  if(regex STREQUAL "accepted")
+    if(NOT status EQUAL 0)
+      message(SEND_ERROR "refused without need: ${output}")
+    endif()
+  elseif(status EQUAL 0 OR NOT output MATCHES "${regex}")
+    message(SEND_ERROR "expected a refusal with '${regex}', got status ${status}: ${output}")
+  endif()
+endfunction()
+
+set(link "[a page](docs/rooms/core.md#names-and-headers) and [the web](https://example.org)\n")
+set(row "| `units.hpp` | `size` |\n")
+set(fields "# Fields\n\n## `size`\n\n`core/units.hpp`. A size.\n\n| field | type |\n|---|---|\n| `count` | `int64_t` |\n")
+set(name "| `name` | `string` |\n")
+expect(accepted "${link}" "${row}" "${fields}${name}")
+expect("README.md: leads to docs/other.md" "[a page](docs/other.md)\n" "${row}" "${fields}${name}")
+expect("no row for core/units.hpp" "${link}" "" "${fields}${name}")
+expect("there is no header core/bytes.hpp" "${link}" "${row}| `bytes.hpp` | `size` |\n" "${fields}${name}")
+expect("core/units.hpp has no extent" "${link}" "| `units.hpp` | `size`, `extent` |\n" "${fields}${name}")
+expect("size lacks a row for name" "${link}" "${row}" "${fields}")
+expect("size has no extent" "${link}" "${row}" "${fields}${name}| `extent` | `int` |\n")
+expect("there is no shape in core/units.hpp" "${link}" "${row}" "## `shape`\n\n`core/units.hpp`\n\n| `count` | `int` |\n")
+file(REMOVE_RECURSE ${work_dir})
