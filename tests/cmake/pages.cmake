@@ -1,6 +1,7 @@
 # cmake -D source_dir=DIR -P pages.cmake
 # The pages name what there is: relative links lead to files; docs/rooms/ROOM.md has a row for every public header of the
-# room, whose names stand in it; docs/fields/*.md has exactly the members of the structs that it describes.
+# room, whose names stand in it; docs/fields/*.md has exactly the members of the structs that it describes; the tests that
+# docs/mechanisms.md names are there.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
 set(include_dir ${source_dir}/include/shardweave)
@@ -148,6 +149,33 @@ foreach(page IN LISTS fields)
     endif()
   endforeach()
 endforeach()
+
+# --- tests ----------------------------------------------------------------------------------------------------
+if(EXISTS ${source_dir}/docs/mechanisms.md)
+  read_lines(lines ${source_dir}/docs/mechanisms.md)
+  foreach(line IN LISTS lines)
+    string(REGEX MATCHALL "`tests/[^`]+`|\"[^\"]+\"" tests "${line}")
+    set(text "")
+    foreach(test IN LISTS tests)
+      math(EXPR count "${count} + 1")
+      if(test MATCHES "^`(.*)`$")
+        set(file ${CMAKE_MATCH_1})
+        set(text "")
+        if(NOT EXISTS ${source_dir}/${file})
+          list(APPEND offences "docs/mechanisms.md: there is no ${file}")
+        elseif(NOT IS_DIRECTORY ${source_dir}/${file})
+          file(READ ${source_dir}/${file} text)
+          string(REGEX REPLACE "[][\\;]" "~" text "${text}")
+        endif()
+      elseif(NOT text STREQUAL "")
+        string(FIND "${text}" "${test}" at)
+        if(at EQUAL -1)
+          list(APPEND offences "docs/mechanisms.md: ${file} has no ${test}")
+        endif()
+      endif()
+    endforeach()
+  endforeach()
+endif()
 
 if(offences)
   list(JOIN offences "\n  " text)

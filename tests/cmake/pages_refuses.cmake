@@ -2,12 +2,14 @@
 # The check of pages finds what it should: one small tree per rule, the words of the refusal matched.
 cmake_minimum_required(VERSION 3.25)
 
-# expect(REGEX readme room fields)
+# expect(REGEX readme room fields [mechanisms])
 function(expect regex readme room fields)
   file(REMOVE_RECURSE ${work_dir})
   file(WRITE ${work_dir}/README.md "${readme}")
   file(WRITE ${work_dir}/docs/rooms/core.md "# core\n\n## Names and headers\n\n| header | names |\n|---|---|\n${room}")
   file(WRITE ${work_dir}/docs/fields/core.md "${fields}")
+  file(WRITE ${work_dir}/docs/mechanisms.md "${ARGN}")
+  file(WRITE ${work_dir}/tests/a_test.cpp "TEST_CASE(\"what is, is [not]\") {\n}\n")
   file(WRITE ${work_dir}/include/shardweave/core/detail/own.hpp "struct hidden {\n};\n")
   file(WRITE ${work_dir}/include/shardweave/core/units.hpp
        "/// A size.\nstruct size {\n  std::int64_t count = 0;  ///< of bytes\n  std::string name;\n  int f() const;\n};\n")
@@ -34,5 +36,8 @@ expect("there is no header core/bytes.hpp" "${link}" "${row}| `bytes.hpp` | `siz
 expect("core/units.hpp has no extent" "${link}" "| `units.hpp` | `size`, `extent` |\n" "${fields}${name}")
 expect("size lacks a row for name" "${link}" "${row}" "${fields}")
 expect("size has no extent" "${link}" "${row}" "${fields}${name}| `extent` | `int` |\n")
+expect(accepted "${link}" "${row}" "${fields}${name}" "| sums | `tests/a_test.cpp`: \"what is, is [not]\" |\n")
+expect("tests/a_test.cpp has no .what was." "${link}" "${row}" "${fields}${name}" "| sums | `tests/a_test.cpp`: \"what was\" |\n")
+expect("there is no tests/b_test.cpp" "${link}" "${row}" "${fields}${name}" "| sums | `tests/b_test.cpp` |\n")
 expect("there is no shape in core/units.hpp" "${link}" "${row}" "## `shape`\n\n`core/units.hpp`\n\n| `count` | `int` |\n")
 file(REMOVE_RECURSE ${work_dir})
