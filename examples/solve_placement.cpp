@@ -30,6 +30,7 @@ struct options {
   std::string problem;
   std::string solver = programs::solver_names().front();
   std::string overlap = "off";
+  programs::window_options windows;
   std::string solution;
   std::string answer;
   programs::common_options common;
@@ -207,6 +208,7 @@ int main(int argc, char** argv) {
                  "(before or after its consumer), inclusive (behind its consumer too), inclusive-twice")
       ->check(CLI::IsMember(programs::overlap_names()))
       ->capture_default_str();
+  chosen.windows.add_to(app);
   app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
   app.add_option("--answer", chosen.answer,
                  "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
@@ -219,6 +221,7 @@ int main(int argc, char** argv) {
     return std::visit(
         [&](auto&& d) {
           d.counted = programs::overlap_form(chosen.overlap);
+          d.windows = chosen.windows.with(d.counted);
           return solve(std::move(d), watch, chosen);
         },
         std::move(problem));

@@ -1,13 +1,19 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
+#include <shardweave/overlap/windows_form.hpp>
 #include <shardweave/placement/description.hpp>
 
+#include <CLI/CLI.hpp>
+
+#include <cstddef>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <vector>
 
 /// \file
-/// The values of `--overlap`.
+/// The values of `--overlap`, and the flags that go with its form `windows`.
 
 namespace programs {
 
@@ -27,5 +33,29 @@ inline constexpr shardweave::savings_form overlap_forms[] = {
     if (shardweave::name_of(form) == name) return form;
   return shardweave::savings_form::off;
 }
+
+/// What restricts and widens form `windows`.
+struct window_options {
+  std::optional<std::size_t> prefetch = std::nullopt;
+  bool every_edge = false;
+
+  void add_to(CLI::App& app) {
+    app.add_option("--overlap-prefetch", prefetch,
+                   "N: with --overlap windows, communication starts at most N computations before what needs it "
+                   "(default: as early as it can)")
+        ->check(CLI::Range(std::size_t{0}, std::size_t{1} << 32));
+    app.add_flag("--overlap-every-edge", every_edge,
+                 "with --overlap windows, any communication may hide behind what does not wait for it, not only that "
+                 "of parameters and results");
+  }
+  /// \throws error (input) if the form has no windows to restrict or widen
+  [[nodiscard]] shardweave::windows_form with(shardweave::savings_form form) const {
+    if (form != shardweave::savings_form::windows && (prefetch || every_edge))
+      shardweave::refuse(shardweave::error_category::input,
+                         std::string(prefetch ? "--overlap-prefetch" : "--overlap-every-edge") +
+                             " needs --overlap windows, found --overlap " + std::string(shardweave::name_of(form)));
+    return {.prefetch = prefetch.value_or(shardweave::no_position), .every_edge = every_edge};
+  }
+};
 
 }  // namespace programs

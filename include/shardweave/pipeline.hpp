@@ -95,6 +95,7 @@ class pipeline {
   Scheduler scheduling;
   lowering_options lowering;
   savings_form counted = savings_form::off;  ///< whether placing counts what `hideable_edges` may save
+  windows_form windows = {};                 ///< form `windows`: how early at most, and whether every edge may hide
   /// Where savings count, place without them too and keep what the simulator finds faster: a prediction of what hides
   /// knows neither buckets nor schedule, and must not cost time. `training_plan::problem` is the one that was kept.
   bool compare = true;
@@ -118,6 +119,7 @@ class pipeline {
       auto stated = describe(model.graph(), model, constraints, timed.rest());
       name_vertices(stated, model);
       stated.counted = counted;
+      stated.windows = windows;
       if (counted != savings_form::off) stated.overlap = hideable_edges(model);
       return std::make_shared<const placement_description<double>>(std::move(stated));
     });

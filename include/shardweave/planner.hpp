@@ -51,9 +51,17 @@ class planned {
  public:
   using cost_type = typename cost_of<CostModel>::type;
 
-  planned(const Graph& g, CostModel costs, constraint_set constraints)
-      : graph_(&g), costs_(std::move(costs)), constraints_(std::move(constraints)) {}
+  planned(const Graph& g, CostModel costs, constraint_set constraints, savings_form counted = savings_form::off,
+          windows_form windows = {})
+      : graph_(&g),
+        costs_(std::move(costs)),
+        constraints_(std::move(constraints)),
+        counted_(counted),
+        windows_(windows) {}
 
+  [[nodiscard]] std::shared_ptr<planned> counting(savings_form form, windows_form windows) const {
+    return std::make_shared<planned>(*graph_, costs_, constraints_, form, windows);
+  }
   [[nodiscard]] const Graph& graph() const { return *graph_; }
   [[nodiscard]] const CostModel& costs() const { return costs_; }
   [[nodiscard]] placement_problem<cost_type> problem(const solve_control& control) {
@@ -61,6 +69,8 @@ class planned {
     if (!problem_) {
       const deadline limit(control);
       auto stated = describe(*graph_, costs_, constraints_, control);
+      stated.counted = counted_;
+      stated.windows = windows_;
       problem_.emplace(compile(std::move(stated), limit.rest()));
     }
     return *problem_;
@@ -70,6 +80,8 @@ class planned {
   const Graph* graph_;
   CostModel costs_;
   constraint_set constraints_;
+  savings_form counted_;
+  windows_form windows_;
   std::mutex mutex_;
   std::optional<placement_problem<cost_type>> problem_;
 };
@@ -121,6 +133,21 @@ class planner {
   template <class Other>
   [[nodiscard]] planner<Graph, CostModel, Other> with(Other other) const {
     return planner<Graph, CostModel, Other>(shared_, std::move(other));
+  }
+
+  /// The same with savings: communication that the model says `hides` counts only so far as computation cannot hide it.
+  /// A problem of its own, with the same graph, prices, constraints and policy; see `layout_of` for what each form
+  /// means, and for the order that it goes by where the graph's is not topological.
+  ///
+  ///     const auto honest = planner{graph, my_costs{}}.counting(savings_form::windows).solve();
+  ///
+  /// \param windows  form `windows` only: how early communication may start, whether every edge may hide
+  [[nodiscard]] planner counting(savings_form form, windows_form windows = {}) const {
+    static_assert(overlap_cost_model<CostModel, Graph>,
+                  "To count savings a cost model must say what may hide: it needs const members edge_parts(edge, "
+                  "producer_strategy, consumer_strategy) and hides(edge), which returns a shardweave::hiding "
+                  "(shardweave::overlap_cost_model).");
+    return planner(shared_->counting(form, windows), solver_);
   }
 
   /// The compiled problem; built on first use.

@@ -171,6 +171,14 @@ TEST_SUITE("forms") {
     CHECK(sw::hiding_places(g, identity(5), computes, direction, sw::windows_form{.prefetch = 0}).empty());
     CHECK(sw::hiding_places(g, identity(5), computes, direction, sw::windows_form{.prefetch = 99}) ==
           places{{0, {0, 3}}, {1, {2, 3}}});
+    // what does not compute does not count
+    const auto seldom = [](std::uint32_t v) { return v == 1 || v == 2 || v == 4; };
+    CHECK(sw::hiding_places(g, identity(5), seldom, direction, sw::windows_form{.prefetch = 1}) ==
+          places{{0, {2, 3}}, {1, {2, 3}}});
+    // what may move later is not limited
+    const auto late = [](const auto&) { return sw::hiding::later; };
+    CHECK(sw::hiding_places(g, identity(5), computes, late, sw::windows_form{.prefetch = 0}) ==
+          places{{0, {0, 3}}, {1, {2, 3}}});
   }
 
   TEST_CASE("a consumer without computation hands the deadline on") {

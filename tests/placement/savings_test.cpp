@@ -1,3 +1,4 @@
+#include <shardweave/core/random.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/io/solution.hpp>
@@ -13,11 +14,14 @@
 #include <support/scale.hpp>
 #include <support/shared_data.hpp>
 
+#include <algorithm>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <memory>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -94,17 +98,70 @@ TEST_SUITE("savings of a problem") {
     CHECK(sw::evaluate(d, first_everywhere).savings == 5);
   }
 
-  TEST_CASE("windows by dependency need an order to depend on") {
-    auto d = savings_chain();
+  TEST_CASE("vertices that are not listed in order are put in order, unless windows or a cycle forbid it") {
+    auto d = savings_chain();  // a -> b, c -> b: b runs last
     d.edges[1] = {.from = 2, .to = 1, .communication = 1};
     d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
+    for (const auto form : {sw::savings_form::windows, sw::savings_form::strict}) {
+      d.counted = form;
+      const auto layout = sw::layout_of(d);
+      CHECK(layout.order == std::vector<std::uint32_t>{0, 2, 1});
+      REQUIRE(layout.places.size() == 1);
+      CHECK(layout.places.front().where == sw::window{0, 1});
+      const auto priced = sw::evaluate(d, first_everywhere);
+      CHECK(priced.savings == (form == sw::savings_form::windows ? 5 : 8));  // c, and a if it does not move along
+      for (const auto& part : sw::hidden_parts(d, first_everywhere)) CHECK(part.behind != 1);
+    }
+    d.overlap.push_back({.edge = 1, .direction = sw::hiding::none, .first = 0, .last = 1});
+    CHECK(sw::layout_of(d).order == std::vector<std::uint32_t>{0, 1, 2});  // of which the window speaks
     d.counted = sw::savings_form::windows;
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::layout_of(d)),
-                         "edge 1 (2 -> 1) runs against the order of the vertices; windows by dependency need every "
-                         "producer before its consumers",
+                         "edge 1 (2 -> 1) runs against the order of the vertices, of which the overlap section gives "
+                         "windows; form 'windows' needs every producer before its consumers there",
                          sw::error);
+    d.overlap.pop_back();
+    d.edges.push_back({.from = 1, .to = 2});
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::layout_of(d)), "the graph has a cycle through vertex 1", sw::error);
     d.counted = sw::savings_form::strict;
-    CHECK(sw::layout_of(d).places.size() == 1);
+    CHECK(sw::layout_of(d).order == std::vector<std::uint32_t>{0, 1, 2});
+  }
+
+  TEST_CASE("windows may begin a few computations early at most, and every edge may have one") {
+    sw::placement_description<double> d;  // gather 0 -> 4, activations 1 -> 2 -> 3 -> 4, and 1 -> 4
+    for (const double c : {0.0, 3.0, 4.0, 5.0, 6.0}) d.vertices.push_back({.compute = {c}});
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(1, 1, std::vector<double>{100.0})));
+    d.edges = {{.from = 0, .to = 4, .communication = 0},
+               {.from = 1, .to = 2},
+               {.from = 2, .to = 3},
+               {.from = 3, .to = 4},
+               {.from = 1, .to = 4, .communication = 0}};
+    d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
+    d.counted = sw::savings_form::windows;
+    const std::vector<sw::strategy> choice(5);
+    const auto saved = [&](sw::windows_form windows) {
+      d.windows = windows;
+      const auto problem = sw::compile(d);
+      const double savings = sw::evaluate(d, choice).savings;
+      CHECK(problem.objective(*problem.labels_of(choice)) == 218 - savings);
+      return savings;
+    };
+    CHECK(saved({}) == 12);
+    CHECK(saved({.prefetch = 5}) == 12);
+    CHECK(saved({.prefetch = 2}) == 9);
+    CHECK(saved({.prefetch = 1}) == 5);
+    CHECK(saved({.prefetch = 0}) == 0);
+    CHECK(saved({.every_edge = true}) == 12);  // the other edge has 9 of it to itself
+    d.overlap.clear();
+    CHECK(saved({}) == 0);
+    CHECK(saved({.every_edge = true}) == 12);
+    CHECK(saved({.prefetch = 1, .every_edge = true}) == 5);
+    d.overlap = {{.edge = 4, .direction = sw::hiding::none, .first = 2, .last = 2}};  // and nowhere else
+    CHECK(saved({.every_edge = true}) == 12);
+    d.edges[0].communication = sw::no_table;
+    d.tables.push_back(d.tables[0]);
+    d.windows = {.every_edge = true};
+    CHECK(sw::evaluate(d, choice).savings == 4);
   }
 
   TEST_CASE("files keep both directions of an edge, and tell what is hidden of which edge") {
@@ -159,6 +216,50 @@ TEST_SUITE("savings of a problem") {
         CHECK(plain.objective(*labels) == problem->compact().cost(*labels));
       });
     }
+  }
+
+  TEST_CASE("in any order of the vertices, with any limits on windows, savings are a maximum flow") {
+    std::size_t some = 0, relisted = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(800); ++seed) {
+      CAPTURE(seed);
+      auto stated = shardweave_test::draw_savings_problem<std::int64_t>(seed, 8);
+      auto& d = stated.description;
+      if (!std::ranges::all_of(d.edges, [](const auto& e) { return e.from < e.to; })) continue;
+      d.counted = sw::savings_form::windows;
+      sw::random_source random(seed);
+      d.windows.every_edge = random.chance(0.5);
+      if (random.chance(0.7)) d.windows.prefetch = random.below(5);
+      const bool has_windows =
+          std::ranges::any_of(d.overlap, [](const auto& h) { return h.direction == sw::hiding::none; });
+      if (!has_windows) {
+        stated = shardweave_test::relisted(std::move(stated), seed);
+        ++relisted;
+      }
+      std::optional<sw::placement_problem<std::int64_t>> problem;
+      try {
+        problem = sw::compile(d);
+      } catch (const sw::error& e) {
+        CHECK(e.category() == sw::error_category::constraint);
+        continue;
+      }
+      const auto sets = shardweave_test::position_sets(d);
+      shardweave_test::for_all_feasible(stated, [&](const sw::assignment& choice) {
+        const std::int64_t saved = shardweave_test::savings_by_flow(stated, sets, choice);
+        const auto priced = sw::evaluate(d, choice);
+        CHECK(priced.savings == saved);
+        CHECK(problem->objective(*problem->labels_of(choice)) == priced.objective);
+        std::int64_t parts = 0;
+        for (const auto& part : sw::hidden_parts(d, choice)) {
+          CHECK(
+              std::ranges::any_of(sets, [&](const auto& s) { return s.edge == part.edge && s.allowed[part.behind]; }));
+          parts += part.amount;
+        }
+        CHECK(parts == saved);
+        some += saved > 0 ? 1U : 0U;
+      });
+    }
+    CHECK(some > shardweave_test::at_scale(400));
+    CHECK(relisted > shardweave_test::at_scale(100));
   }
 
   TEST_CASE("without savings the description counts none, and is not copied if it never did") {

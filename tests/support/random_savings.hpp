@@ -16,17 +16,39 @@
 #include <vector>
 
 /// \file
-/// Random problems with savings, and a second opinion on those: sets of positions in place of windows, and a maximum
+/// Random problems with savings, and a second opinion on those: sets of vertices in place of windows, and a maximum
 /// flow in place of a sweep.
 
 namespace shardweave_test {
 
-/// Communication of an edge, and which positions may hide it.
+/// Communication of an edge, and which vertices may hide it.
 struct position_set {
   std::size_t edge = 0;
   std::vector<bool> allowed;
   std::int64_t channel = 0;
 };
+
+/// Where each vertex stands: as listed, or, if that is against an edge and another order is possible and no windows
+/// forbid it, again and again the first of those whose producers all stand already.
+template <class Cost>
+[[nodiscard]] std::vector<std::size_t> positions_of(const sw::placement_description<Cost>& d) {
+  const std::size_t n = d.vertices.size();
+  std::vector<std::size_t> listed(n), position(n, n);
+  for (std::size_t v = 0; v < n; ++v) listed[v] = v;
+  for (const auto& h : d.overlap)
+    if (h.direction == sw::hiding::none) return listed;
+  for (std::size_t next = 0; next < n; ++next) {
+    std::size_t v = 0;
+    const auto must_wait = [&] {
+      return position[v] < n || std::any_of(d.edges.begin(), d.edges.end(),
+                                            [&](const auto& e) { return e.to == v && position[e.from] == n; });
+    };
+    while (v < n && must_wait()) ++v;
+    if (v == n) return listed;  // a cycle
+    position[v] = next;
+  }
+  return position;
+}
 
 /// What each form means, vertex by vertex.
 template <class Cost>
@@ -34,7 +56,8 @@ template <class Cost>
   const std::size_t n = d.vertices.size();
   std::vector<position_set> result;
   if (d.counted == sw::savings_form::off) return result;
-  std::vector<bool> earlier(d.edges.size()), later(d.edges.size()), early(n), late(n);
+  const std::vector<std::size_t> at = positions_of(d);
+  std::vector<bool> earlier(d.edges.size()), later(d.edges.size()), early(n), late(n), is_given(d.edges.size());
   std::vector<std::int64_t> channel(d.edges.size());
   for (const auto& h : d.overlap) {
     const bool is_early = h.direction == sw::hiding::earlier || h.direction == sw::hiding::both;
@@ -46,6 +69,7 @@ template <class Cost>
       position_set given{h.edge, std::vector<bool>(n), h.channel};
       for (std::size_t q = h.first; q <= h.last && q < n; ++q) given.allowed[q] = true;
       result.push_back(given);
+      is_given[h.edge] = true;
     }
   }
   const auto add = [&](std::size_t e, const std::function<bool(std::size_t)>& allows) {
@@ -85,7 +109,8 @@ template <class Cost>
       given.allowed[q] = given.allowed[q] && !moves[q];
   for (std::size_t e = 0; e < d.edges.size(); ++e) {
     const std::size_t u = d.edges[e].from, p = d.edges[e].to;
-    if (!earlier[e] && !later[e]) continue;
+    const bool every = d.counted == sw::savings_form::windows && d.windows.every_edge && !is_given[e];
+    if (!earlier[e] && !later[e] && !every) continue;
     switch (d.counted) {
       case sw::savings_form::off:
         break;
@@ -93,19 +118,21 @@ template <class Cost>
         add(e, [&](std::size_t q) {
           if (moves[q]) return false;
           for (std::size_t w = 0; w < n; ++w)
-            if (works[w] && ((reaches[w][u] && w >= q) || (reaches[p][w] && w <= q))) return false;
-          return true;
+            if (works[w] && ((reaches[w][u] && at[w] >= at[q]) || (reaches[p][w] && at[w] <= at[q]))) return false;
+          std::size_t early_by = 0;  // computation from here to the consumer
+          for (std::size_t w = 0; w < n; ++w) early_by += works[w] && at[w] >= at[q] && at[w] < at[p] ? 1U : 0U;
+          return later[e] || early_by <= d.windows.prefetch;
         });
         break;
       case sw::savings_form::strict:
-        add(e, [&](std::size_t q) { return (earlier[e] && q < p) || (later[e] && q > p); });
+        add(e, [&](std::size_t q) { return (earlier[e] && at[q] < at[p]) || (later[e] && at[q] > at[p]); });
         break;
       case sw::savings_form::inclusive:
-        add(e, [&](std::size_t q) { return (earlier[e] && q <= p) || (later[e] && q >= p); });
+        add(e, [&](std::size_t q) { return (earlier[e] && at[q] <= at[p]) || (later[e] && at[q] >= at[p]); });
         break;
       case sw::savings_form::inclusive_twice:
-        if (earlier[e]) add(e, [&](std::size_t q) { return q <= p; });
-        if (later[e]) add(e, [&](std::size_t q) { return q >= p; });
+        if (earlier[e]) add(e, [&](std::size_t q) { return at[q] <= at[p]; });
+        if (later[e]) add(e, [&](std::size_t q) { return at[q] >= at[p]; });
         break;
     }
   }
@@ -212,6 +239,28 @@ template <class Cost>
     }
   });
   return best;
+}
+
+/// The same problem with its vertices listed in another, random order.
+template <class Cost>
+[[nodiscard]] random_problem<Cost> relisted(random_problem<Cost> problem, std::uint64_t seed) {
+  auto& d = problem.description;
+  const auto n = static_cast<std::uint32_t>(d.vertices.size());
+  sw::random_source random(seed);
+  std::vector<std::uint32_t> number(n);
+  for (std::uint32_t v = 0; v < n; ++v) number[v] = v;
+  for (std::uint32_t v = n; v > 1; --v) std::swap(number[v - 1], number[random.below(v)]);
+  auto vertices = d.vertices;
+  for (std::uint32_t v = 0; v < n; ++v) d.vertices[number[v]] = std::move(vertices[v]);
+  const auto move = [&](std::uint32_t& v) { v = number[v]; };
+  for (auto& e : d.edges) move(e.from), move(e.to);
+  for (auto& f : d.constraints.fixed) move(f.vertex);
+  for (auto& t : d.constraints.ties)
+    for (auto& v : t.vertices) move(v);
+  for (auto& p : d.constraints.pairs) move(p.a), move(p.b);
+  for (auto& b : d.constraints.budgets)
+    for (auto& t : b.terms) move(t.vertex);
+  return problem;
 }
 
 /// A random problem of any features, most of whose edges may hide somewhere: by direction in any form, by windows, on

@@ -47,7 +47,10 @@ namespace detail {
 /// The form in which savings count, and what is saved of every edge of which something is hidden.
 template <cost_value Cost>
 void write_hidden(json_writer& out, const placement_description<Cost>& d, const evaluation<Cost>& priced) {
-  out.line().key("overlap").begin_object().member("form", name_of(d.counted)).key("hidden").begin_list();
+  out.line().key("overlap").begin_object().member("form", name_of(d.counted));
+  if (d.windows.prefetch != no_position) out.member("prefetch", d.windows.prefetch);
+  if (d.windows.every_edge) out.member("every_edge", true);
+  out.key("hidden").begin_list();
   for (std::size_t e = 0; e < priced.hidden.size(); ++e)
     if (priced.hidden[e] > Cost{}) out.begin_object().member("edge", e).member("saved", priced.hidden[e]).end_object();
   out.end_list().end_object();

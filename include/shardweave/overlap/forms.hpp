@@ -4,6 +4,7 @@
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/graph/numbering.hpp>
 #include <shardweave/overlap/window.hpp>
+#include <shardweave/overlap/windows_form.hpp>
 
 #include <algorithm>
 #include <concepts>
@@ -23,17 +24,6 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// All that a form is told about an edge. Positions are those of the order.
-struct edge_site {
-  std::size_t edge = 0;       ///< its number in the order of `edges(g)`
-  std::size_t producer = 0;   ///< position of its source
-  std::size_t consumer = 0;   ///< position of its target
-  std::size_t available = 0;  ///< the first position after all computation that the communication waits for
-  std::size_t needed = 0;     ///< the first position whose computation waits for it; `positions` if none does
-  std::size_t positions = 0;  ///< length of the order
-  hiding direction = hiding::none;
-};
-
 /// Decides what may hide the communication of an edge: any callable that gives a window, or nothing.
 ///
 /// A policy is called once per edge, in the order of `edges(g)`. The forms below are policies; one of them
@@ -43,24 +33,6 @@ concept eligibility_policy =
     std::invocable<const P&, const edge_site&> &&
     (std::convertible_to<std::invoke_result_t<const P&, const edge_site&>, std::optional<window>> ||
      std::ranges::input_range<std::invoke_result_t<const P&, const edge_site&>>);
-
-/// Windows by dependency: communication may run from where all computation that it waits for is done to just
-/// before the first computation that waits for it, so nothing hides communication that depends on it or that
-/// it depends on. Whatever may move at all may move both ways, as far as the order leaves room.
-struct windows_form {
-  static constexpr std::string_view name = "windows";
-  /// How many positions before its consumer communication may start at most; what starts early needs memory.
-  std::size_t prefetch = no_position;
-  /// Also edges without permission (`hiding::none`): in the given order they may run between their ends.
-  bool every_edge = false;
-
-  [[nodiscard]] constexpr std::optional<window> operator()(const edge_site& site) const {
-    if ((site.direction == hiding::none && !every_edge) || site.needed == 0) return std::nullopt;
-    const std::size_t nearest = site.consumer - std::min(site.consumer, prefetch);
-    const window result{std::max(site.available, nearest), site.needed - 1};
-    return result.first <= result.last ? std::optional(result) : std::nullopt;
-  }
-};
 
 /// The original chains, without the consumer: earlier communication hides behind all computation before it,
 /// later communication behind all computation after it. Neither asks what that computation waits for.
@@ -139,12 +111,15 @@ template <planning_graph G, std::ranges::input_range Order, std::predicate<verte
 
   // what a vertex waits for itself, and what waits for it: along the order, and back
   std::vector<bool> works(n);
-  std::vector<std::size_t> available(n, 0), needed(n, n);
+  std::vector<std::size_t> available(n, 0), needed(n, n), computing;
   const auto edges_of = [&](std::size_t q) { return out_edges(numbering[at[q]], g); };
   for (std::size_t q = 0; q < n; ++q) {
     const std::size_t v = at[q];
     works[v] = std::invoke(computes, numbering[v]);
-    if (works[v]) available[v] = q + 1;
+    if (works[v]) {
+      available[v] = q + 1;
+      computing.push_back(q);
+    }
     for (auto [e, last] = edges_of(q); e != last; ++e) {
       std::size_t& next = available[numbering(target(*e, g))];
       next = std::max(next, available[v]);
@@ -168,7 +143,8 @@ template <planning_graph G, std::ranges::input_range Order, std::predicate<verte
                          .available = available[from],
                          .needed = needed[to],
                          .positions = n,
-                         .direction = std::invoke(direction, *e)};
+                         .direction = std::invoke(direction, *e),
+                         .computing = computing};
     const auto place = [&](const window& w) {
       const auto [entry, is_new] = channels.try_emplace(std::invoke(channel, *e), channels.size());
       places.push_back({number, w, entry->second});

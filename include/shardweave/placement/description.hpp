@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/overlap/window.hpp>
+#include <shardweave/overlap/windows_form.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
@@ -98,7 +99,7 @@ struct reference_solution {
 
 /// Vertices, edges between them, shared tables, constraints. The objective is the sum of the computation of
 /// all vertices and of the communication and transition of all edges, less the savings: the most communication of the
-/// `overlap` edges that the computation of the vertices can hide.
+/// edges that may hide (those of `overlap`, or every one) that the computation of the vertices can hide.
 template <cost_value Cost>
 struct placement_description {
   using cost_type = Cost;
@@ -112,6 +113,7 @@ struct placement_description {
   constraint_set constraints;
   std::vector<hideable_edge> overlap = {};
   savings_form counted = savings_form::off;  ///< how `overlap` counts in the objective
+  windows_form windows = {};                 ///< form `windows`: how early at most, and whether every edge may hide
   std::optional<reference_solution> reference = std::nullopt;
 
   /// "vertex 7 (linear_3)": how messages name a vertex.

@@ -119,14 +119,14 @@ void evaluate_costs(const placement_description<Cost>& d, std::span<const strate
 template <cost_value Cost>
 struct hiding_question {
   std::vector<hiding_place> places;
-  std::vector<Cost> computation;  ///< per vertex
+  std::vector<std::uint32_t> order;  ///< the vertex at each position
+  std::vector<Cost> computation;     ///< per position
   std::vector<hideable<Cost>> demands;
 
   hiding_question(const placement_description<Cost>& d, std::span<const strategy> choice) {
     savings_layout layout = layout_of(d);
-    for (std::size_t v = 0; v < choice.size(); ++v)
-      computation.push_back(layout.places.empty() || layout.idle[v] ? Cost{}
-                                                                    : amount_of(d.vertices[v].compute[choice[v]]));
+    for (const std::uint32_t v : layout.order)
+      computation.push_back(layout.idle[v] ? Cost{} : amount_of(d.vertices[v].compute[choice[v]]));
     demands = demands_of(layout.places, [&](std::size_t e) {
       const described_edge& edge = d.edges[e];
       return edge.communication == no_table
@@ -134,6 +134,7 @@ struct hiding_question {
                  : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
     });
     places = std::move(layout.places);
+    order = std::move(layout.order);
   }
 };
 
@@ -213,8 +214,8 @@ template <cost_value Cost>
   const detail::hiding_question<Cost> asked(d, choice);
   for (const hidden_piece<Cost>& piece : hide_in_pieces(asked.computation, asked.demands))
     if (piece.amount > Cost{})
-      parts.push_back({static_cast<std::uint32_t>(asked.places[piece.demand].edge),
-                       static_cast<std::uint32_t>(piece.position), piece.amount});
+      parts.push_back(
+          {static_cast<std::uint32_t>(asked.places[piece.demand].edge), asked.order[piece.position], piece.amount});
   return parts;
 }
 

@@ -35,7 +35,7 @@ class savings_collector {
   [[nodiscard]] savings_terms<Cost> run() {
     const savings_layout layout = layout_of(d_);
     for (const hiding_place& place : layout.places) add_demand(place);
-    find_slots(layout.idle);
+    find_slots(layout);
     if (pending_.empty()) return {};
     place_demands();
     add_offers();
@@ -76,15 +76,16 @@ class savings_collector {
   }
 
   /// Positions that compute are told apart where a window begins or ends; others count for nothing.
-  void find_slots(const std::vector<bool>& idle) {
+  void find_slots(const savings_layout& layout) {
     const std::size_t n = d_.vertices.size();
     std::vector<std::size_t> before(n + 1);  // positions that compute before this one
-    for (std::size_t v = 0; v < n; ++v) {
+    for (std::size_t q = 0; q < n && !pending_.empty(); ++q) {
+      const std::uint32_t v = layout.order[q];
       const auto& labels = kept_[variable_of_[v]];
-      const bool computes = !pending_.empty() && !idle[v] && std::any_of(labels.begin(), labels.end(), [&](strategy s) {
+      const bool computes = !layout.idle[v] && std::any_of(labels.begin(), labels.end(), [&](strategy s) {
         return amount_of(d_.vertices[v].compute[s]) > Cost{};
       });
-      before[v + 1] = before[v] + (computes ? 1 : 0);
+      before[q + 1] = before[q] + (computes ? 1 : 0);
     }
     const std::size_t computing = before.back();
     for (pending& p : pending_) {  // from here on, positions are those that compute
@@ -114,8 +115,8 @@ class savings_collector {
     std::erase_if(pending_,
                   [](const pending& p) { return p.where.first == p.where.last && p.where.except == p.where.first; });
     slot_of_.assign(n, none);
-    for (std::size_t v = 0; v < n; ++v)
-      if (before[v] != before[v + 1]) slot_of_[v] = slot[before[v]];
+    for (std::size_t q = 0; q < n; ++q)
+      if (before[q] != before[q + 1]) slot_of_[layout.order[q]] = slot[before[q]];
     result_.computation.assign(slots, Cost{});
   }
 
