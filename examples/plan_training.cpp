@@ -71,6 +71,7 @@ struct options {
   std::string bucketing;  ///< empty: as `programs::way_of` says
   std::string scheduler;
   std::string overlap = "windows";
+  programs::window_options windows;
   std::string layers = "tied";
   std::optional<std::int64_t> memory;
   std::optional<std::int64_t> memory_budget;
@@ -223,6 +224,8 @@ int plan(const options& chosen) {
   const auto start = clock::now();
   const auto seconds = [&] { return std::chrono::duration<double>(clock::now() - start).count(); };
 
+  const sw::savings_form counted = programs::overlap_form(chosen.overlap);
+  const sw::windows_form windows = chosen.windows.with(counted);
   for (const std::string& wish : chosen.around.wishes)  // wrong words are told before the work
     programs::about("--what-if", [&] { static_cast<void>(sw::parse_demand(wish)); });
   std::vector<sw::annotation> annotations;
@@ -251,11 +254,12 @@ int plan(const options& chosen) {
     return sw::spmd_cost_model(graph, on, compute, collectives, sw::standard_rules(),
                                {.threads = chosen.common.control().threads});
   };
-  const auto constraints_of = [&](const auto& model) {
+  const auto constraints_of = [&](const auto& model, const std::vector<std::uint32_t>& placed = {}) {
     return programs::about(chosen.config, [&] {
       sw::training_options usual{.inputs = batch_sharded(model.mesh(), false),
                                  .results = batch_sharded(model.mesh(), true),
-                                 .tie_layers = chosen.layers != "untied"};
+                                 .tie_layers = chosen.layers != "untied",
+                                 .placed = placed};
       if (chosen.memory_budget) usual.device_memory = sw::bytes(*chosen.memory_budget);
       usual.memory.state_per_element = chosen.optimizer_bytes;
       return sw::training_constraints(model, usual);
@@ -268,7 +272,8 @@ int plan(const options& chosen) {
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
   sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
                    {.regather_parameters = chosen.regather});
-  way.counted = programs::overlap_form(chosen.overlap);
+  way.counted = counted;
+  way.windows = windows;
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   control.progress = [&](const sw::progress_report& report) { progress(report); };
@@ -282,6 +287,7 @@ int plan(const options& chosen) {
       const auto model = model_on(on);
       auto stated = sw::describe(model.graph(), model, constraints_of(model), rest);
       stated.counted = way.counted;
+      stated.windows = way.windows;
       if (way.counted != sw::savings_form::off) stated.overlap = sw::hideable_edges(model);
       return sw::compile(std::move(stated), rest);
     };
@@ -294,6 +300,8 @@ int plan(const options& chosen) {
   }
   const double mesh_seconds = seconds();
   const auto model = model_on(mesh);
+  for (const std::string& wish : chosen.around.wishes)
+    programs::about("--what-if", [&] { static_cast<void>(programs::wished(model, wish)); });
   auto constraints = constraints_of(model);
   std::optional<sw::propagation> told;
   if (chosen.propagate || !annotations.empty()) {
@@ -304,6 +312,8 @@ int plan(const options& chosen) {
     told = programs::about("--annotate", [&] { return sw::propagate(model, annotations); });
     constraints.fixed.insert(constraints.fixed.end(), told->constraints.begin(), told->constraints.end());
   }
+  const std::vector<sw::fixed_strategies> annotations_mean =
+      told ? told->constraints : std::vector<sw::fixed_strategies>{};
   const double model_seconds = seconds() - mesh_seconds;
   sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, limit.rest()); });
   progress.clear();
@@ -319,8 +329,13 @@ int plan(const options& chosen) {
   if (plan.placement.has_assignment() &&
       (chosen.around.best > 0 || !chosen.around.wishes.empty() || !chosen.around.explained.empty())) {
     const double before = seconds();
+    const auto usual = [&](const std::vector<std::uint32_t>& placed) {
+      sw::constraint_set all = constraints_of(model, placed);
+      all.fixed.insert(all.fixed.end(), annotations_mean.begin(), annotations_mean.end());
+      return all;
+    };
     programs::about("--what-if",
-                    [&] { programs::look_around(around, model, plan, chosen.around, solver, limit.rest()); });
+                    [&] { programs::look_around(around, model, plan, chosen.around, usual, solver, limit.rest()); });
     progress.clear();
     plan.stages.push_back({"around", seconds() - before});
   }
@@ -400,6 +415,7 @@ int main(int argc, char** argv) {
                  "inclusive (behind its consumer too), inclusive-twice")
       ->check(CLI::IsMember(programs::overlap_names()))
       ->capture_default_str();
+  chosen.windows.add_to(app);
   app.add_option("--layers", chosen.layers,
                  "repeated layers: tied (placed alike, as the model's writer says which operations correspond), found "
                  "(the same, by the structure of the graph), untied (each for itself)")

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -43,6 +44,7 @@ struct around_options {
 struct told_wish {
   std::string words;
   shardweave::forced_plan<double> met;
+  std::optional<shardweave::bytes> parameters;  ///< of a device, where it is met
   std::optional<shardweave::assignment_difference<double>> change;
 };
 
@@ -50,6 +52,7 @@ struct told_wish {
 struct around_plan {
   std::optional<shardweave::mesh_ranking> meshes = std::nullopt;
   std::optional<shardweave::plan_ranking<double>> plans = std::nullopt;
+  shardweave::bytes parameters{};  ///< of a device, in the plan itself
   std::vector<told_wish> wishes = {};
   std::vector<std::pair<shardweave::vertex_explanation<double>, shardweave::vertex_alternatives<double>>> explained =
       {};
@@ -63,11 +66,38 @@ struct around_plan {
   return static_cast<std::uint32_t>(at - graph.operations.begin());
 }
 
+/// The strategies that a wish leaves to operations.
+/// \throws error (format), (constraint) or (input) if it is no demand, if nothing can lie so, or if it demands
+/// something
+///         else than where operations lie
+template <class Model>
+[[nodiscard]] std::vector<shardweave::fixed_strategies> wished(const Model& model, const std::string& wish) {
+  namespace sw = shardweave;
+  sw::constraint_log log;
+  log.add(sw::parse_demand(wish));
+  sw::constraint_set demands = sw::constraints_of(model, log);
+  if (demands.fixed.empty() || !demands.pairs.empty() || !demands.ties.empty() || !demands.budgets.empty())
+    sw::refuse(sw::error_category::input, "'" + wish + "' does not say where operations lie");
+  return std::move(demands.fixed);
+}
+
+/// What a device holds of the parameters.
+template <class Model>
+[[nodiscard]] shardweave::bytes parameters_held(const Model& model, std::span<const shardweave::strategy> choice) {
+  shardweave::bytes sum{};
+  const auto& operations = model.operations().operations;
+  for (std::uint32_t v = 0; v < operations.size(); ++v)
+    if (operations[v].kind == shardweave::role::parameter) sum += model.result_size(v, choice[v]);
+  return sum;
+}
+
 /// Operations of the plan explained, the next best plans and the price of wishes, for the problem whose assignment the
-/// plan has. \param solver  any; it is asked again and again
-template <class Model, class Solver>
+/// plan has. \param usual  what is demanded beside a wish that places the operations that it is called with
+/// \param solver  any; it is asked again and again
+template <class Model, class Usual, class Solver>
 void look_around(around_plan& around, const Model& model, const shardweave::training_plan& plan,
-                 const around_options& asked, const Solver& solver, const shardweave::solve_control& control) {
+                 const around_options& asked, const Usual& usual, const Solver& solver,
+                 const shardweave::solve_control& control) {
   namespace sw = shardweave;
   const sw::deadline limit(control);
   const std::span<const sw::strategy> choice = plan.placement.choice;
@@ -75,26 +105,28 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
     const std::uint32_t v = operation_called(name, model.operations());
     around.explained.emplace_back(sw::explain(*plan.problem, choice, v), sw::alternatives(*plan.problem, choice, v));
   }
-  if (asked.best == 0 && asked.wishes.empty()) return;
-  const auto problem = sw::compile(plan.problem, limit.rest());
   if (asked.best > 0) {
+    const auto problem = sw::compile(plan.problem, limit.rest());
     sw::best_plans_options options;
     const auto& operations = model.operations().operations;
     for (std::uint32_t v = 0; v < operations.size(); ++v)
       if (operations[v].kind == sw::role::parameter) options.differ_in.push_back(v);
     around.plans = sw::best_plans(problem, solver, asked.best, limit.rest(), options);
   }
+  around.parameters = parameters_held(model, choice);
   for (const std::string& wish : asked.wishes) {
-    sw::constraint_log log;
-    log.add(sw::parse_demand(wish));
-    const sw::constraint_set demands = sw::constraints_of(model, log);
-    if (demands.fixed.empty() || !demands.pairs.empty() || !demands.ties.empty() || !demands.budgets.empty())
-      sw::refuse(sw::error_category::input, "'" + wish + "' does not say where operations lie");
+    const std::vector<sw::fixed_strategies> demands = wished(model, wish);
+    std::vector<std::uint32_t> placed;
+    for (const sw::fixed_strategies& fixed : demands) placed.push_back(fixed.vertex);
+    sw::constraint_set all = usual(placed);
+    all.fixed.insert(all.fixed.end(), demands.begin(), demands.end());
     around.wishes.push_back(
-        {wish, sw::cost_of_forcing(problem, plan.placement, demands.fixed, solver, limit.rest()), std::nullopt});
+        {wish, sw::cost_of_constraints(*plan.problem, plan.placement, std::move(all), solver, limit.rest()),
+         std::nullopt, std::nullopt});
     told_wish& told = around.wishes.back();
-    if (told.met.answer.has_assignment())
-      told.change = sw::diff(*plan.problem, choice, std::span<const sw::strategy>(told.met.answer.choice));
+    if (!told.met.answer.has_assignment()) continue;
+    told.parameters = parameters_held(model, told.met.answer.choice);
+    told.change = sw::diff(*plan.problem, choice, std::span<const sw::strategy>(told.met.answer.choice));
   }
 }
 
@@ -156,11 +188,18 @@ template <class Model>
     text += "\nBest plans that place parameters otherwise\n" + table.text(2);
   }
   if (!around.wishes.empty()) {
-    sw::text_table table({{"what if"}, {"objective, us", right}, {"costs at least", right}, {"at most", right}});
+    sw::text_table table({{"what if"},
+                          {"objective, us", right},
+                          {"costs at least", right},
+                          {"at most", right},
+                          {"parameters of a device", right}});
     for (const told_wish& told : around.wishes)
       table.row({told.words, detail::objective_text(told.met.answer), sw::fixed_text(told.met.cost.least, 3),
-                 sw::fixed_text(told.met.cost.most, 3)});
-    text += "\nWhat wishes cost\n" + table.text(2);
+                 sw::fixed_text(told.met.cost.most, 3), told.parameters ? sw::size_text(*told.parameters) : ""});
+    text +=
+        "\nWhat wishes cost (what they place does not count for the share of parameters that a device may hold; the "
+        "plan holds " +
+        sw::size_text(around.parameters) + ")\n" + table.text(2);
     for (const told_wish& told : around.wishes)
       if (told.change) text += "\nWhat changes with \"" + told.words + "\"\n" + sw::to_text(*told.change, stated, 8);
   }
@@ -235,6 +274,7 @@ void write_around(shardweave::json_writer& out, const Model& model,
       out.begin_object().member("demand", told.words);
       answer(told.met.answer);
       out.member("costs_at_least_us", told.met.cost.least).member("costs_at_most_us", told.met.cost.most);
+      if (told.parameters) out.member("parameter_bytes", told.parameters->count());
       if (told.change)
         out.member("changed", std::ranges::count_if(told.change->vertices,
                                                     [](const auto& vertex) { return vertex.is_changed(); }));

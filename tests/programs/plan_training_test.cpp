@@ -212,6 +212,49 @@ TEST_SUITE("plan_training") {
     CHECK(budget.err == "plan_training: --what-if: 'parameter_bytes 1000000' does not say where operations lie\n");
   }
 
+  TEST_CASE("the wish of the help text is met: what it places does not count for the share of parameters") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string step = config + " --mesh 8x8 --sequence 512 --batch 16 --threads 1 --overlap off";
+    const std::string wishes = " --what-if \"placed layers.*.wq S(0)R\" --what-if \"placed layers.*.wq S(0)S(1)\"";
+    const auto line = object_of(plan(folder, step + wishes + " --json").out);
+    const auto& told = line.at("what_if").as_array();
+    REQUIRE(told.size() == 2);
+    for (const auto& wish : told) {
+      CHECK(wish.as_object().at("status").as_string() == "optimal");
+      CHECK(real(wish.as_object(), "costs_at_most_us") ==
+            doctest::Approx(real(wish.as_object(), "objective_us") - real(line, "objective_us")).epsilon(1e-6));
+    }
+    // two weights of 512 x 512 in f32, on 8 devices in place of 64; all others as before
+    CHECK(whole(told[0].as_object(), "parameter_bytes") - whole(told[1].as_object(), "parameter_bytes") ==
+          2 * 512 * 512 * 4 / 8 - 2 * 512 * 512 * 4 / 64);
+    const auto people = plan(folder, step + wishes);
+    CHECK(people.out.find("What wishes cost") != std::string::npos);
+    CHECK(people.out.find("infeasible") == std::string::npos);
+    CHECK(people.out.find("parameters of a device") != std::string::npos);
+    // a placement that is not offered is told before the work
+    const auto refused =
+        plan(folder, step + " --what-if \"placed layers.*.wq S(0)\" --out " + (folder / "no").string());
+    CHECK(refused.status == 2);
+    CHECK(refused.err.find("--what-if: #1 placed layers.*.wq S(0): operation 'layers.0.wq' cannot be placed S(0)") !=
+          std::string::npos);
+    CHECK(!fs::exists(folder / "no"));
+  }
+
+  TEST_CASE("windows are limited and widened where there are windows") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    for (const std::string more :
+         {" --overlap-prefetch 2", " --overlap-every-edge", " --overlap-every-edge --overlap-prefetch 5"}) {
+      CAPTURE(more);
+      const auto line = object_of(plan(folder, config + shape + " --json" + more).out);
+      CHECK(line.at("status").as_string() == "optimal");
+      const auto other = plan(folder, config + shape + " --overlap strict --json" + more);
+      CHECK(other.status == 2);
+      CHECK(other.err.find(" needs --overlap windows, found --overlap strict") != std::string::npos);
+    }
+  }
+
   TEST_CASE("--explain tells why an operation takes no other strategy, by name") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

@@ -1,14 +1,21 @@
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
+#include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/solution.hpp>
+#include <shardweave/io/write_placement.hpp>
+#include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/evaluate.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <filesystem>
+#include <map>
+#include <memory>
 #include <string>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -96,6 +103,41 @@ TEST_SUITE("solve_placement") {
       CHECK(is_one_line(run.err));
       CHECK(run.err.find("no/such: cannot be opened for writing") != std::string::npos);
     }
+  }
+
+  TEST_CASE("savings are counted in the windows that flags allow") {
+    sw::placement_description<double> d;  // a gather 0 -> 4 beside 1 -> 2 -> 3 -> 4, and 1 -> 4
+    for (const double c : {0.0, 3.0, 4.0, 5.0, 6.0}) d.vertices.push_back({.compute = {c}});
+    for (const double c : {4.0, 100.0})
+      d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
+          sw::cost_table<double>::from_entries(1, 1, std::vector<double>{c})));
+    d.edges = {{.from = 0, .to = 4, .communication = 0},
+               {.from = 1, .to = 2},
+               {.from = 2, .to = 3},
+               {.from = 3, .to = 4},
+               {.from = 1, .to = 4, .communication = 1}};
+    d.overlap = {{.edge = 0, .direction = sw::hiding::earlier}};
+    const temporary_folder folder;
+    const std::string file =
+        folder.write("p.json", sw::json_string([&](sw::json_writer& out) { sw::write_placement(out, d); })).string();
+    const std::map<std::string, double> objectives{
+        {"", 122},
+        {" --overlap windows", 118},
+        {" --overlap windows --overlap-prefetch 0", 122},
+        {" --overlap windows --overlap-prefetch 1", 118},
+        {" --overlap windows --overlap-every-edge", 110},
+        {" --overlap windows --overlap-every-edge --overlap-prefetch 1", 117}};
+    for (const auto& [flags, objective] : objectives) {
+      CAPTURE(flags);
+      const std::filesystem::path answer = folder / "answer.json";
+      const auto run =
+          run_program("solve_placement", file + " --json --solution " + answer.string() + flags, folder.path());
+      REQUIRE(run.status == 0);
+      CHECK(boost::json::parse(run.out).as_object().at("objective").to_number<double>() == objective);
+    }
+    const auto refused = run_program("solve_placement", file + " --overlap-every-edge", folder.path());
+    CHECK(refused.status == 2);
+    CHECK(refused.err.find("--overlap-every-edge needs --overlap windows, found --overlap off") != std::string::npos);
   }
 
   TEST_CASE("without --json people read a summary") {

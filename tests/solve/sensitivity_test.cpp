@@ -133,6 +133,49 @@ TEST_SUITE("cost_of_forcing") {
   }
 }
 
+TEST_SUITE("cost_of_constraints") {
+  TEST_CASE("is the optimum under the others less the optimum, below zero where they leave more") {
+    const any_policy<double> exact(sw::exhaustive{});
+    std::size_t dearer = 0, cheaper = 0, impossible = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(200); ++seed) {
+      CAPTURE(seed);
+      auto [stated, problem] = draw_tiny<double>(seed);
+      if (!problem) continue;
+      const auto before = all_plans(stated);
+      if (before.empty()) continue;
+      const auto known = exact.solve(*problem);
+      const auto original = stated.description;
+      sw::random_source random(seed);
+      auto& changed = stated.description.constraints;
+      if (random.chance(0.5)) changed.fixed.clear();
+      if (random.chance(0.5)) changed.ties.clear();
+      if (random.chance(0.5)) changed.pairs.clear();
+      if (random.chance(0.5)) changed.budgets.clear();
+      const auto vertex = static_cast<std::uint32_t>(random.below(original.vertices.size()));
+      if (random.chance(0.5))
+        changed.fixed.push_back(
+            {vertex, {static_cast<sw::strategy>(random.below(original.vertices[vertex].compute.size()))}, "so"});
+      const auto after = all_plans(stated);
+      const auto told = sw::cost_of_constraints(original, known, changed, exact);
+      if (after.empty()) {
+        CHECK(told.answer.status == sw::solve_status::infeasible);
+        CHECK(told.cost.least == infinity);
+        ++impossible;
+        continue;
+      }
+      const double expected = after.front().first - before.front().first;
+      CHECK(std::abs(told.answer.objective - after.front().first) <= close_to(after.front().first));
+      CHECK(told.cost.is_exact(told.answer.objective));
+      CHECK(std::abs(told.cost.most - expected) <= 2 * close_to(after.front().first));
+      dearer += expected > 0 ? 1U : 0U;
+      cheaper += expected < 0 ? 1U : 0U;
+    }
+    CHECK(dearer > at_scale(20));
+    CHECK(cheaper > at_scale(20));
+    CHECK(impossible > 0);
+  }
+}
+
 TEST_SUITE("value_of_limit") {
   TEST_CASE("every limit gets its optimum, and a price that bounds all smaller ones") {
     const any_policy<double> exact(sw::exhaustive{});

@@ -208,6 +208,18 @@ TEST_SUITE("constraint_log") {
     }
   }
 
+  TEST_CASE("what is tied to it or is its gradient does not count either") {
+    const model_type model = model_of(chain(2), "8");
+    constraint_log log;
+    log.add(layers_tied{});
+    log.add(gradients_paired{});
+    log.add(parameters_shared{});
+    CHECK(placed(model, log, "layers.1.w") != "R");
+    log.add(operations_placed{"layers.0.w", lying("R")});
+    CHECK(placed(model, log, "layers.0.w") == "R");
+    CHECK(placed(model, log, "layers.1.w") == "R");
+  }
+
   TEST_CASE("a demand that is removed no longer holds in what is solved next") {
     const model_type model = model_of(chain(2), "8");
     constraint_log log;

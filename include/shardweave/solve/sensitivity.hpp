@@ -14,6 +14,7 @@
 #include <cstddef>
 #include <limits>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
@@ -53,10 +54,11 @@ template <cost_value Cost>
 template <cost_value Cost>
 struct forced_plan {
   solution<Cost> answer;
-  cost_range cost;  ///< never below zero; infinite if nothing feasible meets the demand
+  cost_range cost;  ///< infinite if nothing feasible meets the demand
 };
 
-/// What it costs to force strategies: the optimum among the assignments that have them, less the optimum.
+/// What it costs to force strategies: the optimum among the assignments that have them, less the optimum. Never below
+/// zero.
 ///
 /// \param known    an answer to the problem without the demand
 /// \param demands  to be met together
@@ -90,6 +92,50 @@ template <cost_value Cost, class S>
   result.cost = change_of_optimum(known, result.answer);
   result.cost.least = std::max(result.cost.least, 0.0);
   result.cost.most = std::max(result.cost.most, 0.0);
+  return result;
+}
+
+namespace detail {
+
+/// Compiles and solves; contradictory constraints and a stop before the end are answers.
+template <cost_value Cost, class Work>
+[[nodiscard]] solution<Cost> answer_of(const Work& work) {
+  solution<Cost> answer;
+  try_to([&] { answer = work(); },
+         [&](const error& e) {
+           auto known = outcome_of<Cost>(e);
+           if (!known) return false;
+           answer = *std::move(known);
+           return true;
+         });
+  return answer;
+}
+
+}  // namespace detail
+
+/// What it costs to state other constraints: the optimum under them, less the optimum. Below zero where they leave
+/// more.
+///
+/// \param stated  the problem, with the constraints under which `known` was found
+/// \param known   an answer to it
+/// \throws error (input) as `compile` does; constraints that nothing keeps give `infeasible`
+/// Complexity: a compilation and a call of the solver
+template <cost_value Cost, class S>
+  requires solver<S, Cost>
+[[nodiscard]] forced_plan<Cost> cost_of_constraints(const placement_description<Cost>& stated,
+                                                    const solution<Cost>& known, constraint_set constraints,
+                                                    const S& policy, const solve_control& control = {}) {
+  const deadline limit(control);
+  auto changed = std::make_shared<placement_description<Cost>>(stated);
+  changed->constraints = std::move(constraints);
+  forced_plan<Cost> result{
+      detail::answer_of<Cost>([&] {
+        return policy.solve(
+            compile<Cost>(std::shared_ptr<const placement_description<Cost>>(std::move(changed)), limit.rest()),
+            limit.rest());
+      }),
+      {}};
+  result.cost = change_of_optimum(known, result.answer);
   return result;
 }
 
@@ -141,19 +187,13 @@ template <cost_value Cost, class S>
   auto changed = std::make_shared<placement_description<Cost>>(stated);
   changed->constraints.budgets[budget].high = high;
   limit_point<Cost> point{high, {}};
-  try_to(
-      [&] {
-        const auto problem = compile<Cost>(std::shared_ptr<const placement_description<Cost>>(changed), limit.rest());
-        point.answer = policy.solve(problem, limit.rest());
-        price_limit(problem, budget, steps, limit, point);
-      },
-      [&](const error& e) {
-        auto known = outcome_of<Cost>(e);
-        if (!known) return false;
-        point.answer = *std::move(known);
-        point.priced_bound = point.answer.lower_bound;
-        return true;
-      });
+  std::optional<placement_problem<Cost>> problem;
+  point.answer = answer_of<Cost>([&] {
+    problem.emplace(compile<Cost>(std::shared_ptr<const placement_description<Cost>>(changed), limit.rest()));
+    return policy.solve(*problem, limit.rest());
+  });
+  point.priced_bound = point.answer.lower_bound;
+  if (problem) price_limit(*problem, budget, steps, limit, point);
   return point;
 }
 

@@ -89,8 +89,8 @@ namespace detail {
 }  // namespace detail
 
 /// The constraints that the demands of a log mean for a model, each under the words of its record: "#3 placed ...".
-/// Records take effect together, in whatever order they were made: a parameter that one places outright does not count
-/// for the share that another demands.
+/// Records take effect together, in whatever order they were made: a parameter that one places outright, by itself or
+/// by what must be placed with it (`placed_together`), does not count for the share that another demands.
 ///
 /// \param only  if not empty, the numbers of the records that count
 /// \throws error (constraint) naming the record if it names no operation, or a placement that one does not offer
@@ -129,6 +129,7 @@ template <class Collectives>
     if (std::holds_alternative<gradients_paired>(what)) pair_gradients(all, model, why);
     if (std::holds_alternative<layers_tied>(what)) tie_layers(all, model, why);
   });
+  if (!placed.empty()) placed = placed_together(all, std::move(placed));
   each([&](const demand& what, const std::string& why) {
     if (const auto* d = std::get_if<parameters_shared>(&what))
       share_parameters(all, model, d->share, d->unit, placed, why);

@@ -15,6 +15,7 @@
 #include <limits>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
@@ -46,6 +47,10 @@ struct training_options {
   memory_options memory = {};
   /// Repeated layers are placed alike: see `tie_layers`. Without, every layer is placed for itself.
   bool tie_layers = true;
+  /// Operations that other demands place. The usual placement of inputs and results and the share of parameters give
+  /// way there, and where an operation is placed with one of these, as its gradient or in another layer. What a device
+  /// can hold does not.
+  std::vector<std::uint32_t> placed = {};
 };
 
 namespace detail {
@@ -132,23 +137,25 @@ template <class Collectives>
   return limit;
 }
 
-/// All inputs lie so.
+/// All inputs lie so, but those that `skip` lists.
 template <class Collectives>
 void place_inputs(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
-                  const std::string& why) {
+                  const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
   const auto& operations = model.operations().operations;
   for (std::uint32_t v = 0; v < operations.size(); ++v)
-    if (operations[v].kind == role::input) all.fixed.push_back(result_placed(model, v, where, why));
+    if (operations[v].kind == role::input && std::ranges::find(skip, v) == skip.end())
+      all.fixed.push_back(result_placed(model, v, where, why));
 }
 
-/// All results but gradients lie so.
+/// All results but gradients lie so, but those that `skip` lists.
 template <class Collectives>
 void place_results(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
-                   const std::string& why) {
+                   const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
   const computation& graph = model.operations();
   for (const std::uint32_t v : graph.results) {
     const bool is_gradient = std::ranges::any_of(graph.gradient_of, [v](const auto& pair) { return pair.second == v; });
-    if (!is_gradient) all.fixed.push_back(result_placed(model, v, where, why));
+    if (!is_gradient && std::ranges::find(skip, v) == skip.end())
+      all.fixed.push_back(result_placed(model, v, where, why));
   }
 }
 
@@ -205,6 +212,34 @@ void tie_layers(constraint_set& all, const spmd_cost_model<Collectives>& model,
     if (vertices.size() > 1) all.ties.push_back({std::move(vertices), why});
 }
 
+/// These vertices, and whatever must be placed with one of them: by a tie, or by a pairing.
+/// \return in ascending order \pre the vertices exist
+/// Complexity: O(vertices + sizes of ties and pairings)
+[[nodiscard]] inline std::vector<std::uint32_t> placed_together(const constraint_set& all,
+                                                                std::vector<std::uint32_t> vertices) {
+  std::map<std::uint32_t, std::vector<const tie*>> ties_of;
+  std::map<std::uint32_t, std::vector<std::uint32_t>> mates_of;
+  for (const tie& t : all.ties)
+    for (const std::uint32_t v : t.vertices) ties_of[v].push_back(&t);
+  for (const pairing& p : all.pairs) {
+    mates_of[p.a].push_back(p.b);
+    mates_of[p.b].push_back(p.a);
+  }
+  std::set<std::uint32_t> known(vertices.begin(), vertices.end());
+  std::set<const tie*> seen;
+  const auto add = [&](std::uint32_t v) {
+    if (known.insert(v).second) vertices.push_back(v);
+  };
+  while (!vertices.empty()) {
+    const std::uint32_t v = vertices.back();
+    vertices.pop_back();
+    for (const tie* t : ties_of[v])
+      if (seen.insert(t).second) std::ranges::for_each(t->vertices, add);
+    std::ranges::for_each(mates_of[v], add);
+  }
+  return {known.begin(), known.end()};
+}
+
 /// The constraints of one training step.
 ///
 /// \throws error if an input, a result or a pair cannot be placed as demanded
@@ -213,10 +248,17 @@ template <class Collectives>
 [[nodiscard]] constraint_set training_constraints(const spmd_cost_model<Collectives>& model,
                                                   const training_options& options = {}) {
   constraint_set all;
-  if (options.inputs) place_inputs(all, model, *options.inputs, "input placement");
-  if (options.results) place_results(all, model, *options.results, "result placement");
+  std::vector<std::uint32_t> skip;
+  if (!options.placed.empty()) {
+    constraint_set together;
+    if (options.pair_gradients) pair_gradients(together, model);
+    if (options.tie_layers) tie_layers(together, model);
+    skip = placed_together(together, options.placed);
+  }
+  if (options.inputs) place_inputs(all, model, *options.inputs, "input placement", skip);
+  if (options.results) place_results(all, model, *options.results, "result placement", skip);
   if (options.pair_gradients) pair_gradients(all, model);
-  if (options.parameter_share) share_parameters(all, model, *options.parameter_share, options.unit);
+  if (options.parameter_share) share_parameters(all, model, *options.parameter_share, options.unit, skip);
   if (options.device_memory) all.budgets.push_back(memory_budget(model, *options.device_memory, options.memory));
   if (options.tie_layers) tie_layers(all, model);
   return all;
