@@ -59,7 +59,7 @@ int main() {
 
   // [use]
   sw::rule_table rules = sw::standard_rules();
-  rules.add("row_softmax", &softmax_rule);
+  rules.add("row_softmax", &softmax_rule, {.moves_data_only = true});  // what it computes takes less than its data
   sw::graph_builder b("attention weights");
   const auto x = b.input("scores", scores);
   b.result(b.apply("row_softmax", {x}, {scores}));
@@ -73,11 +73,12 @@ int main() {
 
   // [letters]
   // scores of tokens for classes, from features: one letter per dimension; "f" is not to be cut
-  rules.add("class_scores", sw::letter_rule{"tf,cf->tc", "f"});
+  rules.add("class_scores", sw::letter_rule{"tf,cf->tc", "f"}, {.flops = sw::letter_flops{"tf,cf->tc"}});
   // a region with collectives of its own: queries cut along the sequence, keys and values whole
   const auto query = sw::sharding::parse("S(0)S(2)");
   const auto key = sw::sharding::parse("S(0)R");
-  rules.add("ring_attention", sw::local_region_rule{{query, key, key}, {query}});
+  rules.add("ring_attention", sw::local_region_rule{{query, key, key}, {query}},
+            {.flops = sw::attention_flops{}, .kernel = sw::kernel_kind::attention});
   // [letters]
   const sw::tensor heads{{16, 8, 4096, 128}, sw::dtype::bf16};
   const bool extended =

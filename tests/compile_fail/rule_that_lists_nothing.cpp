@@ -14,4 +14,4 @@ struct my_rule {
 #endif
 };
 
-void teach(sw::rule_table& rules) { rules.add("my_operator", my_rule{}); }
+void teach(sw::rule_table& rules) { rules.add("my_operator", my_rule{}, {.moves_data_only = true}); }

@@ -136,8 +136,10 @@ model_type model_of(const computation& graph, const char* mesh, bool upstream, u
   if (device_mesh::parse(mesh).rank() == 2) {
     // the sequence of queries is cut, keys and values are whole; what is saved is nobody's business
     const sharding cut = lying("S(0)S(2)"), whole = lying("S(0)R"), own = lying("RR");
-    rules.add("region", local_region_rule{{cut, whole, whole}, {cut, own, own, own, own, own, own, own}});
-    rules.add("region_backward", local_region_rule{{own, own, own, own, own, own, own, cut}, {cut, whole, whole}});
+    rules.add("region", local_region_rule{{cut, whole, whole}, {cut, own, own, own, own, own, own, own}},
+              {.moves_data_only = true});
+    rules.add("region_backward", local_region_rule{{own, own, own, own, own, own, own, cut}, {cut, whole, whole}},
+              {.moves_data_only = true});
   }
   return {graph,
           device_mesh::parse(mesh),

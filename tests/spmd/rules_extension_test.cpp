@@ -1,3 +1,4 @@
+#include <shardweave/core/error.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
@@ -5,6 +6,9 @@
 
 #include <doctest/doctest.h>
 
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <set>
 #include <string>
@@ -19,6 +23,8 @@ namespace {
 using namespace shardweave;
 
 sharding lying(const char* text) { return sharding::parse(text); }
+
+const operator_cost moves{.moves_data_only = true};
 
 /// Sources x0, x1, ... and one operation on them.
 computation one_operation(const std::string& op, const std::vector<tensor>& inputs, std::vector<tensor> outputs,
@@ -67,7 +73,7 @@ TEST_SUITE("letter_rule") {
   TEST_CASE("every letter that may be cut is cut wherever it stands") {
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    rules.add("op", letter_rule{"ab,bc->ac,b", "c"});
+    rules.add("op", letter_rule{"ab,bc->ac,b", "c"}, moves);
     const auto graph = one_operation("op", {{{4, 6}}, {{6, 8}}}, {{{4, 8}}, {{6}}});
     CHECK(ways(graph, rules) == std::set<std::string>{"R R -> R R", "S(0) R -> S(0) P", "S(1) S(0) -> P S(0)"});
   }
@@ -75,7 +81,7 @@ TEST_SUITE("letter_rule") {
   TEST_CASE("three dots are as many leading dimensions as there are") {
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    rules.add("norm", letter_rule{"...d,d->...d,...", "d"});
+    rules.add("norm", letter_rule{"...d,d->...d,...", "d"}, moves);
     CHECK(ways(one_operation("norm", {{{6}}, {{6}}}, {{{6}}, {{}}}), rules) == std::set<std::string>{"R R -> R R"});
     CHECK(ways(one_operation("norm", {{{4, 5, 6}}, {{6}}}, {{{4, 5, 6}}, {{4, 5}}}), rules) ==
           std::set<std::string>{"R R -> R R", "S(0) R -> S(0) S(0)", "S(1) R -> S(1) S(1)"});
@@ -85,7 +91,7 @@ TEST_SUITE("letter_rule") {
     const dim_placement sums = dim_placement::partial();
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    rules.add("scale", letter_rule{"ab,ab->ab", "b", {{{sums}, {sums, dim_placement()}}}});
+    rules.add("scale", letter_rule{"ab,ab->ab", "b", {{{sums}, {sums, dim_placement()}}}}, moves);
     const tensor x{{4, 6}};
     CHECK(ways(one_operation("scale", {x}, {x}), rules) == std::set<std::string>{"R -> R", "S(0) -> S(0)"});
     CHECK(ways(one_operation("scale", {x, x}, {x}), rules) ==
@@ -95,7 +101,7 @@ TEST_SUITE("letter_rule") {
   TEST_CASE("letters of results only stay together") {
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    rules.add("spread", letter_rule{"ab->acb"});
+    rules.add("spread", letter_rule{"ab->acb", "c"}, moves);
     CHECK(ways(one_operation("spread", {{{4, 6}}}, {{{4, 8, 6}}}), rules) ==
           std::set<std::string>{"R -> R", "S(0) -> S(0)", "S(1) -> S(2)"});
   }
@@ -103,7 +109,7 @@ TEST_SUITE("letter_rule") {
   TEST_CASE("along several mesh dimensions letters combine") {
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    rules.add("op", letter_rule{"ab->a", ""});
+    rules.add("op", letter_rule{"ab->a", ""}, moves);
     CHECK(ways(one_operation("op", {{{4, 6}}}, {{{4}}}), rules, "2x2") ==
           std::set<std::string>{"RR -> RR", "S(0)R -> S(0)R", "S(1)R -> PR", "RS(0) -> RS(0)", "S(0)S(0) -> S(0)S(0)",
                                 "S(1)S(0) -> PS(0)", "RS(1) -> RP", "S(0)S(1) -> S(0)P", "S(1)S(1) -> PP"});
@@ -112,7 +118,9 @@ TEST_SUITE("letter_rule") {
   TEST_CASE("a notation that does not fit is refused by name") {
     rule_table rules;
     rules.add("input", any_placement_rule{});
-    const auto add = [&](const char* notation) -> const rule_table& { return rules.add("op", letter_rule{notation}); };
+    const auto add = [&](const char* notation, const char* whole = "") -> const rule_table& {
+      return rules.add("op", letter_rule{notation, whole}, moves);
+    };
     const tensor x{{4, 6}};
     const auto graph = one_operation("op", {x, x}, {x});
     CHECK(refusal(graph, add("ab,ab")) == "operation 'z': 'ab,ab' has no '->'");
@@ -125,6 +133,54 @@ TEST_SUITE("letter_rule") {
           "operation 'z': '...abc,ab->ab' gives argument 0 3 dimensions, found 2");
     CHECK(refusal(one_operation("op", {x, {{6}}}, {x}), add("...b,...b->...b")) ==
           "operation 'z': '...b,...b->...b' gives argument 1 2 dimensions, found 1");
+    CHECK(refusal(graph, add("a b,ab->ab")) ==
+          "operation 'z': 'a b,ab->ab' has ' ' in argument 0, expected letters, '...' before them alone");
+    CHECK(refusal(graph, add("a...,ab->ab")) ==
+          "operation 'z': 'a...,ab->ab' has '.' in argument 0, expected letters, '...' before them alone");
+  }
+
+  TEST_CASE("letters that cannot be what they say are refused by name") {
+    rule_table rules;
+    rules.add("input", any_placement_rule{});
+    const auto told = [&](letter_rule rule, std::vector<tensor> inputs, std::vector<tensor> outputs) {
+      rules.add("op", std::move(rule), moves);
+      return refusal(one_operation("op", inputs, outputs), rules);
+    };
+    const tensor square{{4, 4}};
+    CHECK(told({"aa->aa"}, {square}, {square}) == "operation 'z': 'aa->aa' has letter 'a' twice in argument 0");
+    CHECK(told({"ab->ac"}, {square}, {square}) ==
+          "operation 'z': 'ab->ac' has letter 'c' in result 0 only; expected it in an argument, or among the letters "
+          "that stay whole");
+    CHECK(told({"ab->ac", "c"}, {square}, {square}) == "nothing was refused");
+    CHECK(told({"ab->...b"}, {square}, {square}) ==
+          "operation 'z': 'ab->...b' has dimension 0 of '...' in result 0 only; expected it in an argument, or among "
+          "the letters that stay whole");
+    CHECK(told({"ab->ab", "d"}, {square}, {square}) == "operation 'z': 'ab->ab' has no letter 'd' to keep whole");
+    CHECK(told({"tf,cf->tc"}, {{{4, 6}}, {{5, 8}}}, {{{4, 5}}}) ==
+          "operation 'z': 'tf,cf->tc' has letter 'f' with extent 6 in argument 0 and 8 in argument 1");
+    CHECK(told({"tf,cf->tc"}, {{{4, 6}}, {{5, 6}}}, {{{4, 6}}}) ==
+          "operation 'z': 'tf,cf->tc' has letter 'c' with extent 5 in argument 1 and 6 in result 0");
+    CHECK(told({"...f,...f->..."}, {{{4, 6}}, {{5, 6}}}, {{{4}}}) ==
+          "operation 'z': '...f,...f->...' has dimension 0 of '...' with extent 4 in argument 0 and 5 in argument 1");
+  }
+
+  TEST_CASE("letters count operations, two for each combination, on the pieces that a device has") {
+    rule_table rules = standard_rules();
+    rules.add("scores", letter_rule{"tf,cf->tc"}, {.flops = letter_flops{"tf,cf->tc"}});
+    const std::vector<tensor> arguments{{{512, 64}, dtype::bf16}, {{96, 64}, dtype::bf16}};
+    const tensor result{{512, 96}, dtype::bf16};
+    const roofline h100{find_device("h100")};
+    const strategy_space mine =
+        enumerate_strategies(one_operation("scores", arguments, {result}), device_mesh::parse("8"), h100, rules);
+    const strategy_space known = enumerate_strategies(
+        one_operation("einsum", arguments, {result}, {.equation = "tf,cf->tc"}), device_mesh::parse("8"), h100, rules);
+    REQUIRE(mine.of(2).size() == 4);
+    CHECK(mine.of(2).strategies == known.of(2).strategies);
+    CHECK(mine.of(2).compute_us == known.of(2).compute_us);
+    const operation op{"z", "scores", phase::forward, role::none, {0, 1}, {result}};
+    const operation_view whole{op, arguments, arguments, op.outputs};
+    CHECK(letter_flops{"tf,cf->tc"}(whole) == 2.0 * 512 * 64 * 96);
+    CHECK(letter_flops{"tf,cf->tc", 3}(whole) == 3.0 * 512 * 64 * 96);
   }
 }
 
@@ -137,9 +193,107 @@ TEST_SUITE("rule_table") {
     for (const std::string& op : standard_rules().operators()) CHECK(standard_rules().contains(op));
   }
 
+  TEST_CASE("what an operator costs is said once, and in words") {
+    rule_table rules;
+    const auto told = [&](auto rule, const operator_cost& cost) {
+      try {
+        rules.add("my_convolution", rule, cost);
+      } catch (const error& e) {
+        return std::string(e.what());
+      }
+      return std::string();
+    };
+    const auto flops = [](const operation_view&) { return 1e9; };
+    const std::string nothing =
+        "the rule of operator 'my_convolution' does not say what it costs: its computation would "
+        "be free; expected one of flops, moves_data_only and is_view";
+    const std::string twice =
+        "the rule of operator 'my_convolution' says twice what it costs; expected one of flops, moves_data_only and "
+        "is_view";
+    CHECK(told(pointwise_rule{}, {}) == nothing);
+    CHECK(told(letter_rule{"ab->ab"}, {.kernel = kernel_kind::attention}) == nothing);
+    CHECK_FALSE(rules.contains("my_convolution"));
+    CHECK(told(pointwise_rule{}, {.is_view = true, .flops = flops}) == twice);
+    CHECK(told(pointwise_rule{}, {.flops = flops, .moves_data_only = true}) == twice);
+    CHECK(told(letter_rule{"ab->ab"}, {.moves_data_only = true}).empty());
+    CHECK(told(letter_rule{"ab->ab"}, {.flops = flops}).empty());
+    CHECK_THROWS_WITH_AS(rules.add("my_convolution", letter_rule{"ab->ab"}), nothing.c_str(), error);
+    rules.add("my_sum", reduction_rule{});  // its nature
+  }
+
+  TEST_CASE("operations that a rule cannot count, and rules that cut what is not there, are refused") {
+    const tensor x{{8, 6}};
+    rule_table rules = standard_rules();
+    const auto graph = one_operation("op", {x}, {x});
+    for (const double count : {-1.0, std::numeric_limits<double>::infinity(), std::nan("")}) {
+      rules.add("op", letter_rule{"ab->ab"}, {.flops = [=](const operation_view&) { return count; }});
+      CHECK(refusal(graph, rules) == "the rule of operation 'z' (op) counts " + std::to_string(count) +
+                                         " floating-point operations, expected a number that is not negative");
+    }
+    const auto cuts = [](std::size_t in, std::size_t out) {
+      return [=](const operation_view&, std::int64_t) {
+        return std::vector<dim_strategy>{{{dim_placement::shard(out)}, {dim_placement::shard(in)}}};
+      };
+    };
+    rules.add("op", cuts(2, 0), moves);
+    CHECK(refusal(graph, rules) ==
+          "the rule of operation 'z' (op) cuts dimension 2 of argument 0, which has 2 dimensions");
+    rules.add("op", cuts(0, 3), moves);
+    CHECK(refusal(graph, rules) ==
+          "the rule of operation 'z' (op) cuts dimension 3 of result 0, which has 2 dimensions");
+    const auto lies = [](const char* in, const char* out) {
+      return [=](const operation_view&, const device_mesh&) {
+        return std::vector<mesh_strategy>{{{lying(out)}, {lying(in)}}};
+      };
+    };
+    rules.add("op", lies("S(0)", "S(7)"), moves);
+    CHECK(refusal(graph, rules) ==
+          "the rule of operation 'z' (op) cuts dimension 7 of result 0, which has 2 dimensions");
+    rules.add("op", lies("S(0)R", "R"), moves);
+    CHECK(refusal(graph, rules) ==
+          "the rule of operation 'z' (op) places argument 0 S(0)R, expected a placement for each dimension of mesh 2");
+  }
+
+  TEST_CASE("computations that cannot be are refused by name") {
+    const rule_table rules = standard_rules();
+    const tensor x{{8, 6}};
+    const auto sized = [&](std::vector<std::int64_t> shape) {
+      const std::vector<tensor> sole{tensor{std::move(shape)}};
+      return refusal(one_operation("neg", sole, sole), rules);
+    };
+    CHECK(sized({4, -2}) == "result 0 of operation 'x0' has extent -2, expected 0 or more");
+    CHECK(sized({std::int64_t{1} << 40, std::int64_t{1} << 30}) ==
+          "result 0 of operation 'x0' has more bytes than 64 bits can count");
+    auto graph = one_operation("neg", {x}, {x});
+    graph.operations.push_back({"second", "getitem", phase::forward, role::none, {1}, {x}, {.index = 1}});
+    CHECK(refusal(graph, rules) == "operation 'second' takes element 1 of 'z', which has 1");
+    graph.operations.back().with.index = -1;
+    CHECK(refusal(graph, rules) == "operation 'second' takes element -1 of 'z', which has 1");
+    graph.operations.pop_back();
+    graph.results = {2};
+    CHECK(refusal(graph, rules) == "results names operation 2, expected one of 2");
+    graph.results = {1};
+    graph.gradient_of = {{0, 9}};
+    CHECK(refusal(graph, rules) == "gradient_of names operation 9, expected one of 2");
+    graph.gradient_of.clear();
+    graph.tangent_of = {{7, 0}};
+    CHECK(refusal(graph, rules) == "tangent_of names operation 7, expected one of 2");
+    const auto product = [&](const char* equation, tensor a, tensor b, tensor y) {
+      return refusal(one_operation("einsum", {std::move(a), std::move(b)}, {std::move(y)}, {.equation = equation}),
+                     rules);
+    };
+    CHECK(product("bk,kn->bn", x, {{6, 4}}, {{8, 4}}) == "nothing was refused");
+    CHECK(product("bk,kn->bn", x, {{5, 4}}, {{8, 4}}) ==
+          "operation 'z': einsum 'bk,kn->bn' has letter 'k' with extents 6 and 5");
+    CHECK(product("bk,kn->bn", x, {{6, 4}}, {{8, 5}}) ==
+          "operation 'z': einsum 'bk,kn->bn' has letter 'n' with extents 4 and 5");
+    CHECK(product("bk,kn->bn", x, {{6, 4}}, {{8, 4, 1}}) ==
+          "operation 'z': einsum 'bk,kn->bn' gives the result 2 dimensions, found 3");
+  }
+
   TEST_CASE("an operator that can follow none of the placements offered takes a whole argument") {
     rule_table rules = standard_rules();
-    rules.add("region", local_region_rule{{lying("S(0)")}, {lying("S(1)")}});
+    rules.add("region", local_region_rule{{lying("S(0)")}, {lying("S(1)")}}, moves);
     computation graph = one_operation("region", {{{4, 6}}}, {{{4, 6}}});
     graph.operations.push_back({"flat", "view", phase::forward, role::none, {1}, {{{24}}}});
     CHECK(ways(graph, rules) == std::set<std::string>{"R -> R"});  // the inner of two merged dimensions is cut
@@ -186,7 +340,8 @@ TEST_SUITE("local_region_rule") {
     const tensor q{{4, 8, 64, 16}, dtype::bf16};
     rule_table rules = standard_rules();
     rules.add("context_parallel",
-              local_region_rule{{lying("S(0)S(2)"), lying("S(0)R"), lying("S(0)R")}, {lying("S(0)S(2)"), sharding{}}});
+              local_region_rule{{lying("S(0)S(2)"), lying("S(0)R"), lying("S(0)R")}, {lying("S(0)S(2)"), sharding{}}},
+              moves);
     const auto graph = one_operation("context_parallel", {q, q, q}, {q, {{2}, dtype::i64}});
     const device_profile h100 = find_device("h100");
     const spmd_cost_model<node_table<>> model(graph, device_mesh::parse("2x4"), roofline{h100}, node_table<>(h100),
@@ -206,7 +361,7 @@ TEST_SUITE("local_region_rule") {
     const tensor x{{4, 6}};
     const auto told = [&](local_region_rule rule) {
       rule_table rules = standard_rules();
-      rules.add("region", std::move(rule));
+      rules.add("region", std::move(rule), moves);
       return refusal(one_operation("region", {x}, {x}), rules);
     };
     CHECK(told({{lying("S(0)")}, {lying("P")}}) == "nothing was refused");

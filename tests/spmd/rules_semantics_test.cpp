@@ -373,7 +373,7 @@ TEST_SUITE("standard_rules") {
     const dim_placement rows = dim_placement::shard(0);
     const auto wrong = [](const trial& t, const std::string& mesh, const auto& rule) {
       rule_table rules = standard_rules();
-      rules.add(t.op, rule);
+      rules.add(t.op, rule, {.moves_data_only = true});
       const outcome found = carry_out(t, mesh, rules);
       CHECK(found.wrong.size() < found.labels.size());
       return joined(found.wrong);

@@ -303,30 +303,35 @@ TEST_SUITE("rule_table") {
 
   TEST_CASE("a rule for a whole mesh lists its strategies itself") {
     rule_table rules = standard_rules();
-    rules.add("region", [](const operation_view&, const device_mesh&) {
-      return std::vector<mesh_strategy>{{{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
-                                        {{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
-                                        {{sharding::parse("S(7)R")}, {sharding::parse("RR")}},
-                                        {{sharding()}, {sharding::parse("RR")}}};
-    });
+    rules.add("region",
+              [](const operation_view&, const device_mesh&) {
+                return std::vector<mesh_strategy>{{{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
+                                                  {{sharding::parse("S(0)R")}, {sharding::parse("S(0)S(1)")}},
+                                                  {{sharding()}, {sharding::parse("RR")}}};
+              },
+              {.moves_data_only = true});
     const strategy_space space = enumerate_strategies(one("region"), device_mesh::parse("2x2"), h100, rules);
     CHECK(texts(space.of(1)) == std::vector<std::string>{"S(0)S(1)->S(0)R", "RR->-"});
   }
 
   TEST_CASE("a rule that places too few tensors, or none, is refused") {
     rule_table rules = standard_rules();
-    rules.add("short", [](const operation_view&, std::int64_t) {
-      return std::vector<dim_strategy>{{{dim_placement()}, {}}};
-    });
+    rules.add("short",
+              [](const operation_view&, std::int64_t) {
+                return std::vector<dim_strategy>{{{dim_placement()}, {}}};
+              },
+              {.moves_data_only = true});
     CHECK_THROWS_WITH_AS(enumerate_strategies(one("short"), device_mesh::parse("2"), h100, rules),
                          "the rule of operation 'y' (short) places 0 tensors, expected 1", error);
-    rules.add("whole", [](const operation_view&, const device_mesh&) {
-      return std::vector<mesh_strategy>{{{sharding::parse("R")}, {}}};
-    });
+    rules.add("whole",
+              [](const operation_view&, const device_mesh&) {
+                return std::vector<mesh_strategy>{{{sharding::parse("R")}, {}}};
+              },
+              {.moves_data_only = true});
     CHECK_THROWS_WITH_AS(enumerate_strategies(one("whole"), device_mesh::parse("2"), h100, rules),
                          "the rule of operation 'y' (whole) places 0 arguments and 1 results, expected 1 and 1", error);
-    rules.add("never",
-              [](const operation_view&, dim_placement, std::int64_t) { return std::optional<dim_strategy>(); });
+    rules.add("never", [](const operation_view&, dim_placement, std::int64_t) { return std::optional<dim_strategy>(); },
+              {.moves_data_only = true});
     CHECK_THROWS_WITH_AS(enumerate_strategies(one("never"), device_mesh::parse("2x2"), h100, rules),
                          "operation 'y' (never) has no strategy on mesh 2x2", error);
   }
@@ -335,7 +340,7 @@ TEST_SUITE("rule_table") {
     rule_table rules = standard_rules();
     CHECK(rules.contains("neg"));
     CHECK_FALSE(rules.contains("row_softmax"));
-    rules.add("neg", row_rule{});
+    rules.add("neg", row_rule{}, {.moves_data_only = true});
     CHECK(enumerate_strategies(one("neg"), device_mesh::parse("2"), h100, rules).of(1).size() == 3);
     CHECK(enumerate_strategies(one("neg"), device_mesh::parse("2"), h100, standard_rules()).of(1).size() == 8);
   }

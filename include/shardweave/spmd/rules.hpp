@@ -73,15 +73,22 @@ concept mesh_rule =
       { rule(view, mesh) } -> std::convertible_to<std::vector<mesh_strategy>>;
     };
 
-/// What an operator costs beside its data.
+/// What an operator costs beside its data. Exactly one of `is_view`, `flops` and `moves_data_only` is said.
 struct operator_cost {
   /// Costs nothing: only the description of the tensor changes.
   bool is_view = false;
-  /// Floating-point operations on the local shapes of the view; none = it only moves data.
+  /// Floating-point operations on the local shapes of the view: finite, not negative.
   std::function<double(const operation_view&)> flops = {};
   /// Whose share of the peak those operations reach.
   kernel_kind kernel = kernel_kind::matrix_product;
+  /// Costs what reading its arguments and writing its results takes, and computes nothing that takes longer.
+  bool moves_data_only = false;
 };
+
+/// Rules of operators that move data by their nature: element-wise ones, reductions, copies. They say so in a static
+/// member `moves_data_only`, so that `rule_table::add` need not be told.
+template <class Rule>
+concept data_moving_rule = requires { requires Rule::moves_data_only; };
 
 /// Rules by operator name. A copy is a table of its own.
 ///
@@ -91,7 +98,7 @@ struct operator_cost {
 /// rules.add("row_softmax", [](const operation_view& view, std::int64_t) {  // rows apart, columns together
 ///   return std::vector<dim_strategy>{{{dim_placement::replicate()}, {dim_placement::replicate()}},
 ///                                    {{dim_placement::shard(0)}, {dim_placement::shard(0)}}};
-/// });
+/// }, {.moves_data_only = true});
 /// ```
 class rule_table {
  public:
@@ -106,8 +113,10 @@ class rule_table {
   };
 
   /// Sets the rule of an operator, in place of the one it had.
+  /// \param cost  may be left out for a `data_moving_rule`
+  /// \throws error naming the operator if the cost says nothing, or two things at once
   template <class Rule>
-  rule_table& add(std::string op, Rule rule, operator_cost cost = {}) {
+  rule_table& add(std::string op, Rule rule, operator_cost cost = {.moves_data_only = data_moving_rule<Rule>}) {
     static_assert(dim_rule<Rule> || follow_rule<Rule> || mesh_rule<Rule>,
                   "a rule is called with (operation_view, extent), (operation_view, dim_placement, extent) or "
                   "(operation_view, device_mesh) and lists strategies");
@@ -143,6 +152,12 @@ class rule_table {
  private:
   template <class Function>
   rule_table& set(std::string op, Function rule, operator_cost cost) {
+    const int said = (cost.is_view ? 1 : 0) + (cost.flops ? 1 : 0) + (cost.moves_data_only ? 1 : 0);
+    if (said != 1)
+      refuse(error_category::input, "the rule of operator '" + op + "' " +
+                                        (said == 0 ? "does not say what it costs: its computation would be free"
+                                                   : "says twice what it costs") +
+                                        "; expected one of flops, moves_data_only and is_view");
     entries_.insert_or_assign(std::move(op), entry{std::move(rule), std::move(cost)});
     return *this;
   }
@@ -151,7 +166,7 @@ class rule_table {
   }
 
   std::map<std::string, entry, std::less<>> entries_;
-  entry unknown_ = {dim_function(&rule_table::replicated), {}};
+  entry unknown_ = {dim_function(&rule_table::replicated), {.moves_data_only = true}};
   bool replicates_unknown_ = false;
 };
 

@@ -19,9 +19,11 @@ namespace detail {
 
 /// Operators along a dimension, and those that pick elements by number.
 inline void add_line_rules(rule_table& rules) {
-  for (const char* op : {"softmax", "log_softmax", "softmax_backward", "sort", "topk"}) rules.add(op, line_rule{});
-  rules.add("cumsum", line_rule{partial_passing::linear});
-  for (const char* op : {"slice", "split", "pad"}) rules.add(op, line_rule{partial_passing::all});
+  const operator_cost moves{.moves_data_only = true};
+  for (const char* op : {"softmax", "log_softmax", "softmax_backward", "sort", "topk"})
+    rules.add(op, line_rule{}, moves);
+  rules.add("cumsum", line_rule{partial_passing::linear}, moves);
+  for (const char* op : {"slice", "split", "pad"}) rules.add(op, line_rule{partial_passing::all}, moves);
   rules.add("cat", cat_rule{});
   rules.add("gather", gather_rule{});
   rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false});
@@ -33,21 +35,23 @@ inline void add_line_rules(rule_table& rules) {
 /// Fused norms, the loss, and mixtures of experts: tokens [group, place, width], k chosen experts for each, and slots
 /// [expert, group, place, width] that hold what an expert is to compute.
 inline void add_training_rules(rule_table& rules) {
-  rules.add("rms_norm", letter_rule{"...d,d->...d,...", "d"});
-  rules.add("rms_norm_backward", letter_rule{"...d,...d,d,...->...d,d", "d"});
-  rules.add("layer_norm", letter_rule{"...d,d,d->...d,...,...", "d"});
-  rules.add("layer_norm_backward", letter_rule{"...d,...d,d,...,...->...d,d,d", "d"});
-  rules.add("cross_entropy", letter_rule{"...c,...->...,...", "c"});
-  rules.add("cross_entropy_backward", letter_rule{"...,...c,...,...->...c", "c"});
+  const operator_cost moves{.moves_data_only = true};
+  rules.add("rms_norm", letter_rule{"...d,d->...d,...", "d"}, moves);
+  rules.add("rms_norm_backward", letter_rule{"...d,...d,d,...->...d,d", "d"}, moves);
+  rules.add("layer_norm", letter_rule{"...d,d,d->...d,...,...", "d"}, moves);
+  rules.add("layer_norm_backward", letter_rule{"...d,...d,d,...,...->...d,d,d", "d"}, moves);
+  rules.add("cross_entropy", letter_rule{"...c,...->...,...", "c"}, moves);
+  rules.add("cross_entropy_backward", letter_rule{"...,...c,...,...->...c", "c"}, moves);
 
   const dim_placement whole;
   const dim_placement sums = dim_placement::partial();
-  rules.add("moe_dispatch", letter_rule{"gsd,gsk->egcd", "sk", {{{sums}, {sums, whole}}}});
+  rules.add("moe_dispatch", letter_rule{"gsd,gsk->egcd", "eskc", {{{sums}, {sums, whole}}}}, moves);
   rules.add("moe_combine",
             letter_rule{"egcd,gsk,gsk->gsd",
                         "csk",
-                        {{{sums}, {sums, whole}}, {{sums}, {sums, whole, whole}}, {{sums}, {whole, whole, sums}}}});
-  rules.add("moe_combine_backward", letter_rule{"gsd,egcd,gsk,gsk->egcd,gsk", "csk"});
+                        {{{sums}, {sums, whole}}, {{sums}, {sums, whole, whole}}, {{sums}, {whole, whole, sums}}}},
+            moves);
+  rules.add("moe_combine_backward", letter_rule{"gsd,egcd,gsk,gsk->egcd,gsk", "csk"}, moves);
 }
 
 }  // namespace detail

@@ -10,8 +10,10 @@
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <memory>
 #include <set>
 #include <span>
@@ -34,6 +36,9 @@ class strategy_enumerator {
       : graph_(graph), mesh_(mesh), compute_(compute), rules_(rules) {}
 
   [[nodiscard]] strategy_space run() && {
+    check_pairs(graph_.gradient_of, "gradient_of");
+    check_pairs(graph_.tangent_of, "tangent_of");
+    for (const std::uint32_t v : graph_.results) check_number(v, "results");
     space_.list_of.reserve(graph_.operations.size());
     for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
       const operation& op = graph_.operations[v];
@@ -41,6 +46,7 @@ class strategy_enumerator {
         if (input >= v)
           refuse(error_category::input, "operation '" + op.name + "' uses operation " + std::to_string(input) +
                                             ", expected one before its own number " + std::to_string(v));
+      check_tensors(op);
       const auto [at, fresh] = numbers_.try_emplace(key_of(op), static_cast<std::uint32_t>(space_.lists.size()));
       if (fresh) space_.lists.push_back(make_list(op));
       space_.list_of.push_back(at->second);
@@ -49,6 +55,38 @@ class strategy_enumerator {
   }
 
  private:
+  void check_number(std::uint32_t v, const char* list) const {
+    if (v >= graph_.operations.size())
+      refuse(error_category::input, std::string(list) + " names operation " + std::to_string(v) + ", expected one of " +
+                                        std::to_string(graph_.operations.size()));
+  }
+  void check_pairs(const std::vector<std::pair<std::uint32_t, std::uint32_t>>& pairs, const char* list) const {
+    for (const auto& [a, b] : pairs) {
+      check_number(a, list);
+      check_number(b, list);
+    }
+  }
+  /// Shapes that have a size, and an element that is there.
+  void check_tensors(const operation& op) const {
+    for (std::size_t r = 0; r < op.outputs.size(); ++r) {
+      std::int64_t size = element_size(op.outputs[r].type);
+      for (const std::int64_t extent : op.outputs[r].shape) {
+        if (extent < 0)
+          refuse(error_category::input, "result " + std::to_string(r) + " of operation '" + op.name + "' has extent " +
+                                            std::to_string(extent) + ", expected 0 or more");
+        if (extent > 0 && size > std::numeric_limits<std::int64_t>::max() / extent)
+          refuse(error_category::input, "result " + std::to_string(r) + " of operation '" + op.name +
+                                            "' has more bytes than 64 bits can count");
+        size *= extent;
+      }
+    }
+    if (op.op != "getitem" || op.inputs.empty()) return;
+    const operation& tuple = graph_.operations[op.inputs.front()];
+    if (op.with.index < 0 || static_cast<std::size_t>(op.with.index) >= tuple.outputs.size())
+      refuse(error_category::input, "operation '" + op.name + "' takes element " + std::to_string(op.with.index) +
+                                        " of '" + tuple.name + "', which has " + std::to_string(tuple.outputs.size()));
+  }
+
   /// Everything that a list depends on, as text.
   [[nodiscard]] std::string key_of(const operation& op) const {
     std::string key = operation_content(graph_, op);
@@ -100,16 +138,22 @@ class strategy_enumerator {
     std::vector<tensor> inputs;
     std::vector<tensor> outputs;
   };
+  [[noreturn]] static void refuse_dim(const operation& op, const char* what, std::size_t t, const dim_placement& where,
+                                      std::size_t rank) {
+    refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") cuts dimension " +
+                                      std::to_string(where.dim()) + " of " + what + " " + std::to_string(t) +
+                                      ", which has " + std::to_string(rank) + " dimensions");
+  }
   /// Cuts along one more mesh dimension; false if a device would be left without an element.
   [[nodiscard]] bool cut(std::vector<tensor>& tensors, std::span<const dim_placement> placements, std::int64_t extent,
-                         const operation& op) const {
+                         const operation& op, const char* what) const {
     if (placements.size() != tensors.size())
       refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") places " +
                                         std::to_string(placements.size()) + " tensors, expected " +
                                         std::to_string(tensors.size()));
     for (std::size_t t = 0; t < tensors.size(); ++t) {
       if (!placements[t].is_sharded()) continue;
-      if (placements[t].dim() >= tensors[t].rank()) return false;
+      if (placements[t].dim() >= tensors[t].rank()) refuse_dim(op, what, t, placements[t], tensors[t].rank());
       std::int64_t& size = tensors[t].shape[placements[t].dim()];
       if (size < extent) return false;
       size = (size + extent - 1) / extent;
@@ -117,7 +161,8 @@ class strategy_enumerator {
     return true;
   }
   [[nodiscard]] bool cut(pieces& of, const dim_strategy& way, std::size_t d, const operation& op) const {
-    return cut(of.inputs, way.inputs, mesh_.extent(d), op) && cut(of.outputs, way.outputs, mesh_.extent(d), op);
+    return cut(of.inputs, way.inputs, mesh_.extent(d), op, "argument") &&
+           cut(of.outputs, way.outputs, mesh_.extent(d), op, "result");
   }
   static void place(mesh_strategy& strategy, const dim_strategy& way, std::size_t d) {
     for (std::size_t t = 0; t < way.inputs.size(); ++t) strategy.inputs[t].set(d, way.inputs[t]);
@@ -164,15 +209,22 @@ class strategy_enumerator {
                                         std::to_string(strategy.outputs.size()) + " results, expected " +
                                         std::to_string(local.inputs.size()) + " and " +
                                         std::to_string(local.outputs.size()));
-    const auto cut_whole = [&](std::vector<tensor>& tensors, const std::vector<sharding>& where) {
+    const auto cut_whole = [&](std::vector<tensor>& tensors, const std::vector<sharding>& where, const char* what) {
       for (std::size_t t = 0; t < tensors.size(); ++t) {
         if (where[t].is_none()) continue;
+        if (where[t].size() != mesh_.rank())
+          refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") places " + what + " " +
+                                            std::to_string(t) + " " + where[t].to_string() + ", expected a placement " +
+                                            "for each dimension of mesh " + mesh_.to_string());
+        for (std::size_t d = 0; d < mesh_.rank(); ++d)
+          if (where[t][d].is_sharded() && where[t][d].dim() >= tensors[t].rank())
+            refuse_dim(op, what, t, where[t][d], tensors[t].rank());
         if (!is_valid_sharding(tensors[t].shape, where[t], mesh_)) return false;
         tensors[t].shape = local_shape(tensors[t].shape, where[t], mesh_);
       }
       return true;
     };
-    if (cut_whole(local.inputs, strategy.inputs) && cut_whole(local.outputs, strategy.outputs))
+    if (cut_whole(local.inputs, strategy.inputs, "argument") && cut_whole(local.outputs, strategy.outputs, "result"))
       add(op, entry, strategy, local);
   }
 
@@ -199,6 +251,10 @@ class strategy_enumerator {
     for (const tensor& t : local.outputs) work.moved += t.size();
     if (!local.inputs.empty()) work.kind = arithmetic_of(local.inputs.front().type);
     if (cost.flops) work.flops = cost.flops(operation_view{op, whole_, local.inputs, local.outputs});
+    if (!(work.flops >= 0) || std::isinf(work.flops))
+      refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") counts " +
+                                        std::to_string(work.flops) +
+                                        " floating-point operations, expected a number that is not negative");
     return compute_.compute_time(work, cost.kernel);
   }
 

@@ -57,6 +57,7 @@ struct attention_flops {
 /// weight [rows, width], indices [...] -> [..., width]. A table cut by rows answers with zeros for the rows
 /// that a device lacks.
 struct embedding_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const std::size_t width = view.inputs[1].rank();
     const dim_placement whole;
@@ -71,6 +72,7 @@ struct embedding_rule {
 
 /// gradient [..., width], indices [...] -> [rows, width], adding up equal rows.
 struct embedding_backward_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const std::size_t width = view.inputs[1].rank();
     const dim_placement whole;

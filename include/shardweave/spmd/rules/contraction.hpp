@@ -54,7 +54,26 @@ struct einsum_terms {
     for (const char letter : terms.output)
       if (terms.letters.find(letter) == std::string::npos)
         wrong(std::string("has letter '") + letter + "' in the result only");
+    check_extents(view, terms, wrong);
     return terms;
+  }
+
+ private:
+  template <class Wrong>
+  static void check_extents(const operation_view& view, const einsum_terms& terms, const Wrong& wrong) {
+    const std::vector<std::int64_t>& result = view.op.outputs.front().shape;
+    if (terms.output.size() != result.size())
+      wrong("gives the result " + std::to_string(terms.output.size()) + " dimensions, found " +
+            std::to_string(result.size()));
+    std::map<char, std::int64_t> extent;
+    const auto measure = [&](const std::string& letters, const std::vector<std::int64_t>& shape) {
+      for (std::size_t d = 0; d < letters.size(); ++d)
+        if (const auto [at, fresh] = extent.try_emplace(letters[d], shape[d]); at->second != shape[d])
+          wrong(std::string("has letter '") + letters[d] + "' with extents " + std::to_string(at->second) + " and " +
+                std::to_string(shape[d]));
+    };
+    for (std::size_t a = 0; a < terms.inputs.size(); ++a) measure(terms.inputs[a], view.whole_inputs[a].shape);
+    measure(terms.output, result);
   }
 };
 

@@ -1,13 +1,15 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/spmd/detail/letter_terms.hpp>
 #include <shardweave/spmd/rules.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <span>
+#include <map>
 #include <string>
-#include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -16,13 +18,13 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// One way per letter: it is cut wherever it stands, and a result that lacks it is a partial sum. Letters of
-/// `whole`, and those that only results have, stay together. "..." stands for any number of leading dimensions,
-/// the same everywhere; trailing arguments that an operation lacks are left out.
+/// One way per letter: it is cut wherever it stands, and a result that lacks it is a partial sum. Letters of `whole`
+/// stay together, and it must name those that only results have. "..." stands for any number of leading dimensions, the
+/// same everywhere; trailing arguments that an operation lacks are left out. Dimensions of one letter have one extent.
 ///
 /// ```
-/// rules.add("rms_norm", letter_rule{"...d,d->...d,...", "d"});        // x, weight -> y, root mean square
-/// rules.add("mixture", letter_rule{"egcd,gsk,gsk->gsd", "csk"});      // cut by e, pieces of a sum come out
+/// rules.add("rms_norm", letter_rule{"...d,d->...d,...", "d"}, {.moves_data_only = true});  // x, weight -> y, mean
+/// rules.add("class_scores", letter_rule{"tf,cf->tc", "f"}, {.flops = letter_flops{"tf,cf->tc"}});
 /// ```
 struct letter_rule {
   std::string notation = {};
@@ -30,72 +32,58 @@ struct letter_rule {
   /// Ways in which partial results pass, beside those by letter. Left out where the number of arguments is another.
   std::vector<dim_strategy> partial = {};
 
-  /// \throws error naming the operation if the notation does not fit its tensors
+  /// \throws error naming the operation if the notation does not fit its tensors, a letter has two extents, only
+  /// results
+  ///         have a letter that `whole` lacks, or `whole` has one that nothing has
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
-    const std::size_t arrow = notation.find("->");
-    if (arrow == std::string::npos) wrong(view, "has no '->'");
-    std::size_t leading = unknown;
-    const auto inputs = terms(view, std::string_view(notation).substr(0, arrow), view.whole_inputs, true, leading);
-    const auto outputs = terms(view, std::string_view(notation).substr(arrow + 2), view.op.outputs, false, leading);
-
+    const auto terms = detail::letter_terms::of(view, notation);
+    static_cast<void>(terms.extents(view, notation, view.whole_inputs, view.op.outputs, true));
     std::string letters;
-    for (const std::string& term : inputs)
+    for (const std::string& term : terms.inputs)
       for (const char letter : term)
-        if (letters.find(letter) == std::string::npos && whole.find(letter) == std::string::npos) letters += letter;
+        if (letters.find(letter) == std::string::npos) letters += letter;
+    for (std::size_t r = 0; r < terms.outputs.size(); ++r)
+      for (const char letter : terms.outputs[r])
+        if (letters.find(letter) == std::string::npos && whole.find(letter) == std::string::npos)
+          detail::refuse_letters(view, notation,
+                                 "has " + detail::letter_name(letter) + " in result " + std::to_string(r) +
+                                     " only; expected it in an argument, or among the letters that stay "
+                                     "whole");
+    for (const char letter : whole)
+      if (notation.find(letter) == std::string::npos || letter == '.' || letter == ',')
+        detail::refuse_letters(view, notation, std::string("has no letter '") + letter + "' to keep whole");
+    std::erase_if(letters, [&](char letter) { return whole.find(letter) != std::string::npos; });
+
     const auto cut = [](const std::string& term, char letter, dim_placement otherwise) {
       const std::size_t d = term.find(letter);
       return d == std::string::npos ? otherwise : dim_placement::shard(d);
     };
     std::vector<dim_strategy> ways{
-        {std::vector<dim_placement>(outputs.size()), std::vector<dim_placement>(inputs.size())}};
+        {std::vector<dim_placement>(terms.outputs.size()), std::vector<dim_placement>(terms.inputs.size())}};
     for (const char letter : letters) {
       dim_strategy way;
-      for (const std::string& term : outputs) way.outputs.push_back(cut(term, letter, dim_placement::partial()));
-      for (const std::string& term : inputs) way.inputs.push_back(cut(term, letter, dim_placement()));
+      for (const std::string& term : terms.outputs) way.outputs.push_back(cut(term, letter, dim_placement::partial()));
+      for (const std::string& term : terms.inputs) way.inputs.push_back(cut(term, letter, dim_placement()));
       ways.push_back(std::move(way));
     }
     for (const dim_strategy& way : partial)
-      if (way.inputs.size() == inputs.size() && way.outputs.size() == outputs.size()) ways.push_back(way);
+      if (way.inputs.size() == terms.inputs.size() && way.outputs.size() == terms.outputs.size()) ways.push_back(way);
     return ways;
   }
+};
 
- private:
-  static constexpr std::size_t unknown = ~std::size_t{0};
+/// So many floating-point operations for every combination of the letters: two for a sum of products.
+struct letter_flops {
+  std::string notation = {};
+  double each = 2;
 
-  [[noreturn]] void wrong(const operation_view& view, const std::string& what) const {
-    refuse(error_category::input, "operation '" + view.op.name + "': '" + notation + "' " + what);
-  }
-
-  /// A string of letters per tensor; the dimensions of "..." are the characters 1, 2, ...
-  [[nodiscard]] std::vector<std::string> terms(const operation_view& view, std::string_view text,
-                                               std::span<const tensor> tensors, bool may_lack,
-                                               std::size_t& leading) const {
-    std::vector<std::string> found;
-    for (bool last = false; !last && !(may_lack && found.size() == tensors.size());) {
-      const std::size_t comma = text.find(',');
-      last = comma == std::string_view::npos;
-      std::string_view term = text.substr(0, comma);
-      if (!last) text.remove_prefix(comma + 1);
-      const std::string what = (may_lack ? "argument " : "result ") + std::to_string(found.size());
-      if (found.size() == tensors.size())
-        wrong(view, "has more results than the operation, which has " + std::to_string(tensors.size()));
-      const std::size_t rank = tensors[found.size()].rank();
-      std::string expanded;
-      if (term.starts_with("...")) {
-        term.remove_prefix(3);
-        if (leading == unknown && rank >= term.size()) leading = rank - term.size();
-        for (std::size_t d = 0; d < leading && leading != unknown; ++d) expanded += static_cast<char>('1' + d);
-      }
-      expanded += term;
-      if (expanded.size() != rank)
-        wrong(view,
-              "gives " + what + " " + std::to_string(expanded.size()) + " dimensions, found " + std::to_string(rank));
-      found.push_back(std::move(expanded));
-    }
-    if (found.size() != tensors.size())
-      wrong(view, "has " + std::to_string(found.size()) + (may_lack ? " arguments" : " results") + ", found " +
-                      std::to_string(tensors.size()));
-    return found;
+  /// \throws error naming the operation if the notation does not fit its tensors
+  [[nodiscard]] double operator()(const operation_view& view) const {
+    const auto terms = detail::letter_terms::of(view, notation);
+    double count = each;
+    for (const auto& [letter, extent] : terms.extents(view, notation, view.inputs, view.outputs, false))
+      count *= static_cast<double>(extent);
+    return count;
   }
 };
 

@@ -23,7 +23,8 @@ inline namespace v0 {
 /// // attention over a sequence that is cut along the second mesh dimension: keys and values are whole there
 /// rules.add("context_parallel_attention",
 ///           local_region_rule{{sharding::parse("S(0)S(2)"), sharding::parse("S(0)R"), sharding::parse("S(0)R")},
-///                             {sharding::parse("S(0)S(2)")}});
+///                             {sharding::parse("S(0)S(2)")}},
+///           {.flops = attention_flops{}, .kernel = kernel_kind::attention});
 /// ```
 struct local_region_rule {
   std::vector<sharding> inputs = {};

@@ -18,6 +18,7 @@ inline namespace v0 {
 /// Anything without partial results: replicated or cut in any dimension, result and argument alike. For
 /// graph inputs, and for aliases, which are where a value may change its placement.
 struct any_placement_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     std::vector<dim_strategy> ways{{{dim_placement()}, std::vector<dim_placement>(view.inputs.size())}};
     for (std::size_t d = 0; d < view.outputs.front().rank(); ++d)
@@ -30,6 +31,7 @@ struct any_placement_rule {
 /// f(x), f(x, y), ... with broadcasting: any dimension of the result may be cut, arguments alike where they
 /// have it, and `partial` lists the ways in which the function maps partial results to partial results.
 struct pointwise_rule {
+  static constexpr bool moves_data_only = true;
   std::vector<dim_strategy> partial = {};
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
@@ -123,6 +125,7 @@ inline constexpr dim_placement minima = dim_placement::partial(partial_kind::min
 
 /// Pairs of reals as complex numbers and back: any dimension but that of the pair, and partial sums.
 struct complex_view_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     std::vector<dim_strategy> ways{{{detail::placements::whole}, {detail::placements::whole}}};
     const std::size_t shared = std::min(view.inputs.front().rank(), view.outputs.front().rank());
@@ -135,6 +138,7 @@ struct complex_view_rule {
 
 /// The result lies as the argument does, partial or not: copies, conjugation, elements of a tuple.
 struct same_placement_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view&, dim_placement in, std::int64_t) const {
     return dim_strategy{{in}, {in}};
   }
@@ -143,6 +147,7 @@ struct same_placement_rule {
 /// The same for conversions of element type. Those that cut off fractions round each piece on its own, so that sums
 /// are to be made whole first; truth values keep no partial result at all.
 struct conversion_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
                                                        std::int64_t) const {
     const auto is_whole_number = [](dtype t) { return t == dtype::i64 || t == dtype::i32 || t == dtype::u8; };

@@ -44,6 +44,7 @@ struct line_rule {
 
 /// Arguments one after the other along a dimension: cut in any other, or all partial in the same way.
 struct cat_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     std::vector<dim_placement> choices{dim_placement()};
     const std::size_t rank = view.outputs.front().rank();
@@ -61,6 +62,7 @@ struct cat_rule {
 /// x, indices -> elements of x, chosen along one dimension: the result has the shape of the indices, which equals that
 /// of x elsewhere. A device that holds a part of that dimension answers with zeros for the rest.
 struct gather_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const dim_placement whole;
     std::vector<dim_strategy> ways{{{whole}, {whole, whole}}};
@@ -84,6 +86,7 @@ struct gather_rule {
 /// Adds or puts values where indices say, along one dimension. Arguments: [base,] indices, values; without a base it is
 /// zeros, and the values come first. The result has the base's shape.
 struct scatter_rule {
+  static constexpr bool moves_data_only = true;
   bool adds = true;
   bool has_base = true;
 
@@ -109,6 +112,7 @@ struct scatter_rule {
 
 /// Whole numbers below `index` -> how often each comes: pieces of the sum wherever the numbers are cut.
 struct histogram_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     std::vector<dim_strategy> ways{{{dim_placement()}, {dim_placement()}}};
     for (std::size_t d = 0; d < view.inputs.front().rank(); ++d)

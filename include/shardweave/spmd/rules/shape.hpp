@@ -29,6 +29,7 @@ namespace detail {
 
 /// Dimension `dims[d]` of the argument becomes dimension d of the result.
 struct permute_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
                                                        std::int64_t) const {
     if (!in.is_sharded()) return dim_strategy{{in}, {in}};
@@ -43,6 +44,7 @@ struct permute_rule {
 /// dimension that stays as it is keeps its cut. Of a group that is split or merged, the first dimension (of
 /// more than one element) may be cut, and the first dimension that comes out is cut, if it can be cut evenly.
 struct view_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
                                                        std::int64_t extent) const {
     if (!in.is_sharded()) return dim_strategy{{in}, {in}};
@@ -84,6 +86,7 @@ struct view_rule {
 
 /// Dimensions match from the last on; extents of 1, and dimensions that are not there, are repeated.
 struct expand_rule {
+  static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
                                                        std::int64_t) const {
     if (!in.is_sharded()) return dim_strategy{{in}, {in}};
@@ -98,6 +101,7 @@ struct expand_rule {
 /// argument that is partial in another way is to be made whole first. Averages of pieces are the average only of equal
 /// pieces, and a device without elements has neither a largest nor a least.
 struct reduction_rule {
+  static constexpr bool moves_data_only = true;
   partial_kind kind = partial_kind::sum;
 
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
