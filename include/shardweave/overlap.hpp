@@ -10,6 +10,7 @@
 #include <shardweave/overlap/savings_tracker.hpp>
 #include <shardweave/overlap/segments.hpp>
 #include <shardweave/overlap/window.hpp>
+#include <shardweave/overlap/windows_form.hpp>
 // IWYU pragma: end_exports
 
 /// \file

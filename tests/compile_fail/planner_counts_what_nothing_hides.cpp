@@ -1,6 +1,7 @@
 // expect: To count savings a cost model must say what may hide
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 
 #include <cstddef>
 #include <cstdint>

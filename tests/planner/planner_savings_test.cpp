@@ -3,6 +3,7 @@
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/planner.hpp>
+#include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>
