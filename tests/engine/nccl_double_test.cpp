@@ -387,6 +387,23 @@ TEST_SUITE("nccl_engine, on the double") {
       });
       CHECK(words == std::vector<std::string>(2, "the ranks of this run were given different process groups"));
     }
+    SUBCASE("other launches") {
+      const nothing_left after;
+      sw::task_graph_builder b;
+      b.add_group({.id = 5, .name = "dp", .size = 2});
+      b.add_task(small_tasks::work("a", 10));
+      b.add_task(small_tasks::gather("g", 30, {0}, 4096));
+      b.add_task(small_tasks::gather("h", 30, {0}, 8192));
+      for (const sw::task_index c : {1U, 2U}) b.add_task(small_tasks::wait_for("w", c));
+      const sw::task_graph g = std::move(b).build();
+      const auto words = on_ranks(2, small_options(), [&](sw::nccl_engine& engine) {
+        sw::schedule s{.order = {0, 1, 2, 3, 4}};
+        if (engine.rank() == 1) std::swap(s.order[1], s.order[2]);
+        static_cast<void>(sw::replay(g, s, engine));
+      });
+      CHECK(words[0].starts_with("rank 1 is about to launch other collectives on group 5 (dp)"));
+      CHECK(words[1] == words[0]);
+    }
     SUBCASE("groups that do not divide the run") {
       const nothing_left after;
       const auto words = on_ranks(4, small_options(), [&](sw::nccl_engine& engine) {

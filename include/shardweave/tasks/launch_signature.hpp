@@ -3,10 +3,10 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/tasks/content_hash.hpp>
+#include <shardweave/tasks/detail/lower_median.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -92,9 +92,7 @@ struct rank_durations {
   std::vector<nanoseconds> agreed, one(ranks.size());
   for (task_index t = 0; t < g.size(); ++t) {
     for (std::size_t r = 0; r < ranks.size(); ++r) one[r] = ranks[r].durations[t];
-    const auto middle = one.begin() + static_cast<std::ptrdiff_t>((one.size() - 1) / 2);
-    std::nth_element(one.begin(), middle, one.end());
-    agreed.push_back(*middle);
+    agreed.push_back(detail::lower_median(one));
   }
   return g.with_durations(agreed);
 }

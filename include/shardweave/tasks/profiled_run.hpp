@@ -2,9 +2,9 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
+#include <shardweave/tasks/detail/lower_median.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -60,13 +60,6 @@ namespace detail {
   for (const std::string_view space : {"aten.", "prims."})
     if (op.starts_with(space)) op.remove_prefix(space.size());
   return op.substr(0, op.find('.'));
-}
-
-/// The lower median. \pre not empty
-[[nodiscard]] inline nanoseconds lower_median(std::vector<nanoseconds>& all) {
-  const auto middle = all.begin() + static_cast<std::ptrdiff_t>((all.size() - 1) / 2);
-  std::nth_element(all.begin(), middle, all.end());
-  return *middle;
 }
 }  // namespace detail
 
