@@ -31,11 +31,13 @@ int main() {
     sw::task_kind kind;
     sw::nanoseconds duration;
     sw::transfer_size size = {};
+    std::string name = {};  // for messages and pictures
   };
   boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, task> g;
   for (int i = 0; i < 2; ++i) {
     const auto gather =
         add_vertex({sw::task_kind::collective, sw::nanoseconds(40'000), {sw::bytes(1 << 16), sw::bytes(1 << 19)}}, g);
+    g[gather].name = "gather " + std::to_string(i);
     const auto wait = add_vertex({sw::task_kind::wait, {}}, g);
     const auto product = add_vertex({sw::task_kind::compute, sw::nanoseconds(70'000)}, g);
     add_edge(gather, wait, g);
@@ -45,10 +47,10 @@ int main() {
       get(&task::kind, g), get(&task::duration, g),
       boost::make_static_property_map<std::size_t>(0),  // all on channel 0
       boost::make_static_property_map<std::size_t>(sw::bucket_key{sw::collective::all_gather, "bf16"}),
-      get(&task::size, g), sw::no_storages({}));
+      get(&task::size, g), sw::no_storages({}), sw::task_notes().with_names(get(&task::name, g)));
   const sw::duration_table table(sw::collective::all_gather, 0, {sw::bytes(1 << 16), sw::bytes(1 << 17)},
                                  {sw::nanoseconds(40'000), sw::nanoseconds(45'000)});
-  const auto pairs = sw::bucket_collectives(g, sw::greedy{.fsdp_only = false}, maps, {table});
+  const auto pairs = sw::bucket_collectives(g, sw::greedy{}, maps, {table});
   // [maps]
   std::printf("%zu bucket of %zu in the Boost graph\n", pairs.buckets.size(), pairs.buckets.at(0).members.size());
   return !buckets.buckets.empty() && pairs.buckets.size() == 1 && pairs.buckets[0].members.size() == 2 ? 0 : 1;

@@ -2,7 +2,6 @@
 
 // IWYU pragma: begin_exports
 #include <shardweave/lowering/collective_tables.hpp>
-#include <shardweave/lowering/fsdp_tags.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 // IWYU pragma: end_exports

@@ -198,7 +198,7 @@ class pipeline {
     for (std::uint32_t v = 0; v < stated.vertices.size(); ++v) {
       stated.vertices[v].name = graph.operations[v].name;
       stated.vertices[v].op = graph.operations[v].op;
-      stated.vertices[v].phase = graph.operations[v].when == phase::forward ? "forward" : "backward";
+      stated.vertices[v].phase = name_of(graph.operations[v].when);
     }
   }
 };

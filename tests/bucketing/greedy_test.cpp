@@ -108,6 +108,7 @@ TEST_SUITE("greedy") {
     l.add(1), l.add(1, 0, "f32"), l.add(1), l.add(1, 0, "f32"), l.add(1, 1, "bf16", true), l.add(1, 1);
     const sw::task_graph g = l.graph();
     const auto r = sw::greedy{}(g);
+    CHECK(r.decisions[0] == sw::decision{.reason = sw::decision_reason::other_role, .subject = l.gathers[4]});
     REQUIRE(r.buckets.size() == 2);
     CHECK(r.buckets[0].members == std::vector<sw::task_index>{l.gathers[0], l.gathers[2]});
     CHECK(r.buckets[1].members == std::vector<sw::task_index>{l.gathers[1], l.gathers[3]});
@@ -115,6 +116,14 @@ TEST_SUITE("greedy") {
     const auto all = sw::greedy{.fsdp_only = false}(g);
     REQUIRE(all.buckets.size() == 3);
     CHECK(all.buckets[2].channel == 1);
+  }
+  TEST_CASE("what cannot be merged says so") {
+    const sw::task_graph g = random_tasks(3, {.blocks = 60, .communicates = 1});
+    std::size_t exchanges = 0;
+    for (sw::task_index t = 0; t < g.size(); ++t)
+      exchanges += g.is_collective(t) && g.collective(t).op == sw::collective::all_to_all;
+    CHECK(exchanges > 0);
+    CHECK(count(sw::greedy{}(g), sw::decision_reason::not_mergeable) == exchanges);
   }
   TEST_CASE("a gather that needs another's result is refused and told so") {
     layers l;
@@ -211,6 +220,9 @@ TEST_SUITE("greedy") {
       CHECK_NOTHROW(sw::validate_schedule(g, s));
       buckets += r.buckets.size();
       // whoever is in no bucket was refused for a reason
+      std::set<sw::task_index> told = seen;
+      for (const auto& d : r.decisions) told.insert(d.subject);
+      for (sw::task_index t = 0; t < g.size(); ++t) CHECK(told.count(t) == (g.is_collective(t) ? 1 : 0));
       for (const auto& d : r.decisions)
         if (d.reason == sw::decision_reason::alone) CHECK(seen.count(d.subject) == 0);
     }

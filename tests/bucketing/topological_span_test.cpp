@@ -1,6 +1,6 @@
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <doctest/doctest.h>
 #include <support/overlap_tasks.hpp>
@@ -144,7 +144,59 @@ TEST_SUITE("topological_span") {
       return found;
     };
     CHECK(channels({}) == std::vector<std::uint32_t>{0});
-    CHECK(channels({.primary_only = false}) == std::vector<std::uint32_t>{0, 1});
+    CHECK(channels({.groups = sw::bucket_groups::all}) == std::vector<std::uint32_t>{0, 1});
+    CHECK(channels({.groups = sw::bucket_groups::primary}) == std::vector<std::uint32_t>{0});
+  }
+  TEST_CASE("of the primary group alone, if so asked: the other's collectives are refused one by one") {
+    overlap_tasks p;
+    std::vector<sw::task_index> ends;
+    for (const std::uint32_t group : {1U, 0U, 0U, 1U, 0U}) ends.push_back(p.ag(p.input(), group).wait);
+    for (const std::uint32_t group : {0U, 1U, 0U, 1U}) ends.push_back(p.rs(p.other("mul", {ends[0]}), group).wait);
+    p.output(ends);
+    const sw::task_graph g = p.graph();
+    for (const sw::bucket_groups groups : {sw::bucket_groups::all, sw::bucket_groups::primary_reductions}) {
+      const auto r = sw::topological_span{.groups = groups}(g);
+      CHECK(sizes(r) == std::vector<std::size_t>{2, 3, 2, 2});
+      CHECK(times(r, sw::decision_reason::other_group) == 0);
+    }
+    const auto r = sw::topological_span{.groups = sw::bucket_groups::primary}(g);
+    CHECK(sizes(r) == std::vector<std::size_t>{3, 2});
+    for (const auto& b : r.buckets) CHECK(b.channel == 0);
+    CHECK(times(r, sw::decision_reason::other_group) == 4);
+    overlap_tasks none;  // no group gathers a parameter: none is the primary one
+    const auto scatter = none.rs(none.other("mul", {none.input()})), more = none.rs(none.other("mul", {none.input()}));
+    none.output({scatter.wait, more.wait});
+    CHECK(sw::topological_span{.groups = sw::bucket_groups::primary}(none.graph()).buckets.empty());
+  }
+  TEST_CASE("caps may be those of each group for itself, or stated by group") {
+    overlap_tasks p(0);
+    for (const std::int64_t ranks : {64, 8}) {
+      const auto group = p.b.add_group({.id = ranks, .size = ranks});
+      p.b.add_table(sw::duration_table(sw::collective::all_gather, group, {sw::bytes(0)}, {sw::nanoseconds(1)}));
+    }
+    std::vector<sw::task_index> waits;
+    for (int i = 0; i < 12; ++i) waits.push_back(p.ag(p.input(), i < 6 ? 0 : 1, 40 * mib).wait);
+    p.output(waits);
+    const sw::task_graph g = p.graph();  // saturated at 148 MiB and at 90 MiB
+    CHECK(sizes(sw::topological_span{}(g)) == std::vector<std::size_t>{3, 3, 3, 3});
+    CHECK(sizes(sw::topological_span{.own_caps = true}(g)) == std::vector<std::size_t>{3, 3, 2, 2, 2});
+    CHECK(sizes(sw::topological_span{.cap = sw::mebibytes(200), .own_caps = true}(g)) ==
+          std::vector<std::size_t>{5, 5});
+    CHECK(sizes(sw::topological_span{.cap_of_group = {{1, sw::mebibytes(240)}}}(g)) ==
+          std::vector<std::size_t>{3, 3, 6});
+  }
+  TEST_CASE("every collective is in a bucket or refused for a reason") {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(100); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 24, .groups = 1 + seed % 3, .communicates = 0.9});
+      const auto groups = static_cast<sw::bucket_groups>(seed % 3);
+      const auto members = seed % 2 == 0 ? sw::bucket_members::sharded : sw::bucket_members::derived;
+      const auto r = sw::topological_span{.groups = groups, .members = members}(g);
+      std::vector<bool> told(g.size());
+      for (const auto& b : r.buckets)
+        for (const auto t : b.members) told[t] = true;
+      for (const auto& d : r.decisions) told[d.subject] = true;
+      for (sw::task_index t = 0; t < g.size(); ++t) REQUIRE(told[t] == g.is_collective(t));
+    }
   }
   TEST_CASE("the cap follows the group whose parameters are gathered") {
     for (const auto& [ranks, expected] : {std::pair<std::int64_t, std::size_t>{8, 2}, {64, 3}, {256, 6}}) {
@@ -179,38 +231,6 @@ TEST_SUITE("topological_span") {
       buckets += r.buckets.size();
     }
     CHECK(buckets > shardweave_test::at_scale(300));
-  }
-}
-
-TEST_SUITE("derived_tags") {
-  TEST_CASE("derived is what comes from parameters alone, through however many tasks") {
-    overlap_tasks p;
-    const auto parameter = [&] {
-      return p.b.add_task({.name = "primals", .op = "input", .kind = sw::task_kind::input, .is_param = true});
-    };
-    const auto a = parameter(), b = parameter(), x = p.input();
-    const auto chain = p.ag(p.other("cast", {p.view({a})})), both = p.ag(p.other("cat", {a, b}));
-    const auto mixed = p.ag(p.other("add", {a, x})), behind = p.ag(p.view({mixed.wait}));
-    p.output({chain.wait, both.wait, behind.wait});
-    const auto tags = sw::derived_tags(p.graph());
-    CHECK(tags[chain.start]);
-    CHECK(tags[both.start]);
-    CHECK_FALSE(tags[mixed.start]);
-    CHECK_FALSE(tags[behind.start]);
-  }
-  TEST_CASE("and what becomes gradients alone in a backward graph") {
-    for (const bool backward : {true, false}) {
-      overlap_tasks p;
-      const auto t = p.input(backward ? "tangents_1" : "saved_1");
-      const auto scatter = p.rs(t), reduce = p.ar(p.other("mul", {t}));
-      const auto shared = p.rs(p.other("neg", {t}));
-      p.other("assert", {shared.wait});  // another use, which leads nowhere
-      p.output({p.view({scatter.wait}), reduce.wait, p.view({shared.wait})});
-      const auto tags = sw::derived_tags(p.graph());
-      CHECK(tags[scatter.start] == backward);
-      CHECK(tags[reduce.start] == backward);
-      CHECK_FALSE(tags[shared.start]);
-    }
   }
 }
 

@@ -146,6 +146,29 @@ TEST_SUITE("shardweave.tasks") {
         message(changed(small, "\"op\": \"mm\"", "\"flops\": 1")).ends_with("tasks[3] has the unknown field 'flops'"));
   }
 
+  TEST_CASE("tasks may state a role and a phase, and those that are not known are not told or refused") {
+    const auto told = [](const std::string& fields) {
+      return changed(small, R"("param": true})", R"("param": true, )" + fields + "}");
+    };
+    CHECK(read(small).tags(0) == sw::task_tags{.is_param = true});
+    for (const sw::task_role role : {sw::task_role::none, sw::task_role::parameter, sw::task_role::gradient,
+                                     sw::task_role::activation, sw::task_role::optimizer_state, sw::task_role::data})
+      for (const sw::phase when : {sw::phase::forward, sw::phase::backward, sw::phase::update}) {
+        const sw::task_graph g = read(told(R"("role": ")" + std::string(sw::to_string(role)) + R"(", "phase": ")" +
+                                           std::string(sw::name_of(when)) + "\""));
+        CHECK(g.role(0) == role);
+        CHECK(g.when(0) == when);
+        CHECK(read(written(g)).tags(0) == g.tags(0));
+        CHECK((sw::content_hash(g) == sw::content_hash(read(small))) == false);
+      }
+    CHECK(read(told(R"("role": "bias", "phase": "warmup")"), false).tags(0) == sw::task_tags{.is_param = true});
+    CHECK(message(told(R"("role": "bias")"))
+              .ends_with("role is \"bias\", expected one of none, parameter, gradient, "
+                         "activation, optimizer_state, data"));
+    CHECK(message(told(R"("phase": "warmup")"))
+              .ends_with("phase is \"warmup\", expected one of forward, backward, update"));
+  }
+
   TEST_CASE("a collective that is not known is another one, whose name its task keeps, or refused by a strict reader") {
     const std::string strange = changed(small, R"("op": "all_gather", "group": 521, "bytes_in": 8)",
                                         R"("op": "broadcast", "group": 521, "bytes_in": 8)");

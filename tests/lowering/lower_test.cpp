@@ -12,6 +12,7 @@
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
+#include <shardweave/tasks/task_tags.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
@@ -234,6 +235,11 @@ TEST_SUITE("lower") {
     CHECK(g.is_fsdp(gather) == true);
     CHECK(g.is_param(0));
     CHECK(!g.is_param(1));
+    for (task_index t = 0; t < g.size(); ++t) CHECK(g.when(t) == (t < 11 ? sw::phase::forward : sw::phase::backward));
+    std::string roles;
+    for (task_index t = 0; t < g.size(); ++t) roles += sw::to_string(g.role(t)).substr(0, 1);
+    CHECK(roles == "pdppappppaagggggggn");
+    CHECK(sw::derived_tags(g) == sw::fsdp_tags_by_structure(g));
     const double expected = sw::alpha_beta(p.model.compute().device)
                                 .estimate(sw::collective::all_gather, sw::bytes(48 * 32 * 2), {4, 1})
                                 .time_us;

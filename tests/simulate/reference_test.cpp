@@ -1,4 +1,3 @@
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/best_known.hpp>
@@ -10,6 +9,7 @@
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/simulate_machine.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>

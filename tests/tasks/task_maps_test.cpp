@@ -1,6 +1,8 @@
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/report/graphviz.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_maps.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
@@ -8,6 +10,9 @@
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <iterator>
+#include <optional>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -22,6 +27,10 @@ struct node {
   sw::bucket_key key = {};
   sw::transfer_size size = {};
   std::vector<sw::stored_piece> pieces = {};
+  std::string name = {};
+  sw::task_role role = sw::task_role::none;
+  std::optional<sw::phase> when = std::nullopt;
+  int ranks = 8;
 };
 using listed = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS, node>;
 using linked = boost::adjacency_list<boost::listS, boost::listS, boost::bidirectionalS, node>;
@@ -30,6 +39,17 @@ template <class G>
 auto maps(G& g) {
   return sw::task_maps(get(&node::kind, g), get(&node::duration, g), get(&node::channel, g), get(&node::key, g),
                        get(&node::size, g), get(&node::pieces, g));
+}
+/// The same with all that may be told besides.
+template <class G>
+auto told_maps(G& g) {
+  return sw::task_maps(get(&node::kind, g), get(&node::duration, g), get(&node::channel, g), get(&node::key, g),
+                       get(&node::size, g), get(&node::pieces, g),
+                       sw::task_notes()
+                           .with_names(get(&node::name, g))
+                           .with_roles(get(&node::role, g))
+                           .with_phases(get(&node::when, g))
+                           .with_group_sizes(get(&node::ranks, g)));
 }
 /// Two gathers on channel 1 that one product needs.
 template <class G>
@@ -76,6 +96,40 @@ TEST_SUITE("make_task_graph") {
     CHECK(inputs == std::vector<sw::task_index>{2, 2, 3});
     CHECK(t.storages().size() == 2);
     CHECK(sw::simulate(t).end_to_end == sw::nanoseconds(25));
+  }
+  TEST_CASE_TEMPLATE("names, roles, phases and group sizes come along, if there are maps of them", G, listed, linked) {
+    G g = two_gathers<G>();
+    const sw::task_graph plain = sw::make_task_graph(g, maps(g));
+    CHECK(plain.name_of(4) == "4");
+    CHECK(plain.tags(0) == sw::task_tags{});
+    CHECK(plain.groups()[1].size == 0);
+    const auto [first, last] = vertices(g);
+    g[*first].name = "layer.wq";
+    g[*first].role = sw::task_role::parameter;
+    g[*first].when = sw::phase::backward;
+    const sw::task_graph t = sw::make_task_graph(g, told_maps(g));
+    CHECK(t.name_of(0) == "layer.wq");
+    CHECK(t.name_of(1).empty());
+    CHECK(t.tags(0) == sw::task_tags{.role = sw::task_role::parameter, .when = sw::phase::backward});
+    CHECK(t.tags(1) == sw::task_tags{});
+    CHECK(t.groups()[1].size == 8);
+    CHECK(sw::graphviz(t).find("layer.wq") != std::string::npos);
+    // the collective of that role alone is one of sharded parameters
+    CHECK(sw::fsdp_tags(t) == std::vector<bool>{true, false, false, false, false});
+    g[*std::next(first)].ranks = 4;
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::make_task_graph(g, told_maps(g))),
+                         "task 1 () states that group 1 has 4 ranks, expected 8 as a collective before it", sw::error);
+    static_cast<void>(last);
+  }
+  TEST_CASE_TEMPLATE("a graph that says nothing of parameters has buckets of all that it has", G, listed, linked) {
+    const G g = two_gathers<G>();
+    const std::vector<sw::duration_table> tables{
+        sw::duration_table(sw::collective::all_gather, 1, {sw::bytes(4)}, {sw::nanoseconds(12)})};
+    CHECK(sw::bucket_collectives(g, sw::greedy{}, maps(g), tables).buckets.size() == 1);
+    const auto none = sw::bucket_collectives(g, sw::greedy{.fsdp_only = true}, maps(g), tables);
+    CHECK(none.buckets.empty());
+    REQUIRE(none.decisions.size() == 2);
+    CHECK(none.decisions[1] == sw::decision{.reason = sw::decision_reason::other_role, .subject = 1});
   }
   TEST_CASE_TEMPLATE("bucketing takes a graph and its maps", G, listed, linked) {
     const G g = two_gathers<G>();

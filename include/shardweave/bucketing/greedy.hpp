@@ -2,17 +2,18 @@
 
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string_view>
 #include <unordered_set>
 #include <utility>
@@ -35,18 +36,16 @@ struct greedy {
   static constexpr std::string_view name = "greedy";
 
   bytes cap = mebibytes(50);  ///< of a bucket: the larger of its total bytes in and out
-  bool fsdp_only = true;      ///< gathers of parameters and scatters of gradients only
+  /// Gathers of parameters and scatters of gradients only (`fsdp_tags`). Absent: these where the graph has any, else
+  /// all.
+  std::optional<bool> fsdp_only = std::nullopt;
   /// Merge only where the collective saves more time than packing and unpacking cost.
   bool needs_gain = true;
   std::size_t patience = 20;  ///< refusals in a row after which a bucket is closed
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     bucketing_result result;
-    const std::vector<std::uint32_t> keys = bucket_keys(g);
-    std::vector<std::vector<task_index>> by_key;
-    const std::vector<bool> wanted = fsdp_only ? fsdp_tags(g) : std::vector<bool>(g.size(), true);
-    const std::vector<decision> unfit = collect(g, keys, wanted, by_key);
-    result.decisions = unfit;
+    std::vector<std::vector<task_index>> by_key = collect(g, result.decisions);
     merge_order order(g.dependencies());
     std::vector<std::uint32_t> place(g.size());  // in the graph as given, before any merge
     for (task_index t = 0; t < g.size(); ++t) place[t] = order.place_of(t);
@@ -56,34 +55,29 @@ struct greedy {
   }
 
  private:
-  /// The collectives that may be members, by key; refusals of those that never can.
-  static std::vector<decision> collect(const task_graph& g, const std::vector<std::uint32_t>& keys,
-                                       const std::vector<bool>& wanted, std::vector<std::vector<task_index>>& by_key) {
-    std::vector<decision> refused;
-    std::vector<bool> awaited(g.size());
-    std::vector<task_index> foreign(g.size(), no_index);
-    for (task_index t = 0; t < g.size(); ++t) {
-      if (g.completes(t) != no_index) awaited[g.completes(t)] = true;
-      // further ordering after a member would have to mean its launch: leave such collectives alone
-      for (const auto& e : g.dependencies().in(t))
-        if (g.is_collective(e.source) && g.completes(t) != e.source && g.kind(t) != task_kind::output)
-          foreign[e.source] = t;
+  /// The collectives that may be members, by key; refusals of those that may not.
+  [[nodiscard]] std::vector<std::vector<task_index>> collect(const task_graph& g,
+                                                             std::vector<decision>& refused) const {
+    const std::vector<std::uint32_t> keys = bucket_keys(g);
+    const std::vector<std::optional<decision>> unfit = refused_as_members(g);
+    std::vector<bool> wanted(g.size(), true);
+    if (fsdp_only.value_or(true)) {
+      std::vector<bool> tags = fsdp_tags(g);
+      if (fsdp_only || std::find(tags.begin(), tags.end(), true) != tags.end()) wanted = std::move(tags);
     }
+    std::vector<std::vector<task_index>> by_key;
     for (task_index t = 0; t < g.size(); ++t) {
-      if (keys[t] == no_index || !wanted[t]) continue;
-      const collective_info c = g.collective(t);
-      if (foreign[t] != no_index) {
-        refused.push_back({.reason = decision_reason::foreign_user, .subject = t, .other = foreign[t]});
-      } else if (!awaited[t]) {
-        refused.push_back({.reason = decision_reason::no_wait, .subject = t});
-      } else if (g.table(c.op, c.group) == nullptr) {
-        refused.push_back({.reason = decision_reason::unpriced, .subject = t});
+      if (!g.is_collective(t)) continue;
+      if (unfit[t]) {
+        refused.push_back(*unfit[t]);
+      } else if (!wanted[t]) {
+        refused.push_back({.reason = decision_reason::other_role, .subject = t});
       } else {
         if (by_key.size() <= keys[t]) by_key.resize(keys[t] + 1);
         by_key[keys[t]].push_back(t);
       }
     }
-    return refused;
+    return by_key;
   }
 
   /// Takes one bucket, or one collective that stays alone, off the front of the list.

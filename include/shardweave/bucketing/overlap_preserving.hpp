@@ -5,11 +5,11 @@
 #include <shardweave/bucketing/detail/member_relations.hpp>
 #include <shardweave/bucketing/detail/overlap_account.hpp>
 #include <shardweave/bucketing/detail/overlap_timeline.hpp>
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -2,18 +2,20 @@
 
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_tags.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <string_view>
 #include <utility>
@@ -59,6 +61,13 @@ enum class bucket_members : std::uint8_t {
   derived   ///< gathers of what comes from parameters alone, scatters and all_reduces of what goes to gradients alone
 };
 
+/// Of which groups. The primary one is that on which most parameters are gathered, the first of equals.
+enum class bucket_groups : std::uint8_t {
+  all,                 ///< any; all_reduces on groups that gather parameters
+  primary_reductions,  ///< any; all_reduces on the primary group
+  primary              ///< the primary group alone
+};
+
 /// Of each key the collectives in graph order, one bucket after the other: one is closed when the next collective
 /// would exceed its cap, or is more than `span` tasks behind its first member: merging what lies far apart pulls late
 /// work forward, and with it the memory of all that is alive in between. What depends on a member stays out for good.
@@ -69,78 +78,101 @@ enum class bucket_members : std::uint8_t {
 struct topological_span {
   static constexpr std::string_view name = "topological_span";
 
-  /// The larger of a bucket's bytes in and out; absent: `saturation_size` of the channel that gathers parameters,
-  /// from 50 to 2000 MiB.
+  /// The larger of a bucket's bytes in and out, for all groups; absent: `saturation_size` of the group whose gather of
+  /// a parameter comes first, from 50 to 2000 MiB, and 500 MiB where none is gathered.
   std::optional<bytes> cap = std::nullopt;
   std::optional<std::uint32_t> span = 1500;  ///< tasks of the original order; absent: any number
-  bool adjacent = false;     ///< only those between whose waits no candidate of another key is waited for
-  bool primary_only = true;  ///< all_reduces only on the channel with the most gathers of parameters
+  bool adjacent = false;  ///< only those between whose waits no candidate of another key is waited for
+  bucket_groups groups = bucket_groups::primary_reductions;
   bucket_members members = bucket_members::sharded;
+  bool own_caps = false;                             ///< an absent `cap` is that of each group for itself
+  std::map<std::uint32_t, bytes> cap_of_group = {};  ///< by position of the group: a cap of its own, in place of `cap`
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     bucketing_result result;
     const std::vector<std::uint32_t> keys = bucket_keys(g);
-    const bytes limit = cap ? *cap : default_cap(g);
+    const std::vector<bool> tags = members == bucket_members::derived ? derived_tags(g) : fsdp_tags(g);
+    const std::vector<std::uint32_t> channels = sharding_channels(g, tags);
+    std::vector<decision> refused;
+    const std::vector<bool> wanted = candidates(g, tags, channels, refused);
+    const bytes shared_cap = cap ? *cap : default_cap(g, tags);
     augmented_graph graph(g.dependencies());
-    for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce}) {
-      const std::vector<task_index> wanted = candidates(g, op);
-      for (const std::vector<task_index>& group : groups_of(wanted, keys)) {
+    for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce})
+      for (const std::vector<task_index>& group : groups_of(in_order(g, wanted, op), keys)) {
         if (control.stop.stop_requested()) return result;
-        fill(g, graph, group, limit, result);
+        fill(g, graph, group, cap_of(g, g.collective(group.front()).group, shared_cap), result);
       }
-    }
+    result.decisions.insert(result.decisions.end(), refused.begin(), refused.end());
     return result;
   }
 
  private:
-  [[nodiscard]] static bytes default_cap(const task_graph& g) {
-    const std::vector<bool> tags = fsdp_tags(g);
+  [[nodiscard]] static bytes saturated(const task_graph& g, std::uint32_t group) {
+    return std::clamp(saturation_size(g.groups()[group].size), mebibytes(50), mebibytes(2000));
+  }
+  [[nodiscard]] static bytes default_cap(const task_graph& g, const std::vector<bool>& tags) {
     for (task_index t = 0; t < g.size(); ++t)
-      if (tags[t] && g.collective(t).op == collective::all_gather)
-        return std::clamp(saturation_size(g.groups()[g.collective(t).group].size), mebibytes(50), mebibytes(2000));
+      if (tags[t] && g.collective(t).op == collective::all_gather) return saturated(g, g.collective(t).group);
     return mebibytes(500);
   }
+  [[nodiscard]] bytes cap_of(const task_graph& g, std::uint32_t group, bytes shared) const {
+    if (const auto own = cap_of_group.find(group); own != cap_of_group.end()) return own->second;
+    return own_caps && !cap ? saturated(g, group) : shared;
+  }
 
-  /// Those that may be members, in the order of their waits, or of their launches.
-  [[nodiscard]] std::vector<task_index> candidates(const task_graph& g, collective op) const {
-    std::vector<task_index> found;
-    const std::vector<bool> mergeable = fit_for_buckets(g);
-    if (members == bucket_members::derived) {
-      const std::vector<bool> tags = derived_tags(g);
-      for (task_index t = 0; t < g.size(); ++t)
-        if (g.is_collective(t) && g.collective(t).op == op && tags[t] && mergeable[t]) found.push_back(t);
-      return found;
-    }
-    const std::vector<bool> tags = fsdp_tags(g);
-    std::vector<std::uint32_t> channels = sharding_channels(g, tags);
-    if (primary_only && channels.size() > 1) channels.resize(1);
-    std::vector<bool> seen(g.size());
+  /// Those that may be members, and why the others may not.
+  [[nodiscard]] std::vector<bool> candidates(const task_graph& g, const std::vector<bool>& tags,
+                                             const std::vector<std::uint32_t>& channels,
+                                             std::vector<decision>& refused) const {
+    const std::vector<std::optional<decision>> unfit = refused_as_members(g);
+    std::vector<bool> wanted(g.size());
     for (task_index t = 0; t < g.size(); ++t) {
-      const task_index c = g.completes(t);
-      if (c == no_index || seen[c] || g.collective(c).op != op || !mergeable[c]) continue;
-      const bool fits = op == collective::all_reduce
-                            ? std::find(channels.begin(), channels.end(), g.collective(c).group) != channels.end()
-                            : tags[c];
-      if (fits) found.push_back(c);
-      seen[c] = true;
+      if (!g.is_collective(t)) continue;
+      const collective_info c = g.collective(t);
+      const bool reduces = c.op == collective::all_reduce;  // which has no tag by structure
+      const bool primary = !channels.empty() && channels.front() == c.group;
+      const bool gathers = std::find(channels.begin(), channels.end(), c.group) != channels.end();
+      const bool by_group = reduces && members == bucket_members::sharded;
+      if (unfit[t])
+        refused.push_back(*unfit[t]);
+      else if (!by_group && !tags[t])
+        refused.push_back({.reason = decision_reason::other_role, .subject = t});
+      else if ((by_group && !gathers) || (!primary && (groups == bucket_groups::primary ||
+                                                       (reduces && groups == bucket_groups::primary_reductions))))
+        refused.push_back({.reason = decision_reason::other_group, .subject = t});
+      else
+        wanted[t] = true;
+    }
+    return wanted;
+  }
+
+  /// The wanted ones of an operation: sharded ones in the order of their first waits, derived ones in that of launches.
+  [[nodiscard]] std::vector<task_index> in_order(const task_graph& g, std::vector<bool> wanted, collective op) const {
+    std::vector<task_index> found;
+    for (task_index t = 0; t < g.size(); ++t) {
+      const task_index launched = g.is_collective(t) ? t : no_index;
+      const task_index c = members == bucket_members::derived ? launched : g.completes(t);
+      if (c == no_index || !wanted[c] || g.collective(c).op != op) continue;
+      found.push_back(c);
+      wanted[c] = false;
     }
     return found;
   }
 
   [[nodiscard]] std::vector<std::vector<task_index>> groups_of(const std::vector<task_index>& wanted,
                                                                const std::vector<std::uint32_t>& keys) const {
-    std::vector<std::vector<task_index>> groups;
+    std::vector<std::vector<task_index>> lists;
     std::vector<std::size_t> group_of;
     for (std::size_t i = 0; i < wanted.size(); ++i) {
       const std::uint32_t key = keys[wanted[i]];
       if (group_of.size() <= key) group_of.resize(key + 1, no_index);
       if (group_of[key] == no_index || (adjacent && key != keys[wanted[i - 1]])) {
-        group_of[key] = groups.size();
-        groups.emplace_back();
+        group_of[key] = lists.size();
+        lists.emplace_back();
       }
-      groups[group_of[key]].push_back(wanted[i]);
+      lists[group_of[key]].push_back(wanted[i]);
     }
-    return groups;
+    return lists;
   }
 
   void fill(const task_graph& g, augmented_graph& graph, const std::vector<task_index>& group, bytes limit,

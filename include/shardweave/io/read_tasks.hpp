@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/io/json_stream.hpp>
+#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
@@ -105,18 +106,36 @@ class task_graph_reader {
     });
   }
 
+  /// One of some names. Where it is none of them, readers that are not strict take it as not told.
+  template <class Names, class Take>
+  json_shape one_of(const Names& names, Take take) {
+    std::string known;
+    for (const std::string_view name : names) known += (known.empty() ? "" : ", ") + std::string(name);
+    return json_value(strict_ ? "one of " + known : "a name", [this, take](const json_scalar& s) {
+      return s.type == json_scalar::kind::text && (take(s.text) || !strict_);
+    });
+  }
+  json_shape role() {
+    return one_of(task_role_names, [this](std::string_view name) {
+      const auto known = task_role_from(name);
+      task_.role = known.value_or(task_role::none);
+      return known.has_value();
+    });
+  }
+  json_shape when() {
+    return one_of(phase_names, [this](std::string_view name) {
+      task_.when = phase_from(name);
+      return task_.when.has_value();
+    });
+  }
   /// The name of a collective; one that is not known is another one, or refused by strict readers.
   json_shape collective_name(shardweave::collective& into) {
-    std::string known;
-    for (const shardweave::collective c : priced_collectives) known += std::string(name_of(c)) + ", ";
-    return json_value(strict_ ? "one of " + known + "other" : "the name of a collective",
-                      [this, &into](const json_scalar& s) {
-                        if (s.type != json_scalar::kind::text) return false;
-                        const auto kind = collective_from(s.text);
-                        into = kind.value_or(shardweave::collective::other);
-                        if (!kind) unknown_name_ = s.text;
-                        return kind.has_value() || !strict_;
-                      });
+    return one_of(collective_names, [this, &into](std::string_view name) {
+      const auto known = collective_from(name);
+      into = known.value_or(shardweave::collective::other);
+      if (!known) unknown_name_ = name;
+      return known.has_value();
+    });
   }
 
   json_shape collective() {
@@ -157,7 +176,8 @@ class task_graph_reader {
                      json_required("inputs", json_numbers(task_.inputs)),
                      json_optional("after", json_numbers(task_.after)), json_optional("collective", collective()),
                      json_optional("for", json_number(task_.completes)), json_optional("outputs", outputs()),
-                     json_optional("is_fsdp", std::move(fsdp)), json_optional("param", json_flag(task_.is_param))});
+                     json_optional("is_fsdp", std::move(fsdp)), json_optional("param", json_flag(task_.is_param)),
+                     json_optional("role", role()), json_optional("phase", when())});
     return json_list(std::move(one), [this] {
       if (task_.collective) group_ids_.push_back(group_id_);
       if (task_.op.empty()) task_.op = unknown_name_;

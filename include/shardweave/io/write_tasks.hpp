@@ -57,6 +57,8 @@ inline void write_task(json_writer& out, const task_graph& g, task_index t) {
   }
   if (const std::optional<bool> fsdp = g.is_fsdp(t)) out.member("is_fsdp", *fsdp);
   if (g.is_param(t)) out.member("param", true);
+  if (g.role(t) != task_role::none) out.member("role", to_string(g.role(t)));
+  if (g.when(t)) out.member("phase", name_of(*g.when(t)));
   out.end_object();
 }
 

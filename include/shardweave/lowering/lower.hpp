@@ -57,7 +57,7 @@ class lowering_pass {
       sources_[v] = source_of(v);
       task_of_.push_back(lower(v, graph_.operations[v].when, {v}));
     }
-    return std::move(writer_).finish(graph_.name, parameters_, std::move(task_of_));
+    return std::move(writer_).finish(graph_.name, std::move(task_of_));
   }
 
  private:
@@ -112,6 +112,7 @@ class lowering_pass {
     task_record task;
     task.name = op.name + (origin.again ? ".again" : "");
     task.op = op.op;
+    task.when = wanted;
     std::uint32_t shared = no_index;  // storage of the first argument
     for (std::uint32_t a = 0; a < op.inputs.size(); ++a) {
       const piece in = argument(v, a, wanted, origin);
@@ -123,6 +124,9 @@ class lowering_pass {
       task.kind = task_kind::output;
     } else if (op.kind != role::none) {
       task.kind = task_kind::input;
+      task.role = op.kind == role::parameter ? task_role::parameter
+                  : op.kind == role::tangent ? task_role::gradient
+                                             : task_role::data;
       // By this prefix memory models know what belongs to the caller and is never freed.
       if (op.kind != role::tangent) task.name = "primals." + op.name;
     } else {
@@ -137,7 +141,6 @@ class lowering_pass {
       results.push_back(writer_.add_output(task, op.outputs[e], strategy_of(v).outputs[e], storage));
     const task_index made = writer_.add_task(std::move(task), origin);
     for (piece& result : results) result.task = made;
-    if (op.kind == role::parameter) parameters_.push_back(made);
     return made;
   }
 
@@ -151,7 +154,6 @@ class lowering_pass {
   std::vector<std::vector<piece>> again_;
   std::vector<source> sources_;
   std::vector<task_index> task_of_;
-  std::vector<task_index> parameters_;
 };
 
 }  // namespace detail
@@ -164,8 +166,8 @@ class lowering_pass {
 /// redistribution stand before the operation: copies that pack, a collective on the group of the mesh
 /// dimension, its wait, copies that unpack; a mere slice is a view. Users of one value that want it alike
 /// share the steps as far as they go together (see `lowering_options`). Groups are the mesh
-/// dimensions; tables price every collective that occurs at any size; collectives that gather parameters or
-/// reduce gradients are tagged.
+/// dimensions; tables price every collective that occurs at any size. Each task states its phase and its role;
+/// collectives that gather parameters or scatter gradients are tagged (`inferred_tags`).
 ///
 /// \param chosen  one strategy per operation of `model.operations()`
 /// \throws error naming the operation whose strategy does not exist, or the argument that cannot be brought to

@@ -72,7 +72,9 @@ struct compatible_pass {
 struct torch_default : compatible_pass<torch_default> {
   static constexpr std::string_view name = "torch_default";
   [[nodiscard]] static overlap_passes passes() {
-    return {topological_span{.span = std::nullopt, .adjacent = true, .primary_only = false}, {}, overlap_preserving{}};
+    return {topological_span{.span = std::nullopt, .adjacent = true, .groups = bucket_groups::all},
+            {},
+            overlap_preserving{}};
   }
 };
 /// The same without buckets.
@@ -85,8 +87,9 @@ struct torch_no_prebucket : compatible_pass<torch_no_prebucket> {
   static constexpr std::string_view name = "torch_no_prebucket";
   [[nodiscard]] static overlap_passes passes() { return {std::nullopt, {}, overlap_preserving{}}; }
 };
-/// AutoParallel's: before scheduling, buckets of the primary group whose members stand within a bounded span of tasks;
-/// a scheduler with less ahead and in flight.
+/// AutoParallel's: before scheduling, buckets whose members stand within a bounded span of tasks, of gathers and
+/// scatters of every group that gathers parameters and of all_reduces of the primary one (so its recorded results have
+/// it; for the primary group alone say `groups = bucket_groups::primary`); a scheduler with less ahead and in flight.
 struct autoparallel_span_buckets : compatible_pass<autoparallel_span_buckets> {
   static constexpr std::string_view name = "autoparallel_span_buckets";
   [[nodiscard]] static overlap_passes passes() {
@@ -98,7 +101,10 @@ struct autoparallel_span_buckets : compatible_pass<autoparallel_span_buckets> {
 struct autoparallel_size_buckets : compatible_pass<autoparallel_size_buckets> {
   static constexpr std::string_view name = "autoparallel_size_buckets";
   [[nodiscard]] static overlap_passes passes() {
-    return {topological_span{.cap = bytes(26'214'400), .span = std::nullopt, .members = bucket_members::derived},
+    return {topological_span{.cap = bytes(26'214'400),
+                             .span = std::nullopt,
+                             .groups = bucket_groups::all,
+                             .members = bucket_members::derived},
             {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100},
             std::nullopt};
   }

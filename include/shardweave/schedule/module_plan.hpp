@@ -2,7 +2,6 @@
 
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
@@ -12,6 +11,7 @@
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/spmd/phase.hpp>
 #include <shardweave/spmd/tensor.hpp>
 
 #include <cstdint>
@@ -13,8 +14,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-enum class phase : std::uint8_t { forward, backward };
 
 /// What a vertex without inputs (or a graph output) stands for.
 enum class role : std::uint8_t { none, parameter, input, constant, tangent };

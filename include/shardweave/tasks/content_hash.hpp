@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
+#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -53,6 +54,8 @@ class content_hasher {
     for (const task_index p : g.after(t)) h.add(std::int64_t{p});
     h.add(std::int64_t{g.completes(t)});
     h.add(std::int64_t{g.is_fsdp(t) ? *g.is_fsdp(t) : -1});
+    if (g.role(t) != task_role::none) h.add(to_string(g.role(t)));
+    if (g.when(t)) h.add(name_of(*g.when(t)));
     if (g.is_collective(t)) {
       const collective_info c = g.collective(t);
       h.add(name_of(c.op));

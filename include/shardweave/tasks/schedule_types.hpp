@@ -42,13 +42,17 @@ enum class decision_reason : std::uint8_t {
   memory_limit,     ///< memory would not suffice
   in_flight_limit,  ///< too many bytes would be in flight
   distance_limit,   ///< too far ahead of its first use
+  not_mergeable,    ///< collectives of this operation are launched alone
+  other_role,       ///< it moves something else than what is bucketed: neither parameters nor their gradients
+  other_group,      ///< collectives of this group are not bucketed
   overlap           ///< something that is hidden would be exposed
 };
 
 [[nodiscard]] constexpr std::string_view to_string(decision_reason reason) {
   constexpr std::string_view names[] = {"dependency",   "cycle",           "byte_cap",       "foreign_user",
                                         "no_wait",      "unpriced",        "no_gain",        "alone",
-                                        "memory_limit", "in_flight_limit", "distance_limit", "overlap"};
+                                        "memory_limit", "in_flight_limit", "distance_limit", "not_mergeable",
+                                        "other_role",   "other_group",     "overlap"};
   return names[static_cast<std::size_t>(reason)];
 }
 

@@ -2,7 +2,10 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
+#include <shardweave/spmd/phase.hpp>
 
+#include <array>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
@@ -46,6 +49,41 @@ inline constexpr std::string_view task_kind_names[] = {"compute", "collective", 
     if (task_kind_names[i] == name) return static_cast<task_kind>(i);
   return std::nullopt;
 }
+
+/// What a task gives, in training; of a collective: what it moves.
+enum class task_role : std::uint8_t {
+  none,             ///< not told
+  parameter,        ///< a parameter, or what is made of parameters alone
+  gradient,         ///< the gradient of a parameter, or what becomes nothing but such gradients; a tangent
+  activation,       ///< any other value of the model, and the gradient of one
+  optimizer_state,  ///< what the optimizer keeps from step to step
+  data              ///< an input that is none of these: tokens, labels, constants
+};
+
+/// The names that files use, in the order of the enumerators.
+inline constexpr std::array<std::string_view, 6> task_role_names = {"none",       "parameter",       "gradient",
+                                                                    "activation", "optimizer_state", "data"};
+
+[[nodiscard]] constexpr std::string_view to_string(task_role role) {
+  return task_role_names[static_cast<std::size_t>(role)];
+}
+
+/// The role of exactly that name; nothing if there is none.
+[[nodiscard]] constexpr std::optional<task_role> task_role_from(std::string_view name) {
+  for (std::size_t i = 0; i < task_role_names.size(); ++i)
+    if (task_role_names[i] == name) return static_cast<task_role>(i);
+  return std::nullopt;
+}
+
+/// What a task is for in training, as a caller states it. All of it may be unknown: `inferred_tags` fills in what names
+/// and structure tell.
+struct task_tags {
+  task_role role = task_role::none;
+  std::optional<phase> when = std::nullopt;
+  std::optional<bool> is_fsdp = std::nullopt;  ///< of a collective: gathers a parameter or scatters its gradient
+  bool is_param = false;                       ///< of an input: a parameter that a collective gathers
+  friend bool operator==(const task_tags&, const task_tags&) = default;
+};
 
 /// Where a storage lives. Only storages on the accelerator count as memory.
 enum class storage_device : std::uint8_t { gpu, cpu };
@@ -102,6 +140,8 @@ struct task_record {
   std::vector<output_record> outputs = {};
   std::optional<bool> is_fsdp = std::nullopt;  ///< of a collective: gathers a parameter or scatters its gradient
   bool is_param = false;                       ///< of an input: a parameter that a collective gathers
+  task_role role = task_role::none;
+  std::optional<phase> when = std::nullopt;  ///< absent = not told
   friend bool operator==(const task_record&, const task_record&) = default;
 };
 

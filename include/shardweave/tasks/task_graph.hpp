@@ -4,6 +4,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
 
@@ -69,6 +70,12 @@ class task_graph {
     return fsdp_[t] < 0 ? std::nullopt : std::optional<bool>(fsdp_[t] != 0);
   }
   [[nodiscard]] bool is_param(task_index t) const { return param_[t] != 0; }
+  [[nodiscard]] task_role role(task_index t) const { return role_[t]; }
+  /// The phase, where it is stated.
+  [[nodiscard]] std::optional<phase> when(task_index t) const {
+    return when_[t] < 0 ? std::nullopt : std::optional(static_cast<phase>(when_[t]));
+  }
+  [[nodiscard]] task_tags tags(task_index t) const { return {role(t), when(t), is_fsdp(t), is_param(t)}; }
   [[nodiscard]] bool is_collective(task_index t) const { return kind_[t] == task_kind::collective; }
 
   /// \pre is_collective(t)
@@ -103,6 +110,15 @@ class task_graph {
     SHARDWEAVE_EXPECTS(durations.size() == size());
     task_graph other = *this;
     other.duration_.assign(durations.begin(), durations.end());
+    return other;
+  }
+
+  /// The same graph whose tasks state other tags.
+  /// \pre tags.size() == size()
+  [[nodiscard]] task_graph with_tags(std::span<const task_tags> tags) const {
+    SHARDWEAVE_EXPECTS(tags.size() == size());
+    task_graph other = *this;
+    for (task_index t = 0; t < size(); ++t) other.state(t, tags[t]);
     return other;
   }
 
@@ -145,13 +161,21 @@ class task_graph {
     return std::span(data).subspan(start[t], start[t + 1] - start[t]);
   }
 
+  void state(task_index t, const task_tags& tags) {
+    role_[t] = tags.role;
+    when_[t] = static_cast<std::int8_t>(tags.when ? static_cast<int>(*tags.when) : -1);
+    fsdp_[t] = static_cast<std::int8_t>(tags.is_fsdp ? *tags.is_fsdp : -1);
+    param_[t] = static_cast<std::int8_t>(tags.is_param);
+  }
+
   std::vector<std::string> texts_;
   std::vector<std::uint32_t> name_, op_, collective_;
   std::vector<task_kind> kind_;
   std::vector<nanoseconds> duration_, fused_;
   std::vector<std::uint32_t> input_start_ = {0}, after_start_ = {0}, output_start_ = {0};
   std::vector<task_index> inputs_, after_, completes_;
-  std::vector<std::int8_t> fsdp_, param_;
+  std::vector<std::int8_t> fsdp_, param_, when_;  ///< -1 = not stated
+  std::vector<task_role> role_;
   std::vector<flat_collective> collectives_;
   std::vector<flat_output> outputs_;
   std::vector<std::int64_t> shapes_;
@@ -183,6 +207,8 @@ inline task_record task_graph::record(task_index t) const {
   }
   r.is_fsdp = is_fsdp(t);
   r.is_param = is_param(t);
+  r.role = role(t);
+  r.when = when(t);
   return r;
 }
 

@@ -65,8 +65,11 @@ class task_graph_builder {
     append(graph_.inputs_, graph_.input_start_, t.inputs);
     append(graph_.after_, graph_.after_start_, t.after);
     graph_.completes_.push_back(t.completes.value_or(no_index));
-    graph_.fsdp_.push_back(static_cast<std::int8_t>(t.is_fsdp ? *t.is_fsdp : -1));
-    graph_.param_.push_back(static_cast<std::int8_t>(t.is_param));
+    graph_.fsdp_.emplace_back();
+    graph_.param_.emplace_back();
+    graph_.role_.emplace_back();
+    graph_.when_.emplace_back();
+    graph_.state(index, {t.role, t.when, t.is_fsdp, t.is_param});
     graph_.collective_.push_back(t.collective ? static_cast<std::uint32_t>(graph_.collectives_.size()) : no_index);
     if (t.collective) {
       const collective_record& c = *t.collective;

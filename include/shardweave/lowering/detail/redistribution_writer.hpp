@@ -6,7 +6,6 @@
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
-#include <shardweave/lowering/fsdp_tags.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
@@ -15,6 +14,7 @@
 #include <shardweave/spmd/tensor.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
+#include <shardweave/tasks/task_tags.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -77,19 +77,13 @@ class redistribution_writer {
     for (const redistribution_step& step : plan.steps) {
       const sharding next = at.where.with(step.mesh_dim, step.to);
       const auto [known, fresh] = done_.try_emplace({at.task, at.storage, next.key(), apart});
-      if (fresh) known->second = take(user, value, at, step, next, origin);
+      if (fresh) known->second = take(user, value, at, step, next, when, origin);
       at = known->second;
     }
     return at;
   }
 
-  /// \param parameters  tasks that are parameters
-  [[nodiscard]] lowered_graph finish(const std::string& name, const std::vector<task_index>& parameters,
-                                     std::vector<task_index> task_of) && {
-    std::vector<bool> is_parameter(tasks_.size());
-    for (const task_index t : parameters) is_parameter[t] = true;
-    tag_fsdp(tasks_, is_parameter);
-
+  [[nodiscard]] lowered_graph finish(const std::string& name, std::vector<task_index> task_of) && {
     const device_mesh& mesh = redistribution_.mesh();
     const compute_profile& compute = redistribution_.compute();
     builder_.name = name;
@@ -112,7 +106,7 @@ class redistribution_writer {
     for (duration_table& table : collective_tables(tasks_, redistribution_.collectives(), shapes, options_))
       builder_.add_table(std::move(table));
     for (const task_record& task : tasks_) builder_.add_task(task);
-    return {std::move(builder_).build(), std::move(origin_), std::move(task_of)};
+    return {with_inferred_tags(std::move(builder_).build()), std::move(origin_), std::move(task_of)};
   }
 
  private:
@@ -123,12 +117,12 @@ class redistribution_writer {
 
   /// One step: a slice, or [pack] collective, wait [unpack].
   piece take(const operation& user, const tensor& value, const piece& at, const redistribution_step& step,
-             const sharding& next, task_origin origin) {
+             const sharding& next, phase when, task_origin origin) {
     const device_mesh& mesh = redistribution_.mesh();
     const std::string name = user.name + (origin.again ? ".again." : ".") + std::to_string(origin.argument) + ".";
     if (!step.op || mesh.extent(step.mesh_dim) == 1) {
       task_record slice{.name = name + "slice", .op = "slice", .kind = task_kind::view, .inputs = {at.task}};
-      return add(std::move(slice), value, next, at.storage, origin);
+      return add(std::move(slice), value, next, at.storage, when, origin);
     }
 
     // The step's cost is the collective and copies. Pieces that arrive along a dimension other than the first
@@ -140,7 +134,7 @@ class redistribution_writer {
     const double unpack = arrives_apart ? redistribution_.compute().memory_time(moved * 2) : 0;
     const double pack = step.cost_us - time - unpack;
     piece now = at;
-    if (pack > 1e-6 * step.cost_us) now = copy(name + "pack", pack, value, now, origin);
+    if (pack > 1e-6 * step.cost_us) now = copy(name + "pack", pack, value, now, when, origin);
 
     const std::string_view op = name_of(*step.op);
     const std::string dim = "." + mesh.name(step.mesh_dim);
@@ -155,12 +149,12 @@ class redistribution_writer {
                                           .bytes_out = *step.op == collective::all_gather ? moved : step.after,
                                           .dtype = std::string(name_of(value.type)),
                                           .reduce = reduction_of(step)};
-    now = add(std::move(launch), value, next, no_index, origin);
+    now = add(std::move(launch), value, next, no_index, when, origin);
 
     task_record wait{.name = name + "wait" + dim, .op = "wait", .kind = task_kind::wait, .inputs = {now.task}};
     wait.completes = now.task;
-    now = add(std::move(wait), value, next, options_.wait_shares_storage ? now.storage : no_index, origin);
-    if (unpack > 0) now = copy(name + "unpack", unpack, value, now, origin);
+    now = add(std::move(wait), value, next, options_.wait_shares_storage ? now.storage : no_index, when, origin);
+    if (unpack > 0) now = copy(name + "unpack", unpack, value, now, when, origin);
     return now;
   }
 
@@ -169,15 +163,17 @@ class redistribution_writer {
     return std::string(name_of(step.from.kind() == partial_kind::mask ? partial_kind::sum : step.from.kind()));
   }
 
-  piece copy(std::string name, double us, const tensor& value, const piece& from, task_origin origin) {
+  piece copy(std::string name, double us, const tensor& value, const piece& from, phase when, task_origin origin) {
     task_record task{.name = std::move(name),
                      .op = "copy",
                      .kind = task_kind::other,
                      .duration = from_microseconds(us),
                      .inputs = {from.task}};
-    return add(std::move(task), value, from.where, no_index, origin);
+    return add(std::move(task), value, from.where, no_index, when, origin);
   }
-  piece add(task_record task, const tensor& value, const sharding& where, std::uint32_t shared, task_origin origin) {
+  piece add(task_record task, const tensor& value, const sharding& where, std::uint32_t shared, phase when,
+            task_origin origin) {
+    task.when = when;
     piece made = add_output(task, value, where, shared);
     made.task = add_task(std::move(task), origin);
     return made;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/bucketing/bucket_key.hpp>
-#include <shardweave/bucketing/fsdp_tags.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/bucketed_order.hpp>

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/split_phases.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_tags.hpp>
+
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Buckets of a joint graph, made before or after it is split into forward and backward.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The buckets of a joint graph that lie in one of its halves, in the numbers of the half: members in the other half
+/// are left out, and recorded where no partner is left. This is how buckets that were made before the split are used
+/// after it. Complexity: O(V)
+[[nodiscard]] inline bucketing_result buckets_of_half(const graph_half& half, const bucketing_result& joint) {
+  bucketing_result result;
+  for (const bucket& b : joint.buckets) {
+    std::vector<task_index> members;
+    for (const task_index t : b.members)
+      if (const task_index here = half.task_of[t]; here != no_index && half.graph.is_collective(here))
+        members.push_back(here);
+    if (members.size() == 1) result.decisions.push_back({.reason = decision_reason::alone, .subject = members.front()});
+    if (members.size() < 2) continue;
+    result.buckets.push_back(make_bucket(half.graph, std::move(members)));
+    result.buckets.back().coalesced = b.coalesced;
+  }
+  return result;
+}
+
+/// Splits a joint graph (`split_phases`), makes buckets of each half by a policy, and gives them in the numbers of the
+/// joint graph: no bucket has members of both phases then. The policy alone is the other way, buckets before the split.
+/// Roles are told before the split, where every way to a gradient is in sight, or by each half for itself, which has
+/// values that the other half wants among what it returns.
+/// Source: AutoParallel's first bucketing pass: roles before the split, buckets after it.
+/// Complexity: that of the policy, and O((V + E) log V)
+template <bucketing_policy Policy = greedy>
+struct after_split {
+  static constexpr std::string_view name = "after_split";
+
+  Policy policy = {};
+  bool roles_before = true;  ///< roles and tags are told by the whole graph; off: by each half
+
+  [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
+    const split_graph halves = split_phases(roles_before ? with_inferred_tags(g) : g);
+    bucketing_result all;
+    for (const graph_half* half : {&halves.forward, &halves.backward}) {
+      const auto joint = [&](task_index t) { return t == no_index ? t : half->joint[t]; };
+      bucketing_result part = policy(half->graph, control);
+      for (bucket& b : part.buckets) {
+        for (task_index& t : b.members) t = joint(t);
+        all.buckets.push_back(std::move(b));
+      }
+      for (decision d : part.decisions) {
+        d.subject = joint(d.subject);
+        d.other = joint(d.other);
+        all.decisions.push_back(d);
+      }
+    }
+    return all;
+  }
+};
+
+static_assert(bucketing_policy<after_split<>>);
+
+}  // namespace v0
+}  // namespace shardweave
