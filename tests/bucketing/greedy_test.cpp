@@ -7,6 +7,7 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <optional>
 #include <set>
 #include <string>
 #include <vector>
@@ -117,6 +118,31 @@ TEST_SUITE("greedy") {
     REQUIRE(all.buckets.size() == 3);
     CHECK(all.buckets[2].channel == 1);
   }
+  TEST_CASE("by default everything is merged where nothing is known, and nothing where no parameter is gathered") {
+    const auto two = [](sw::task_role role, std::optional<bool> fsdp) {
+      sw::task_graph_builder b;
+      b.add_group({});
+      b.add_table(sw::duration_table(sw::collective::all_reduce, 0, {sw::bytes(0)}, {sw::nanoseconds(10)}));
+      for (int i = 0; i < 2; ++i) {
+        const auto c = b.add_task({.name = "c",
+                                   .kind = sw::task_kind::collective,
+                                   .duration = sw::nanoseconds(10),
+                                   .collective = sw::collective_record{.op = sw::collective::all_reduce},
+                                   .is_fsdp = fsdp,
+                                   .role = role});
+        b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c});
+      }
+      return std::move(b).build();
+    };
+    CHECK(sw::greedy{}(two(sw::task_role::none, std::nullopt)).buckets.size() == 1);
+    CHECK(sw::greedy{}(two(sw::task_role::none, true)).buckets.size() == 1);
+    for (const sw::task_graph& g : {two(sw::task_role::activation, std::nullopt), two(sw::task_role::none, false)}) {
+      const auto r = sw::greedy{}(g);
+      CHECK(r.buckets.empty());
+      CHECK(count(r, sw::decision_reason::other_role) == 2);
+      CHECK(sw::greedy{.fsdp_only = false}(g).buckets.size() == 1);
+    }
+  }
   TEST_CASE("what cannot be merged says so") {
     const sw::task_graph g = random_tasks(3, {.blocks = 60, .communicates = 1});
     std::size_t exchanges = 0;
@@ -211,7 +237,7 @@ TEST_SUITE("greedy") {
         CHECK(std::max(b.bytes_in, b.bytes_out) <= policy.cap);
         for (const auto t : b.members) {
           CHECK(seen.insert(t).second);
-          if (policy.fsdp_only) CHECK(g.is_fsdp(t) == std::optional<bool>(true));
+          if (*policy.fsdp_only) CHECK(g.is_fsdp(t) == std::optional<bool>(true));
         }
       }
       sw::random_source random(seed);

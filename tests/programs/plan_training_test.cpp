@@ -450,6 +450,37 @@ TEST_SUITE("plan_training") {
     }
   }
 
+  TEST_CASE("a joint graph of ours tells its roles: gathers and scatters between nodes are launched 98 and 97 times") {
+    const temporary_folder folder;
+    const auto file = fs::path(SHARDWEAVE_SOURCE_DIR) / "examples/configs/llama3-8b.json";
+    const auto out = folder / "plan";
+    const auto run = plan(folder, file.string() +
+                                      " --mesh 8x8 --bucketing autoparallel_size_buckets --scheduler in_order "
+                                      "--json --out " +
+                                      out.string());
+    REQUIRE(run.status == 0);
+    const sw::task_graph g = sw::read_task_graph(out / "tasks.json", {.strict = true});
+    const sw::schedule s = sw::read_schedule(out / "schedule.json", g, {.strict = true});
+    std::map<std::pair<sw::collective, std::uint32_t>, std::int64_t> before, after;
+    for (sw::task_index t = 0; t < g.size(); ++t) {
+      REQUIRE(g.when(t).has_value());
+      REQUIRE((g.role(t) == sw::task_role::none) == (g.kind(t) == sw::task_kind::output));
+      if (g.is_collective(t)) ++before[{g.collective(t).op, g.collective(t).group}];
+    }
+    after = before;
+    for (const sw::bucket& b : s.buckets)
+      after[{g.collective(b.members.front()).op, b.channel}] -= static_cast<std::int64_t>(b.members.size()) - 1;
+    CHECK(before[{sw::collective::all_gather, 0}] == 291);
+    CHECK(after[{sw::collective::all_gather, 0}] == 98);
+    CHECK(before[{sw::collective::reduce_scatter, 0}] == 290);
+    CHECK(after[{sw::collective::reduce_scatter, 0}] == 97);
+    // every collective is in a bucket or was refused
+    std::set<sw::task_index> told;
+    for (const sw::bucket& b : s.buckets) told.insert(b.members.begin(), b.members.end());
+    for (const sw::decision& d : s.decisions) told.insert(d.subject);
+    for (sw::task_index t = 0; t < g.size(); ++t) CHECK(told.count(t) == (g.is_collective(t) ? 1 : 0));
+  }
+
   TEST_CASE("a memory budget is met, or the status is 1 and nothing is written") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

@@ -40,7 +40,12 @@ TEST_SUITE("split_phases") {
     const auto product = p.mm({x, gathered.wait});
     const auto open = p.launch("ar", product);  // awaited by the backward half alone
     const auto tangent = p.input("tangents_1");
-    const auto wait = p.wait(open);
+    const auto wait = p.b.add_task({.name = "w",
+                                    .op = "wait",
+                                    .kind = sw::task_kind::wait,
+                                    .inputs = {open},
+                                    .completes = open,
+                                    .when = sw::phase::backward});
     const auto gradient = p.mm({tangent, x, wait});
     const auto scattered = p.rs(gradient);
     p.output({product, scattered.wait});

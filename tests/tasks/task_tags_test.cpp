@@ -36,8 +36,10 @@ struct step {
     p.other("print", {reduced});
     for_weight = p.mm({x, tangent});
     scattered = p.rs(for_weight).wait;
-    std::vector<sw::task_index> results = {p.view({scattered})};
-    if (optimizes) {
+    std::vector<sw::task_index> results;
+    if (!optimizes) {
+      results = {p.view({scattered})};
+    } else {
       moment = p.b.add_task({.name = "moment", .kind = sw::task_kind::input, .role = optimizer_state});
       updated = p.other("add", {scattered, moment});
       results = {updated};

@@ -36,8 +36,8 @@ struct greedy {
   static constexpr std::string_view name = "greedy";
 
   bytes cap = mebibytes(50);  ///< of a bucket: the larger of its total bytes in and out
-  /// Gathers of parameters and scatters of gradients only (`fsdp_tags`). Absent: these where the graph has any, else
-  /// all.
+  /// Gathers of parameters and scatters of gradients only (`fsdp_tags`). Absent: only these, unless there are none and
+  /// no collective states a tag or a role: where nothing is known, everything.
   std::optional<bool> fsdp_only = std::nullopt;
   /// Merge only where the collective saves more time than packing and unpacking cost.
   bool needs_gain = true;
@@ -63,7 +63,10 @@ struct greedy {
     std::vector<bool> wanted(g.size(), true);
     if (fsdp_only.value_or(true)) {
       std::vector<bool> tags = fsdp_tags(g);
-      if (fsdp_only || std::find(tags.begin(), tags.end(), true) != tags.end()) wanted = std::move(tags);
+      bool known = fsdp_only.has_value();
+      for (task_index t = 0; t < g.size() && !known; ++t)
+        known = tags[t] || (g.is_collective(t) && (g.is_fsdp(t) || g.role(t) != task_role::none));
+      if (known) wanted = std::move(tags);
     }
     std::vector<std::vector<task_index>> by_key;
     for (task_index t = 0; t < g.size(); ++t) {
