@@ -1,6 +1,7 @@
 #pragma once
 
 #include "overlap_flags.hpp"
+#include <shardweave/bucketing/after_split.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
@@ -111,6 +112,8 @@ template <class Make>
        [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
       {"topological_span", "fills buckets in graph order that do not reach far",
        [](const auto& graph, const auto& control, auto) { return shardweave::topological_span{}(graph, control); }},
+      {"after_split", "as greedy, in the forward and the backward half of a joint graph each for itself",
+       [](const auto& graph, const auto& control, auto) { return shardweave::after_split<>{}(graph, control); }},
       {"none", "merges nothing",
        [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }}};
   for (named_pass& pass : passes()) all.push_back(std::move(pass.bucketing));

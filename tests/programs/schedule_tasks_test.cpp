@@ -29,8 +29,9 @@ TEST_SUITE("schedule_tasks") {
     sw::write_task_graph(folder / "tasks.json.gz", g);
     for (const char* policies :
          {"", "--bucketing none", "--scheduler in_order", "--bucketing topological_span --scheduler overlap",
-          "--scheduler torch_overlap_only", "--bucketing torch_default", "--bucketing none --scheduler torch_default",
-          "--scheduler autoparallel_span_buckets", "--bucketing autoparallel_size_buckets --scheduler prefetch"}) {
+          "--bucketing after_split", "--scheduler torch_overlap_only", "--bucketing torch_default",
+          "--bucketing none --scheduler torch_default", "--scheduler autoparallel_span_buckets",
+          "--bucketing autoparallel_size_buckets --scheduler prefetch"}) {
       CAPTURE(policies);
       const auto run = run_program("schedule_tasks",
                                    (folder / "tasks.json.gz").string() + " --json " + policies + " --schedule " +
