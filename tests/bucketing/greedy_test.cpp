@@ -1,6 +1,7 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>

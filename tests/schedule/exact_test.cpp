@@ -3,6 +3,7 @@
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>

@@ -1,6 +1,7 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/module_plan.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 
 #include <doctest/doctest.h>
 #include <support/overlap_tasks.hpp>

@@ -3,6 +3,7 @@
 #include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 
 #include <doctest/doctest.h>
 #include <support/overlap_tasks.hpp>

@@ -10,6 +10,7 @@
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/simulate_machine.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <boost/json.hpp>
