@@ -235,7 +235,7 @@ TEST_SUITE("plan_training") {
     // a placement that is not offered is told before the work
     const auto refused =
         plan(folder, step + " --what-if \"placed layers.*.wq S(0)\" --out " + (folder / "no").string());
-    CHECK(refused.status == 2);
+    CHECK(refused.status == 1);
     CHECK(refused.err.find("--what-if: #1 placed layers.*.wq S(0): operation 'layers.0.wq' cannot be placed S(0)") !=
           std::string::npos);
     CHECK(!fs::exists(folder / "no"));
@@ -247,8 +247,8 @@ TEST_SUITE("plan_training") {
     for (const std::string more :
          {" --overlap-prefetch 2", " --overlap-every-edge", " --overlap-every-edge --overlap-prefetch 5"}) {
       CAPTURE(more);
-      const auto line = object_of(plan(folder, config + shape + " --json" + more).out);
-      CHECK(line.at("status").as_string() == "optimal");
+      const auto line = object_of(plan(folder, config + shape + " --json --seconds 1" + more).out);
+      CHECK(line.at("objective_us").is_number());
       const auto other = plan(folder, config + shape + " --overlap strict --json" + more);
       CHECK(other.status == 2);
       CHECK(other.err.find(" needs --overlap windows, found --overlap strict") != std::string::npos);
