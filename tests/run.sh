@@ -59,5 +59,6 @@ if [ "$mode" = full ]; then
     if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
     check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
   done
+  "$root/tests/mutate.sh"
   "$root/tests/bare.sh"
 fi

@@ -288,10 +288,7 @@ TEST_SUITE("device_presets") {
       const device_preset& preset = find_preset(s.preset);
       CHECK(preset.lines.size() == s.lines);
       const auto table = published_table(s.files);
-      if (table.empty()) {
-        MESSAGE("skipped: the tables of " << s.preset << " are not here");
-        continue;
-      }
+      if (table.empty()) continue;
       for (const fitted_line& l : preset.lines) {
         CAPTURE(std::string(s.preset));
         CAPTURE(std::string(name_of(l.kind)));

@@ -7,6 +7,7 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/skipped.hpp>
 #include <support/small_tasks.hpp>
 #include <support/temporary_folder.hpp>
 
@@ -44,11 +45,12 @@ inline sw::nccl_engine_options small_options() {
 inline bool has_devices(int count) {
   const std::string why = sw::no_device_because();
   if (!why.empty()) {
-    MESSAGE("skipped: " << why);
+    shardweave_test::skipped(why);
     return false;
   }
   if (sw::device_count() >= count) return true;
-  MESSAGE("skipped: this needs " << count << " devices, there are " << sw::device_count());
+  shardweave_test::skipped("this needs " + std::to_string(count) + " devices, there are " +
+                           std::to_string(sw::device_count()));
   return false;
 }
 

@@ -192,10 +192,7 @@ TEST_SUITE("read_collective_records") {
                              "azure_ndh100v5_allreduce", "aws_p5_2node_allreduce", "coreweave_h100_64_sharp_allreduce",
                              "xla_h100_8gpu", "xla_b200_8gpu", "coreweave_gb200_nvl72_allreduce", "xla_gb200_nvl72"}) {
       const auto path = shared_data("collectives/" + std::string(name) + ".csv");
-      if (!path) {
-        MESSAGE("skipped: ", name, ".csv is not there");
-        return;
-      }
+      if (!path) return;
       const auto rows = sw::measurements_of(sw::read_collective_records(*path));
       CHECK(rows.size() >= 10);
       for (const bool first_is_seen : {true, false}) {
@@ -221,10 +218,7 @@ TEST_SUITE("read_collective_records") {
          {std::pair{"azure_nda100v4_allreduce", "a100"}, std::pair{"aws_p5_1node_allreduce", "h100"},
           std::pair{"azure_ndh100v5_allreduce", "h100"}}) {
       const auto path = shared_data("collectives/" + std::string(name) + ".csv");
-      if (!path) {
-        MESSAGE("skipped: ", name, ".csv is not there");
-        return;
-      }
+      if (!path) return;
       const auto rows = sw::measurements_of(sw::read_collective_records(*path));
       const sw::nccl_smooth nccl(sw::find_device(device));
       CAPTURE(name);
@@ -248,10 +242,7 @@ TEST_SUITE("read_collective_records") {
   TEST_CASE("where times scatter, a calibrated model misses unseen ones by little more than their scatter") {
     for (const auto& [name, device] : {std::pair{"xla_h100_8gpu", "h100"}, std::pair{"xla_b200_8gpu", "b200"}}) {
       const auto path = shared_data("collectives/" + std::string(name) + ".csv");
-      if (!path) {
-        MESSAGE("skipped: ", name, ".csv is not there");
-        return;
-      }
+      if (!path) return;
       CAPTURE(name);
       const auto rows = sw::condensed(sw::measurements_of(sw::read_collective_records(*path)));
       const sw::nccl_smooth nccl(sw::find_device(device));
@@ -295,10 +286,7 @@ TEST_SUITE("read_collective_records") {
           row{"aws_p5_2node_allreduce", {8, 2}, {1.11, 1.27, 1.51, 2.09, 3.05, 4.14, 5.69, 9.37, 27.4}},
           row{"aws_p4d_2node_allreduce", {8, 2}, {1.03, 1.10, 1.19, 1.61, 1.88, 2.91, 3.72, 5.21, 12.1}}}) {
       const auto path = shared_data("collectives/" + std::string(r.name) + ".csv");
-      if (!path) {
-        MESSAGE("skipped: ", r.name, ".csv is not there");
-        return;
-      }
+      if (!path) return;
       const sw::collective_table<> table(sw::measurements_of(sw::read_collective_records(*path)));
       for (std::size_t i = 0; i < r.factors.size(); ++i) {
         const sw::bytes bucket = i + 1 < r.factors.size() ? sw::mebibytes(512 >> i) : sw::mebibytes(1);
@@ -311,10 +299,7 @@ TEST_SUITE("read_collective_records") {
 
   TEST_CASE("what a table of XLA became in our CSV was converted alike") {
     const auto path = shared_data("collectives/xla_b200_8gpu.csv");
-    if (!path) {
-      MESSAGE("skipped: xla_b200_8gpu.csv is not there");
-      return;
-    }
+    if (!path) return;
     // the entries of the test above stand in that table
     const auto rows = sw::measurements_of(sw::read_collective_records(*path));
     const auto time_of = [&](sw::collective kind, sw::group_shape group, sw::bytes size) {
@@ -352,10 +337,7 @@ TEST_SUITE("read_link_shares") {
 
   TEST_CASE("the ratios that SimAI publishes make a profile") {
     const auto path = shared_data("collectives/simai_efficiency_ratio.csv");
-    if (!path) {
-      MESSAGE("skipped: the ratios are not there");
-      return;
-    }
+    if (!path) return;
     const sw::alpha_beta base(sw::find_device("h100"));
     const sw::link_shares model(sw::read_link_shares(*path), base);
     const auto share = [&](sw::collective kind, sw::bytes size, sw::group_shape group) {

@@ -189,10 +189,7 @@ TEST_SUITE("read_iopddl") {
     for (const known& k : {known{"B", 816, 1096, 10'188, 402, 101}, known{"G", 816, 1023, 10'071, 448, 113},
                            known{"P", 65'335, 100'547, 182'682, 1184, 22}}) {
       const auto path = shared_data(std::string("iopddl/asplos-2025-iopddl-") + k.name + ".json.gz");
-      if (!path) {
-        MESSAGE("skipped: the contest's instances are not here");
-        return;
-      }
+      if (!path) return;
       if (shardweave_test::is_sanitized && k.vertices > 1000) continue;
       CAPTURE(k.name);
       const auto d = sw::read_iopddl(*path, {.strict = true});
@@ -210,10 +207,7 @@ TEST_SUITE("read_iopddl") {
 
   TEST_CASE("an instance is read number by number as another parser reads it") {
     const auto path = shared_data("iopddl/asplos-2025-iopddl-G.json.gz");
-    if (!path) {
-      MESSAGE("skipped: the contest's instances are not here");
-      return;
-    }
+    if (!path) return;
     check_against_document(sw::read_iopddl(*path), whole_text(*path));
   }
 }

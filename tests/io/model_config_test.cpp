@@ -1,4 +1,3 @@
-#include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/models/deepseek_config.hpp>

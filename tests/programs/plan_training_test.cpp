@@ -1,5 +1,4 @@
 #include "support/run_program.hpp"
-#include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/device_presets.hpp>

@@ -1,6 +1,7 @@
 #include "support/mpi_settings.hpp"
 #include "support/random_tasks.hpp"
 #include "support/run_program.hpp"
+#include "support/skipped.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/schedule.hpp>
@@ -84,7 +85,7 @@ TEST_SUITE("replay_schedule") {
     const files f;
     if (f.run("--engine mpi").err.find("is not part of this version") != std::string::npos ||
         std::system("command -v mpirun >/dev/null 2>&1") != 0) {
-      MESSAGE("skipped: component mpi or mpirun is absent");
+      shardweave_test::skipped("component mpi or mpirun is absent");
       return;
     }
     const auto run = run_program("/usr/bin/env",

@@ -220,10 +220,7 @@ TEST_SUITE("chrome_trace") {
 
   TEST_CASE("a real backward pass: the trace sums to its timeline and stays small") {
     const auto path = shared_data("tasks/llama3-8b-bw-64-2d.json.gz");
-    if (!path) {
-      MESSAGE("skipped: the shared data are absent");
-      return;
-    }
+    if (!path) return;
     const sw::task_graph g = sw::read_task_graph(*path);
     sw::schedule s;
     for (sw::task_index t = 0; t < g.size(); ++t) s.order.push_back(t);

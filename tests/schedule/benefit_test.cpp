@@ -123,10 +123,7 @@ TEST_SUITE("benefit") {
   TEST_CASE("captured graphs end before the best of the passes of others, in the memory of the original order") {
     for (const captured& one : graphs) {
       const auto file = shared_data(std::string("tasks/") + one.name + ".json.gz");
-      if (!file) {
-        MESSAGE("no captured graphs here");
-        return;
-      }
+      if (!file) continue;
       if (shardweave_test::is_sanitized && one.name != graphs[0].name) continue;
       const sw::task_graph g = sw::read_task_graph(*file);
       const sw::bytes memory = sw::simulate(g).peak;

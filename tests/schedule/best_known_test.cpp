@@ -169,13 +169,10 @@ TEST_SUITE("best_known") {
 
   TEST_CASE("nobody ends before on the captured graphs, as measured, fused, or with more communication") {
     const auto folder = shared_data("tasks");
-    if (!folder) {
-      MESSAGE("skipped: the captured graphs are not there");
-      return;
-    }
+    if (!folder) return;
     for (const auto& file : std::filesystem::directory_iterator(*folder)) {
       const std::string name = file.path().filename().string();
-      if (!name.ends_with(".json.gz") || name.find("derived") != std::string::npos) continue;
+      if (name.find(".json") == std::string::npos || name.find("derived") != std::string::npos) continue;
       if (shardweave_test::is_sanitized && name.find("fw-64-1d") == std::string::npos) continue;
       CAPTURE(name);
       const sw::task_graph g = sw::read_task_graph(file.path());

@@ -24,6 +24,7 @@
 #include <cmath>
 #include <cstdint>
 #include <filesystem>
+#include <iterator>
 #include <string>
 #include <vector>
 
@@ -33,6 +34,7 @@ namespace json = boost::json;
 namespace reference_tests {
 namespace {
 using shardweave_test::is_sanitized;
+using shardweave_test::skipped_under_sanitizers;
 
 /// The captured training graphs, with figures of the original order and results of other schedulers.
 const std::vector<std::string> names = {
@@ -52,30 +54,50 @@ std::string unpacked(const std::filesystem::path& path) {
   return text;
 }
 
+/// How a pass of ours differs from the one whose name it has: launches that it has more, and merged launches of that
+/// one that it has not just so.
+struct deviation {
+  std::string graph = {};
+  std::int64_t more_launches = 0;
+  std::size_t other_buckets = 0;
+};
+/// Where copies, which are tasks in their graphs, decide what is merged.
+const std::vector<deviation> torch_default_deviates = {{"llama3-8b-fw-64-1d", 0, 28}, {"llama3-8b-bw-64-1d", -2, 23},
+                                                       {"llama3-8b-bw-64-2d", 0, 1},  {"llama3-8b-bw-256-2d", 0, 3},
+                                                       {"deepseek-v3-fw-64", -1, 1},  {"deepseek-v3-bw-64", 4, 4}};
+
 /// A pass under its users' name does what they know: as many launches of each operation, and the same collectives
-/// merged, where the file tells; a few may differ where copies, which are tasks in their graphs, decide.
+/// merged, where the file tells.
 template <class Pass>
-void compare(const sw::task_graph& g, const json::value& root, double tolerance) {
-  const json::value* result = root.at("reference").as_object().if_contains(shardweave_test::recorded_key(Pass::name));
+void compare(const sw::task_graph& g, const json::value& root, bool is_derived, const deviation& deviates = {}) {
+  const std::string name(Pass::name);
+  CAPTURE(name);
+  const json::value* result = root.at("reference").as_object().if_contains(shardweave_test::recorded_key(name));
+  REQUIRE((result != nullptr || is_derived));  // those were given to some of the passes
   if (result == nullptr) return;
-  CAPTURE(Pass::name);
   const sw::schedule s = Pass::passes().plan(g);
   CHECK_NOTHROW(sw::validate_schedule(g, s));
   const sw::timeline line = sw::simulate(g, s, {.validate = false});
-  const auto theirs = result->at("collectives").at("total").to_number<double>();
-  CHECK(std::abs(static_cast<double>(line.collectives) / theirs - 1) <= tolerance);
+  const auto theirs = result->at("collectives").at("total").to_number<std::int64_t>();
+  const std::int64_t more = static_cast<std::int64_t>(line.collectives) - theirs;
+  if (is_derived)
+    CHECK(std::abs(more) * 1000 <= theirs * 20);
+  else
+    CHECK(more == deviates.more_launches);
   // packing costs more there than by the rule of the format
   CHECK(line.end_to_end.count() <= result->at("end_to_end").to_number<std::int64_t>() * 1001 / 1000);
-  if (const json::value* told = result->as_object().if_contains("scheduler"); told != nullptr && tolerance == 0) {
+  if (const json::value* told = result->as_object().if_contains("scheduler");
+      told != nullptr && name != "torch_default") {
     const auto buckets = Pass::passes().before ? (*Pass::passes().before)(g) : sw::bucketing_result();
     const sw::schedule account = sw::account_of_overlap(g, buckets, Pass::passes().settings);
-    for (const auto& [name, value] : account.statistics)
+    for (const auto& [figure_name, value] : account.statistics)
       for (const auto& [ours, key] :
            {std::pair("collectives", "scheduler_collectives"), {"potentially_hidden", "potentially_hidden"}})
-        if (name == ours) CHECK_MESSAGE(value == told->at(key).template to_number<double>(), std::string(name));
+        if (figure_name == ours) CHECK_MESSAGE(value == told->at(key).template to_number<double>(), figure_name);
   }
   const json::value* starts = result->as_object().if_contains("starts");
-  if (starts == nullptr || tolerance > 0) return;
+  REQUIRE((starts != nullptr || is_derived));
+  if (starts == nullptr) return;
   std::vector<std::vector<sw::task_index>> expected, found;
   for (const json::value& launch : starts->as_array()) {
     std::vector<sw::task_index> members;
@@ -89,11 +111,15 @@ void compare(const sw::task_graph& g, const json::value& root, double tolerance)
   }
   std::sort(expected.begin(), expected.end());
   std::sort(found.begin(), found.end());
-  CHECK(found == expected);
+  std::vector<std::vector<sw::task_index>> both;
+  std::set_intersection(expected.begin(), expected.end(), found.begin(), found.end(), std::back_inserter(both));
+  CHECK(expected.size() - both.size() == deviates.other_buckets);
+  if (deviates.other_buckets == 0) CHECK(found == expected);
 }
 
 void check(const std::string& name, const std::filesystem::path& path) {
   CAPTURE(name);
+  const bool is_derived = name.ends_with("-derived");
   const sw::task_graph g = sw::read_task_graph(path);
   const json::value root = json::parse(unpacked(path));
   const auto figure = [&](const json::value& at, const char* key) { return at.at(key).to_number<std::int64_t>(); };
@@ -159,9 +185,9 @@ void check(const std::string& name, const std::filesystem::path& path) {
                                          {"hideable_exposed_ns", "hideable_exposed"}})
       if (figure_name == ours_name)
         CHECK_MESSAGE(static_cast<std::int64_t>(value) == figure(recorded, key), figure_name);
-  compare<sw::torch_no_prebucket>(g, root, 0);
-  compare<sw::autoparallel_span_buckets>(g, root, 0);
-  compare<sw::autoparallel_size_buckets>(g, root, 0);
+  compare<sw::torch_no_prebucket>(g, root, is_derived);
+  compare<sw::autoparallel_span_buckets>(g, root, is_derived);
+  compare<sw::autoparallel_size_buckets>(g, root, is_derived);
   // two groups gather parameters here, and what is recorded of a pass for "the primary group" has merged gathers of
   // both
   if (g.name.starts_with("deepseek")) {
@@ -174,7 +200,19 @@ void check(const std::string& name, const std::filesystem::path& path) {
     CHECK(others(sw::bucket_groups::primary_reductions) > 50);
     CHECK(others(sw::bucket_groups::primary) == 0);
   }
-  compare<sw::torch_default>(g, root, 0.0225);
+  deviation known;
+  for (const deviation& d : torch_default_deviates)
+    if (d.graph == name) known = d;
+  compare<sw::torch_default>(g, root, is_derived, known);
+
+  // the first part of PyTorch's pass alone
+  const json::value* first_part = root.at("reference").as_object().if_contains("prebucket_only");
+  REQUIRE((first_part != nullptr || is_derived));
+  if (first_part != nullptr) {
+    const sw::bucketing_result buckets = sw::torch_default::passes().before.value()(g);
+    const sw::timeline line = sw::simulate(g, sw::in_order{}(g, buckets));
+    CHECK(line.collectives == first_part->at("collectives").at("total").to_number<std::size_t>());
+  }
 
   // the bounds that the file states, which ours contain
   const json::value& bounds = root.at("reference").at("bounds");
@@ -233,19 +271,13 @@ TEST_SUITE("reference timing and memory") {
     for (const std::string& name : names) {
       if (is_sanitized && name != names.front()) continue;
       const auto path = shared_data("tasks/" + name + ".json.gz");
-      if (path)
-        check(name, *path);
-      else
-        MESSAGE("skipped: " << name << " is not there");
+      if (path) check(name, *path);
     }
   }
   TEST_CASE("the largest graph, of 36 thousand tasks, as well") {
-    if (is_sanitized) return;
+    if (skipped_under_sanitizers()) return;
     const auto path = shared_data("tasks/" + largest + ".json.gz");
-    if (path)
-      check(largest, *path);
-    else
-      MESSAGE("skipped: " << largest << " is not there");
+    if (path) check(largest, *path);
   }
 }
 

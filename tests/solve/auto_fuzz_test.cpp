@@ -3,6 +3,7 @@
 #include <shardweave/solve/auto_solver.hpp>
 
 #include <doctest/doctest.h>
+#include <support/skipped.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/wcsp_file.hpp>
 
@@ -147,7 +148,7 @@ TEST_SUITE("auto_solver") {
   }
   TEST_CASE("the default solver agrees with toulbar2, which shares nothing with it") {
     if (std::system("command -v toulbar2 >/dev/null 2>&1") != 0) {
-      MESSAGE("skipped: toulbar2 is not installed");
+      shardweave_test::skipped("toulbar2 is not installed");
       return;
     }
     const temporary_folder folder;

@@ -1,7 +1,6 @@
 #include "suite.hpp"
 #include "support/random_problem.hpp"
 #include "support/scale.hpp"
-#include "support/shared_data.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>

@@ -5,8 +5,8 @@
 #include <shardweave/solve/lp_relaxation.hpp>
 
 #include <doctest/doctest.h>
-#include <support/backends.hpp>
 #include <support/scale.hpp>
+#include <support/tried_backends.hpp>
 
 #include <algorithm>
 #include <atomic>
@@ -22,10 +22,10 @@
 #include <vector>
 
 namespace sw = shardweave;
-using shardweave_test::backends;
 using shardweave_test::run_suite;
 using shardweave_test::sized;
 using shardweave_test::to_text;
+using shardweave_test::tried_backends;
 
 namespace ilp_tests {
 namespace {
@@ -80,7 +80,7 @@ static_assert(sw::solver<sw::lp_relaxation<sw::any_backend>, double>);
 
 TEST_SUITE("ilp") {
   TEST_CASE("every optimum is proved, with all columns and with those that cheap multipliers leave") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       const auto all = run_suite(sw::ilp{backend, 0, 0},
                                  {.problems = sized<std::size_t>(250, 120), .first_seed = 110000, .exact = true});
@@ -92,7 +92,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("every optimum of whole numbers is proved") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       MESSAGE(to_text(run_suite<std::int64_t>(
           sw::ilp{backend, 0, 0}, {.problems = sized<std::size_t>(150, 60), .first_seed = 130000, .exact = true})));
@@ -101,7 +101,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a fractional relaxation goes to branch and bound, and the note names whose word it is") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       const auto answer = sw::ilp{backend, 0, 0}.solve(odd_cycle());
       CHECK(answer.status == sw::solve_status::optimal);
@@ -111,7 +111,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("whole numbers that a backend cannot tell apart are not called proven on its word") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       // five variables in a ring, each pair of neighbours pays for being equal: one pair must be
       const auto ring = [](std::int64_t price) {
@@ -134,7 +134,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("an integral relaxation is proved by its multipliers") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       sw::compact_builder<double> builder;
       builder.add_variable(std::vector<double>{4, 3});
@@ -148,7 +148,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("huge costs in place of infinite ones change nothing") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       // numbers of the size of 1e18 make every backend err: what an incumbent beats has no column
       for (std::uint64_t seed = 1; seed <= sized(15U, 3U); ++seed) {
@@ -186,7 +186,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("long live intervals are solved like short ones") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       std::size_t proved = 0, impossible = 0, branched = 0;
       const std::uint64_t first = sized(1U, 4U);  // the fourth is infeasible
@@ -212,7 +212,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a row that contradicts itself is infeasible, and the note says which") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       sw::compact_builder<double> builder;
       builder.add_variable(std::vector<double>{1, 2});
@@ -225,7 +225,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a budget of terabytes is kept to the byte") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       // the backend takes a byte too many in 3e12 for nothing; a cover row shows it that it is not
       sw::compact_builder<double> builder;
@@ -245,7 +245,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("costs of any size are solved to the same precision") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       for (const double unit : {1e-9, 1.0, 1e12}) {
         sw::compact_builder<double> builder;
@@ -264,7 +264,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a gap that is asked for is enough") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       const auto problem = grid(3, 5);
       const auto exact = sw::ilp{backend}.solve(problem);
@@ -277,7 +277,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a cost that is no number is refused, and so is a table with one") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       sw::compact_builder<double> builder;
       builder.add_variable(std::vector<double>{1, std::nan("")});
@@ -295,7 +295,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("a stop ends a long solve with an assignment and a valid bound") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       const auto problem = grid(14, 8);
       std::stop_source stop;
@@ -317,7 +317,7 @@ TEST_SUITE("ilp") {
     }
   }
   TEST_CASE("one object serves several threads") {
-    for (const sw::any_backend& backend : backends(true)) {
+    for (const sw::any_backend& backend : tried_backends(true)) {
       CAPTURE(backend.name);
       const sw::ilp solver{backend, 0, 0};
       const auto problem = odd_cycle();
@@ -336,7 +336,7 @@ TEST_SUITE("ilp") {
 
 TEST_SUITE("lp_relaxation") {
   TEST_CASE("bounds and roundings hold on random problems") {
-    for (const sw::any_backend& backend : backends()) {
+    for (const sw::any_backend& backend : tried_backends()) {
       CAPTURE(backend.name);
       const auto all = run_suite(sw::lp_relaxation{backend, 0}, {.problems = 250, .first_seed = 150000});
       MESSAGE(to_text(all));
@@ -349,7 +349,7 @@ TEST_SUITE("lp_relaxation") {
     }
   }
   TEST_CASE("a tree is solved by its relaxation") {
-    for (const sw::any_backend& backend : backends()) {
+    for (const sw::any_backend& backend : tried_backends()) {
       CAPTURE(backend.name);
       std::size_t trees = 0;
       for (std::uint64_t seed = 1; seed <= 20; ++seed) {
@@ -377,7 +377,7 @@ TEST_SUITE("lp_relaxation") {
     }
   }
   TEST_CASE("a fractional optimum gives its bound and a rounded assignment") {
-    for (const sw::any_backend& backend : backends()) {
+    for (const sw::any_backend& backend : tried_backends()) {
       CAPTURE(backend.name);
       const auto answer = sw::lp_relaxation{backend, 0}.solve(odd_cycle());
       CHECK(answer.status == sw::solve_status::feasible);
@@ -387,7 +387,7 @@ TEST_SUITE("lp_relaxation") {
     }
   }
   TEST_CASE("cheap multipliers before the program change columns, not answers") {
-    for (const sw::any_backend& backend : backends()) {
+    for (const sw::any_backend& backend : tried_backends()) {
       CAPTURE(backend.name);
       const auto problem = grid(4, 6);
       const auto all = sw::lp_relaxation{backend, 0}.solve(problem);

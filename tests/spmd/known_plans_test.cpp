@@ -13,6 +13,7 @@
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
 #include <support/scale.hpp>
+#include <support/skipped.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -270,7 +271,7 @@ TEST_SUITE("known plans") {
   }
 
   TEST_CASE("a region that cuts the sequence is taken as it declares itself, forward and backward") {
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     const computation block = block_writer(8 * 32, true).write();
     for (const bool upstream : policies()) {
       const plan found = best(block, "32x8", upstream, both("S(0)S(1)"));
@@ -319,7 +320,7 @@ TEST_SUITE("known plans") {
 
   TEST_CASE(
       "long sequences: LLaMA-3 8B cuts them for wo, norms and residuals; shorter ones are left to rows and columns") {
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     const auto layers = [](std::int64_t d, std::int64_t heads, std::int64_t f, std::int64_t batch,
                            std::int64_t sequence) {
       return llama_training_graph(shardweave_test::published_llama(d, 2, heads, f, false), {batch, sequence});
@@ -349,7 +350,7 @@ TEST_SUITE("known plans") {
   TEST_CASE(
       "70B with rows and columns everywhere, as noted upstream, is dearer by upstream's costs, by less than a per "
       "cent") {
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     const model_type model = model_of(
         llama_training_graph(shardweave_test::published_llama(8192, 2, 64, 28672, false), {16, 8192}), "8x8", true);
     constraint_set demands = training_constraints(model, {.inputs = lying("S(0)R"), .results = lying("S(0)S(2)")});

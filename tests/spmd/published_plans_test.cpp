@@ -10,6 +10,7 @@
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
 #include <support/scale.hpp>
+#include <support/skipped.hpp>
 
 #include <cstdint>
 #include <map>
@@ -103,7 +104,7 @@ doctest::Approx cents(double value) { return doctest::Approx(value).epsilon(0.00
 TEST_SUITE("published plans") {
   TEST_CASE("the published optima on 64 devices in a line are met to the cent") {
     CHECK(best_of_1b_on_line().objective == cents(75411.02));
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     CHECK(best(llama_3b, line).objective == cents(155857.57));
     CHECK(best(llama_8b, line).objective == cents(213343.36));
     CHECK(best(llama_70b, line).objective == cents(965500.04));
@@ -138,7 +139,7 @@ TEST_SUITE("published plans") {
     longer.shape = {64, 2048};
     longer.has_ramp = true;
     check(llama_1b_untied, longer, 75379.00, 295);
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     longer = square;
     longer.shape = {64, 2048};
     check(llama_1b_untied, longer, 58066.40, 377);
@@ -155,7 +156,7 @@ TEST_SUITE("published plans") {
       CHECK(best(llama_1b, s).objective <= fixed.objective * (1 + 1e-12));
     };
     check(line, best_of_1b_on_line());
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     check(square, best_of_1b_on_square());
     setting searched = square;
     searched.search = true;

@@ -15,6 +15,7 @@
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
 #include <support/scale.hpp>
+#include <support/skipped.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -243,7 +244,7 @@ TEST_SUITE("layer_sites") {
   }
 
   TEST_CASE("the optimum of layers that are found is that of labelled ones, and none is below the untied one") {
-    if (is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     const model_type labelled = model_of(small_llama(3), "2"), found = model_of(unlabelled(small_llama(3)), "2");
     const double tied = optimum(found, true), untied = optimum(found, false);
     CHECK(tied == doctest::Approx(optimum(labelled, true)).epsilon(1e-12));

@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
 #include <support/scale.hpp>
+#include <support/skipped.hpp>
 
 #include <algorithm>
 #include <map>
@@ -77,7 +78,7 @@ TEST_SUITE("enumerate_strategies") {
     const computation one = llama_training_graph(published_llama(2048, 16, 32, 8192, true), {64, 256});
     CHECK(check(count(one, "64"), 18503, 114928).most == 10);
     check(count(one, "8x8"), 107753, 4337060);
-    if (shardweave_test::is_sanitized) return;
+    if (shardweave_test::skipped_under_sanitizers()) return;
     const computation three = llama_training_graph(published_llama(3072, 28, 24, 8192, true), {64, 256});
     const computation eight = llama_training_graph(published_llama(4096, 32, 32, 14336, false), {64, 256});
     check(count(three, "64"), 32969, 208698);

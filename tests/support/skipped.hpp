@@ -1,0 +1,27 @@
+#pragma once
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+
+#include <cstddef>
+#include <string>
+
+namespace shardweave_test {
+
+/// How often tests said so far that something is left out.
+inline std::size_t skips = 0;
+
+/// Says that the present test case, or what is left of it, is left out, and why. A test case that checks nothing and
+/// does not say so fails the run (main.cpp).
+inline void skipped(const std::string& why) {
+  ++skips;
+  MESSAGE("skipped: " << why);
+}
+
+/// Whether this is a build under sanitizers, for what would take too long there; says so.
+[[nodiscard]] inline bool skipped_under_sanitizers() {
+  if (is_sanitized) skipped("it takes too long under sanitizers");
+  return is_sanitized;
+}
+
+}  // namespace shardweave_test
