@@ -46,7 +46,7 @@ struct dice {
       if (cost < least) best = labels, least = cost;
     }
     constexpr double no_bound = -std::numeric_limits<double>::infinity();
-    return sw::conclude<Cost>(problem, best, no_bound, limit.expired(), {.solver = "dice"});
+    return sw::conclude<Cost>(problem, best, no_bound, limit.expired(), {.solver = "dice"}, control);
   }
 };
 static_assert(sw::solver<dice, double>);

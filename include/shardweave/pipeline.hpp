@@ -17,6 +17,7 @@
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <memory>
 #include <optional>
 #include <span>
@@ -96,8 +97,9 @@ class pipeline {
   lowering_options lowering;
   savings_form counted = savings_form::off;  ///< whether placing counts what `hideable_edges` may save
   windows_form windows = {};                 ///< form `windows`: how early at most, and whether every edge may hide
-  /// Where savings count, place without them too and keep what the simulator finds faster: a prediction of what hides
-  /// knows neither buckets nor schedule, and must not cost time. `training_plan::problem` is the one that was kept.
+  /// Where savings count, place without them first, begin with that plan when they count, and keep what the simulator
+  /// finds faster: a prediction of what hides knows neither buckets nor schedule, and must not cost time.
+  /// `training_plan::problem` is the one that was kept.
   bool compare = true;
 
   explicit pipeline(Solver placement_solver = {}, Bucketing bucketing_policy = {}, Scheduler scheduler_policy = {},
@@ -124,19 +126,20 @@ class pipeline {
       return std::make_shared<const placement_description<double>>(std::move(stated));
     });
     const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
-    std::optional<placement_problem<double>> plain;
-    if (problem.savings() != nullptr && compare) plain = problem.without_savings();
+    const bool compares = problem.savings() != nullptr && compare;
+    const placement_problem<double> first = compares ? problem.without_savings() : problem;
     plan.placement = timed(plan.stages, "solve", [&] {
       solve_control control_of_first = timed.rest();
-      if (plain) control_of_first.seconds *= 0.7;
-      return solver.solve(problem, control_of_first);
+      if (compares && std::isfinite(control_of_first.seconds)) control_of_first.seconds *= 0.7;
+      return solver.solve(first, control_of_first);
     });
     if (!plan.placement.has_assignment()) return plan;
-    plan.priced = evaluate(problem, plan.placement.choice);
+    plan.problem = first.shared_description();
+    plan.priced = evaluate(first, plan.placement.choice);
     plan.lowered = timed(plan.stages, "lower", [&] { return lower(model, plan.placement.choice, lowering); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
-    if (plain) compare_with_plain(model, *plain, timed, plan);
+    if (compares) compare_with_savings(model, problem, timed, plan);
     join_equal(plan.stages);
     return plan;
   }
@@ -158,22 +161,30 @@ class pipeline {
   }
 
  private:
-  /// \param problem  without savings. If its plan is the faster one, it is what was solved, and its bound is the bound.
+  /// \param problem  with savings. If its plan is no slower, it is what was solved, and its bound is the bound.
   template <collective_cost_model Collectives>
-  void compare_with_plain(const spmd_cost_model<Collectives>& model, const placement_problem<double>& problem,
-                          detail::stage_clock& timed, training_plan& plan) const {
-    solution<double> other = timed(plan.stages, "solve", [&] { return solver.solve(problem, timed.rest()); });
-    if (!other.has_assignment() || other.choice == plan.placement.choice) return;
-    lowered_graph lowered = timed(plan.stages, "lower", [&] { return lower(model, other.choice, lowering); });
-    task_plan tasks = run(lowered.tasks, timed.rest());
-    plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
-    if (tasks.after.end_to_end >= plan.tasks->after.end_to_end) return;
+  void compare_with_savings(const spmd_cost_model<Collectives>& model, const placement_problem<double>& problem,
+                            detail::stage_clock& timed, training_plan& plan) const {
+    solution<double> other = timed(plan.stages, "solve", [&] {
+      solve_control control = timed.rest();
+      control.start = plan.placement.choice;
+      return solver.solve(problem, control);
+    });
+    if (!other.has_assignment()) return;
+    if (other.choice != plan.placement.choice) {
+      lowered_graph lowered = timed(plan.stages, "lower", [&] { return lower(model, other.choice, lowering); });
+      task_plan tasks = run(lowered.tasks, timed.rest());
+      plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
+      if (tasks.after.end_to_end > plan.tasks->after.end_to_end) {
+        plan.placement.statistics.add_note("placed as if nothing hid: that is faster in the simulator.");
+        return;
+      }
+      plan.lowered = std::move(lowered);
+      plan.tasks = std::move(tasks);
+    }
     plan.priced = evaluate(problem, other.choice);
     plan.problem = problem.shared_description();
     plan.placement = std::move(other);
-    plan.placement.statistics.add_note("placed as if nothing hid: that is faster in the simulator");
-    plan.lowered = std::move(lowered);
-    plan.tasks = std::move(tasks);
   }
 
   /// One entry per stage, where a stage was run for two plans.

@@ -68,8 +68,7 @@ struct throws {
 };
 
 static_assert(sw::solver<all_first, double> && sw::solver<all_first, std::int64_t>);
-static_assert(sw::solver<sw::local_search, double> && sw::improver<sw::local_search, std::int64_t>);
-static_assert(!sw::improver<all_first, double>);
+static_assert(sw::solver<sw::local_search, double> && sw::solver<sw::local_search, std::int64_t>);
 static_assert(sw::solver<sw::polished<all_first, sw::local_search>, double>);
 static_assert(sw::solver<sw::first_proven<all_first, sw::exhaustive>, double>);
 static_assert(sw::solver<sw::certified<all_first, sw::exhaustive>, std::int64_t>);

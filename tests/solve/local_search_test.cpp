@@ -1,4 +1,5 @@
 #include "support/random_problem.hpp"
+#include "support/random_savings.hpp"
 #include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/exhaustive.hpp>
@@ -6,12 +7,16 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
 #include <stop_token>
+#include <string>
+#include <utility>
 #include <vector>
 
 namespace local_search_tests {
@@ -52,6 +57,59 @@ sw::placement_problem<double> ladder(std::size_t n, double limit) {
   builder.add_row({.high = limit});
   for (std::uint32_t x = 0; x < n; ++x) builder.add_segment(x, {0, 1, {2, 1, 0}});
   return sw::placement_problem<double>(builder.build());
+}
+
+/// Couplings of either sign between all pairs, two labels each: many local optima.
+sw::placement_problem<double> frustrated(std::uint64_t seed, std::size_t n) {
+  sw::random_source random(seed);
+  sw::compact_builder<double> builder;
+  for (std::size_t x = 0; x < n; ++x) builder.add_variable(std::vector<double>{0, random.unit() / 10});
+  for (std::uint32_t x = 0; x < n; ++x)
+    for (std::uint32_t y = x + 1; y < n; ++y) {
+      const double coupling = random.unit() - 0.5;
+      const std::vector<double> costs{coupling, -coupling, -coupling, coupling};
+      builder.add_edge(
+          x, y, std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(2, 2, costs)));
+    }
+  return sw::placement_problem<double>(builder.build());
+}
+
+/// A random labeling that keeps all; none if throwing dice finds none.
+std::vector<sw::strategy> any_feasible(const sw::placement_problem<double>& problem, sw::random_source& random) {
+  const auto& p = problem.compact();
+  std::vector<sw::strategy> labels(p.size());
+  for (int attempt = 0; attempt < 200; ++attempt) {
+    for (std::size_t x = 0; x < labels.size(); ++x)
+      labels[x] = static_cast<sw::strategy>(random.below(p.label_count(x)));
+    if (!sw::is_forbidden(p.cost(labels)) && p.keeps_rows(labels)) return labels;
+  }
+  return {};
+}
+
+/// Changes one label at a time as long as that helps: the first change that does, or the best one of all.
+double descend(const sw::placement_problem<double>& problem, std::vector<sw::strategy> labels, bool steepest) {
+  const auto& p = problem.compact();
+  double now = problem.objective(labels);
+  for (bool gained = true; gained;) {
+    gained = false;
+    double best = now;
+    auto best_labels = labels;
+    for (std::size_t x = 0; x < labels.size(); ++x)
+      for (sw::strategy l = 0; l < p.label_count(x); ++l) {
+        auto next = labels;
+        next[x] = l;
+        if (sw::is_forbidden(p.cost(next)) || !p.keeps_rows(next)) continue;
+        const double value = problem.objective(next);
+        if (!(value < best - 1e-9)) continue;
+        gained = true;
+        best = value;
+        best_labels = next;
+        if (!steepest) labels = next;
+      }
+    labels = best_labels;
+    now = best;
+  }
+  return now;
 }
 
 sw::placement_problem<double> usual_ladder() { return is_sanitized ? ladder(60, 50) : ladder(300, 250); }
@@ -200,11 +258,44 @@ TEST_SUITE("local_search") {
     CHECK(sw::local_search{}.improve(problem, sw::assignment(n, 77)).has_assignment());
   }
 
-  TEST_CASE("a start is a member too") {
-    const auto problem = is_sanitized ? ladder(30, 27) : ladder(100, 90);
-    const auto best = sw::local_search{}.solve(problem, {.iterations = 5000});
-    const auto answer = sw::local_search{.starts = 1, .start = best.choice}.solve(problem, {.iterations = 0});
-    CHECK(answer.choice == best.choice);
+  TEST_CASE("a limit is shared out among starts, and more of them find more") {
+    std::size_t better = 0, worse = 0;
+    for (std::uint64_t seed = 1; seed <= sized(20U, 5U); ++seed) {
+      const auto problem = frustrated(seed, sized<std::size_t>(40, 25));
+      const sw::solve_control limited{.iterations = sized<std::size_t>(2000, 500), .seed = seed};
+      const auto one = sw::local_search{.starts = 1, .largest_block = 3}.solve(problem, limited);
+      const auto many = sw::local_search{.starts = 8, .largest_block = 3}.solve(problem, limited);
+      CHECK(one.statistics.counters.front() == std::pair<std::string, double>("starts", 1));
+      CHECK(many.statistics.counters.front() == std::pair<std::string, double>("starts", 8));
+      CHECK(many.statistics.iterations <= limited.iterations);
+      better += many.objective < one.objective ? 1 : 0;
+      worse += many.objective > one.objective ? 1 : 0;
+    }
+    MESSAGE("better " << better << ", worse " << worse);
+    CHECK(better > 2 * worse);
+  }
+
+  TEST_CASE("from a given assignment it gets at least as far as plain descent does") {
+    std::size_t tried = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(400); ++seed) {
+      CAPTURE(seed);
+      problem_features features = problem_features::combination(static_cast<unsigned>(seed * 37 % 128));
+      features.impossible = false;
+      const auto stated =
+          seed % 4 == 0 ? shardweave_test::draw_savings_problem<double>(seed, 8) : draw_problem<double>(seed, features);
+      const auto problem = compiled(stated.description);
+      if (!problem) continue;
+      sw::random_source random(seed);
+      for (int i = 0; i < 3; ++i) {
+        const auto labels = any_feasible(*problem, random);
+        if (labels.empty()) continue;
+        const double plain = std::min(descend(*problem, labels, false), descend(*problem, labels, true));
+        const auto answer = sw::local_search{}.solve(*problem, {.start = problem->lift(labels)});
+        CHECK(answer.objective <= plain + 1e-9 * std::max(1.0, std::abs(plain)));
+        ++tried;
+      }
+    }
+    CHECK(tried > shardweave_test::at_scale(300));
   }
 
   TEST_CASE("a stop request and a deadline end the work, with the best so far") {

@@ -41,7 +41,7 @@ struct dice {
     for (std::size_t x = 0; x < p.size(); ++x)
       labels[x] = static_cast<shardweave::strategy>(random.below(p.label_count(x)));
     constexpr double no_bound = -std::numeric_limits<double>::infinity();
-    return shardweave::conclude<Cost>(problem, labels, no_bound, false, {.solver = "dice"});
+    return shardweave::conclude<Cost>(problem, labels, no_bound, false, {.solver = "dice"}, control);
   }
 };
 

@@ -10,6 +10,7 @@
 #include <stop_token>
 #include <string>
 #include <string_view>
+#include <vector>
 
 /// \file
 /// What a caller may say to any work that takes long: limits, a seed, a stop request, who is told of progress.
@@ -44,11 +45,20 @@ struct solve_control {
   unsigned threads = 1;  ///< at most this many; policies may use fewer
   stop_token stop = {};
   std::function<void(const progress_report&)> progress = {};  ///< called from the solving thread
+  /// Of solvers: how far above its lower bound an answer may be, relative to it (`solution::gap`). 0: prove the
+  /// optimum.
+  double gap = 0;
+  /// Of solvers: an assignment, one strategy per vertex. If it is feasible the answer is not worse; one that is not is
+  /// repaired where the solver can, or left, and `statistics.note` says so. Empty: none.
+  std::vector<std::uint32_t> start = {};
 };
 
 /// Refuses limits that mean nothing.
-/// \throws error (input) if the seconds are negative or not a number
+/// \throws error (input) if the seconds or the gap are negative or not a number
 inline void validate(const solve_control& control) {
+  if (!(control.gap >= 0))
+    refuse(error_category::input, "solve_control: gap is " + std::to_string(control.gap) +
+                                      ", expected a number from 0 on; 0 proves the optimum, 0.001 allows 0.1 %");
   if (control.seconds >= 0) return;
   refuse(error_category::input, "solve_control: seconds is " + std::to_string(control.seconds) +
                                     ", expected a number from 0 on; infinity is no limit");
@@ -74,6 +84,13 @@ class deadline {
     solve_control left = *control_;
     if (left.seconds < std::numeric_limits<double>::infinity()) left.seconds = remaining() > 0 ? remaining() : 0;
     return left;
+  }
+  /// The same for work on a part of the problem, or on another one: what speaks of the whole is left out, that is the
+  /// start, the gap, the number of iterations and who is told of progress.
+  [[nodiscard]] solve_control rest_for_part() const {
+    solve_control part{.seed = control_->seed, .threads = control_->threads, .stop = control_->stop};
+    if (control_->seconds < std::numeric_limits<double>::infinity()) part.seconds = remaining() > 0 ? remaining() : 0;
+    return part;
   }
 
  private:

@@ -5,6 +5,7 @@
 #include <shardweave/solve/detail/reduced_view.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/detail/usage_split.hpp>
+#include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/price_ascent.hpp>
 #include <shardweave/solve/reduction.hpp>
@@ -58,23 +59,22 @@ class branch_and_bound {
   double worthwhile = 0.02;         ///< share of labels that must go for another round of dropping
   std::size_t row_work = 1 << 22;   ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
   std::size_t guess_nodes = 20;     ///< for the supposition that the root's bound is nearly the optimum
+  std::size_t elimination_entries = std::size_t{1} << 20;  ///< of a factor, where a node is left to `elimination`
+  std::size_t elimination_work = std::size_t{1} << 26;     ///< see there; 0: no node is
   std::size_t polish_moves = 40;    ///< of local search, per variable of the root
   std::size_t polished_nodes = 10;  ///< nodes where the assignment of the ascent is improved, for less long than there
   std::size_t polished_size = 12;   ///< variables; with fewer of them branching finds assignments sooner
-  local_search polisher = {};
+  local_search polisher = single_start();
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     return search<Cost>(*this, problem, control).run();
   }
-  /// Starts from an assignment: nothing is searched that cannot be better.
+  /// The same with another start: nothing is searched that cannot be better.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
                                        const solve_control& control = {}) const {
-    search<Cost> s(*this, problem, control);
-    if (const auto labels = problem.labels_of(choice); labels && s.root->keeps_rows(*labels))
-      s.best.offer(s.root->cost(*labels), *labels, 0);
-    return s.run();
+    return solve(problem, detail::from_start(control, choice));
   }
   /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
   /// says that there is none that costs less than the bound.
@@ -88,6 +88,12 @@ class branch_and_bound {
 
  private:
   using memory = detail::ascent_memory;
+
+  static local_search single_start() {
+    local_search brief;
+    brief.starts = 1;
+    return brief;
+  }
 
   /// Labelings that are still to be searched.
   struct node {
@@ -104,7 +110,10 @@ class branch_and_bound {
   template <cost_value Cost>
   struct search {
     search(const branch_and_bound& settings, const placement_problem<Cost>& whole, const solve_control& how)
-        : options(settings), problem(whole), control(how), limit(how), root(&whole.compact()) {}
+        : options(settings), problem(whole), control(how), limit(how), best(how.gap), root(&whole.compact()) {
+      if (const std::vector<strategy> start = detail::start_labels(whole, how); !start.empty())
+        best.offer(root->cost(start), start, 0);
+    }
 
     solution<Cost> run() {
       const bool is_timed = options.goes_on && std::isfinite(control.seconds);
@@ -114,11 +123,13 @@ class branch_and_bound {
       statistics.seconds_to_best = best.found_at();
       statistics.counters = {{"nodes", static_cast<double>(explored)},
                              {"labels dropped", static_cast<double>(dropped)},
-                             {"ascent steps", static_cast<double>(steps)}};
+                             {"ascent steps", static_cast<double>(steps)},
+                             {"nodes eliminated", static_cast<double>(eliminated)}};
       if (!best.is_known() && !cut_short)
         statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
       if (cut_short) statistics.add_note("stopped after " + std::to_string(explored) + " nodes.");
-      return conclude(problem, std::span<const strategy>(best.labels()), bound, cut_short, std::move(statistics));
+      return conclude(problem, std::span<const strategy>(best.labels()), bound, cut_short, std::move(statistics),
+                      control);
     }
 
     /// Searches all labelings with labels that a node leaves, best bound first. \returns a lower bound on those that
@@ -193,6 +204,7 @@ class branch_and_bound {
         const std::size_t gone = narrowed.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
         dropped += gone;
         if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(kernel.total_labels())) {
+          if (eliminate(now, here)) return;
           split(std::move(here), now, ascent.prices(), least, open);
           return;
         }
@@ -200,6 +212,28 @@ class branch_and_bound {
         if (!rest) return;
         now.narrow(*std::move(rest));
       }
+    }
+
+    /// Asks for what is left of a node at once, rows relaxed, where that is little work. What is too much for one node is
+    /// not tried again before a fifth of the labels are gone. \returns whether the node is closed
+    bool eliminate(const detail::reduced_view<Cost>& now, node& here) {
+      const compact_problem<Cost>& kernel = now.problem();
+      if (options.elimination_work == 0 || kernel.total_labels() > narrow_labels) return false;
+      elimination at_once;
+      at_once.entries = options.elimination_entries;
+      at_once.all_entries = 4 * options.elimination_entries;
+      at_once.work = options.elimination_work;
+      const solution<Cost> found = at_once.solve(placement_problem<Cost>(now.shared_problem()), limit.rest_for_part());
+      if (found.lower_bound == -infinity) {
+        narrow_labels = kernel.total_labels() * 4 / 5;
+        return false;
+      }
+      ++eliminated;
+      if (found.has_assignment() && best.is_beaten_by(found.objective))
+        best.offer(found.objective, now.lift(found.choice), limit.elapsed());
+      if (found.has_assignment()) return true;
+      here.bound = std::max(here.bound, found.lower_bound);
+      return best.closes(here.bound);
     }
 
     /// Raises the bound and tries to make assignments of what the prices favour.
@@ -265,9 +299,8 @@ class branch_and_bound {
     void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
       if (p.size() < options.polished_size) return;
       const placement_problem<Cost> part(p);
-      solve_control effort = limit.rest();
+      solve_control effort = limit.rest_for_part();
       effort.iterations = moves * p.size();
-      effort.progress = {};
       const bool known = best_of_climb.size() == p.size();
       const solution<Cost> found =
           known ? options.polisher.improve(part, best_of_climb, effort) : options.polisher.solve(part, effort);
@@ -312,12 +345,13 @@ class branch_and_bound {
     const placement_problem<Cost>& problem;
     const solve_control& control;
     deadline limit;
-    detail::incumbent<Cost> best = {};
+    detail::incumbent<Cost> best;
     std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
     Cost cost_of_climb{};
     bool cut_short = false;
     const compact_problem<Cost>* root;
-    std::size_t explored = 0, dropped = 0, steps = 0;
+    std::size_t explored = 0, dropped = 0, steps = 0, eliminated = 0;
+    std::size_t narrow_labels = std::numeric_limits<std::size_t>::max();  ///< see `eliminate`
   };
 };
 

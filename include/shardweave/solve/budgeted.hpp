@@ -54,8 +54,8 @@ class budgeted {
     if (p.rows().empty()) return inner.solve(problem, control);
     const deadline limit(control);
     price_ascent<Cost> climb(p, inner, ascent);
-    std::vector<strategy> labels(p.size()), best;
-    Cost best_cost = forbidden<Cost>;
+    std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
+    Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
     solve_statistics statistics{.solver = std::string(name)};
     const std::size_t most = std::min(steps, control.iterations);
     bool stopped = false, more = true;
@@ -76,7 +76,7 @@ class budgeted {
                             .lower_bound = climb.bound(),
                             .done = static_cast<double>(statistics.iterations) / static_cast<double>(steps)});
       }
-      if (!is_forbidden(best_cost) && proves(climb.bound(), best_cost)) break;
+      if (!is_forbidden(best_cost) && is_within(control.gap, climb.bound(), best_cost)) break;
     }
     stopped = stopped || (more && statistics.iterations == most && most < steps);
     statistics.seconds = limit.elapsed();
@@ -86,7 +86,7 @@ class budgeted {
          static_cast<double>(std::count_if(prices.begin(), prices.end(), [](double price) { return price != 0; }))}};
     if (stopped)
       statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
-    return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics));
+    return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics), control);
   }
 
  private:

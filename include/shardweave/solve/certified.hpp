@@ -53,7 +53,8 @@ class certified {
       found.take_bound(-std::numeric_limits<double>::infinity(), {});
       found.statistics.add_note("the bounder calls the problem infeasible, but here is an assignment.");
     }
-    detail::settle(found, stopped);
+    detail::keep_start(problem, control, found);
+    detail::settle(found, stopped, control.gap);
     return found;
   }
 };

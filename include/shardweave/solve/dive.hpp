@@ -92,14 +92,13 @@ class dive {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return from<Cost>(problem, {}, control);
+    return from<Cost>(problem, detail::start_labels(problem, control), control);
   }
-  /// Dives around an assignment, and returns it if nothing better is found.
+  /// Dives around an assignment, and returns it if nothing better is found: the same with another start.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
                                        const solve_control& control = {}) const {
-    std::optional<std::vector<strategy>> labels = problem.labels_of(choice);
-    return from<Cost>(problem, labels ? *std::move(labels) : std::vector<strategy>(), control);
+    return solve(problem, detail::from_start(control, choice));
   }
 
  private:
@@ -119,17 +118,16 @@ class dive {
     const deadline limit(control);
     random_source random(control.seed);
     Cost best_cost = forbidden<Cost>;
-    if (!best.empty() && p.keeps_rows(best)) best_cost = p.cost(best);
+    if (!best.empty()) best_cost = p.cost(best);
     solve_statistics statistics{.solver = std::string(name)};
     price_ascent<Cost> ascent(p, trws{});
     for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
       if (!ascent.step(value_of(best_cost))) break;
-    if (is_forbidden(best_cost)) best.clear();
     bool stopped = limit.expired() || control.iterations < dives;
     if (!limit.expired()) {
       const dual_guide guide = guide_of(ascent);
       for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
-        if (limit.expired() || (!best.empty() && proves(guide.bound, best_cost))) break;
+        if (limit.expired() || (!best.empty() && is_within(control.gap, guide.bound, best_cost))) break;
         const bool near = !best.empty() && random.chance(0.5);
         auto labels =
             once(p, guide, draw_share(random), near ? std::span<const strategy>(best) : std::span<const strategy>(),
@@ -148,7 +146,7 @@ class dive {
     }
     statistics.seconds = limit.elapsed();
     if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
-    return conclude(problem, std::span<const strategy>(best), ascent.bound(), stopped, std::move(statistics));
+    return conclude(problem, std::span<const strategy>(best), ascent.bound(), stopped, std::move(statistics), control);
   }
 
   template <cost_value Cost>
@@ -308,12 +306,7 @@ class dive {
     [[nodiscard]] bool is_closed(double bound, Cost cutoff) const {
       return (!is_forbidden(cutoff) && proves(bound, cutoff)) || (found_ && proves(bound, best_cost_));
     }
-    [[nodiscard]] solve_control limit_only() const {
-      solve_control rest = limit_.rest();
-      rest.iterations = std::numeric_limits<std::size_t>::max();
-      rest.progress = {};
-      return rest;
-    }
+    [[nodiscard]] solve_control limit_only() const { return limit_.rest_for_part(); }
 
     const dive& with_;
     const compact_problem<Cost>& root_;

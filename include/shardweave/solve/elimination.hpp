@@ -103,7 +103,7 @@ class elimination {
         statistics.add_note("the best labeling breaks a row.");
       }
     }
-    return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics));
+    return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics), control);
   }
 
  private:

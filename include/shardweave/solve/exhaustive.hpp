@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -34,13 +35,13 @@ struct exhaustive {
     search<Cost> s(problem, control);
     s.run();
     solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.nodes};
-    statistics.seconds_to_best = s.found_at;
+    statistics.seconds_to_best = s.best.found_at();
     double bound = -std::numeric_limits<double>::infinity();
-    if (!s.stopped) bound = s.has_best ? static_cast<double>(s.best_cost) : std::numeric_limits<double>::infinity();
+    if (!s.stopped) bound = control.gap > 0 ? s.best.settled() : s.best.upper();
     if (s.stopped) statistics.add_note("stopped before all labelings were tried.");
-    if (!s.stopped && !s.has_best) statistics.add_note("every labeling breaks a constraint.");
-    return conclude(problem, std::span<const strategy>(s.best), bound, s.stopped, std::move(statistics),
-                    bound_on::objective);
+    if (!s.stopped && !s.best.is_known()) statistics.add_note("every labeling breaks a constraint.");
+    return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.stopped, std::move(statistics),
+                    control, bound_on::objective);
   }
 
  private:
@@ -50,6 +51,8 @@ struct exhaustive {
         : whole(problem),
           p(problem.compact()),
           limit(control),
+          best(control.gap),
+          gap(control.gap),
           most_nodes(control.iterations),
           labels(p.size()),
           rest(p.size() + 1) {
@@ -61,6 +64,8 @@ struct exhaustive {
           if (!link.is_first) rest[x] += p.table(p.edges()[link.edge]).least();
       }
       if (problem.savings() != nullptr) savings.emplace(*problem.savings(), p.size());
+      if (const std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
+        best.offer(problem.objective(start), start, 0);
     }
 
     /// The most that labelings can save, by what the labels so far leave open: all communication, or all computation
@@ -140,15 +145,13 @@ struct exhaustive {
       stopped = nodes == most_nodes || (nodes % 4096 == 0 && limit.expired());
       if (stopped) return false;
       ++nodes;
-      if (has_best && cost[x] + rest[x] - (savings ? savings->most(x) : Cost{}) >= best_cost) return false;
+      if (best.is_known()) {
+        const Cost least = cost[x] + rest[x] - (savings ? savings->most(x) : Cost{});
+        if (least >= best.cost() || (gap > 0 && best.closes(static_cast<double>(least)))) return false;
+      }
       if (x < p.size()) return true;
       const Cost objective = savings ? whole.objective(labels) : cost[x];
-      if ((!has_best || objective < best_cost) && p.keeps_rows(labels)) {
-        best = labels;
-        best_cost = objective;
-        has_best = true;
-        found_at = limit.elapsed();
-      }
+      if (best.is_beaten_by(objective) && p.keeps_rows(labels)) best.offer(objective, labels, limit.elapsed());
       return false;
     }
 
@@ -164,13 +167,13 @@ struct exhaustive {
     const compact_problem<Cost>& p;
     std::optional<savings_limit> savings = {};
     deadline limit;
+    detail::incumbent<Cost> best;
+    double gap;
     std::size_t most_nodes;
-    std::vector<strategy> labels, best, next;
+    std::vector<strategy> labels, next;
     std::vector<Cost> rest, cost;
-    Cost best_cost{};
-    bool has_best = false, stopped = false;
+    bool stopped = false;
     std::size_t nodes = 0;
-    double found_at = 0;
   };
 };
 

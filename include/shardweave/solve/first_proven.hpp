@@ -47,7 +47,7 @@ class first_proven {
     std::size_t to_come = sizeof...(Solvers);
     const auto run = [&](const auto& next) {
       const double share = 1.0 / static_cast<double>(to_come--);
-      if (best && (detail::is_settled(*best) || limit.expired())) return;
+      if (best && (detail::is_settled(*best, control.gap) || limit.expired())) return;
       solve_control own = detail::shared_time(limit, share);
       if (best && control.progress)
         own.progress = [&](progress_report report) {
@@ -61,7 +61,7 @@ class first_proven {
       best = best ? detail::merged(*std::move(best), std::move(found)) : std::move(found);
     };
     std::apply([&](const auto&... each) { (run(each), ...); }, solvers);
-    return detail::ended(*std::move(best), limit);
+    return detail::ended(*std::move(best), problem, control, limit);
   }
 };
 

@@ -43,7 +43,7 @@ class for_small {
     statistics.add_note(std::string(S::name) + " was not asked: " + std::to_string(p.total_labels()) + " labels and " +
                         std::to_string(p.rows().size()) + " rows are more than " + std::to_string(most.labels) +
                         " and " + std::to_string(most.rows) + ".");
-    return conclude<Cost>(problem, {}, -std::numeric_limits<double>::infinity(), true, std::move(statistics));
+    return conclude<Cost>(problem, {}, -std::numeric_limits<double>::infinity(), true, std::move(statistics), control);
   }
 };
 

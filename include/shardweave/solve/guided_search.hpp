@@ -69,13 +69,13 @@ class guided_search {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run({});
+    return search<Cost>(*this, problem, control).run(detail::start_labels(problem, control));
   }
-  /// Starts from an assignment.
+  /// The same with another start.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
                                        const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run(problem.labels_of(choice).value_or(std::vector<strategy>()));
+    return solve(problem, detail::from_start(control, choice));
   }
 
  private:
@@ -105,6 +105,7 @@ class guided_search {
           limit_(control),
           random_(control.seed),
           side_(p_, with, control_, limit_, *this),
+          best_(control.gap),
           elite_(with.elite) {}
 
     solution<Cost> run(std::vector<strategy> given) {
@@ -119,7 +120,7 @@ class guided_search {
       statistics_.solver = name;
       statistics_.seconds_to_best = best_.found_at();
       statistics_.seconds = limit_.elapsed();
-      const bool proven = best_.is_known() && proves(bound(), best_.cost());
+      const bool proven = best_.is_enough(bound());
       const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
       if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " steps.");
       statistics_.counters = {{"ascent steps", static_cast<double>(side_.steps())},
@@ -130,14 +131,14 @@ class guided_search {
                               {"windows", static_cast<double>(windows_)},
                               {"windows that gained", static_cast<double>(window_gains_)},
                               {"labels ruled out", static_cast<double>(side_.ruled_out())}};
-      return conclude(problem_, std::span<const strategy>(best_.labels()), bound(), stopped, std::move(statistics_));
+      return conclude(problem_, std::span<const strategy>(best_.labels()), bound(), stopped, std::move(statistics_),
+                      control_);
     }
 
     // what the side that raises the bound asks
     [[nodiscard]] const detail::incumbent<Cost>& best() const { return best_; }
     [[nodiscard]] bool is_over() const {
-      return limit_.expired() || statistics_.iterations >= control_.iterations ||
-             (best_.is_known() && proves(bound(), best_.cost()));
+      return limit_.expired() || statistics_.iterations >= control_.iterations || best_.is_enough(bound());
     }
     bool offer(std::vector<strategy> labels) {
       const Cost cost = p_.cost(labels);
@@ -202,7 +203,7 @@ class guided_search {
 
     void start() {
       if (is_over() || best_.is_known()) return;
-      solve_control brief = limit_.rest();
+      solve_control brief = limit_.rest_for_part();
       brief.iterations = std::min<std::size_t>(control_.iterations, 500);
       brief.progress = [this](const progress_report& found) { report(found.objective); };
       ++statistics_.iterations;
@@ -296,7 +297,7 @@ class guided_search {
     detail::shared_findings<Cost> findings_ = {};
     detail::bound_side<Cost, guided_search, search> side_;
     dual_guide guide_ = {};
-    detail::incumbent<Cost> best_ = {};
+    detail::incumbent<Cost> best_;
     detail::elite<Cost> elite_;
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;

@@ -74,6 +74,7 @@ struct ilp {
 
   template <class Work>
   void branch(Work& work, std::size_t& nodes, std::size_t& cuts) const {
+    const double gap = std::max(mip_gap, work.control.gap);
     std::vector<cover> covers;
     for (std::size_t round = 0; !work.closed() && !work.stopped; ++round) {
       if (work.limit.expired() || round >= work.control.iterations) {
@@ -84,7 +85,7 @@ struct ilp {
       for (const cover& c : covers) polytope.add_cover(c.labels, c.most);
       work.tell(polytope.model());
       backend_limits limits = work.limits();
-      limits.gap = mip_gap;
+      limits.gap = gap;
       if (work.best.is_known()) limits.start = polytope.primal_of(work.best.labels());
       const backend_outcome outcome = backend.solve(polytope.model(), limits);
       nodes += outcome.nodes;
@@ -103,7 +104,7 @@ struct ilp {
       cuts = covers.size();
       work.report();
       if (outcome.status != backend_status::optimal) {
-        work.stopped = mip_gap <= 0 || work.limit.expired();
+        work.stopped = gap <= 0 || work.limit.expired();
         return;
       }
       if (work.closed()) return;

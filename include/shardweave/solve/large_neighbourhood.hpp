@@ -110,6 +110,7 @@ class large_neighbourhood {
   template <cost_value Cost>
     requires solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    if (!control.start.empty()) return improve(problem, std::span<const strategy>(control.start), control);
     const deadline limit(control);
     solve_control brief = limit.rest();
     brief.seconds *= 0.3;
@@ -118,7 +119,7 @@ class large_neighbourhood {
     return improve(problem, std::span<const strategy>(start.choice), limit.rest());
   }
 
-  /// Never returns a worse assignment than a feasible one that it is given.
+  /// The same with another start. Never returns a worse assignment than a feasible one that it is given.
   template <cost_value Cost>
     requires solver<S, Cost>
   [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
@@ -153,17 +154,15 @@ class large_neighbourhood {
     if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " windows.");
     statistics.counters = {{"windows that gained", static_cast<double>(gains)}};
     statistics.seconds = limit.elapsed();
-    return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics));
+    return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics), control);
   }
 
  private:
   static constexpr std::size_t savings_attempts = 3;  ///< prices per window
 
   [[nodiscard]] static solve_control brief(const deadline& limit, random_source& random) {
-    solve_control control = limit.rest();
-    control.iterations = std::numeric_limits<std::size_t>::max();
+    solve_control control = limit.rest_for_part();
     control.seed = random();
-    control.progress = {};
     return control;
   }
 

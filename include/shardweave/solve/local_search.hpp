@@ -6,6 +6,7 @@
 #include <shardweave/solve/detail/greedy_labels.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/label_repair.hpp>
+#include <shardweave/solve/detail/savings_descent.hpp>
 #include <shardweave/solve/detail/savings_state.hpp>
 #include <shardweave/solve/priced_problem.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -32,8 +33,13 @@ inline namespace v0 {
 /// to `largest_block` variables, whose best labels dynamic programming finds exactly.
 ///
 /// Gives no bound. Budgets are kept exactly: moves that break them are priced until they do not. Without a
-/// limit the work is about `effort` forest moves per variable and start; with a limit on time or iterations
-/// it goes on until the limit, or until as many moves in a row gained nothing.
+/// limit the work is about `effort` forest moves per variable and start. With a limit on time or iterations every
+/// start has an equal share of what is left, and goes on until that is over, or until as many moves in a row gained
+/// nothing.
+///
+/// With an assignment to start from (`solve_control::start`) it is repaired if need be, and the better of two descents
+/// from it, variable by variable and by the steepest moves, is gone on from. The other starts are then near the best
+/// labeling so far, with some labels drawn anew.
 ///
 /// With savings, moves are found at prices of the computation that hides, at first the best ones for the present
 /// labels, and made if they lower costs less savings, exactly: no labeling's priced cost is above that. Complexity: a
@@ -43,26 +49,24 @@ class local_search {
   static constexpr std::string_view name = "local_search";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  std::size_t starts = 2;            ///< independent starts; the best result counts
+  std::size_t starts = 2;            ///< of which the best result counts
   std::size_t sweeps = 12;           ///< coordinate sweeps before forests
   std::size_t star_sweeps = 1;       ///< sweeps of stars
   std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
   std::size_t largest_block = 400;   ///< variables in a forest
   std::size_t effort = 20;           ///< forest moves per variable, at least 200; none if this and both sweeps are 0
   std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
-  assignment start = {};             ///< where the first start begins; greedy if empty
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run(start, starts);
+    return search<Cost>(*this, problem, control).run();
   }
 
-  /// Starts from an assignment, and returns it if nothing better is found. An assignment that breaks
-  /// constraints is repaired.
+  /// The same with another start. An assignment that breaks constraints is repaired.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
                                        const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run(choice, 1);
+    return solve(problem, detail::from_start(control, choice));
   }
 
  private:
@@ -74,33 +78,64 @@ class local_search {
           problem_(problem),
           p_(problem.compact()),
           control_(control),
-          limit_(control),
+          share_(control),
+          limit_(share_),
           random_(control.seed),
           greedy_(p_),
           block_(p_) {}
 
-    solution<Cost> run(std::span<const strategy> given, std::size_t wanted) {
-      std::optional<std::vector<strategy>> first;
-      if (!given.empty()) first = problem_.labels_of(given);
-      if (first) offer(*first);
-      for (std::size_t s = 0; !is_stopped(); ++s) {
-        if (best_.is_known() ? s >= std::max<std::size_t>(wanted, 1) : s >= std::max(with_.attempts, wanted)) break;
-        auto labels = s == 0 && first ? std::move(first) : greedy_(limit_, random_, s == 0 ? 0.0 : 0.3);
-        if (!labels) break;
-        improve_from(*std::move(labels));
+    solution<Cost> run() {
+      const std::size_t wanted = std::max<std::size_t>(with_.starts, 1);
+      std::optional<std::vector<strategy>> given;
+      if (!control_.start.empty()) given = problem_.labels_of(control_.start);
+      if (given) offer(*given);
+      std::size_t begun = 0;
+      for (; !is_over() && begun < (best_.is_known() ? wanted : std::max(with_.attempts, wanted)); ++begun) {
+        // a given start has all the time that it needs, others have an equal share of what is left
+        const std::size_t to_come = given || begun >= wanted ? 1 : wanted - begun;
+        share_.seconds = limit_.elapsed() + (control_.seconds - limit_.elapsed()) / static_cast<double>(to_come);
+        share_.iterations =
+            statistics_.iterations + std::max<std::size_t>((control_.iterations - statistics_.iterations) / to_come, 1);
+        std::optional<std::vector<strategy>> labels;
+        if (given && begun == 0) {
+          labels = given;
+        } else if (given && best_.is_known()) {
+          labels = kicked(best_.labels());
+        } else {
+          labels = greedy_(limit_, random_, begun == 0 ? 0.0 : 0.3);
+        }
+        if (!labels) continue;  // the share of the time was too short
+        improve_from(*std::move(labels), given && begun == 0);
       }
       statistics_.solver = name;
       statistics_.seconds = limit_.elapsed();
-      const bool stopped = is_stopped();
+      const bool stopped = is_over();
       if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " moves.");
       statistics_.seconds_to_best = best_.found_at();
+      statistics_.counters = {{"starts", static_cast<double>(begun)}};
       if (!best_.is_known()) statistics_.add_note("no assignment that keeps all constraints was found.");
       return conclude(problem_, std::span<const strategy>(best_.labels()), -std::numeric_limits<double>::infinity(),
-                      stopped, std::move(statistics_));
+                      stopped, std::move(statistics_), control_);
     }
 
    private:
-    [[nodiscard]] bool is_stopped() const { return limit_.expired() || statistics_.iterations >= control_.iterations; }
+    /// Of the whole work.
+    [[nodiscard]] bool is_over() const {
+      return control_.stop.stop_requested() || statistics_.iterations >= control_.iterations ||
+             (std::isfinite(control_.seconds) && limit_.elapsed() >= control_.seconds);
+    }
+    /// Of one start.
+    [[nodiscard]] bool is_stopped() const { return limit_.expired() || statistics_.iterations >= share_.iterations; }
+
+    /// Another place to start from, not far from a good one.
+    [[nodiscard]] std::vector<strategy> kicked(std::vector<strategy> labels) {
+      if (p_.size() == 0) return labels;
+      for (std::size_t i = 2 + random_.below(1 + p_.size() / 8); i-- > 0;) {
+        const std::size_t x = random_.below(p_.size());
+        labels[x] = static_cast<strategy>(random_.below(p_.label_count(x)));
+      }
+      return labels;
+    }
 
     /// Remembers a labeling if it is feasible and the best so far.
     void offer(std::span<const strategy> labels) {
@@ -115,7 +150,8 @@ class local_search {
         control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper()});
     }
 
-    void improve_from(std::vector<strategy> labels) {
+    /// \param is_given  no effort is spared
+    void improve_from(std::vector<strategy> labels, bool is_given) {
       labeling_state<Cost> state(p_, std::move(labels));
       if (state.conflicts() > 0 || !state.keeps_rows()) {
         detail::label_repair<Cost> repair(state, block_);
@@ -124,11 +160,30 @@ class local_search {
       }
       offer(state.labels());
       if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // nothing but a first assignment is wanted
-      if (problem_.savings() != nullptr) return improve_savings({state.labels().begin(), state.labels().end()});
+      if (problem_.savings() != nullptr) {
+        descend_with_savings({state.labels().begin(), state.labels().end()});
+        improve_savings({state.labels().begin(), state.labels().end()});
+        if (best_.is_known()) descend_with_savings(best_.labels());
+        return;
+      }
+      std::optional<labeling_state<Cost>> steep;
+      if (is_given && p_.total_labels() <= steep_labels && !is_stopped()) {
+        ++statistics_.iterations;
+        steep = state;
+        detail::descent<Cost> moves(*steep, block_, limit_);
+        for (std::size_t i = 0; i < 4 * p_.size() && moves.steepest_move(); ++i) {
+        }
+        steep->refresh();
+        offer(steep->labels());
+      }
+      {
+        detail::descent<Cost> moves(state, block_, limit_);
+        for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+          if (!moves.coordinate_sweep()) break;
+        offer(state.labels());
+      }
+      if (steep && steep->cost() < state.cost()) state = *std::move(steep);
       detail::descent<Cost> moves(state, block_, limit_);
-      for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
-        if (!moves.coordinate_sweep()) break;
-      offer(state.labels());
       for (std::size_t i = 0; i < with_.star_sweeps && !is_stopped(); ++i, ++statistics_.iterations)
         if (!moves.star_sweep(with_.star_neighbours)) break;
       offer(state.labels());
@@ -156,6 +211,13 @@ class local_search {
     }
     [[nodiscard]] bool has_limit() const {
       return std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
+    }
+
+    /// One label at a time, judged exactly.
+    void descend_with_savings(std::vector<strategy> labels) {
+      if (is_stopped()) return;
+      ++statistics_.iterations;
+      if (detail::savings_descent(p_, *problem_.savings(), labels, limit_, with_.sweeps)) offer(labels);
     }
 
     /// Rounds at fixed prices: those that are the best for the labels, means of these and earlier ones, and mixtures
@@ -205,12 +267,14 @@ class local_search {
       }
       return true;
     }
-    static constexpr std::size_t savings_rounds = 6;  ///< in a row that may gain nothing
+    static constexpr std::size_t savings_rounds = 6;     ///< in a row that may gain nothing
+    static constexpr std::size_t steep_labels = 20'000;  ///< of a problem, for its steepest moves to be looked for
 
     const local_search& with_;
     const placement_problem<Cost>& problem_;
     const compact_problem<Cost>& p_;
     const solve_control& control_;
+    solve_control share_;  ///< limits of one start, in time and moves of the whole
     deadline limit_;
     random_source random_;
     detail::greedy_labels<Cost> greedy_;

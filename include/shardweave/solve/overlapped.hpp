@@ -54,16 +54,15 @@ class overlapped {
       statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
     if (s.cut_short) statistics.add_note("stopped after " + std::to_string(s.explored) + " nodes.");
     return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.cut_short, std::move(statistics),
-                    bound_on::objective);
+                    control, bound_on::objective);
   }
 
  private:
   template <class Cost>
   double second_opinion(detail::savings_search<Cost>& running, savings_ascent<Cost>& ascent) const {
     if constexpr (solver<S, double>) {
-      solve_control rest = running.limit.rest();
-      rest.progress = {};
-      const solution<double> plain = inner.solve(placement_problem<double>(ascent.at_best_prices()), rest);
+      const solution<double> plain =
+          inner.solve(placement_problem<double>(ascent.at_best_prices()), running.limit.rest_for_part());
       if (plain.has_assignment()) running.offer(plain.choice);
       const double slack = 1e-11 * std::abs(plain.lower_bound);
       return std::isfinite(plain.lower_bound) ? plain.lower_bound - slack : plain.lower_bound;

@@ -14,15 +14,7 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// A solver that can also start from an assignment. `improve` never returns a worse one, unless the given
-/// one breaks constraints.
-template <class L, class Cost>
-concept improver = solver<L, Cost> && requires(const L& l, const placement_problem<Cost>& problem,
-                                               std::span<const strategy> choice, const solve_control& control) {
-  { l.improve(problem, choice, control) } -> std::same_as<solution<Cost>>;
-};
-
-/// Runs `first` and gives its assignment to `second` to improve; the bound is the better of both. An
+/// Runs `first` and gives its assignment to `second` as a start; the bound is the better of both. An
 /// assignment that is proven optimal is left alone; where `first` finds none, `second` solves from scratch.
 ///
 /// With a time limit `first` may use `share` of it, `second` what is left.
@@ -43,18 +35,16 @@ class polished {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    static_assert(solver<First, Cost>, "The first argument of polished must be a solver (shardweave::solver).");
-    static_assert(improver<Second, Cost>,
-                  "The second argument of polished must be a solver with a const member improve(placement_problem, "
-                  "assignment, solve_control) that returns a solution (shardweave::improver).");
+    static_assert(solver<First, Cost> && solver<Second, Cost>,
+                  "Both arguments of polished must be solvers (shardweave::solver).");
     const deadline limit(control);
     solution<Cost> found = first.solve(problem, detail::shared_time(limit, share));
-    if (detail::is_settled(found) || limit.expired()) return found;
-    const solve_control rest = limit.rest();
-    solution<Cost> better = found.has_assignment()
-                                ? second.improve(problem, std::span<const strategy>(found.choice), rest)
-                                : second.solve(problem, rest);
-    return detail::ended(detail::merged(std::move(found), std::move(better)), limit);
+    if (detail::is_settled(found, control.gap) || limit.expired())
+      return detail::ended(std::move(found), problem, control, limit);
+    solve_control rest = limit.rest();
+    if (found.has_assignment()) rest.start = found.choice;
+    solution<Cost> better = second.solve(problem, rest);
+    return detail::ended(detail::merged(std::move(found), std::move(better)), problem, control, limit);
   }
 };
 

@@ -72,7 +72,7 @@ class race {
           control.progress(report);
         };
       answers[i] = runner.solve(problem, own);
-      if (detail::is_settled(*answers[i])) over.request_stop();
+      if (detail::is_settled(*answers[i], control.gap)) over.request_stop();
     };
     const auto run = [&](std::size_t i, const auto& runner) {
       failures[i] = failure_of([&] { work(i, runner); });
@@ -97,7 +97,7 @@ class race {
     for (auto& answer : answers)
       if (answer) best = best ? detail::merged(*std::move(best), *std::move(answer)) : *std::move(answer);
     best->statistics.seconds = limit.elapsed();
-    return detail::ended(*std::move(best), limit);
+    return detail::ended(*std::move(best), problem, control, limit);
   }
 };
 

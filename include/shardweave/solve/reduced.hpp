@@ -3,6 +3,7 @@
 #include <shardweave/solve/reduction.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <limits>
 #include <span>
@@ -42,12 +43,15 @@ class reduced {
     if (r.is_infeasible()) {
       solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed()};
       statistics.add_note("the reduction left a variable without a label or a row without room.");
-      return conclude<Cost>(problem, {}, std::numeric_limits<double>::infinity(), false, std::move(statistics));
+      return conclude<Cost>(problem, {}, std::numeric_limits<double>::infinity(), false, std::move(statistics),
+                            control);
     }
     const double spent = limit.elapsed();
     const placement_problem<Cost> kernel(r.take_kernel());
     const compact_problem<Cost>& left = kernel.compact();
-    solution<Cost> answer = inner.solve(kernel, limit.rest());
+    solve_control rest = limit.rest();
+    rest.start = projected(r, left, detail::start_labels(problem, control));
+    solution<Cost> answer = inner.solve(kernel, rest);
     auto& statistics = answer.statistics;
     statistics.seconds = limit.elapsed();
     statistics.seconds_to_best += spent;
@@ -66,7 +70,39 @@ class reduced {
     std::vector<strategy> labels;
     if (answer.has_assignment()) labels = r.lift(answer.choice);
     return conclude(problem, std::span<const strategy>(labels), answer.lower_bound,
-                    answer.status == solve_status::stopped, std::move(statistics));
+                    answer.status == solve_status::stopped, std::move(statistics), control);
+  }
+
+ private:
+  /// What a labeling of the whole is on the kernel: where a label of it went, the one that costs least there beside the
+  /// others. None if that is not feasible.
+  template <cost_value Cost>
+  [[nodiscard]] static assignment projected(const reduction<Cost>& r, const compact_problem<Cost>& kernel,
+                                            const std::vector<strategy>& labels) {
+    if (labels.empty()) return {};
+    constexpr strategy gone = ~strategy{0};
+    assignment result(kernel.size(), gone);
+    for (std::size_t x = 0; x < kernel.size(); ++x) {
+      const auto& [whole, kept] = r.origin()[x];
+      const auto at = std::find(kept.begin(), kept.end(), labels[whole]);
+      if (at != kept.end()) result[x] = static_cast<strategy>(at - kept.begin());
+    }
+    for (std::size_t x = 0; x < kernel.size(); ++x) {
+      if (result[x] != gone) continue;
+      Cost least = forbidden<Cost>;
+      result[x] = 0;
+      for (strategy l = 0; l < kernel.label_count(x); ++l) {
+        Cost cost = kernel.unary(x)[l];
+        for (const compact_link& link : kernel.links(x))
+          if (result[link.other] != gone) cost = plus(cost, kernel.link_cost(link, l, result[link.other]));
+        if (cost < least) {
+          least = cost;
+          result[x] = l;
+        }
+      }
+    }
+    if (is_forbidden(kernel.cost(result)) || !kernel.keeps_rows(result)) return {};
+    return result;
   }
 };
 

@@ -51,6 +51,13 @@ struct solve_statistics {
     if (!note.empty() && !sentence.empty()) note += ' ';
     note += sentence;
   }
+  /// Takes back what `add_note` said, if it did.
+  void drop_note(std::string_view sentence) {
+    const std::size_t at = note.find(sentence);
+    if (at == std::string::npos) return;
+    const std::size_t end = at + sentence.size();
+    note.erase(at > 0 ? at - 1 : 0, sentence.size() + (at > 0 || end < note.size() ? 1 : 0));
+  }
 };
 
 /// Objectives (not of whole numbers) within this relative distance of a bound count as equal to it.
@@ -94,6 +101,79 @@ template <cost_value Cost>
   }
 }
 
+/// Whether an objective is within a relative distance of a valid bound, as `solution::gap` counts it; with a gap of 0,
+/// whether the bound proves it.
+template <cost_value Cost>
+[[nodiscard]] bool is_within(double gap, double lower_bound, Cost objective) {
+  return proves(lower_bound, objective) ||
+         (gap > 0 && std::isfinite(lower_bound) &&
+          static_cast<double>(objective) - lower_bound <= gap * std::abs(lower_bound));
+}
+
+namespace detail {
+
+/// The same control with another start.
+[[nodiscard]] inline solve_control from_start(solve_control control, std::span<const strategy> choice) {
+  control.start.assign(choice.begin(), choice.end());
+  return control;
+}
+
+/// The labels of the start that a control gives, if it is feasible; otherwise none.
+template <cost_value Cost>
+[[nodiscard]] std::vector<strategy> start_labels(const placement_problem<Cost>& problem, const solve_control& control) {
+  if (control.start.empty()) return {};
+  std::optional<std::vector<strategy>> labels = problem.labels_of(control.start);
+  if (!labels || is_forbidden(problem.objective(*labels)) || !problem.compact().keeps_rows(*labels)) return {};
+  return *std::move(labels);
+}
+
+/// Says something of an answer once.
+inline void say_once(solve_statistics& statistics, std::string_view sentence) {
+  if (statistics.note.find(sentence) == std::string::npos) statistics.add_note(sentence);
+}
+
+/// Has the start of a control for an assignment if there is none, or a worse one; says why a start does not count.
+template <cost_value Cost>
+void keep_start(const placement_problem<Cost>& problem, const solve_control& control, solution<Cost>& answer) {
+  if (control.start.empty()) return;
+  if (control.start.size() != problem.vertex_count())
+    return say_once(answer.statistics, "the start has " + std::to_string(control.start.size()) + " strategies for " +
+                                           std::to_string(problem.vertex_count()) + " vertices.");
+  if (!problem.labels_of(control.start))
+    return say_once(answer.statistics, "the start has a strategy that no feasible assignment has, or breaks a tie.");
+  const evaluation<Cost> priced = evaluate(problem, control.start);
+  if (!priced.is_feasible()) {
+    say_once(answer.statistics, "the start is not feasible: " + priced.violations.front() + ".");
+  } else if (!answer.has_assignment() || priced.objective < answer.objective) {
+    answer.choice = control.start;
+    answer.objective = priced.objective;
+  }
+}
+
+inline constexpr std::string_view gap_note = "within the gap that was asked for.";
+
+/// Says what an assignment and a bound prove together.
+/// \param stopped  a limit ended the work
+/// \param gap      that is enough
+template <cost_value Cost>
+void settle(solution<Cost>& s, bool stopped, double gap = 0) {
+  if (!s.has_assignment()) {
+    s.status =
+        s.lower_bound == std::numeric_limits<double>::infinity() ? solve_status::infeasible : solve_status::stopped;
+  } else if (proves(s.lower_bound, s.objective)) {
+    s.status = solve_status::optimal;
+    s.lower_bound = std::min(s.lower_bound, static_cast<double>(s.objective));
+    s.statistics.drop_note(gap_note);
+  } else if (is_within(gap, s.lower_bound, s.objective)) {
+    s.status = solve_status::feasible;
+    say_once(s.statistics, gap_note);
+  } else {
+    s.status = stopped ? solve_status::stopped : solve_status::feasible;
+  }
+}
+
+}  // namespace detail
+
 /// The answer that is known before a solver is asked: `compile` found that the constraints contradict each other, or a
 /// limit came while it built the problem. Nothing for wrong data, which stays an error.
 template <cost_value Cost>
@@ -113,17 +193,19 @@ template <cost_value Cost>
 enum class bound_on : std::uint8_t { costs, objective };
 
 /// Makes the answer of a solver: labels are lifted, priced anew on the problem as stated and refused if they
-/// break a constraint; a bound that meets the objective proves it.
+/// break a constraint; a bound that meets the objective proves it. The start that the control gives is answered where
+/// the labels are worse, or none.
 ///
 /// \param labels       one per variable of the compact problem; empty if none were found
 /// \param lower_bound  valid for the compact problem
 /// \param stopped      a limit ended the work
+/// \param control      its start and its gap count
 /// \param counted      what the bound is on: the objective, or the costs alone, as solvers give it that do not see
 ///                     savings. From those all is subtracted that could ever be saved
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
                                       double lower_bound, bool stopped, solve_statistics statistics,
-                                      bound_on counted = bound_on::costs) {
+                                      const solve_control& control = {}, bound_on counted = bound_on::costs) {
   if (counted == bound_on::costs && problem.savings() != nullptr && std::isfinite(lower_bound)) {
     const auto most = static_cast<double>(problem.savings()->most());
     lower_bound -= most;
@@ -142,18 +224,8 @@ template <cost_value Cost>
       result.statistics.add_note("an assignment was dropped: " + priced.violations.front() + ".");
     }
   }
-  if (result.has_assignment()) {
-    if (proves(result.lower_bound, result.objective)) {
-      result.status = solve_status::optimal;
-      result.lower_bound = std::min(result.lower_bound, static_cast<double>(result.objective));
-    } else {
-      result.status = stopped ? solve_status::stopped : solve_status::feasible;
-    }
-  } else if (lower_bound == std::numeric_limits<double>::infinity()) {
-    result.status = solve_status::infeasible;
-  } else {
-    result.status = solve_status::stopped;
-  }
+  detail::keep_start(problem, control, result);
+  detail::settle(result, stopped, control.gap);
   return result;
 }
 

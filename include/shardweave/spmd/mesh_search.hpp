@@ -82,6 +82,7 @@ class mesh_contest {
   mesh_contest(const S& policy, const deadline& limit, double to_beat)
       : policy_(policy), control_(limit.rest()), users_(control_), to_beat_(to_beat) {
     control_.stop = enough_.get_token();
+    control_.start.clear();  // it is for one mesh
     control_.progress = [this](const progress_report& report) {
       if (users_.progress) users_.progress(report);
       if (to_beat_ < std::numeric_limits<double>::infinity() && proves(report.lower_bound - savings_, to_beat_))

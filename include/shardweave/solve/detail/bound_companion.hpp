@@ -34,6 +34,7 @@ class bound_companion {
         control_(control),
         limit_(control_),
         findings_(&findings),
+        best_(control.gap),
         side_(problem, with_, control_, limit_, *this) {}
   bound_companion(const bound_companion&) = delete;  // `side_` points here
   bound_companion& operator=(const bound_companion&) = delete;
@@ -62,7 +63,7 @@ class bound_companion {
   }
   [[nodiscard]] bool is_over() {
     findings_->raise(side_.bound());
-    return limit_.expired() || (best_.is_known() && proves(findings_->bound(), best_.cost()));
+    return limit_.expired() || best_.is_enough(findings_->bound());
   }
   void stepped() { findings_->exchange(best_, limit_.elapsed()); }
   void report() const {}
@@ -98,7 +99,7 @@ class bound_companion {
   solve_control control_;
   deadline limit_;
   shared_findings<Cost>* findings_;
-  incumbent<Cost> best_ = {};
+  incumbent<Cost> best_;
   bound_side<Cost, Settings, bound_companion> side_;
   std::optional<bound_cases<Cost>> cases_ = {};  ///< of what was left when they began: freed when labels go
   double least_worthwhile_ = with_.worthwhile;

@@ -58,6 +58,10 @@ class bound_side {
       host_->report();
       if (!rest_.is_whole() && ascent.bound() <= mark + with_->least_gain * std::max(host_->best().upper() - mark, 0.0))
         break;  // dives gain more now, and what they find rules out more
+      // where a gap is enough, the last hundredths of it can wait
+      if (control_->gap > 0 && rest_.is_whole() &&
+          ascent.bound() <= mark + 0.05 * control_->gap * std::abs(ascent.bound()))
+        break;
       mark = ascent.bound();
     }
     climbing_seconds_ += limit_->elapsed() - began;
@@ -101,8 +105,8 @@ class bound_side {
     auto last = with_->finish;
     last.nodes <<= std::min<std::size_t>(searches_++, 10);
     searched_at_ = host_->best().cost();
-    solve_control brief = limit_->rest();
-    brief.progress = {};
+    solve_control brief = limit_->rest_for_part();
+    brief.gap = control_->gap;
     if (is_timed()) brief.seconds *= with_->closing_share;
     const solution<Cost> found =
         last.solve_below(placement_problem<Cost>(rest_.shared_part()), host_->best().cost(), brief);

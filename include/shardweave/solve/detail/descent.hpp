@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,6 +54,27 @@ class descent {
       improved |= respond(x);
     }
     return improved;
+  }
+
+  /// Gives the variable that gains most by it its best label that fits.
+  /// \returns whether anything improved
+  /// Complexity: O(labels)
+  bool steepest_move() {
+    std::optional<relabel> steepest;
+    Cost most{};
+    for (const std::uint32_t x : free_) {
+      if (limit_.expired()) return false;
+      price_labels(x);
+      const Cost current = prices_[state_[x]];
+      for (strategy k = 0; k < prices_.size(); ++k)
+        if (prices_[k] < current && prices_[k] - current < most && state_.fits(x, k)) {
+          most = prices_[k] - current;
+          steepest = relabel{x, k};
+        }
+    }
+    if (!steepest || !matters(most) || !consents(steepest->variable, steepest->label)) return false;
+    apply(steepest->variable, steepest->label);
+    return true;
   }
 
   /// Tries the most promising labels of every variable together with the best responses of its `most` dearest

@@ -16,26 +16,11 @@ inline namespace v0 {
 namespace detail {
 
 /// Whether nothing is left to be found.
+/// \param gap  that is enough
 template <cost_value Cost>
-[[nodiscard]] bool is_settled(const solution<Cost>& s) {
-  return s.status == solve_status::optimal || s.status == solve_status::infeasible;
-}
-
-/// Says what an assignment and a bound prove together.
-/// \param stopped  a limit ended the work
-template <cost_value Cost>
-void settle(solution<Cost>& s, bool stopped) {
-  if (s.has_assignment()) {
-    if (proves(s.lower_bound, s.objective)) {
-      s.status = solve_status::optimal;
-      s.lower_bound = std::min(s.lower_bound, static_cast<double>(s.objective));
-    } else {
-      s.status = stopped ? solve_status::stopped : solve_status::feasible;
-    }
-  } else {
-    s.status =
-        s.lower_bound == std::numeric_limits<double>::infinity() ? solve_status::infeasible : solve_status::stopped;
-  }
+[[nodiscard]] bool is_settled(const solution<Cost>& s, double gap) {
+  return s.status == solve_status::optimal || s.status == solve_status::infeasible ||
+         (s.has_assignment() && is_within(gap, s.lower_bound, s.objective));
 }
 
 /// Keeps the better assignment and the better bound of two answers to one problem; of two equal assignments the earlier
@@ -78,10 +63,13 @@ template <cost_value Cost>
   return result;
 }
 
-/// An unproven answer that a stop or the time limit ended.
+/// The answer of a composition: its start counts, whether the parts looked at it or not, and what a stop or the time
+/// limit ended is called so.
 template <cost_value Cost>
-[[nodiscard]] solution<Cost> ended(solution<Cost> s, const deadline& limit) {
-  if (s.status == solve_status::feasible && limit.expired()) s.status = solve_status::stopped;
+[[nodiscard]] solution<Cost> ended(solution<Cost> s, const placement_problem<Cost>& problem,
+                                   const solve_control& control, const deadline& limit) {
+  keep_start(problem, control, s);
+  settle(s, s.status == solve_status::stopped || limit.expired(), control.gap);
   return s;
 }
 

@@ -31,9 +31,10 @@ template <cost_value Cost>
 class relaxation_state {
  public:
   relaxation_state(const placement_problem<Cost>& of, const solve_control& c, std::string_view solver)
-      : problem(of), control(c), limit(c) {
+      : problem(of), control(c), limit(c), best(c.gap) {
     statistics.solver = std::string(solver);
     check_numbers(of.compact());
+    if (const std::vector<strategy> start = start_labels(of, c); !start.empty()) offer(start);
   }
 
   /// Keeps labels that are feasible and better than the incumbent.
@@ -83,7 +84,7 @@ class relaxation_state {
   /// \pre something is known
   [[nodiscard]] double margin() const { return 1e-10 * std::max(1.0, std::abs(upper())); }
   [[nodiscard]] bool closed() const {
-    return bound == std::numeric_limits<double>::infinity() || (best.is_known() && proves(bound, best.cost()));
+    return bound == std::numeric_limits<double>::infinity() || best.is_enough(bound);
   }
   [[nodiscard]] backend_limits limits() const {
     return {.seconds = std::max(0.0, limit.remaining()), .stop = control.stop};
@@ -129,14 +130,14 @@ class relaxation_state {
     statistics.counters.emplace_back("fractional_variables", static_cast<double>(fractional));
     if (stopped) statistics.add_note("stopped by a limit or a request.");
     if (std::isfinite(bound)) statistics.add_note("certificate: " + std::string(certificate) + ".");
-    return conclude(problem, std::span<const strategy>(best.labels()), bound, stopped, std::move(statistics),
+    return conclude(problem, std::span<const strategy>(best.labels()), bound, stopped, std::move(statistics), control,
                     bound_on::objective);
   }
 
   const placement_problem<Cost>& problem;
   const solve_control& control;
   deadline limit;
-  incumbent<Cost> best = {};
+  incumbent<Cost> best;
   bool stopped = false;
   double bound = -std::numeric_limits<double>::infinity();
   std::string_view certificate = "none";  ///< what proves the bound

@@ -39,11 +39,13 @@ template <cost_value Cost, class S>
     result.labels = inside->lift({});
   } else {
     result.asked = true;
-    inner = policy.solve(inside->problem, control);
+    solve_control inside_control = control;
+    inside_control.start.clear();  // it is one of the whole
+    inner = policy.solve(inside->problem, inside_control);
     if (inner.has_assignment()) result.labels = inside->lift(inner.choice);
   }
   result.answer = conclude(problem, std::span<const strategy>(result.labels), inner.lower_bound,
-                           inner.status == solve_status::stopped, std::move(inner.statistics), bound_on::objective);
+                           inner.status == solve_status::stopped, std::move(inner.statistics), {}, bound_on::objective);
   return result;
 }
 

@@ -41,8 +41,8 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
   const deadline limit(control);
   dual_ascent<Cost> ascent(p);
   solve_statistics statistics{.solver = std::string(name)};
-  std::vector<strategy> labels(p.size()), best;
-  Cost best_cost = forbidden<Cost>;
+  std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
+  Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
   double bound = -std::numeric_limits<double>::infinity(), mark = bound;
   std::size_t idle = 0;
   bool stopped = false, settled = false;
@@ -64,14 +64,14 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
       idle = 0;
     }
     if (control.progress) detail::report_sweep(control, limit, best_cost, bound, most, statistics.iterations);
-    settled = (!is_forbidden(best_cost) && proves(bound, best_cost)) || ascent.last_change() == 0;
+    settled = (!is_forbidden(best_cost) && is_within(control.gap, bound, best_cost)) || ascent.last_change() == 0;
     if (settled || ++idle > patience) break;
   }
   if (!settled && statistics.iterations == control.iterations) stopped = true;
   if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " sweeps.");
   if (!stopped && !settled) statistics.add_note("gave up after " + std::to_string(statistics.iterations) + " sweeps.");
   statistics.seconds = limit.elapsed();
-  return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics));
+  return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics), control);
 }
 
 }  // namespace v0
