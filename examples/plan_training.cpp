@@ -56,7 +56,7 @@ namespace sw = shardweave;
 
 namespace {
 
-constexpr double usual_gap = 0.1;  // percent
+constexpr double usual_gap = 0.1;                                 // percent
 constexpr std::string_view memory_budget_name = "device memory";  // of `training_constraints`
 
 struct options {
@@ -279,7 +279,8 @@ int plan(const options& chosen) {
   programs::progress_line progress;
   sw::solve_control control = chosen.common.control();
   // what plans are compared with one another for is proven
-  const bool compares = !chosen.around.wishes.empty() || chosen.around.best > 0 || chosen.propagate || !annotations.empty();
+  const bool compares =
+      !chosen.around.wishes.empty() || chosen.around.best > 0 || chosen.propagate || !annotations.empty();
   control.gap = chosen.gap.value_or(compares ? 0 : usual_gap) / 100;
   control.progress = [&](const sw::progress_report& report) { progress(report); };
   const sw::deadline limit(control);
@@ -457,9 +458,10 @@ int main(int argc, char** argv) {
                  "OPERATION: tell what it costs and why, and what each of its other strategies would cost, for example "
                  "layers.0.wo.einsum; may be given again")
       ->allow_extra_args(false);
-  app.add_option("--gap", chosen.gap,
-                 "PERCENT: how far above its lower bound the cost of a placement may be; 0: prove the best one (default: "
-                 "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
+  app.add_option(
+         "--gap", chosen.gap,
+         "PERCENT: how far above its lower bound the cost of a placement may be; 0: prove the best one (default: "
+         "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
   chosen.common.add_to(app, "placing and scheduling");

@@ -55,13 +55,13 @@ class branch_and_bound {
   std::size_t root_steps = 2000;  ///< of the ascent, at the root
   std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after labels were dropped
   double least_gain = 2e-6;  ///< relative rise of the bound, in 150 steps at most, that makes it worthwhile to go on
-  std::size_t decode_every = 20;    ///< steps between two attempts at an assignment
-  double worthwhile = 0.02;         ///< share of labels that must go for another round of dropping
-  std::size_t row_work = 1 << 22;   ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
-  std::size_t guess_nodes = 20;     ///< for the supposition that the root's bound is nearly the optimum
+  std::size_t decode_every = 20;   ///< steps between two attempts at an assignment
+  double worthwhile = 0.02;        ///< share of labels that must go for another round of dropping
+  std::size_t row_work = 1 << 22;  ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
+  std::size_t guess_nodes = 20;    ///< for the supposition that the root's bound is nearly the optimum
   std::size_t elimination_entries = std::size_t{1} << 20;  ///< of a factor, where a node is left to `elimination`
   std::size_t elimination_work = std::size_t{1} << 26;     ///< see there; 0: no node is
-  std::size_t polish_moves = 40;    ///< of local search, per variable of the root
+  std::size_t polish_moves = 40;                           ///< of local search, per variable of the root
   std::size_t polished_nodes = 10;  ///< nodes where the assignment of the ascent is improved, for less long than there
   std::size_t polished_size = 12;   ///< variables; with fewer of them branching finds assignments sooner
   local_search polisher = single_start();
@@ -214,8 +214,8 @@ class branch_and_bound {
       }
     }
 
-    /// Asks for what is left of a node at once, rows relaxed, where that is little work. What is too much for one node is
-    /// not tried again before a fifth of the labels are gone. \returns whether the node is closed
+    /// Asks for what is left of a node at once, rows relaxed, where that is little work. What is too much for one node
+    /// is not tried again before a fifth of the labels are gone. \returns whether the node is closed
     bool eliminate(const detail::reduced_view<Cost>& now, node& here) {
       const compact_problem<Cost>& kernel = now.problem();
       if (options.elimination_work == 0 || kernel.total_labels() > narrow_labels) return false;

@@ -34,8 +34,8 @@ struct savings_search_options {
   std::size_t nodes = 20000;
   std::size_t root_steps = 200;  ///< of the prices
   std::size_t node_steps = 30;
-  /// Where a gap is enough: so many nodes, and twice those so far, without an assignment that is better by a tenth of the
-  /// gap end the search. Depth first, the bound rises only when all is over.
+  /// Where a gap is enough: so many nodes, and twice those so far, without an assignment that is better by a tenth of
+  /// the gap end the search. Depth first, the bound rises only when all is over.
   std::size_t patience = 40;
   double worthwhile = 0.05;  ///< share of labels that must go for another round of dropping
   savings_ascent_options ascent = {};
