@@ -91,7 +91,7 @@ struct bound_on_costs {
     const bool stopped = deadline(control).expired();
     std::vector<strategy> labels;
     if (!stopped) labels = problem.labels_of(*best).value();
-    return conclude<Cost>(problem, labels, objective, stopped, {.solver = "bound on costs"}, bound_on::objective);
+    return conclude<Cost>(problem, labels, objective, stopped, {.solver = "bound on costs"}, {}, bound_on::objective);
   }
 };
 
