@@ -34,9 +34,8 @@ struct certificate {
 /// Labels that some variables are given.
 using given_labels = std::vector<std::pair<std::uint32_t, strategy>>;
 
-/// A bound by cases: in each some variables are given labels, and multipliers prove a bound of those labelings. Some
-/// variable is given every one of its labels; among the cases with one of these some other variable is, and so on
-/// (see `check`).
+/// The leaves of a branching tree, each with multipliers that prove a bound of its labelings: at the root a variable is
+/// given every one of its labels, below each of these another variable is, and so on (see `check`).
 struct certificate_by_cases {
   struct part {
     given_labels given = {};

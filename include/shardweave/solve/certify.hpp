@@ -81,7 +81,7 @@ template <cost_value Cost>
   return certificate_of(p, ascent.at_best(), ascent.prices());
 }
 
-/// Bounds a problem by cases (see `detail::bound_cases`) and certifies what they prove.
+/// Bounds a problem by branching (see `detail::bound_cases`) and certifies what the leaves prove.
 ///
 /// \param known   cost of the best assignment known, if any: what is no better need not be bounded further
 /// \param rounds  of work on the least case, at most

@@ -18,20 +18,20 @@
 #include <vector>
 
 /// \file
-/// A bound by cases, for problems that are too large to be searched.
+/// A lower bound by best-first branching, for problems that are too large to be searched.
 
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Cases of which one holds for every labeling: in each, some variables have a given label. The least of their bounds
-/// bounds the problem.
+/// The open leaves of a branch-and-bound tree: in each, some variables have a given label, and every labeling lies in one
+/// of them. The least of their bounds bounds the problem.
 ///
 /// Prices and messages see a mean of labelings. Where many variables are next to one, as all layers of a network to
-/// what they share, each picks from that mean what suits it; once the one is decided, none can. So the least case
-/// climbs, and when it climbs slowly it is parted into one case per label of a variable: of a few that are undecided
-/// and have many neighbours, the one whose cases gain most in a trial. All cases are of one problem with one ascent on
-/// it: labels that are not given are made dear, and a case keeps prices and messages of its own and nothing else.
+/// what they share, each picks from that mean what suits it; once the one is decided, none can. So the leaf with the least
+/// bound climbs, and when it climbs slowly it is branched: one leaf per label of a variable, by strong branching the one
+/// of a few that are undecided and have many neighbours whose leaves gain most in a trial. All leaves share one ascent:
+/// labels that are not given are made dear, and a leaf keeps prices and messages of its own and nothing else.
 template <cost_value Cost>
 class bound_cases {
  public:
