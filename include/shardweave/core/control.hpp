@@ -36,8 +36,8 @@ struct stage_time {
   double seconds = 0;
 };
 
-/// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the input, the seed and
-/// the build; the one exception is `race` on several threads.
+/// Limits and hooks of one piece of work. Without a time limit the result depends on nothing but the input, the seed
+/// and the build; the one exception is `race` on several threads.
 struct solve_control {
   double seconds = std::numeric_limits<double>::infinity();  ///< wall-clock limit, from the call on; not negative
   std::size_t iterations = std::numeric_limits<std::size_t>::max();  ///< of the policy's own loop

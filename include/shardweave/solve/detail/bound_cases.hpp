@@ -24,14 +24,14 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// The open leaves of a branch-and-bound tree: in each, some variables have a given label, and every labeling lies in one
-/// of them. The least of their bounds bounds the problem.
+/// The open leaves of a branch-and-bound tree: in each, some variables have a given label, and every labeling lies in
+/// one of them. The least of their bounds bounds the problem.
 ///
 /// Prices and messages see a mean of labelings. Where many variables are next to one, as all layers of a network to
-/// what they share, each picks from that mean what suits it; once the one is decided, none can. So the leaf with the least
-/// bound climbs, and when it climbs slowly it is branched: one leaf per label of a variable, by strong branching the one
-/// of a few that are undecided and have many neighbours whose leaves gain most in a trial. All leaves share one ascent:
-/// labels that are not given are made dear, and a leaf keeps prices and messages of its own and nothing else.
+/// what they share, each picks from that mean what suits it; once the one is decided, none can. So the leaf with the
+/// least bound climbs, and when it climbs slowly it is branched: one leaf per label of a variable, by strong branching
+/// the one of a few that are undecided and have many neighbours whose leaves gain most in a trial. All leaves share one
+/// ascent: labels that are not given are made dear, and a leaf keeps prices and messages of its own and nothing else.
 template <cost_value Cost>
 class bound_cases {
  public:
