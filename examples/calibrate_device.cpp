@@ -3,6 +3,7 @@
 //   calibrate_device all_reduce.log all_gather.log --device h100 --out rack.json
 //   collective_cost --device h100 --calibration rack.json --nodes 4
 #include "support/collective_models.hpp"
+#include "support/devices.hpp"
 #include "support/program.hpp"
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/device_calibration.hpp>
@@ -92,15 +93,15 @@ int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Makes a device file of measured collectives and tells the error on every second size, left out.",
                "calibrate_device");
-  std::vector<std::string> devices;
-  for (const sw::device_profile& device : sw::known_devices()) devices.emplace_back(device.name);
+  app.footer(programs::help_section("Models", programs::collective_models()) +
+             programs::help_section("Devices", programs::devices()));
   app.add_option("tables", chosen.tables,
                  "measured times: CSV with columns collective, nodes, ranks, size_bytes, time_us; the output of "
                  "nccl-tests; a performance table of XLA")
       ->required();
-  app.add_option("--device", chosen.device, "one of " + programs::joined(devices))->capture_default_str();
-  app.add_option("--model", chosen.model, "that is corrected; as in collective_cost")
-      ->check(CLI::IsMember(programs::names_of_collective_models()))
+  app.add_option("--device", chosen.device, "see below")->capture_default_str();
+  app.add_option("--model", chosen.model, "that is corrected; see below")
+      ->check(programs::one_of(programs::names_of(programs::collective_models())))
       ->capture_default_str();
   app.add_option("--name", chosen.name, "of the machine")->capture_default_str();
   app.add_option("--source", chosen.source, "who measured, when, with what (default: the names of the tables)");

@@ -3,6 +3,7 @@
 //   collective_cost --device h100 --collective all_reduce --nodes 4 --bytes 1M,64M,1G --explain
 //   collective_cost --device h100 --compare measured.csv
 #include "support/collective_models.hpp"
+#include "support/devices.hpp"
 #include "support/program.hpp"
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/link_shares.hpp>
@@ -73,24 +74,18 @@ constexpr sw::collective kinds[] = {sw::collective::all_gather, sw::collective::
   return "";
 }
 
-/// "1K,64M": bytes, or with K, M, G, T powers of 1024.
+/// "1K,64MiB,2GB": sizes as everywhere.
 std::vector<sw::bytes> sizes_of(const std::string& text) {
   std::vector<sw::bytes> sizes;
   for (std::string_view rest = text; !rest.empty();) {
     const std::size_t comma = rest.find(',');
     const std::string_view word = rest.substr(0, comma);
     rest = comma == std::string_view::npos ? std::string_view() : rest.substr(comma + 1);
-    std::int64_t count = 0;
-    const auto [end, error] = std::from_chars(word.data(), word.data() + word.size(), count);
-    std::string_view unit = word.substr(static_cast<std::size_t>(end - word.data()));
-    for (const std::string_view tail : {"iB", "B"})
-      if (unit.ends_with(tail)) unit.remove_suffix(tail.size());
-    const std::size_t power = unit.empty() ? 0 : std::string_view(" KMGT").find(unit);
-    if (error != std::errc() || unit.size() > 1 || unit == " " || power > 4 || count < 0 ||
-        count > (std::int64_t{1} << 62) >> (10 * power))
-      sw::refuse(sw::error_category::input, "--bytes: '" + std::string(word) +
-                                                "' is no size; sizes are whole numbers, with K, M, G or T if wanted");
-    sizes.emplace_back(count << (10 * power));
+    const auto size = programs::size_of_text(word);
+    if (!size)
+      sw::refuse(sw::error_category::input,
+                 "--bytes: '" + std::string(word) + "' is no size, expected sizes such as 4096, 64K, 500MB or 2GiB");
+    sizes.emplace_back(*size);
   }
   if (sizes.empty()) sw::refuse(sw::error_category::input, "--bytes: there is no size");
   return sizes;
@@ -288,27 +283,24 @@ int answer(options chosen) {
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Tells what collectives cost, and how far a model is from measurements.", "collective_cost");
-  std::vector<std::string> devices;
-  for (const sw::device_profile& device : sw::known_devices()) devices.emplace_back(device.name);
   std::vector<std::string> collectives{"all"};
   for (const sw::collective kind : kinds) collectives.emplace_back(sw::name_of(kind));
-  std::string models;
-  for (const auto& m : programs::collective_models()) models += "\n  " + m.name + ": " + m.about;
-  app.footer("Models:" + models);
-  app.add_option("--device", chosen.device, "one of " + programs::joined(devices))->capture_default_str();
+  app.footer(programs::help_section("Models", programs::collective_models()) +
+             programs::help_section("Devices", programs::devices()));
+  app.add_option("--device", chosen.device, "see below")->capture_default_str();
   app.add_option("--collective", chosen.collective, "which, or all")
-      ->check(CLI::IsMember(collectives))
+      ->check(programs::one_of(collectives))
       ->capture_default_str();
   app.add_option("--nodes", chosen.nodes,
                  "of the group (default: 1); with --compare, of groups whose nodes the table leaves open")
-      ->check(CLI::PositiveNumber);
+      ->check(programs::whole_from(1));
   app.add_option("--ranks-per-node", chosen.ranks_per_node, "of the group (default: all devices of a node)")
-      ->check(CLI::PositiveNumber);
+      ->check(programs::whole_from(1));
   app.add_option("--bytes", chosen.sizes,
-                 "LIST of sizes, such as 4096,64K,1M,2G: what the larger buffer of a rank holds")
+                 "LIST of sizes, such as 4096,64K,500MB,2GiB: what the larger buffer of a rank holds")
       ->capture_default_str();
   app.add_option("--model", chosen.model, "how to estimate; see below")
-      ->check(CLI::IsMember(programs::names_of_collective_models()))
+      ->check(programs::one_of(programs::names_of(programs::collective_models())))
       ->capture_default_str();
   app.add_option(
       "--compare", chosen.compare,
@@ -325,9 +317,9 @@ int main(int argc, char** argv) {
   app.add_option("--algo", chosen.algorithms, "as NCCL_ALGO, for example ^nvls or allreduce:ring,tree");
   app.add_option("--proto", chosen.protocols, "as NCCL_PROTO");
   app.add_option("--network-latency", chosen.network_latency, "US that the network plugin declares")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option("--nics", chosen.nics, "network devices per node")->check(CLI::NonNegativeNumber);
-  app.add_option("--nic-bandwidth", chosen.nic_bandwidth, "GB/s of each")->check(CLI::PositiveNumber);
+      ->check(programs::not_negative());
+  app.add_option("--nics", chosen.nics, "network devices per node")->check(programs::whole_from(0));
+  app.add_option("--nic-bandwidth", chosen.nic_bandwidth, "GB/s of each")->check(programs::positive());
   app.add_flag("--sharp", chosen.sharp, "the network reduces (CollNet)");
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return answer(chosen); });

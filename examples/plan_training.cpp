@@ -3,14 +3,15 @@
 //
 //   plan_training configs/llama3-8b.json --mesh 8x8 --device h100 --out plan
 //   plan_training configs/llama3-8b.json --mesh 64 --mesh-search 2 --best 5 --what-if "placed layers.*.wq S(0)R"
-//   plan_training configs/deepseek-v3.json --mesh 8x32 --memory-budget 80000000000 --propagate
+//   plan_training configs/deepseek-v3.json --mesh 8x32 --memory-budget 80GiB --propagate
 #include "support/annotated.hpp"
 #include "support/around_plan.hpp"
 #include "support/collective_models.hpp"
+#include "support/device_memory.hpp"
+#include "support/devices.hpp"
 #include "support/overlap_form.hpp"
 #include "support/plan_summary.hpp"
 #include "support/program.hpp"
-#include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
 #include <shardweave/cost/compute_profile.hpp>
@@ -63,12 +64,12 @@ struct options {
   std::string config;
   std::string mesh = "8x8";
   std::string device = "h100";
-  std::string collectives = programs::names_of_collective_models().front();
+  std::string collectives = programs::collective_models().front().name;
   std::string compute = "published";
   std::string calibration;
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
-  std::string solver = programs::solver_names().front();
+  std::string solver = programs::solvers<double>().front().name;
   std::string bucketing;  ///< empty: as `programs::way_of` says
   std::string scheduler;
   std::string overlap = "windows";
@@ -91,11 +92,13 @@ struct chosen_solver {
   static constexpr std::string_view name = "chosen";
   static constexpr sw::solver_abilities abilities{.budgets = true};
   programs::named_solver<double> policy;
+  std::optional<sw::solution<double>> given = std::nullopt;  ///< the answer, if there is one already
 
   template <sw::cost_value Cost>
     requires std::same_as<Cost, double>
   [[nodiscard]] sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem,
                                          const sw::solve_control& control) const {
+    if (given) return *given;
     return policy.solve(problem, control);
   }
 };
@@ -174,8 +177,9 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 /// Figures of the timeline are null where no assignment was found.
 template <class Model>
 std::string json_line(const Model& model, const sw::training_plan& plan,
+                      const std::optional<programs::memory_need>& need,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
-                      double total_seconds) {
+                      bool interrupted, double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     const bool found = plan.tasks.has_value();
     const auto figure = [&](const char* name, auto value) {
@@ -191,7 +195,8 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("transition", [&] { return plan.priced.parts.transition; });
     figure("savings", [&] { return plan.priced.savings; });
     out.end_object().member("overlap", sw::name_of(plan.problem->counted));  // of the plan that was kept
-    out.member("status", sw::name_of(plan.placement.status));
+    out.member("status", sw::name_of(plan.placement.status)).member("interrupted", interrupted);
+    out.member("found_by", plan.placement.statistics.solver).member("bound_by", plan.placement.statistics.prover());
     figure("tasks", [&] { return plan.lowered->tasks.size(); });
     figure("collectives_before", [&] { return plan.tasks->before.collectives; });
     figure("collectives_after", [&] { return plan.tasks->after.collectives; });
@@ -201,11 +206,15 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
+    figure("optimizer_bytes", [&] { return need->state; });
+    figure("device_bytes", [&] { return need->capacity; });
+    figure("fits", [&] { return need->fits(); });
+    if (need && !need->fits()) out.member("least_bytes", need->least);
     if (const sw::budget_use* memory = memory_use(plan))
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
     for (const char* stage : {"meshes", "model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate",
-                              "compare", "around", "write"})
+                              "compare", "around", "memory", "write"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (annotated) programs::write_annotated(out, model, *annotated);
@@ -270,19 +279,18 @@ int plan(const options& chosen) {
 
   const std::optional<sw::bytes> memory = chosen.memory ? std::optional(sw::bytes(*chosen.memory)) : std::nullopt;
   const auto known = programs::solvers<double>();
-  const chosen_solver solver{programs::by_name(known, chosen.solver)};
+  chosen_solver solver{programs::by_name(known, chosen.solver)};
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
   sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
                    {.regather_parameters = chosen.regather});
   way.counted = counted;
   way.windows = windows;
-  programs::progress_line progress;
-  sw::solve_control control = chosen.common.control();
+  programs::long_work work("plan_training", chosen.common, "us");
+  sw::solve_control control = work.control();
   // what plans are compared with one another for is proven
   const bool compares =
       !chosen.around.wishes.empty() || chosen.around.best > 0 || chosen.propagate || !annotations.empty();
   control.gap = chosen.gap.value_or(compares ? 0 : usual_gap) / 100;
-  control.progress = [&](const sw::progress_report& report) { progress(report); };
   const sw::deadline limit(control);
 
   programs::around_plan around;
@@ -298,11 +306,15 @@ int plan(const options& chosen) {
       return sw::compile(std::move(stated), rest);
     };
     around.meshes = sw::search_meshes(sw::mesh_shapes(mesh.size(), chosen.around.mesh_dims), problem_of, solver, half);
-    progress.clear();
+    work.progress.clear();
     if (around.meshes->best == sw::mesh_ranking::nobody)
       sw::refuse(sw::error_category::constraint, chosen.config + ": no feasible placement was found on any mesh of " +
                                                      std::to_string(mesh.size()) + " devices");
     mesh = around.meshes->shapes[around.meshes->best].mesh;
+    if (work.is_interrupted() && annotations.empty() && !chosen.propagate) {  // what was found is planned to the end
+      way.solver.given = around.meshes->shapes[around.meshes->best].answer;
+      control.stop = {};
+    }
   }
   const double mesh_seconds = seconds();
   const auto model = model_on(mesh);
@@ -322,19 +334,21 @@ int plan(const options& chosen) {
       told ? told->constraints : std::vector<sw::fixed_strategies>{};
   const double model_seconds = seconds() - mesh_seconds;
   sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, limit.rest()); });
-  progress.clear();
+  work.progress.clear();
   plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
   if (around.meshes) plan.stages.insert(plan.stages.begin(), {"meshes", mesh_seconds});
   std::optional<programs::annotated_plan> annotated;
   if (told && plan.placement.has_assignment()) {
     const double before = seconds();
+    work.progress.begin("compare");
     annotated = programs::compare_with_free(std::move(*told), plan, solver, limit.rest());
-    progress.clear();
+    work.progress.clear();
     plan.stages.push_back({"compare", seconds() - before});
   }
   if (plan.placement.has_assignment() &&
       (chosen.around.best > 0 || !chosen.around.wishes.empty() || !chosen.around.explained.empty())) {
     const double before = seconds();
+    work.progress.begin("around");
     const auto usual = [&](const std::vector<std::uint32_t>& placed) {
       sw::constraint_set all = constraints_of(model, placed);
       all.fixed.insert(all.fixed.end(), annotations_mean.begin(), annotations_mean.end());
@@ -342,9 +356,25 @@ int plan(const options& chosen) {
     };
     programs::about("--what-if",
                     [&] { programs::look_around(around, model, plan, chosen.around, usual, solver, limit.rest()); });
-    progress.clear();
+    work.progress.clear();
     plan.stages.push_back({"around", seconds() - before});
   }
+
+  std::optional<programs::memory_need> need;
+  if (plan.tasks) {
+    const double before = seconds();
+    sw::device_profile held = device;
+    if (memory) held.memory = memory->count();
+    need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
+    if (!need->fits() && !chosen.regather && !work.is_interrupted()) {
+      work.progress.begin("memory");
+      const auto again = sw::lower(model, plan.placement.choice, {.regather_parameters = true});
+      need->regathered = static_cast<double>(way.run(again.tasks, limit.rest()).after.peak.count());
+      work.progress.clear();
+    }
+    plan.stages.push_back({"memory", seconds() - before});
+  }
+  const bool interrupted = work.is_interrupted();
 
   std::string refusal;
   if (!plan.placement.has_assignment()) {
@@ -360,12 +390,14 @@ int plan(const options& chosen) {
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, annotated, around, seconds()).c_str(), stdout);
+    std::fputs(json_line(model, plan, need, annotated, around, interrupted, seconds()).c_str(), stdout);
   } else if (plan.tasks) {
     const auto [name, parameters] =
         std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
-    const std::string summary =
-        programs::plan_summary({name, parameters, shape, mesh, device}, model, plan, refusal.empty() ? chosen.out : "");
+    const std::string on = memory ? "--memory" : std::string(device.name);
+    const std::string summary = programs::plan_summary(
+        {name, parameters, shape, mesh, device}, model, plan, need->fits(),
+        programs::memory_text(*need, mesh.to_string(), on, chosen.regather), refusal.empty() ? chosen.out : "");
     std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
     if (const sw::budget_use* use = memory_use(plan))
@@ -374,7 +406,7 @@ int plan(const options& chosen) {
              " of a device: parameters with their optimizer state, and results while they are needed.\n" + more;
     std::fputs((summary + more).c_str(), stdout);
   }
-  if (refusal.empty()) return programs::done;
+  if (refusal.empty()) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());
   return programs::no_answer;
 }
@@ -387,56 +419,52 @@ int main(int argc, char** argv) {
   app.add_option("config", chosen.config, "CONFIG.json: the model's public config (examples/configs has some)")
       ->required();
   app.add_option("--mesh", chosen.mesh, "shape of the device mesh: 64, 8x8, 2x4x8")->capture_default_str();
-  std::vector<std::string> devices;
-  for (const sw::device_profile& device : sw::known_devices()) devices.emplace_back(device.name);
-  app.add_option("--device", chosen.device, "one of " + programs::joined(devices))
-      ->check(CLI::IsMember(devices))
+  const auto known_solvers = programs::solvers<double>();
+  app.add_option("--device", chosen.device, "see below")
+      ->check(programs::one_of(programs::names_of(programs::devices())))
       ->capture_default_str();
-  app.add_option("--collectives", chosen.collectives,
-                 "what collectives cost: one of " + programs::joined(programs::names_of_collective_models()))
-      ->check(CLI::IsMember(programs::names_of_collective_models()))
+  app.add_option("--collectives", chosen.collectives, "what collectives cost: a model, see below")
+      ->check(programs::one_of(programs::names_of(programs::collective_models())))
       ->capture_default_str();
   app.add_option("--compute", chosen.compute,
                  "what kernels reach: published (shares of the peaks by shape, where the device has them) or roofline "
                  "(a flat 70 %)")
-      ->check(CLI::IsMember({"published", "roofline"}))
+      ->check(programs::one_of({"published", "roofline"}))
       ->capture_default_str();
   app.add_option("--calibration", chosen.calibration,
                  "device file: measurements that correct what collectives cost, and shares that kernels reach");
   app.add_option("--sequence", chosen.sequence, "tokens per sequence")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 24))
+      ->check(programs::whole_within(1, 1 << 24))
       ->capture_default_str();
   app.add_option("--batch", chosen.batch, "sequences in the global batch (default: twice the first mesh dimension)")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1} << 20));
-  app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
-      ->check(CLI::IsMember(programs::solver_names()))
+      ->check(programs::whole_within(1, 1 << 20));
+  app.add_option("--solver", chosen.solver, "see below")
+      ->check(programs::one_of(programs::names_of(known_solvers)))
       ->capture_default_str();
   app.add_option("--bucketing", chosen.bucketing, "which collectives are launched as one (default: benefit)")
-      ->check(CLI::IsMember(programs::names_of(programs::bucketings())));
+      ->check(programs::one_of(programs::names_of(programs::bucketings())));
   app.add_option("--scheduler", chosen.scheduler,
                  "how tasks are ordered (default: prefetch); best_known decides buckets, too, and takes longer")
-      ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
-  app.add_option("--overlap", chosen.overlap,
-                 "what placing counts as hidden: off, windows (by dependency), strict (before or after its consumer), "
-                 "inclusive (behind its consumer too), inclusive-twice")
-      ->check(CLI::IsMember(programs::overlap_names()))
+      ->check(programs::one_of(programs::names_of(programs::schedulers())));
+  app.add_option("--overlap", chosen.overlap, "what placing counts as hidden; see below")
+      ->check(programs::one_of(programs::names_of(programs::overlaps())))
       ->capture_default_str();
   chosen.windows.add_to(app);
   app.add_option("--layers", chosen.layers,
                  "repeated layers: tied (placed alike, as the model's writer says which operations correspond), found "
                  "(the same, by the structure of the graph), untied (each for itself)")
-      ->check(CLI::IsMember({"tied", "found", "untied"}))
+      ->check(programs::one_of({"tied", "found", "untied"}))
       ->capture_default_str();
-  app.add_option("--memory", chosen.memory, "BYTES of a device that must suffice, inputs included")
-      ->check(CLI::NonNegativeNumber);
-  app.add_option(
-         "--memory-budget", chosen.memory_budget,
-         "BYTES of a device that placing keeps within: parameters, their optimizer state, and results while they "
-         "are needed")
-      ->check(CLI::NonNegativeNumber);
+  programs::add_size(
+      app, "--memory", chosen.memory,
+      "of a device, such as 80GiB or 500MB, for the schedule: the timeline's peak, inputs included, must "
+      "stay within it; if no such order is found there is no answer (default: no limit)");
+  programs::add_size(app, "--memory-budget", chosen.memory_budget,
+                     "of a device, for placing: parameters, their optimizer state, and results while they are needed "
+                     "must stay within it; buffers and gathered copies are not counted (default: no limit)");
   app.add_option("--optimizer-bytes", chosen.optimizer_bytes,
                  "BYTES of optimizer state for every element of a parameter; 8 for Adam's two moments in f32")
-      ->check(CLI::NonNegativeNumber)
+      ->check(programs::not_negative())
       ->capture_default_str();
   app.add_flag("--propagate", chosen.propagate,
                "carry the placement of inputs and results through the graph first: less to decide; tells what is "
@@ -448,9 +476,9 @@ int main(int argc, char** argv) {
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
   app.add_option("--mesh-search", chosen.around.mesh_dims,
                  "DIMENSIONS: plan on the best shape of as many devices as --mesh has, with up to so many dimensions")
-      ->check(CLI::Range(std::size_t{1}, sw::max_mesh_rank));
+      ->check(programs::whole_within(1, sw::max_mesh_rank));
   app.add_option("--best", chosen.around.best, "N: tell the N best plans that differ in where parameters lie")
-      ->check(CLI::Range(std::size_t{1}, std::size_t{1000}));
+      ->check(programs::whole_within(1, 1000));
   app.add_option("--what-if", chosen.around.wishes,
                  "DEMAND: tell what it would cost, for example \"placed layers.*.wq S(0)R\"; may be given again")
       ->allow_extra_args(false);
@@ -464,6 +492,12 @@ int main(int argc, char** argv) {
          "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
       ->check(CLI::NonNegativeNumber);
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
+  app.footer(programs::help_section("Devices", programs::devices()) +
+             programs::help_section("Models of collectives", programs::collective_models()) +
+             programs::help_section("Solvers", known_solvers) +
+             programs::help_section("Overlap", programs::overlaps()) +
+             programs::help_section("Bucketings", programs::bucketings()) +
+             programs::help_section("Schedulers", programs::schedulers()));
   chosen.common.add_to(app, "placing and scheduling");
   return programs::run(app, argc, argv, [&] { return plan(chosen); });
 }

@@ -361,14 +361,14 @@ int main(int argc, char** argv) {
          "simulate: a clock moved by the durations; threads: durations pass on a thread per channel; mpi: real "
          "collectives between the ranks that mpirun starts; nccl: the same on GPUs, one for each rank; those that "
          "this build has not are refused")
-      ->check(CLI::IsMember(known))
+      ->check(programs::one_of(known))
       ->capture_default_str();
   app.add_option("--scale", chosen.scale,
                  "threads: wall time for each nanosecond of duration; mpi, nccl: of a computation")
-      ->check(CLI::Range(std::int64_t{1}, std::int64_t{1'000'000}))
+      ->check(programs::whole_within(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--stall-tolerance", chosen.stall_tolerance, "NS: a stall no longer than this hides its collective")
-      ->check(CLI::NonNegativeNumber)
+      ->check(programs::whole_from(0))
       ->capture_default_str();
   app.add_option("--calibrate", chosen.calibrate,
                  "mpi, nccl: FILE: measure this machine first, write shardweave.device, predict by it");
@@ -378,30 +378,30 @@ int main(int argc, char** argv) {
                  "what stands in for computation; mpi: arithmetic (default), which keeps the core busy, or time, which "
                  "only passes, as beside an accelerator; nccl: copies (default) in the device's memory, or products of "
                  "matrices by cuBLAS")
-      ->check(CLI::IsMember({"arithmetic", "time", "copies", "products"}));
+      ->check(programs::one_of({"arithmetic", "time", "copies", "products"}));
   app.add_option("--timeout", chosen.timeout, "mpi, nccl: seconds after which a collective has failed")
-      ->check(CLI::PositiveNumber)
+      ->check(programs::positive())
       ->capture_default_str();
   app.add_option("--repeat", chosen.repeat, "mpi, nccl: replays that are measured; the median is told")
-      ->check(CLI::PositiveNumber)
+      ->check(programs::whole_from(1))
       ->capture_default_str();
   app.add_option(
          "--buckets", chosen.buckets,
          "nccl: packed into one buffer, as the simulator prices them, or grouped into one launch without copies")
-      ->check(CLI::IsMember({"packed", "grouped"}))
+      ->check(programs::one_of({"packed", "grouped"}))
       ->capture_default_str();
   app.add_option("--rendezvous", chosen.rendezvous,
                  "nccl: FOLDER that all ranks see and no other run has used, in place of mpirun");
   app.add_option("--rank", chosen.rank, "nccl, with --rendezvous: of this process")
-      ->check(CLI::NonNegativeNumber)
+      ->check(programs::whole_from(0))
       ->capture_default_str();
   app.add_option("--ranks", chosen.ranks, "nccl, with --rendezvous: of the run")
-      ->check(CLI::PositiveNumber)
+      ->check(programs::whole_from(1))
       ->capture_default_str();
   app.add_option("--ranks-per-node", chosen.ranks_per_node, "nccl, with --rendezvous (default: all)")
-      ->check(CLI::PositiveNumber);
+      ->check(programs::whole_from(1));
   app.add_option("--device", chosen.device, "nccl: of this process (default: the rank modulo the devices it sees)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(programs::whole_from(0));
   app.add_option("--picture", chosen.picture, "FILE.svg: prediction and measurement, on one time axis");
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return replay(chosen); });

@@ -3,7 +3,6 @@
 //   schedule_tasks tasks.json.gz --bucketing greedy --scheduler prefetch --schedule schedule.json
 #include "support/overlap_flags.hpp"
 #include "support/program.hpp"
-#include "support/progress_line.hpp"
 #include "support/schedulers.hpp"
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/read_profiled_run.hpp>
@@ -220,7 +219,7 @@ std::string profiled_summary(const sw::task_graph& g, const sw::profiled_duratio
 }
 
 std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::timeline& after,
-                      const certificate& bounds, double seconds) {
+                      const certificate& bounds, double seconds, bool interrupted) {
   const sw::task_graph& g = of.graph;
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("graph", g.name).member("tasks", g.size());
@@ -234,7 +233,7 @@ std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::ti
     out.member("makespan_gap_percent", makespan_gap(after, bounds.any.value()));
     out.member("makespan_bound_by", bounds.any.limited_by());
     out.member("makespan_bound_of_buckets_ns", bounds.chosen.value().count());
-    out.member("peak_bytes", after.peak.count()).member("seconds", seconds);
+    out.member("peak_bytes", after.peak.count()).member("interrupted", interrupted).member("seconds", seconds);
     out.key("refused").begin_object();
     std::map<std::string_view, std::size_t> refused;
     for (const sw::decision& d : s.decisions) ++refused[sw::to_string(d.reason)];
@@ -254,9 +253,7 @@ int schedule(const options& chosen) {
   const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
   const timed_graph timed_by = timed(stated, chosen);
   const sw::task_graph& g = timed_by.graph;
-  programs::progress_line progress;
-  sw::solve_control control = chosen.common.control();
-  control.progress = [&](const sw::progress_report& report) { progress(report); };
+  programs::long_work work("schedule_tasks", chosen.common, "ns");
   const sw::timeline before = programs::about(chosen.tasks, [&] { return sw::simulate(g); });
   std::optional<sw::bytes> budget;
   if (chosen.memory) budget = sw::bytes(*chosen.memory);
@@ -264,11 +261,12 @@ int schedule(const options& chosen) {
   const auto start = std::chrono::steady_clock::now();
   const sw::schedule s = programs::about(chosen.tasks, [&] {
     const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "best_known");
-    if (!chosen.settings.empty()) return programs::planned_with(chosen.settings, by, g, control, budget);
-    return programs::planned(by, g, control, budget, before.peak);
+    if (!chosen.settings.empty()) return programs::planned_with(chosen.settings, by, g, work.control(), budget);
+    return programs::planned(by, g, work.control(), budget, before.peak);
   });
   const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
-  progress.clear();
+  work.progress.clear();
+  const bool interrupted = work.is_interrupted();
 
   const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
   const bool fits = !budget || after.peak <= *budget;
@@ -280,12 +278,12 @@ int schedule(const options& chosen) {
     trace.commit();
   }
   if (chosen.common.json) {
-    std::fputs(json_line(timed_by, s, after, bounds, seconds).c_str(), stdout);
+    std::fputs(json_line(timed_by, s, after, bounds, seconds, interrupted).c_str(), stdout);
   } else {
     if (timed_by.profiled) std::fputs(profiled_summary(g, *timed_by.profiled, chosen.durations).c_str(), stdout);
     print_summary(g, s, before, after, bounds, seconds);
   }
-  if (fits) return programs::done;
+  if (fits) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
                chosen.tasks.c_str(), static_cast<long long>(budget->count()),
                static_cast<long long>(after.peak.count()));
@@ -300,23 +298,25 @@ int main(int argc, char** argv) {
   app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
   app.add_option("--bucketing", chosen.bucketing,
                  "which collectives are launched as one (default: benefit where a scheduler is named, else best_known)")
-      ->check(CLI::IsMember(programs::names_of(programs::bucketings())));
+      ->check(programs::one_of(programs::names_of(programs::bucketings())));
   app.add_option(
          "--scheduler", chosen.scheduler,
          "how tasks are ordered (default: prefetch where a bucketing is named, else best_known); a name that is "
          "a bucketing, too, stands for both")
-      ->check(CLI::IsMember(programs::names_of(programs::schedulers())));
+      ->check(programs::one_of(programs::names_of(programs::schedulers())));
   app.add_option(
          "--durations", chosen.durations,
          "how long tasks take: measured (as the file says), fused (with fused operations), or a TRACE.json[.gz] "
          "that PyTorch's profiler exported, recorded with shapes")
       ->capture_default_str();
-  app.add_option("--memory", chosen.memory,
-                 "BYTES that must suffice, inputs included; else what the original order needs is aimed at")
-      ->check(CLI::NonNegativeNumber);
+  programs::add_size(app, "--memory", chosen.memory,
+                     "of a device, such as 80GiB or 500MB: the peak must stay within it, inputs included; no answer if "
+                     "no such order is found (default: what the original order needs is aimed at)");
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
   programs::add_overlap_flags(app, chosen.settings);
+  app.footer(programs::help_section("Bucketings", programs::bucketings()) +
+             programs::help_section("Schedulers", programs::schedulers()));
   chosen.common.add_to(app, "scheduling");
   return programs::run(app, argc, argv, [&] { return schedule(chosen); });
 }

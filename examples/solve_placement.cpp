@@ -4,7 +4,6 @@
 //   solve_placement contest.json --seconds 60 --answer -    prints the contest's answer and nothing else
 #include "support/overlap_form.hpp"
 #include "support/program.hpp"
-#include "support/progress_line.hpp"
 #include "support/solvers.hpp"
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/placement_file.hpp>
@@ -28,7 +27,7 @@ namespace {
 
 struct options {
   std::string problem;
-  std::string solver = programs::solver_names().front();
+  std::string solver = programs::solvers<double>().front().name;
   std::string overlap = "off";
   programs::window_options windows;
   std::string solution;
@@ -67,6 +66,17 @@ void print_parts(const sw::evaluation<Cost>& priced, const std::string& unit) {
   if (!priced.hidden.empty()) print_line("  savings", "-" + text_of(priced.savings));
 }
 
+/// The bound, who proved it, and the gap; "none" where there is no bound.
+template <class Cost>
+void print_bound(const sw::solution<Cost>& answer, const std::string& unit) {
+  if (answer.status == sw::solve_status::infeasible) return;
+  if (!std::isfinite(answer.lower_bound)) return print_line("lower bound", "none was proven");
+  std::string text = text_of(answer.lower_bound) + (unit.empty() ? "" : " " + unit);
+  if (answer.has_assignment()) text += "  (gap " + text_of(100 * answer.gap()) + " %)";
+  if (!answer.statistics.bound_by.empty()) text += "  by " + answer.statistics.bound_by;
+  print_line("lower bound", text);
+}
+
 /// What someone else found for this problem, priced by us.
 template <class Cost>
 void print_reference(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer) {
@@ -96,13 +106,13 @@ void print_summary(const sw::placement_description<Cost>& d, const sw::solution<
   if (answer.has_assignment()) {
     const sw::evaluation<Cost> priced = sw::evaluate(d, answer.choice);
     print_parts(priced, d.unit);
-    print_line("lower bound", text_of(answer.lower_bound) + "  (gap " + text_of(100 * answer.gap()) + " %)");
+    print_bound(answer, d.unit);
     for (const sw::budget_use& use : priced.budgets)
       print_line("budget", use.name + ": " + text_of(use.used) + " used" +
                                (std::isfinite(use.high) ? " of " + text_of(use.high) : "") +
                                (std::isfinite(use.low) ? ", at least " + text_of(use.low) : ""));
   } else {
-    print_line("lower bound", text_of(answer.lower_bound));
+    print_bound(answer, d.unit);
   }
   char text[160];
   std::snprintf(text, sizeof text, "%.3f s, best after %.3f s; read and compiled in %.3f s; %.0f MiB at most",
@@ -115,11 +125,13 @@ void print_summary(const sw::placement_description<Cost>& d, const sw::solution<
 
 template <class Cost>
 std::string json_line(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds,
-                      const std::string& solver) {
+                      const std::string& solver, bool interrupted) {
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("problem", d.name).member("solver", solver).key("objective");
     answer.has_assignment() ? out.value(answer.objective) : out.null();
     out.member("lower_bound", answer.lower_bound).member("status", sw::name_of(answer.status));
+    out.member("interrupted", interrupted).member("found_by", answer.statistics.solver);
+    out.member("bound_by", answer.statistics.prover());
     if (answer.has_assignment()) {
       const auto priced = sw::evaluate(d, answer.choice);
       const auto& parts = priced.parts;
@@ -147,9 +159,8 @@ std::string answer_line(const sw::assignment& choice) {
 template <class Cost>
 int solve(sw::placement_description<Cost> described, const stopwatch& watch, const options& chosen) {
   const auto d = std::make_shared<const sw::placement_description<Cost>>(std::move(described));
-  programs::progress_line progress;
-  sw::solve_control control = chosen.common.control();
-  control.progress = [&](const sw::progress_report& report) { progress(report); };
+  programs::long_work work("solve_placement", chosen.common, d->unit);
+  const sw::solve_control& control = work.control();
 
   sw::solution<Cost> answer;
   double build_seconds = 0;
@@ -169,7 +180,8 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
     answer.status = sw::solve_status::infeasible;
     answer.statistics.note = e.what();
   }
-  progress.clear();
+  work.progress.clear();
+  const bool interrupted = work.is_interrupted();
 
   if (!chosen.solution.empty()) sw::write_solution(chosen.solution, *d, answer);
   const bool to_output = chosen.answer == "-";
@@ -181,11 +193,11 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
   if (to_output) {
     if (answer.has_assignment()) std::fputs(answer_line(answer.choice).c_str(), stdout);
   } else if (chosen.common.json) {
-    std::fputs(json_line(*d, answer, build_seconds, chosen.solver).c_str(), stdout);
+    std::fputs(json_line(*d, answer, build_seconds, chosen.solver, interrupted).c_str(), stdout);
   } else {
     print_summary(*d, answer, build_seconds);
   }
-  if (answer.has_assignment()) return programs::done;
+  if (answer.has_assignment()) return interrupted ? programs::interrupted : programs::done;
   std::string why = answer.statistics.note;
   if (answer.status != sw::solve_status::infeasible) why = "no feasible assignment was found. " + why;
   std::fprintf(stderr, "solve_placement: %s%s\n",
@@ -200,18 +212,18 @@ int main(int argc, char** argv) {
   CLI::App app("Finds the strategies of least cost for a placement problem.", "solve_placement");
   app.add_option("problem", chosen.problem, "PROBLEM.json[.gz]: IOPDDL or shardweave.placement, told apart by content")
       ->required();
-  app.add_option("--solver", chosen.solver, "one of " + programs::joined(programs::solver_names()))
-      ->check(CLI::IsMember(programs::solver_names()))
+  const auto known = programs::solvers<double>();
+  app.add_option("--solver", chosen.solver, "see below")
+      ->check(programs::one_of(programs::names_of(known)))
       ->capture_default_str();
-  app.add_option("--overlap", chosen.overlap,
-                 "what may hide, of the communication that the problem lists: off, windows (by dependency), strict "
-                 "(before or after its consumer), inclusive (behind its consumer too), inclusive-twice")
-      ->check(CLI::IsMember(programs::overlap_names()))
+  app.add_option("--overlap", chosen.overlap, "what may hide, of the communication that the problem lists; see below")
+      ->check(programs::one_of(programs::names_of(programs::overlaps())))
       ->capture_default_str();
   chosen.windows.add_to(app);
   app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
   app.add_option("--answer", chosen.answer,
                  "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
+  app.footer(programs::help_section("Solvers", known) + programs::help_section("Overlap", programs::overlaps()));
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {
     if (chosen.answer == "-" && chosen.common.json)

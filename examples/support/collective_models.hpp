@@ -110,12 +110,6 @@ template <class Model>
   };
 }
 
-[[nodiscard]] inline std::vector<std::string> names_of_collective_models() {
-  std::vector<std::string> names;
-  for (const named_collective_model& m : collective_models()) names.push_back(m.name);
-  return names;
-}
-
 /// The model of that name for that machine.
 /// \throws shardweave::error if there is no such model, or it does not know the machine
 [[nodiscard]] inline collective_model make_collective_model(const std::string& name,

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "option_values.hpp"
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 
@@ -87,16 +88,9 @@ std::string setting_range(const std::optional<T>*) {
 }
 
 inline bool read_setting(const std::string& text, shardweave::bytes& into) {
-  std::string number = text;
-  try {
-    if (!CLI::AsSizeValue(true)(number).empty()) return false;  // a validator: tells what is wrong, or nothing
-  } catch (const CLI::ValidationError&) {
-    return false;
-  }
-  std::int64_t value = 0;
-  const auto [end, code] = std::from_chars(number.data(), number.data() + number.size(), value);
-  into = shardweave::bytes(value);
-  return code == std::errc() && end == number.data() + number.size() && value >= 0;
+  const std::optional<std::int64_t> size = size_of_text(text);
+  if (size) into = shardweave::bytes(*size);
+  return size.has_value();
 }
 inline bool read_setting(const std::string& text, std::size_t& into) {
   const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), into);

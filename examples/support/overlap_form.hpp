@@ -17,17 +17,27 @@
 
 namespace programs {
 
+struct named_overlap {
+  std::string name;
+  std::string about;
+};
+
 inline constexpr shardweave::savings_form overlap_forms[] = {
     shardweave::savings_form::off, shardweave::savings_form::windows, shardweave::savings_form::strict,
     shardweave::savings_form::inclusive, shardweave::savings_form::inclusive_twice};
 
-[[nodiscard]] inline std::vector<std::string> overlap_names() {
-  std::vector<std::string> names;
-  for (const shardweave::savings_form form : overlap_forms) names.emplace_back(shardweave::name_of(form));
-  return names;
+[[nodiscard]] inline std::vector<named_overlap> overlaps() {
+  constexpr const char* about[] = {"nothing hides", "behind computation that neither needs it nor is needed by it",
+                                   "behind computation before its consumer, or after it, as the edge says",
+                                   "the same, and behind its consumer too",
+                                   "the same, where an edge that says both counts twice"};
+  std::vector<named_overlap> all;
+  for (const shardweave::savings_form form : overlap_forms)
+    all.push_back({std::string(shardweave::name_of(form)), about[all.size()]});
+  return all;
 }
 
-/// \pre `name` is one of `overlap_names`
+/// \pre `name` is one of `overlaps`
 [[nodiscard]] inline shardweave::savings_form overlap_form(std::string_view name) {
   for (const shardweave::savings_form form : overlap_forms)
     if (shardweave::name_of(form) == name) return form;

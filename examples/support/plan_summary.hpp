@@ -71,7 +71,7 @@ std::vector<sw::strategy_row> parameter_rows(const Model& model, const sw::train
   return rows;
 }
 
-/// The step in three lines: how long, how much of it waits, how much memory.
+/// The step in three lines: how long, how much of it waits, how far from the best.
 inline std::string outcome_text(const planned_step& step, const sw::task_plan& tasks) {
   const sw::timeline& line = tasks.after;
   const auto devices = static_cast<double>(step.mesh.size());
@@ -86,17 +86,18 @@ inline std::string outcome_text(const planned_step& step, const sw::task_plan& t
           " of " + sw::time_text(line.communication) + " hide behind computation.\n";
   text += "No order with these buckets ends before " + sw::time_text(tasks.makespan_bound) + ": this one is at most " +
           sw::percent_text(over, 2) + " above the best.\n";
-  text += "A device needs " + sw::size_text(line.peak) + " at the peak.\n";
   return text;
 }
 
 }  // namespace detail
 
+/// \param memory  what `memory_text` says; first of all where the plan does not fit
 /// \param folder  where files were written; empty if none were
 /// \pre the plan has an assignment
 template <class Model>
 [[nodiscard]] std::string plan_summary(const planned_step& step, const Model& model,
-                                       const shardweave::training_plan& plan, const std::string& folder) {
+                                       const shardweave::training_plan& plan, bool fits, const std::string& memory,
+                                       const std::string& folder) {
   namespace sw = shardweave;
   const sw::task_plan& tasks = *plan.tasks;
   std::string text = step.name + ", " + sw::fixed_text(static_cast<double>(step.parameters) / 1e9) +
@@ -104,7 +105,9 @@ template <class Model>
                      "\n" + sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) +
                      " tokens per step; " + sw::count_text(plan.problem->vertices.size()) +
                      " operations forward and backward\n";
+  if (!fits) text += "\n" + memory;
   text += detail::outcome_text(step, tasks);
+  if (fits) text += memory;
   text += detail::section("Placement (one step on one device)",
                           sw::placement_summary(plan.placement, plan.priced, plan.problem->unit));
   text += detail::section("Parameters (S(0)R: split by dimension 0 over the first mesh dimension, whole in the second)",

@@ -1,5 +1,8 @@
 #pragma once
 
+#include "interruption.hpp"
+#include "option_values.hpp"
+#include "progress_line.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 
@@ -15,6 +18,7 @@
 #include <string>
 #include <string_view>
 #include <thread>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -22,8 +26,9 @@
 
 namespace programs {
 
-/// 0 done, 1 no feasible answer, 2 wrong input or usage.
-enum exit_status : int { done = 0, no_answer = 1, wrong_input = 2 };
+/// 0 done, 1 no feasible answer, 2 wrong input or usage, 3 a signal ended the work early, the best so far is the
+/// answer.
+enum exit_status : int { done = 0, no_answer = 1, wrong_input = 2, interrupted = 3 };
 
 /// Options of every program.
 struct common_options {
@@ -34,12 +39,18 @@ struct common_options {
 
   void add_to(CLI::App& app, const char* what_takes_seconds) {
     app.add_flag("--json", json, "print one JSON object, and nothing else, on standard output");
-    app.add_option("--seed", seed, "of what is random (default 1)");
+    app.add_option("--seed", seed, "of what is random (default 1)")
+        ->check(within<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 on"));
     app.add_option("--threads", threads, "at most this many (default: the cores there are)")
-        ->check(CLI::PositiveNumber);
-    if (what_takes_seconds != nullptr)
-      app.add_option("--seconds", seconds, std::string("time limit of ") + what_takes_seconds + " (default: none)")
-          ->check(CLI::NonNegativeNumber);
+        ->check(whole_within(1, std::numeric_limits<unsigned>::max()));
+    if (what_takes_seconds == nullptr) return;
+    app.add_option("--seconds", seconds, std::string("time limit of ") + what_takes_seconds + " (default: none)")
+        ->check(not_negative());
+    app.footer(app.get_footer() +
+               "\nThe first Ctrl-C (or SIGTERM) stops the work: the best so far is the answer, files are written, and "
+               "the exit\nstatus is 3. The second one ends the program at once.\n"
+               "Exit status: 0 done, 1 no feasible answer, 2 wrong input or usage, 3 stopped by a signal, with an "
+               "answer.\n");
   }
   [[nodiscard]] shardweave::solve_control control() const {
     return {.seconds = seconds, .seed = seed, .threads = threads};
@@ -53,11 +64,31 @@ struct common_options {
   return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
 }
 
-/// "a, b, c"
-[[nodiscard]] inline std::string joined(const std::vector<std::string>& names) {
-  std::string all;
-  for (const std::string& name : names) all += (all.empty() ? "" : ", ") + name;
-  return all;
+/// Work that takes long: the line that tells where it is, and signals that stop it. One at a time.
+class long_work {
+ public:
+  /// \param unit  of what is reported, where a report has none of its own
+  long_work(std::string program, const common_options& options, std::string unit = {})
+      : progress(std::move(unit)), signals_(std::move(program)), control_(options.control()) {
+    control_.stop = signals_.token();
+    control_.progress = [this](const shardweave::progress_report& report) { progress(report); };
+  }
+  [[nodiscard]] const shardweave::solve_control& control() const { return control_; }
+  [[nodiscard]] bool is_interrupted() const { return signals_.has_come(); }
+
+  progress_line progress;
+
+ private:
+  interruption signals_;
+  shardweave::solve_control control_;
+};
+
+/// What a command line has and the program does not know, options first; empty if there is nothing.
+[[nodiscard]] inline std::string unknown_word(const CLI::App& app) {
+  const std::vector<std::string> words = app.remaining();
+  for (const std::string& word : words)
+    if (word.starts_with('-')) return "there is no option " + word.substr(0, word.find('='));
+  return words.empty() ? std::string() : "'" + words.front() + "' was not expected";
 }
 
 /// Runs `work` on a file and puts the file's name before what goes wrong, unless it is there already.
@@ -83,7 +114,16 @@ int run(CLI::App& app, int argc, char** argv, Body body) {
     return status;
   };
   try {
-    app.parse(argc, argv);
+    app.allow_extras();  // they are named before whatever else is wrong
+    try {
+      app.parse(argc, argv);
+    } catch (const CLI::Success&) {
+      throw;
+    } catch (const CLI::ParseError&) {
+      if (unknown_word(app).empty()) throw;
+    }
+    if (const std::string unknown = unknown_word(app); !unknown.empty())
+      return complain(unknown + " (see --help)", wrong_input);
     return body();
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);

@@ -108,13 +108,13 @@ template <class Make>
          policy.memory = policy.order.memory = memory;
          return policy(graph, control);
        }},
-      {"greedy", "fills buckets in graph order, where merging gains time",
+      {"greedy", "a fast bucketing: in graph order, where merging gains time",
        [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
-      {"topological_span", "fills buckets in graph order that do not reach far",
+      {"topological_span", "buckets whose members stand near each other, in graph order",
        [](const auto& graph, const auto& control, auto) { return shardweave::topological_span{}(graph, control); }},
       {"after_split", "as greedy, in the forward and the backward half of a joint graph each for itself",
        [](const auto& graph, const auto& control, auto) { return shardweave::after_split<>{}(graph, control); }},
-      {"none", "merges nothing",
+      {"none", "merges nothing, to compare with",
        [](const auto& graph, const auto& control, auto) { return shardweave::no_bucketing{}(graph, control); }}};
   for (named_pass& pass : passes()) all.push_back(std::move(pass.bucketing));
   return all;
@@ -123,39 +123,33 @@ template <class Make>
 /// Policies, the first of which is the default where a bucketing is named.
 [[nodiscard]] inline std::vector<named_scheduler> schedulers() {
   std::vector<named_scheduler> all = {
-      {"prefetch", "launches collectives early and waits late",
+      {"prefetch", "a fast order: launches collectives early and waits late",
        [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
          shardweave::prefetch policy;
          policy.memory = memory;
          return policy(graph, buckets, control);
        }},
-      {"search", "begins with prefetch and tries changes, as long as --seconds says",
+      {"search", "for time to spare: begins with prefetch and tries changes of order and buckets until --seconds",
        [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
          shardweave::search policy;
          policy.rebucket = true;
          policy.memory = policy.start.memory = memory;
          return policy(graph, buckets, control);
        }},
-      {"exact", "the best order, proven, for small graphs",
+      {"exact", "the best order, proven, of a few dozen tasks",
        [](const auto& graph, const auto& buckets, const auto& control, auto memory) {
          return shardweave::exact{.memory = memory}(graph, buckets, control);
        }},
-      {"overlap", "hides by an account of what is still exposed",
+      {"overlap", "PyTorch's way with settings of one's own: hides by an account of what is still exposed",
        [](const auto& graph, const auto& buckets, const auto& control, auto) {
          return shardweave::overlap_scheduler{}(graph, buckets, control);
        }},
-      {"in_order", "the original order", [](const auto& graph, const auto& buckets, const auto& control, auto) {
+      {"in_order", "the original order, to compare with",
+       [](const auto& graph, const auto& buckets, const auto& control, auto) {
          return shardweave::in_order{}(graph, buckets, control);
        }}};
   for (named_pass& pass : passes()) all.push_back(std::move(pass.scheduler));
   return all;
-}
-
-template <class Named>
-[[nodiscard]] std::vector<std::string> names_of(const std::vector<Named>& all) {
-  std::vector<std::string> names;
-  for (const Named& one : all) names.push_back(one.name);
-  return names;
 }
 
 /// \pre there is one of that name

@@ -38,34 +38,55 @@
 
 namespace programs {
 
+namespace {
+
+/// Whoever does not see savings reports bounds on costs alone: bounds on the objective are lower by all that could be
+/// saved.
+template <class Cost>
+shardweave::solve_control told_of_objective(const shardweave::placement_problem<Cost>& problem,
+                                            shardweave::solve_control control) {
+  const auto most = static_cast<double>(problem.savings()->most());
+  control.progress = [most, tell = std::move(control.progress)](shardweave::progress_report report) {
+    report.lower_bound -= most;
+    tell(report);
+  };
+  return control;
+}
+
+}  // namespace
+
 template <class Cost>
 std::vector<named_solver<Cost>> solvers() {
   const auto named = [](std::string name, std::string about, auto solver) {
     return named_solver<Cost>{std::move(name), std::move(about), [solver](const auto& problem, const auto& control) {
-                                return solver.solve(problem, control);
+                                if (solver.abilities.savings || problem.savings() == nullptr || !control.progress)
+                                  return solver.solve(problem, control);
+                                return solver.solve(problem, told_of_objective(problem, control));
                               }};
   };
   namespace sw = shardweave;
   std::vector<named_solver<Cost>> all = {
-      named("auto", "reduction; branch and bound where little is left, else guided search", sw::auto_solver{}),
-      named("elimination", "exact where factors stay small, on the reduced problem", sw::reduced(sw::elimination{})),
-      named("overlapped", "prices on the computation that hides, fixing and branching; for --overlap",
+      named("auto", "the default for anything: reduces, proves what is left where it is small, else searches",
+            sw::auto_solver{}),
+      named("elimination", "proofs for graphs that are nearly chains or trees, without budgets",
+            sw::reduced(sw::elimination{})),
+      named("overlapped", "proofs where savings count (--overlap): prices, fixing, branching",
             sw::overlapped(sw::trws{})),
-      named("trws", "message passing with a lower bound", sw::trws{}),
-      named("branch_and_bound", "proves optima with budgets, on bounds of its own",
-            sw::reduced(sw::branch_and_bound{})),
-      named("budgeted", "message passing with prices on budgets", sw::budgeted(sw::trws{})),
-      named("local_search", "good assignments without a bound", sw::local_search{}),
-      named("guided_search", "for problems too large to prove: bound, dives, windows in turn, until the limit",
+      named("trws", "a fast bound and assignment by message passing, without budgets", sw::trws{}),
+      named("branch_and_bound", "proofs for middling problems, with budgets", sw::reduced(sw::branch_and_bound{})),
+      named("budgeted", "a fast bound and assignment where there are budgets", sw::budgeted(sw::trws{})),
+      named("local_search", "fast good assignments for anything; no bound", sw::local_search{}),
+      named("guided_search", "large problems that nobody proves: bound, dives and windows in turn, until --seconds",
             sw::reduced(sw::guided_search{})),
-      named("dive", "follows the bound down to an assignment", sw::reduced(sw::dive{})),
-      named("exhaustive", "tries all assignments; for small problems", sw::exhaustive{})};
+      named("dive", "a fast assignment for large problems with budgets, along the bound", sw::reduced(sw::dive{})),
+      named("exhaustive", "a check of the others on a dozen vertices: tries all assignments", sw::exhaustive{})};
   // one type of backend, so that what stands on it is compiled once
   const auto offer = [&](const sw::any_backend& engine, const std::string& called, const std::string& ending,
                          bool whole_numbers = true) {
-    all.push_back(named("lp" + ending, "linear relaxation (" + called + ")", sw::lp_relaxation(engine)));
+    all.push_back(named("lp" + ending, "a bound by the linear relaxation (" + called + ")", sw::lp_relaxation(engine)));
     if (!whole_numbers) return;
-    all.push_back(named("ilp" + ending, "linear relaxation, then branch and bound (" + called + ")", sw::ilp(engine)));
+    all.push_back(
+        named("ilp" + ending, "proofs by an integer program, for comparison (" + called + ")", sw::ilp(engine)));
     all.push_back(named("reduced_ilp" + ending, "the same on the reduced problem", sw::reduced(sw::ilp(engine))));
   };
 #ifdef SHARDWEAVE_HAS_GLPK
@@ -86,11 +107,5 @@ std::vector<named_solver<Cost>> solvers() {
 
 template std::vector<named_solver<double>> solvers<double>();
 template std::vector<named_solver<std::int64_t>> solvers<std::int64_t>();
-
-std::vector<std::string> solver_names() {
-  std::vector<std::string> names;
-  for (const auto& solver : solvers<double>()) names.push_back(solver.name);
-  return names;
-}
 
 }  // namespace programs

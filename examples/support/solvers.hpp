@@ -31,6 +31,4 @@ template <class Cost>
 extern template std::vector<named_solver<double>> solvers<double>();
 extern template std::vector<named_solver<std::int64_t>> solvers<std::int64_t>();
 
-[[nodiscard]] std::vector<std::string> solver_names();
-
 }  // namespace programs

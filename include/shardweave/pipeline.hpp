@@ -64,7 +64,7 @@ class stage_clock {
 
   template <class Work>
   auto operator()(std::vector<stage_time>& stages, const char* stage, Work work) {
-    if (control_->progress) control_->progress({.stage = stage, .seconds = limit_.elapsed()});
+    if (control_->progress) control_->progress({.stage = stage, .seconds = limit_.elapsed(), .is_new = true});
     const double start = limit_.elapsed();
     auto result = work();
     stages.push_back({stage, limit_.elapsed() - start});

@@ -1,8 +1,10 @@
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/roofline.hpp>
 
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <string>
 
 using namespace shardweave;
@@ -19,6 +21,9 @@ TEST_SUITE("find_device") {
       CHECK(device.rate(arithmetic::f32) >= device.rate(arithmetic::f64));
       CHECK(device.link_bandwidth >= device.network_bandwidth);
       CHECK(device.devices_per_node >= 1);
+      CHECK(device.memory >= std::int64_t{24} << 30);
+      for (const device_preset& preset : device_presets())
+        if (preset.profile.name == device.name) CHECK(preset.profile.memory == device.memory);
     }
   }
 

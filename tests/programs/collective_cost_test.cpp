@@ -147,7 +147,7 @@ TEST_SUITE("collective_cost") {
     CHECK(complaint("--compare " + table) == "collective_cost: " + table + ": line 1: no column is called 'time_us'\n");
     CHECK(complaint("--topology " + topology) == "collective_cost: " + topology + ": line 3: <cpu> has no end\n");
     CHECK(complaint("--bytes 12X") ==
-          "collective_cost: --bytes: '12X' is no size; sizes are whole numbers, with K, M, G or T if wanted\n");
+          "collective_cost: --bytes: '12X' is no size, expected sizes such as 4096, 64K, 500MB or 2GiB\n");
     CHECK(complaint("--bytes 1M,,2M").find("collective_cost: --bytes: '' is no size") == 0);
     CHECK(complaint("--ranks-per-node 9") ==
           "collective_cost: a group of 1 nodes with 9 ranks each does not fit: node 'h100' has 8 devices\n");

@@ -132,7 +132,8 @@ TEST_SUITE("replay_schedule") {
                   run.err);
     const auto unknown = f.run("--engine carrier_pigeon");
     CHECK(unknown.status == 2);
-    CHECK(unknown.err.starts_with("replay_schedule: --engine: carrier_pigeon not in {simulate,threads,mpi,nccl}"));
+    CHECK(unknown.err.starts_with(
+        "replay_schedule: --engine: found 'carrier_pigeon', expected one of simulate, threads, mpi, nccl"));
     CHECK(f.run("--engine threads --scale 0").status == 2);
     CHECK(f.run("--work copies").err == "replay_schedule: work copies is not for engine simulate, which has time\n");
   }

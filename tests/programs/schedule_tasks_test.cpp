@@ -10,6 +10,7 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <algorithm>
 #include <cstddef>
@@ -286,6 +287,34 @@ TEST_SUITE("schedule_tasks") {
       CHECK(!one.empty());
       CHECK(one == temporary_folder::read(folder / (std::string("two") + kind)));
     }
+  }
+
+  TEST_CASE("the first signal ends a search: the best so far is written, with a status of its own") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(8, {.blocks = 40});
+    sw::write_task_graph(folder / "tasks.json", g);
+    program_run run;
+    for (const double wait : {0.5, 2.0, 8.0, 32.0}) {
+      run = run_and_signal("schedule_tasks",
+                           (folder / "tasks.json").string() + " --json --scheduler search --seconds 900 --schedule " +
+                               (folder / "s.json").string(),
+                           folder.path(), wait, {SIGINT});
+      if (run.status == 3) break;
+    }
+    REQUIRE(run.status == 3);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("interrupted").as_bool());
+    CHECK(sw::simulate(g, sw::read_schedule(folder / "s.json", g)).end_to_end.count() ==
+          line.at("end_to_end_ns").to_number<std::int64_t>());
+  }
+
+  TEST_CASE("--help says what each bucketing and scheduler is for") {
+    const temporary_folder folder;
+    const auto run = run_program("schedule_tasks", "--help", folder.path());
+    CHECK(run.status == 0);
+    for (const char* word : {"\n  benefit ", "\n  none ", "\n  prefetch ", "\n  exact ",
+                             "\n  autoparallel_size_buckets ", "pull request 481", "pull request 412"})
+      CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
   }
 
   TEST_CASE("wrong input ends with status 2 and one line") {

@@ -1,6 +1,7 @@
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/write_placement.hpp>
@@ -9,12 +10,15 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <signal.h>
 
 #include <algorithm>
+#include <cstdint>
 #include <filesystem>
 #include <map>
 #include <memory>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -34,6 +38,33 @@ const std::string contest = R"({"problem": {"name": "example",
 const std::string impossible = R"({"format": "shardweave.placement", "version": 1, "name": "none", "vertices":
  [{"name": "a", "compute": [1]}, {"name": "b", "compute": [1]}], "matrices": [[null]],
  "edges": [{"from": 0, "to": 1, "communication": 0}]})";
+
+/// Random costs on a dense graph: easy to answer, far from provable.
+std::string hard() {
+  std::uint64_t state = 12345;
+  const auto draw = [&] { return (state = state * 6364136223846793005ULL + 1442695040888963407ULL) >> 40 & 1023; };
+  const auto list = [&](int count) {
+    std::string text;
+    for (int i = 0; i < count; ++i) text += (i > 0 ? "," : "") + std::to_string(draw());
+    return "[" + text + "]";
+  };
+  constexpr int vertices = 150, strategies = 6;
+  std::string nodes, tables, edges;
+  int count = 0;
+  for (int v = 0; v < vertices; ++v) {
+    nodes += std::string(v > 0 ? "," : "") + "{\"name\":\"v" + std::to_string(v) +
+             "\",\"compute\":" + list(strategies) + "}";
+    for (int u = 0; u < v; ++u) {
+      if (draw() % 8 != 0) continue;
+      tables += (count > 0 ? "," : "") + list(strategies * strategies);
+      edges += std::string(count > 0 ? "," : "") + "{\"from\":" + std::to_string(u) + ",\"to\":" + std::to_string(v) +
+               ",\"communication\":" + std::to_string(count) + "}";
+      ++count;
+    }
+  }
+  return R"({"format":"shardweave.placement","version":1,"name":"hard","unit":"us","vertices":[)" + nodes +
+         "],\"matrices\":[" + tables + "],\"edges\":[" + edges + "]}";
+}
 
 bool is_one_line(const std::string& text) { return !text.empty() && text.find('\n') == text.size() - 1; }
 
@@ -90,6 +121,77 @@ TEST_SUITE("solve_placement") {
     CHECK(infeasible.status == 1);
     CHECK(infeasible.out.empty());
     CHECK(is_one_line(infeasible.err));
+  }
+
+  TEST_CASE("two runs write the same files, byte by byte") {
+    const temporary_folder folder;
+    const std::string problem = folder.write("problem.json", contest).string();
+    for (const char* solver : {"auto", "budgeted", "guided_search", "local_search"}) {
+      CAPTURE(solver);
+      const auto write = [&](const char* name) {
+        const std::string files = " --solution " + (folder / name).string() + " --answer " + (folder / name).string();
+        CHECK(run_program("solve_placement", problem + " --solver " + solver + files + ".line", folder.path()).status ==
+              0);
+        return temporary_folder::read(folder / name) + temporary_folder::read(folder / (std::string(name) + ".line"));
+      };
+      const std::string one = write("one");
+      CHECK(one.find("objective") != std::string::npos);
+      CHECK(one == write("two"));
+    }
+  }
+
+  TEST_CASE("the first signal stops it: the best so far is the answer, with a status of its own") {
+    const temporary_folder folder;
+    const auto d = sw::read_placement(folder.write("hard.json", hard()));
+    for (const int number : {SIGINT, SIGTERM}) {
+      CAPTURE(number);
+      program_run run;
+      for (const double wait : {0.5, 2.0, 8.0, 32.0}) {  // until it has found something
+        run = run_and_signal("solve_placement",
+                             (folder / "hard.json").string() +
+                                 " --json --solver guided_search --seconds 900 --threads 1 --solution " +
+                                 (folder / "s.json").string(),
+                             folder.path(), wait, {number});
+        if (run.status == 3) break;
+      }
+      REQUIRE(run.status == 3);
+      CHECK(run.err.ends_with("solve_placement: stopping; the best so far is the answer (once more: end at once)\n"));
+      REQUIRE(is_one_line(run.out));
+      const auto line = boost::json::parse(run.out).as_object();
+      CHECK(line.at("interrupted").as_bool());
+      CHECK(line.at("status").as_string() == "stopped");
+      CHECK(line.at("seconds").to_number<double>() < 600);
+      const auto stored = sw::read_solution<double>(folder / "s.json");
+      const auto priced = sw::evaluate(d, stored.answer.choice);
+      CHECK(priced.is_feasible());
+      CHECK(priced.objective == doctest::Approx(line.at("objective").to_number<double>()));
+      CHECK(stored.answer.lower_bound < priced.objective);
+    }
+  }
+
+  TEST_CASE("the second signal ends it at once") {
+    const temporary_folder folder;
+    folder.write("hard.json", hard());
+    program_run run;
+    run.status = 0;
+    for (int attempt = 0; attempt < 10 && run.status >= 0; ++attempt)  // unless it was done before the second came
+      run = run_and_signal("solve_placement",
+                           (folder / "hard.json").string() + " --solver guided_search --seconds 900 --threads 1",
+                           folder.path(), 1.0 + attempt, {SIGINT, SIGTERM});
+    CHECK((run.status == -SIGTERM || run.status == -SIGINT));  // whichever was seen last
+    CHECK(run.out.empty());
+  }
+
+  TEST_CASE("who found the assignment and who proved the bound are told, and no bound is called none") {
+    const temporary_folder folder;
+    const std::string problem = folder.write("problem.json", contest).string();
+    const auto local = run_program("solve_placement", problem + " --solver local_search", folder.path());
+    CHECK(local.out.find("lower bound    none was proven\n") != std::string::npos);
+    CHECK(local.out.find("inf") == std::string::npos);
+    const auto line = boost::json::parse(run_program("solve_placement", problem + " --json", folder.path()).out);
+    CHECK(!line.at("found_by").as_string().empty());
+    CHECK(!line.at("bound_by").as_string().empty());
+    CHECK_FALSE(line.at("interrupted").as_bool());
   }
 
   TEST_CASE("an answer that cannot be written leaves standard output empty") {
@@ -177,11 +279,36 @@ TEST_SUITE("solve_placement") {
           "solve_placement: " + cut + ": line 4, byte 201: the text ends too early, in problem.nodes\n");
   }
 
-  TEST_CASE("--help names the solvers and ends well") {
+  TEST_CASE("values out of range are told in words, unknown options before anything else") {
+    const temporary_folder folder;
+    const std::string good = folder.write("good.json", contest).string();
+    const std::pair<std::string, std::string> cases[] = {
+        {good + " --seconds -1", "--seconds: found '-1', expected a number from 0 on (see --help)"},
+        {good + " --seconds soon", "--seconds: found 'soon', expected a number from 0 on (see --help)"},
+        {good + " --threads 0", "--threads: found '0', expected a whole number from 1 to 4294967295 (see --help)"},
+        {good + " --seed -3", "--seed: found '-3', expected a whole number from 0 on (see --help)"},
+        {"--colour red", "there is no option --colour (see --help)"},
+        {"--colour=red", "there is no option --colour (see --help)"},
+        {good + " --seconds -1 --colour", "there is no option --colour (see --help)"},
+        {good + " more", "'more' was not expected (see --help)"},
+        {"", "problem is required (see --help)"}};
+    for (const auto& [arguments, words] : cases) {
+      CAPTURE(arguments);
+      const auto run = run_program("solve_placement", arguments, folder.path());
+      CHECK(run.status == 2);
+      CHECK(run.err == "solve_placement: " + words + "\n");
+    }
+    CHECK(run_program("solve_placement", good + " --seconds inf", folder.path()).status == 0);
+  }
+
+  TEST_CASE("--help says what each solver is for, how it ends, and ends well") {
     const temporary_folder folder;
     const auto run = run_program("solve_placement", "--help", folder.path());
     CHECK(run.status == 0);
-    CHECK(run.out.find("trws") != std::string::npos);
+    for (const char* word :
+         {"\n  trws ", "\n  auto ", "\n  exhaustive ", "\n  inclusive-twice ", "Ctrl-C", "Exit status"})
+      CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
+    CHECK(run.out.find("e+308") == std::string::npos);
   }
 }
 

@@ -210,10 +210,16 @@ suite_figures run_suite(
         INFO("another seed, and a listener");
         sw::solve_control control = settings.control;
         control.seed = seed * 7919;
-        control.progress = [](const sw::progress_report& report) {
+        // whoever does not see savings speaks of costs alone
+        const bool is_comparable = best.objective && (abilities.savings || problem->savings() == nullptr);
+        control.progress = [&](const sw::progress_report& report) {
           CHECK_FALSE(report.stage.empty());
           CHECK_FALSE(std::isnan(report.objective));
           CHECK_FALSE(std::isnan(report.lower_bound));
+          if (!is_comparable) return;
+          const auto optimum = static_cast<double>(*best.objective);
+          CHECK(report.lower_bound <= optimum + slack(optimum, settings.bound_tolerance));
+          CHECK(report.objective >= optimum - slack(optimum, settings.bound_tolerance));
         };
         check_answer(stated, best, solve(*problem, control), settings.bound_tolerance);
       }

@@ -205,10 +205,12 @@ TEST_SUITE("search_meshes") {
       CHECK(found.lower_bound <= 3);
     }
     SUBCASE("the user still hears of progress") {
-      std::size_t heard = 0;
+      std::size_t heard = 0, begun = 0;
       static_cast<void>(search_meshes(std::span(shapes).first(1), problem_of, policy,
-                                      {.progress = [&](const progress_report&) { ++heard; }}, quick));
+                                      {.progress = [&](const progress_report& r) { ++(r.is_new ? begun : heard); }},
+                                      quick));
       CHECK(heard == 5 + 30);
+      CHECK(begun == 2);  // a look and the whole: bounds of one mesh are none of another
     }
   }
 

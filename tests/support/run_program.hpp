@@ -1,10 +1,15 @@
 #pragma once
 
+#include <signal.h>
 #include <sys/wait.h>
+#include <unistd.h>
 
+#include <chrono>
 #include <cstdio>
 #include <filesystem>
 #include <string>
+#include <thread>
+#include <vector>
 
 #ifndef SHARDWEAVE_PROGRAM_DIR
 #define SHARDWEAVE_PROGRAM_DIR "."
@@ -39,5 +44,39 @@ inline program_run run_program(const std::string& name, const std::string& argum
     run.err = all_of(file);
     std::fclose(file);
   }
+  return run;
+}
+
+/// Starts a program, sends it signals one right after another once so many seconds have passed, and waits for its end.
+/// `status` is minus the signal where one ended it.
+inline program_run run_and_signal(const std::string& name, const std::string& arguments,
+                                  const std::filesystem::path& folder, double seconds,
+                                  const std::vector<int>& signals) {
+  const auto text_of = [](const std::filesystem::path& file) {
+    std::string text;
+    if (std::FILE* in = std::fopen(file.c_str(), "r")) {
+      char buffer[4096];
+      for (std::size_t n; (n = std::fread(buffer, 1, sizeof buffer, in)) > 0;) text.append(buffer, n);
+      std::fclose(in);
+    }
+    return text;
+  };
+  const std::filesystem::path out = folder / "standard-output", errors = folder / "standard-error";
+  const std::string command = "exec " + (std::filesystem::path(SHARDWEAVE_PROGRAM_DIR) / name).string() + " " +
+                              arguments + " >" + out.string() + " 2>" + errors.string();
+  program_run run;
+  const pid_t child = fork();
+  if (child < 0) return run;
+  if (child == 0) {
+    execl("/bin/sh", "sh", "-c", command.c_str(), static_cast<char*>(nullptr));
+    _exit(127);
+  }
+  std::this_thread::sleep_for(std::chrono::duration<double>(seconds));
+  for (const int number : signals) kill(child, number);
+  int status = 0;
+  if (waitpid(child, &status, 0) != child) return run;
+  run.status = WIFEXITED(status) ? WEXITSTATUS(status) : -WTERMSIG(status);
+  run.out = text_of(out);
+  run.err = text_of(errors);
   return run;
 }

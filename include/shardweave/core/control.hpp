@@ -27,7 +27,9 @@ struct progress_report {
   double seconds = 0;                                             ///< since the work started
   double objective = std::numeric_limits<double>::infinity();     ///< best known; +infinity if none
   double lower_bound = -std::numeric_limits<double>::infinity();  ///< best known; -infinity if none
-  double done = -1;  ///< share of the work done in [0,1]; negative if it cannot be told
+  double done = -1;            ///< share of the work done in [0,1]; negative if it cannot be told
+  std::string_view unit = {};  ///< of objective and bound where it is not the problem's
+  bool is_new = false;         ///< a stage begins: earlier objectives and bounds are of another problem
 };
 
 /// How long a stage of a longer work took, for people; nothing is decided by it.

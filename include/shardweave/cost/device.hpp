@@ -36,6 +36,7 @@ struct device_profile {
   double network_bandwidth = 0;  ///< of a device's share of the network
   std::int64_t devices_per_node = 8;
   bool has_switch = false;  ///< every device of a node reaches every other at full link bandwidth
+  std::int64_t memory = 0;  ///< bytes: the gigabytes of the data sheet as GiB; 0 where unknown
 
   [[nodiscard]] constexpr double rate(arithmetic kind) const { return flops[static_cast<std::size_t>(kind)]; }
 };
@@ -48,6 +49,7 @@ namespace detail {
 /// carry the figures of their generation's common board.
 inline constexpr double binary_tera = 1024.0 * 1024.0 * 1024.0 * 1024.0;
 inline constexpr double binary_giga = 1024.0 * 1024.0 * 1024.0;
+inline constexpr std::int64_t gibibyte = 1024 * 1024 * 1024;
 
 [[nodiscard]] constexpr std::array<double, 4> tera_operations(double f64, double f32, double f16, double i8) {
   return {f64 * 1e12, f32 * 1e12, f16 * 1e12, i8 * 1e12};
@@ -55,19 +57,19 @@ inline constexpr double binary_giga = 1024.0 * 1024.0 * 1024.0;
 
 inline constexpr std::array device_table{
     device_profile{"h100", 3.35 * binary_tera, tera_operations(67, 494, 989, 1979), architecture::hopper, 320, 50, 8,
-                   true},
+                   true, 80 * gibibyte},
     device_profile{"h200", 4.8 * binary_tera, tera_operations(67, 494, 989, 1979), architecture::hopper, 320, 50, 8,
-                   true},
+                   true, 141 * gibibyte},
     device_profile{"b200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500), architecture::blackwell, 640, 50,
-                   8, true},
+                   8, true, 180 * gibibyte},
     device_profile{"gb200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500), architecture::blackwell, 640, 50,
-                   72, true},
+                   72, true, 186 * gibibyte},
     device_profile{"a100", 2.0 * binary_tera, tera_operations(19.5, 156, 312, 624), architecture::ampere, 87.7, 25, 8,
-                   false},
+                   false, 80 * gibibyte},
     device_profile{"a30", 933 * binary_giga, tera_operations(10.3, 82, 165, 330), architecture::ampere, 87.7, 25, 8,
-                   false},
+                   false, 24 * gibibyte},
     device_profile{"mi300x", 5.3 * binary_tera, tera_operations(163.4, 653.7, 1307.4, 2614.9), architecture::other,
-                   87.7, 25, 8, false},
+                   87.7, 25, 8, false, 192 * gibibyte},
 };
 
 }  // namespace detail

@@ -85,8 +85,10 @@ struct search {
         last_better = tried;
         least = walk.price();
         if (control.progress)
-          control.progress(
-              {.stage = name, .seconds = clock.elapsed(), .objective = static_cast<double>(least.end_to_end.count())});
+          control.progress({.stage = name,
+                            .seconds = clock.elapsed(),
+                            .objective = static_cast<double>(least.end_to_end.count()),
+                            .unit = "ns"});
       }
       best.reset();
     };

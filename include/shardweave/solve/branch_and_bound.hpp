@@ -285,7 +285,9 @@ class branch_and_bound {
               part.allowed[now.root_label(*root, x, l)] = 0;
             }
         if (2 * left > p.total_labels()) break;
+        is_guess = true;
         const double of_part = explore(std::move(part), std::min(options.nodes, explored + options.guess_nodes));
+        is_guess = false;
         if (std::exchange(cut_short, false)) break;
         // labelings with another label cost more than was supposed
         bound = std::max(bound, std::min(supposed, of_part));
@@ -332,12 +334,14 @@ class branch_and_bound {
 
     [[nodiscard]] solve_control limit_only() const { return {.seconds = limit.rest().seconds, .stop = control.stop}; }
 
-    void report(double bound) const {
+    /// \param bound  on all that is still to be searched; where that is a guess alone, it holds for nothing else
+    void report(double bound) {
+      if (!is_guess) told = std::max(told, bound);
       if (control.progress)
         control.progress({.stage = name,
                           .seconds = limit.elapsed(),
                           .objective = best.upper(),
-                          .lower_bound = std::min(bound, best.upper())});
+                          .lower_bound = std::min(told, best.upper())});
     }
 
     static constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -348,7 +352,8 @@ class branch_and_bound {
     detail::incumbent<Cost> best;
     std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
     Cost cost_of_climb{};
-    bool cut_short = false;
+    bool cut_short = false, is_guess = false;
+    double told = -infinity;  ///< best bound that was reported
     const compact_problem<Cost>* root;
     std::size_t explored = 0, dropped = 0, steps = 0, eliminated = 0;
     std::size_t narrow_labels = std::numeric_limits<std::size_t>::max();  ///< see `eliminate`
