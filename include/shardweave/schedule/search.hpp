@@ -48,10 +48,10 @@ struct search {
 
   Start start = {};
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as the start's own
-  std::size_t changes = 30'000;                ///< tried at most; `control.iterations` and its time limit count, too
-  std::size_t runs = 120;                      ///< of the start by another order, at most
-  std::uint32_t reach = 1500;                  ///< places by which a change moves at most
-  std::size_t cone = 200;                      ///< units that move together at most
+  std::size_t changes = 30'000;  ///< tried at most without a time limit; `control.iterations` counts in any case
+  std::size_t runs = 120;        ///< of the start by another order, at most
+  std::uint32_t reach = 1500;    ///< places by which a change moves at most
+  std::size_t cone = 200;        ///< units that move together at most
   /// Other buckets may be made of all that may be launched together; else they stay as given.
   bool rebucket = false;
 
