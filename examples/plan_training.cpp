@@ -490,7 +490,7 @@ int main(int argc, char** argv) {
          "--gap", chosen.gap,
          "PERCENT: how far above its lower bound the cost of a placement may be; 0: prove the best one (default: "
          "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
-      ->check(CLI::NonNegativeNumber);
+      ->check(programs::not_negative());
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
   app.footer(programs::help_section("Devices", programs::devices()) +
              programs::help_section("Models of collectives", programs::collective_models()) +
