@@ -89,6 +89,12 @@ std::string_view meaning(sw::decision_reason reason) {
       return "too many bytes would be in flight";
     case distance_limit:
       return "too far ahead, or from the first member";
+    case not_mergeable:
+      return "collectives of this operation are launched alone";
+    case other_role:
+      return "moves neither parameters nor their gradients";
+    case other_group:
+      return "collectives of this group are not bucketed";
     case overlap:
       return "what is hidden would be exposed";
   }
