@@ -1,7 +1,7 @@
 # cmake -D source_dir=DIR -P pages.cmake
 # The pages name what there is: relative links lead to files; docs/rooms/ROOM.md has a row for every public header of the
-# room, whose names stand in it; docs/fields/*.md has exactly the members of the structs that it describes; the tests that
-# docs/mechanisms.md names are there.
+# room, whose names stand in it, and ends with what is not there yet; docs/fields/*.md has exactly the members of the
+# structs that it describes; the tests that docs/mechanisms.md names are there.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
 set(include_dir ${source_dir}/include/shardweave)
@@ -97,6 +97,11 @@ foreach(page IN LISTS rooms)
       endforeach()
     endif()
   endforeach()
+  list(FILTER lines INCLUDE REGEX "^${empty}## ")
+  list(POP_BACK lines last)
+  if(NOT last STREQUAL "${empty}## Not there yet${empty}")
+    list(APPEND offences "docs/rooms/${page}: does not end with what is not there yet")
+  endif()
   foreach(header IN LISTS headers)
     list(APPEND offences "docs/rooms/${page}: no row for ${room}/${header} under \"Names and headers\"")
   endforeach()
