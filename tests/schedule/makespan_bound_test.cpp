@@ -1,4 +1,5 @@
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/detail/cheapest_in_bucket.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>

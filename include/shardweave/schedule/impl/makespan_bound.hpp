@@ -4,13 +4,13 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/activity_network.hpp>
+#include <shardweave/schedule/detail/cheapest_in_bucket.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -64,28 +64,6 @@ namespace detail {
                                   net.around<true>(a, tail, static_cast<std::uint32_t>(machines))});
   }
   return bounds;
-}
-
-/// What one collective costs at least in any bucket of at most `all` bytes in. Time over size is monotone between
-/// the points of a table, and so is time: only the points and the two ends need a look.
-[[nodiscard]] inline collective_floor cheapest_in_bucket(const duration_table& table, nanoseconds alone, bytes size,
-                                                         bytes all) {
-  collective_floor least{alone, alone, alone, {}};
-  const auto look = [&](bytes total) {
-    if (total < size) return;
-    const nanoseconds time = table(total);
-    least.duration = std::min(least.duration, time);
-    if (total == bytes(0)) return void(least.share = nanoseconds(0));
-    // a nanosecond less, for what the table rounded
-    const double share = static_cast<double>(std::max<std::int64_t>(time.count() - 1, 0)) *
-                         static_cast<double>(size.count()) / static_cast<double>(total.count());
-    least.share = std::min(least.share, nanoseconds(static_cast<std::int64_t>(std::floor(share))));
-  };
-  look(size);
-  look(all);
-  for (const bytes point : table.bytes_in())
-    if (point <= all) look(point);
-  return least;
 }
 }  // namespace detail
 
