@@ -855,7 +855,7 @@ TEST_SUITE("detail::merge_solutions") {
       CAPTURE(c.bound);
       CHECK(sw::name_of(s.status) == sw::name_of(c.expected));
       CHECK(s.lower_bound == c.bound_after);
-      CHECK(sw::detail::is_settled(s) == (c.expected == optimal || c.expected == infeasible));
+      CHECK(sw::detail::is_settled(s, 0) == (c.expected == optimal || c.expected == infeasible));
     }
     auto whole = answer<std::int64_t>(5, 4.5, feasible);
     sw::detail::settle(whole, true);
@@ -987,11 +987,14 @@ TEST_SUITE("detail::merge_solutions") {
     using enum sw::solve_status;
     const sw::solve_control control = stopped_control(), free;
     const sw::deadline over(control), open(free);
+    sw::compact_builder<double> builder;
+    builder.add_variable(std::vector<double>{5});
+    const sw::placement_problem<double> problem(builder.build());
     for (const sw::solve_status status : {optimal, feasible, infeasible, stopped}) {
       CAPTURE(sw::name_of(status));
       const auto s = answer<double>(5.0, 1, status);
-      CHECK(sw::detail::ended(s, open).status == status);
-      CHECK(sw::detail::ended(s, over).status == (status == feasible ? stopped : status));
+      CHECK(sw::detail::ended(s, problem, free, open).status == status);
+      CHECK(sw::detail::ended(s, problem, control, over).status == (status == feasible ? stopped : status));
     }
   }
 
