@@ -66,10 +66,10 @@ struct einsum_terms {
       wrong("gives the result " + std::to_string(terms.output.size()) + " dimensions, found " +
             std::to_string(result.size()));
     std::map<char, std::int64_t> extent;
-    const auto measure = [&](const std::string& letters, const std::vector<std::int64_t>& shape) {
-      for (std::size_t d = 0; d < letters.size(); ++d)
-        if (const auto [at, fresh] = extent.try_emplace(letters[d], shape[d]); at->second != shape[d])
-          wrong(std::string("has letter '") + letters[d] + "' with extents " + std::to_string(at->second) + " and " +
+    const auto measure = [&](const std::string& word, const std::vector<std::int64_t>& shape) {
+      for (std::size_t d = 0; d < word.size(); ++d)
+        if (const auto [at, fresh] = extent.try_emplace(word[d], shape[d]); at->second != shape[d])
+          wrong(std::string("has letter '") + word[d] + "' with extents " + std::to_string(at->second) + " and " +
                 std::to_string(shape[d]));
     };
     for (std::size_t a = 0; a < terms.inputs.size(); ++a) measure(terms.inputs[a], view.whole_inputs[a].shape);
