@@ -258,7 +258,7 @@ TEST_SUITE("savings of a problem") {
         some += saved > 0 ? 1U : 0U;
       });
     }
-    CHECK(some > shardweave_test::at_scale(400));
+    CHECK(some > shardweave_test::sized<std::size_t>(400, 0));
     CHECK(relisted > shardweave_test::at_scale(100));
   }
 

@@ -167,7 +167,8 @@ TEST_SUITE("best_known") {
     }
   }
 
-  TEST_CASE("nobody ends before on the captured graphs, as measured, fused, or with more communication") {
+  TEST_CASE("nobody ends before on the captured graphs, as measured, fused, or with more communication" *
+            doctest::skip(shardweave_test::is_sanitized)) {  // minutes there
     const auto folder = shared_data("tasks");
     if (!folder) return;
     for (const auto& file : std::filesystem::directory_iterator(*folder)) {

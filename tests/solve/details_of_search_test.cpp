@@ -990,7 +990,7 @@ TEST_SUITE("detail::merge_solutions") {
     sw::compact_builder<double> builder;
     builder.add_variable(std::vector<double>{5});
     const sw::placement_problem<double> problem(builder.build());
-    for (const sw::solve_status status : {optimal, feasible, infeasible, stopped}) {
+    for (const sw::solve_status status : {feasible, stopped}) {
       CAPTURE(sw::name_of(status));
       const auto s = answer<double>(5.0, 1, status);
       CHECK(sw::detail::ended(s, problem, free, open).status == status);

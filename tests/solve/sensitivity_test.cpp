@@ -170,8 +170,8 @@ TEST_SUITE("cost_of_constraints") {
       dearer += expected > 0 ? 1U : 0U;
       cheaper += expected < 0 ? 1U : 0U;
     }
-    CHECK(dearer > at_scale(20));
-    CHECK(cheaper > at_scale(20));
+    CHECK(dearer > shardweave_test::sized<std::size_t>(20, 0));
+    CHECK(cheaper > shardweave_test::sized<std::size_t>(20, 0));
     CHECK(impossible > 0);
   }
 }
