@@ -1,0 +1,83 @@
+#include "support/run_program.hpp"
+#include "support/temporary_folder.hpp"
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace published_figures_tests {
+namespace {
+
+const std::filesystem::path sources = SHARDWEAVE_SOURCE_DIR;
+
+std::vector<std::string> lines_of(std::istream&& text) {
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+std::vector<std::string> page(const std::string& name) { return lines_of(std::ifstream(sources / name)); }
+
+program_run plan(const std::string& config, const std::string& arguments) {
+  const temporary_folder folder;
+  return run_program("plan_training", (sources / "examples/configs" / (config + ".json")).string() + " " + arguments,
+                     folder.path());
+}
+
+}  // namespace
+
+TEST_SUITE("figures on the pages") {
+  TEST_CASE("the main job prints what the README says, up to the times that planning takes") {
+    const auto run = plan("llama3-8b", "--mesh 8x8 --device h100");
+    CHECK(run.status == 0);
+    const auto printed = lines_of(std::istringstream(run.out));
+    std::size_t at = 0, compared = 0;
+    bool inside = false;
+    for (const std::string& line : page("README.md")) {
+      if (line.starts_with("llama3-8b, ")) inside = true;
+      if (!inside || line == "  ..." || line.empty()) continue;
+      if (line == "Planned in") break;
+      REQUIRE(line != "```");
+      while (at < printed.size() && printed[at] != line) ++at;
+      CHECK_MESSAGE(at < printed.size(), line);
+      ++compared;
+    }
+    CHECK(compared >= 25);
+  }
+  TEST_CASE("steps by model, mesh and computation") {
+    std::string model;
+    std::size_t compared = 0;
+    for (const std::string& line : page("docs/cost_models.md")) {  // | 1B | 8 | 496.07 | 481.96 | ...
+      std::vector<std::string> cells;
+      std::istringstream row(line);
+      for (std::string cell; std::getline(row, cell, '|');) {
+        const std::size_t first = cell.find_first_not_of(' '), last = cell.find_last_not_of(' ');
+        cells.push_back(first == std::string::npos ? "" : cell.substr(first, last - first + 1));
+      }
+      if (cells.size() != 7) continue;
+      if (!cells[1].empty()) model = cells[1];
+      if ((model != "1B" && model != "8B") || (cells[2] != "8" && cells[2] != "8x8")) continue;
+      CAPTURE(line);
+      for (const auto& [compute, told] : {std::pair("roofline", cells[3]), std::pair("published", cells[4])}) {
+        const auto run =
+            plan(model == "1B" ? "llama3-1b" : "llama3-8b", "--mesh " + cells[2] + " --json --compute " + compute);
+        REQUIRE(run.status == 0);
+        const auto ns = boost::json::parse(run.out).at("end_to_end_ns").to_number<double>();
+        char text[32];
+        std::snprintf(text, sizeof text, "%.2f", ns * 1e-6);
+        CHECK(std::string(text) == told);
+        ++compared;
+      }
+    }
+    CHECK(compared == 8);
+  }
+}
+
+}  // namespace published_figures_tests
