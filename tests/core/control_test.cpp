@@ -10,6 +10,17 @@
 namespace sw = shardweave;
 
 TEST_SUITE("solve_control") {
+  TEST_CASE("what is left of a limit is never less than nothing, at whatever moment it runs out") {
+    for (int i = 0; i < 2000; ++i) {
+      const shardweave::solve_control control{.seconds = 1e-7 * (i % 20)};
+      const shardweave::deadline limit(control);
+      for (int asked = 0; asked < 10; ++asked) {
+        REQUIRE(limit.rest().seconds >= 0);
+        REQUIRE(limit.rest_for_part().seconds >= 0);
+      }
+    }
+  }
+
   TEST_CASE("nothing is limited unless the caller says so") {
     const sw::solve_control control;
     CHECK(control.seconds == std::numeric_limits<double>::infinity());

@@ -35,7 +35,7 @@ program_run plan(const std::string& config, const std::string& arguments) {
 
 TEST_SUITE("figures on the pages") {
   TEST_CASE("the main job prints what the README says, up to the times that planning takes") {
-    const auto run = plan("llama3-8b", "--mesh 8x8 --device h100");
+    const auto run = plan("llama3-8b", "--mesh 8x8 --device h100 --gap 0");
     CHECK(run.status == 0);
     const auto printed = lines_of(std::istringstream(run.out));
     std::size_t at = 0, compared = 0;
@@ -66,8 +66,8 @@ TEST_SUITE("figures on the pages") {
       if ((model != "1B" && model != "8B") || (cells[2] != "8" && cells[2] != "8x8")) continue;
       CAPTURE(line);
       for (const auto& [compute, told] : {std::pair("roofline", cells[3]), std::pair("published", cells[4])}) {
-        const auto run =
-            plan(model == "1B" ? "llama3-1b" : "llama3-8b", "--mesh " + cells[2] + " --json --compute " + compute);
+        const auto run = plan(model == "1B" ? "llama3-1b" : "llama3-8b",
+                              "--mesh " + cells[2] + " --json --gap 0 --compute " + compute);
         REQUIRE(run.status == 0);
         const auto ns = boost::json::parse(run.out).at("end_to_end_ns").to_number<double>();
         char text[32];

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstddef>
 #include <cstdint>
@@ -84,14 +85,14 @@ class deadline {
   /// The same control with the time that is left.
   [[nodiscard]] solve_control rest() const {
     solve_control left = *control_;
-    if (left.seconds < std::numeric_limits<double>::infinity()) left.seconds = remaining() > 0 ? remaining() : 0;
+    if (left.seconds < std::numeric_limits<double>::infinity()) left.seconds = std::max(0.0, remaining());
     return left;
   }
   /// The same for work on a part of the problem, or on another one: what speaks of the whole is left out, that is the
   /// start, the gap, the number of iterations and who is told of progress.
   [[nodiscard]] solve_control rest_for_part() const {
     solve_control part{.seed = control_->seed, .threads = control_->threads, .stop = control_->stop};
-    if (control_->seconds < std::numeric_limits<double>::infinity()) part.seconds = remaining() > 0 ? remaining() : 0;
+    if (control_->seconds < std::numeric_limits<double>::infinity()) part.seconds = std::max(0.0, remaining());
     return part;
   }
 

@@ -93,7 +93,8 @@ class local_search {
       for (; !is_over() && begun < (best_.is_known() ? wanted : std::max(with_.attempts, wanted)); ++begun) {
         // a given start has all the time that it needs, others have an equal share of what is left
         const std::size_t to_come = given || begun >= wanted ? 1 : wanted - begun;
-        share_.seconds = limit_.elapsed() + (control_.seconds - limit_.elapsed()) / static_cast<double>(to_come);
+        share_.seconds =
+            limit_.elapsed() + std::max(0.0, control_.seconds - limit_.elapsed()) / static_cast<double>(to_come);
         share_.iterations =
             statistics_.iterations + std::max<std::size_t>((control_.iterations - statistics_.iterations) / to_come, 1);
         std::optional<std::vector<strategy>> labels;
