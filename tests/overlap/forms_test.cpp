@@ -6,6 +6,7 @@
 #include <shardweave/overlap/forms.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/overlap/window.hpp>
+#include <shardweave/overlap/windows_form.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <doctest/doctest.h>
