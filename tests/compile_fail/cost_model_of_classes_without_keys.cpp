@@ -1,19 +1,12 @@
-// expect: The cost model has some of producer_classes, consumer_classes, class_parts and edge_key, but not what pricing
-// by class needs: .* and edge_key.edge. that returns a whole number
-#include <shardweave/graph/compressed_graph.hpp>
+// expect: The cost model has some of producer_classes, consumer_classes, class_parts and edge_key
+// expect: but not what pricing by class needs
+// expect: edge_key.edge. that returns a whole number
+#include "plain_costs.hpp"
 #include <shardweave/placement/describe.hpp>
 
 #include <span>
 
-namespace sw = shardweave;
-using graph = sw::compressed_graph;
-using edge = graph::edge_descriptor;
-
-struct my_costs {
-  using cost_type = double;
-  std::size_t strategy_count(std::uint32_t) const { return 1; }
-  double vertex_cost(std::uint32_t, sw::strategy) const { return 0; }
-  double edge_cost(edge, sw::strategy, sw::strategy) const { return 0; }
+struct my_costs : plain_costs {
   std::uint32_t only = 0;
   std::span<const std::uint32_t> producer_classes(edge) const { return {&only, 1}; }
   std::span<const std::uint32_t> consumer_classes(edge) const { return {&only, 1}; }
