@@ -100,7 +100,7 @@ int main() {
   // [improve]
   // start from an assignment that one has: yesterday's plan, a plan made by hand
   const sw::assignment by_hand(12, 0);
-  const auto improved = sw::local_search{}.improve(planner.problem(), by_hand, {.seed = 3});
+  const auto improved = sw::local_search{}.solve(planner.problem(), {.seed = 3, .start = by_hand});
   // [improve]
   check("improved", improved);
 

@@ -254,14 +254,14 @@ TEST_SUITE("branch_and_bound") {
       });
       if (most < 0) continue;
       ++tried;
-      const auto s = sw::branch_and_bound{}.improve(*problem, problem->lift(worst));
+      const auto s = sw::branch_and_bound{}.solve(*problem, {.start = problem->lift(worst)});
       CHECK(s.status == sw::solve_status::optimal);
       CHECK(static_cast<double>(s.objective) == optimum);
       improved += static_cast<double>(most) > optimum ? 1 : 0;
       // no node at all leaves what it was given
       sw::branch_and_bound none;
       none.nodes = 0;
-      CHECK(none.improve(*problem, problem->lift(worst)).objective == most);
+      CHECK(none.solve(*problem, {.start = problem->lift(worst)}).objective == most);
 
       const auto at = static_cast<std::int64_t>(optimum);
       const auto below = sw::branch_and_bound{}.solve_below(*problem, at);

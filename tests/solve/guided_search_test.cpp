@@ -217,11 +217,11 @@ TEST_SUITE("dive") {
     const chain c(3, n, 1.0);
     const sw::placement_problem<std::int64_t> problem(c.problem());
     const sw::assignment zero(n, 0);
-    const auto better = usual_dive().improve(problem, zero);
+    const auto better = usual_dive().solve(problem, {.start = zero});
     CHECK(better.objective < sw::evaluate(problem, zero).objective);
-    const auto same = usual_dive().improve(problem, better.choice, {.iterations = 0});
+    const auto same = usual_dive().solve(problem, {.iterations = 0, .start = better.choice});
     CHECK(same.choice == better.choice);
-    CHECK(usual_dive().improve(problem, sw::assignment(n, 77)).has_assignment());
+    CHECK(usual_dive().solve(problem, {.start = sw::assignment(n, 77)}).has_assignment());
   }
 }
 
@@ -334,13 +334,13 @@ TEST_SUITE("guided_search") {
     const sw::assignment zero(n, 0);
     std::stop_source source;
     source.request_stop();
-    const auto stopped = usual_guided().improve(problem, zero, {.stop = source.get_token()});
+    const auto stopped = usual_guided().solve(problem, {.stop = source.get_token(), .start = zero});
     CHECK(stopped.choice == zero);
     CHECK(stopped.status == sw::solve_status::stopped);
     CHECK(stopped.statistics.note.find("stopped after ") == 0);
 
     // a limit on steps, not on time: the ascent, and what is left for a dive
-    const auto limited = usual_guided().improve(problem, zero, {.iterations = sized<std::size_t>(650, 200)});
+    const auto limited = usual_guided().solve(problem, {.iterations = sized<std::size_t>(650, 200), .start = zero});
     CHECK(limited.objective < sw::evaluate(problem, zero).objective);
 
     std::stop_source in_between;
@@ -398,13 +398,13 @@ TEST_SUITE("large_neighbourhood") {
     all.least = all.largest = 8;
     all.windows = 30;  // one of them is a single ball
     const sw::placement_problem<std::int64_t> problem(c.problem());
-    const auto answer = all.improve(problem, sw::assignment(8, 0));
+    const auto answer = all.solve(problem, {.start = sw::assignment(8, 0)});
     CHECK(answer.objective == c.optimum());
     CHECK(answer.status == sw::solve_status::feasible);  // no bound comes with it
-    const auto none = all.improve(problem, answer.choice, {.iterations = 0});
+    const auto none = all.solve(problem, {.iterations = 0, .start = answer.choice});
     CHECK(none.choice == answer.choice);
     CHECK(none.status == sw::solve_status::stopped);
-    CHECK(all.improve(problem, sw::assignment(8, 77)).objective == c.optimum());
+    CHECK(all.solve(problem, {.start = sw::assignment(8, 77)}).objective == c.optimum());
   }
 }
 

@@ -238,13 +238,13 @@ TEST_SUITE("local_search") {
     const auto problem = is_sanitized ? ladder(50, 45) : ladder(200, 180);
     const auto first = sw::local_search{.starts = 1}.solve(problem, {.iterations = 3});
     REQUIRE(first.has_assignment());
-    const auto same = sw::local_search{}.improve(problem, first.choice, {.iterations = 0});
+    const auto same = sw::local_search{}.solve(problem, {.iterations = 0, .start = first.choice});
     CHECK(same.choice == first.choice);
     CHECK(same.objective == first.objective);
     const auto better =
-        sw::local_search{}.improve(problem, first.choice, {.iterations = sized<std::size_t>(4000, 1000)});
+        sw::local_search{}.solve(problem, {.iterations = sized<std::size_t>(4000, 1000), .start = first.choice});
     CHECK(better.objective < first.objective);
-    const auto again = sw::local_search{}.improve(problem, better.choice, {.iterations = 50});
+    const auto again = sw::local_search{}.solve(problem, {.iterations = 50, .start = better.choice});
     CHECK(again.objective <= better.objective);
   }
 
@@ -253,9 +253,9 @@ TEST_SUITE("local_search") {
     const auto problem = ladder(n, static_cast<double>(n - n / 10));
     const sw::assignment wrong(n, 0);  // neighbours equal, limit exceeded
     REQUIRE_FALSE(sw::evaluate(problem, wrong).is_feasible());
-    CHECK(sw::local_search{}.improve(problem, wrong).has_assignment());
-    CHECK(sw::local_search{}.improve(problem, sw::assignment{1, 2}).has_assignment());
-    CHECK(sw::local_search{}.improve(problem, sw::assignment(n, 77)).has_assignment());
+    CHECK(sw::local_search{}.solve(problem, {.start = wrong}).has_assignment());
+    CHECK(sw::local_search{}.solve(problem, {.start = sw::assignment{1, 2}}).has_assignment());
+    CHECK(sw::local_search{}.solve(problem, {.start = sw::assignment(n, 77)}).has_assignment());
   }
 
   TEST_CASE("a limit is shared out among starts, and more of them find more") {

@@ -144,8 +144,9 @@ TEST_SUITE("local_search") {
           if (!a.has_assignment()) continue;
           CHECK(a.objective <= last);
           last = a.objective;
-          CHECK(sw::local_search{}.improve(problem, a.choice, {.iterations = 30}).objective <= a.objective);
-          CHECK(sw::large_neighbourhood<>{}.improve(problem, a.choice, {.iterations = 2}).objective <= a.objective);
+          CHECK(sw::local_search{}.solve(problem, {.iterations = 30, .start = a.choice}).objective <= a.objective);
+          CHECK(sw::large_neighbourhood<>{}.solve(problem, {.iterations = 2, .start = a.choice}).objective <=
+                a.objective);
         }
       } catch (const sw::error& e) {
         CHECK(e.category() == sw::error_category::constraint);

@@ -70,12 +70,6 @@ class branch_and_bound {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     return search<Cost>(*this, problem, control).run();
   }
-  /// The same with another start: nothing is searched that cannot be better.
-  template <cost_value Cost>
-  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
-                                       const solve_control& control = {}) const {
-    return solve(problem, detail::from_start(control, choice));
-  }
   /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
   /// says that there is none that costs less than the bound.
   template <cost_value Cost>
@@ -304,8 +298,8 @@ class branch_and_bound {
       solve_control effort = limit.rest_for_part();
       effort.iterations = moves * p.size();
       const bool known = best_of_climb.size() == p.size();
-      const solution<Cost> found =
-          known ? options.polisher.improve(part, best_of_climb, effort) : options.polisher.solve(part, effort);
+      if (known) effort.start = best_of_climb;
+      const solution<Cost> found = options.polisher.solve(part, effort);
       if (found.has_assignment() && best.is_beaten_by(found.objective))
         best.offer(found.objective, lift(found.choice), limit.elapsed());
     }

@@ -94,12 +94,6 @@ class dive {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     return from<Cost>(problem, detail::start_labels(problem, control), control);
   }
-  /// Dives around an assignment, and returns it if nothing better is found: the same with another start.
-  template <cost_value Cost>
-  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
-                                       const solve_control& control = {}) const {
-    return solve(problem, detail::from_start(control, choice));
-  }
 
  private:
   [[nodiscard]] static branch_and_bound brief_search() {

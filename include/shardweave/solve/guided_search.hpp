@@ -71,12 +71,6 @@ class guided_search {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     return search<Cost>(*this, problem, control).run(detail::start_labels(problem, control));
   }
-  /// The same with another start.
-  template <cost_value Cost>
-  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
-                                       const solve_control& control = {}) const {
-    return solve(problem, detail::from_start(control, choice));
-  }
 
  private:
   static local_search brief_search() {

@@ -110,20 +110,22 @@ class large_neighbourhood {
   template <cost_value Cost>
     requires solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    if (!control.start.empty()) return improve(problem, std::span<const strategy>(control.start), control);
+    if (!control.start.empty()) return search(problem, std::span<const strategy>(control.start), control);
     const deadline limit(control);
     solve_control brief = limit.rest();
     brief.seconds *= 0.3;
     const solution<Cost> start = first.solve(problem, brief);
     if (!start.has_assignment()) return start;
-    return improve(problem, std::span<const strategy>(start.choice), limit.rest());
+    return search(problem, std::span<const strategy>(start.choice), limit.rest());
   }
 
-  /// The same with another start. Never returns a worse assignment than a feasible one that it is given.
+ private:
+  static constexpr std::size_t savings_attempts = 3;  ///< prices per window
+
+  /// Windows around an assignment, which is repaired first where it breaks constraints.
   template <cost_value Cost>
-    requires solver<S, Cost>
-  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
-                                       const solve_control& control = {}) const {
+  [[nodiscard]] solution<Cost> search(const placement_problem<Cost>& problem, std::span<const strategy> choice,
+                                      const solve_control& control) const {
     constexpr double no_bound = -std::numeric_limits<double>::infinity();
     const compact_problem<Cost>& p = problem.compact();
     const deadline limit(control);
@@ -131,7 +133,9 @@ class large_neighbourhood {
     std::optional<std::vector<strategy>> labels = problem.labels_of(choice);
     Cost cost = labels ? problem.objective(*labels) : forbidden<Cost>;
     if (is_forbidden(cost) || !p.keeps_rows(*labels)) {
-      const solution<Cost> repaired = first.improve(problem, choice, limit.rest());
+      solve_control from = limit.rest();
+      from.start.assign(choice.begin(), choice.end());
+      const solution<Cost> repaired = first.solve(problem, from);
       if (!repaired.has_assignment()) return repaired;
       labels = problem.labels_of(repaired.choice);
       cost = problem.objective(*labels);
@@ -156,9 +160,6 @@ class large_neighbourhood {
     statistics.seconds = limit.elapsed();
     return conclude(problem, std::span<const strategy>(*labels), no_bound, stopped, std::move(statistics), control);
   }
-
- private:
-  static constexpr std::size_t savings_attempts = 3;  ///< prices per window
 
   [[nodiscard]] static solve_control brief(const deadline& limit, random_source& random) {
     solve_control control = limit.rest_for_part();

@@ -62,13 +62,6 @@ class local_search {
     return search<Cost>(*this, problem, control).run();
   }
 
-  /// The same with another start. An assignment that breaks constraints is repaired.
-  template <cost_value Cost>
-  [[nodiscard]] solution<Cost> improve(const placement_problem<Cost>& problem, std::span<const strategy> choice,
-                                       const solve_control& control = {}) const {
-    return solve(problem, detail::from_start(control, choice));
-  }
-
  private:
   template <cost_value Cost>
   class search {

@@ -112,12 +112,6 @@ template <cost_value Cost>
 
 namespace detail {
 
-/// The same control with another start.
-[[nodiscard]] inline solve_control from_start(solve_control control, std::span<const strategy> choice) {
-  control.start.assign(choice.begin(), choice.end());
-  return control;
-}
-
 /// The labels of the start that a control gives, if it is feasible; otherwise none.
 template <cost_value Cost>
 [[nodiscard]] std::vector<strategy> start_labels(const placement_problem<Cost>& problem, const solve_control& control) {
