@@ -10,7 +10,6 @@
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
-#include <shardweave/spmd/phase.hpp>
 #include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>

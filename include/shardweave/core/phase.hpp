@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/enumerator_named.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -26,9 +28,7 @@ inline constexpr std::array<std::string_view, 3> phase_names = {"forward", "back
 
 /// The phase of exactly that name; nothing if there is none.
 [[nodiscard]] constexpr std::optional<phase> phase_from(std::string_view name) {
-  for (std::size_t i = 0; i < phase_names.size(); ++i)
-    if (phase_names[i] == name) return static_cast<phase>(i);
-  return std::nullopt;
+  return enumerator_named<phase>(phase_names, name);
 }
 
 }  // namespace v0

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/enumerator_named.hpp>
+
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -34,9 +36,7 @@ inline constexpr std::array<collective, 4> priced_collectives = {collective::all
 
 /// The collective of exactly that name; nothing if there is none.
 [[nodiscard]] constexpr std::optional<collective> collective_from(std::string_view name) {
-  for (std::size_t i = 0; i < collective_names.size(); ++i)
-    if (collective_names[i] == name) return static_cast<collective>(i);
-  return std::nullopt;
+  return enumerator_named<collective>(collective_names, name);
 }
 
 /// Whether several can be launched as one: their buffers can be packed side by side. Those of an all_to_all cannot.

@@ -1,9 +1,9 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/phase.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/io/json_stream.hpp>
-#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 

@@ -1,7 +1,7 @@
 #pragma once
 
+#include <shardweave/core/phase.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/spmd/phase.hpp>
 #include <shardweave/spmd/tensor.hpp>
 
 #include <cstdint>

@@ -1,8 +1,8 @@
 #pragma once
 
+#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/stable_order.hpp>
-#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>

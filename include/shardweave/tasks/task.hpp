@@ -1,8 +1,9 @@
 #pragma once
 
+#include <shardweave/core/enumerator_named.hpp>
+#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
-#include <shardweave/spmd/phase.hpp>
 
 #include <array>
 #include <cstddef>
@@ -36,8 +37,8 @@ enum class task_kind : std::uint8_t {
 };
 
 /// The names that files use, in the order of the enumerators.
-inline constexpr std::string_view task_kind_names[] = {"compute", "collective", "wait", "view",
-                                                       "input",   "output",     "other"};
+inline constexpr std::array<std::string_view, 7> task_kind_names = {"compute", "collective", "wait", "view",
+                                                                    "input",   "output",     "other"};
 
 [[nodiscard]] constexpr std::string_view to_string(task_kind kind) {
   return task_kind_names[static_cast<std::size_t>(kind)];
@@ -45,9 +46,7 @@ inline constexpr std::string_view task_kind_names[] = {"compute", "collective", 
 
 /// The kind of that name; nothing if there is none.
 [[nodiscard]] constexpr std::optional<task_kind> task_kind_from(std::string_view name) {
-  for (std::uint8_t i = 0; i < 7; ++i)
-    if (task_kind_names[i] == name) return static_cast<task_kind>(i);
-  return std::nullopt;
+  return enumerator_named<task_kind>(task_kind_names, name);
 }
 
 /// What a task gives, in training; of a collective: what it moves.
@@ -70,9 +69,7 @@ inline constexpr std::array<std::string_view, 6> task_role_names = {"none",     
 
 /// The role of exactly that name; nothing if there is none.
 [[nodiscard]] constexpr std::optional<task_role> task_role_from(std::string_view name) {
-  for (std::size_t i = 0; i < task_role_names.size(); ++i)
-    if (task_role_names[i] == name) return static_cast<task_role>(i);
-  return std::nullopt;
+  return enumerator_named<task_role>(task_role_names, name);
 }
 
 /// What a task is for in training, as a caller states it. All of it may be unknown: `inferred_tags` fills in what names

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/spmd/phase.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
 
