@@ -5,6 +5,7 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>

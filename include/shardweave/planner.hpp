@@ -4,6 +4,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <cstddef>

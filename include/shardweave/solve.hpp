@@ -12,6 +12,7 @@
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/certify.hpp>
 #include <shardweave/solve/chain_prices.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/dive.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
 #include <shardweave/solve/dual_bound.hpp>

@@ -3,6 +3,7 @@
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/solution.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>

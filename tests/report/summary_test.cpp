@@ -1,4 +1,5 @@
 #include "report/small_timeline.hpp"
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/summary.hpp>
 
 #include <doctest/doctest.h>

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <support/random_problem.hpp>

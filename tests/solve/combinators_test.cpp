@@ -2,6 +2,7 @@
 #include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/local_search.hpp>

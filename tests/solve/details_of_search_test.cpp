@@ -2,6 +2,7 @@
 #include "support/scale.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/elite.hpp>
 #include <shardweave/solve/detail/greedy_labels.hpp>

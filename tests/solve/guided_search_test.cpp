@@ -1,5 +1,6 @@
 #include "small_problems.hpp"
 #include "suite.hpp"
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/detail/known_prices.hpp>
 #include <shardweave/solve/detail/priced_sweeps.hpp>
 #include <shardweave/solve/dive.hpp>

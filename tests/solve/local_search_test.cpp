@@ -2,6 +2,7 @@
 #include "support/random_savings.hpp"
 #include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/local_search.hpp>
 

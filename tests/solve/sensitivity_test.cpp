@@ -1,6 +1,7 @@
 #include "all_plans.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 

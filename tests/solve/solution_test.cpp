@@ -1,4 +1,5 @@
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/solution.hpp>
 

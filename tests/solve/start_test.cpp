@@ -1,4 +1,5 @@
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>

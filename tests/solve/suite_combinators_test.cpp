@@ -2,6 +2,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>

@@ -4,6 +4,7 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/mesh_search.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/repair.hpp>
 #include <shardweave/solve/dual_ascent.hpp>
 #include <shardweave/solve/price_ascent.hpp>

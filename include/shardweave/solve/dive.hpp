@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/known_prices.hpp>
 #include <shardweave/solve/detail/label_repair.hpp>

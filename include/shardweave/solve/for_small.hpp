@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <cstddef>

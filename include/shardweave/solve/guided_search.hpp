@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/bound_companion.hpp>
 #include <shardweave/solve/detail/bound_side.hpp>
 #include <shardweave/solve/detail/descent.hpp>

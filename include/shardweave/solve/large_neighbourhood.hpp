@@ -3,6 +3,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/savings_state.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/priced_problem.hpp>

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/move.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/descent.hpp>
 #include <shardweave/solve/detail/greedy_labels.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/savings_search.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>

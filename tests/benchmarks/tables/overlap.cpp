@@ -8,6 +8,7 @@
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 

@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/linear_model.hpp>
 #include <shardweave/solve/solution.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/front_bound.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/detail/repair.hpp>

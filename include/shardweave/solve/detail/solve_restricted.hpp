@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <limits>
