@@ -8,7 +8,6 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
-#include <shardweave/bucketing/regather.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 // IWYU pragma: end_exports
 

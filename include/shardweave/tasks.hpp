@@ -9,6 +9,7 @@
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/profiled_run.hpp>
+#include <shardweave/tasks/regather.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/split_phases.hpp>
 #include <shardweave/tasks/task.hpp>

@@ -1,4 +1,4 @@
-#include <shardweave/bucketing/regather.hpp>
+#include <shardweave/tasks/regather.hpp>
 
 #include <doctest/doctest.h>
 #include <support/overlap_tasks.hpp>
