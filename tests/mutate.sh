@@ -16,7 +16,7 @@ trap 'rm -rf "$work"' EXIT
 mkdir "$work/data" "$work/mutated"
 for archive in "$tests"/data/t*.tar.xz; do tar -xJf "$archive" -C "$work/data"; done
 
-asked=(schedule/named_passes bucketing/topological_span bucketing/overlap_preserving schedule/overlap_scheduler simulate/reference)
+asked=(schedule/named_passes bucketing/topological_span bucketing/overlap_preserving schedule/overlap/overlap_scheduler simulate/reference)
 flags=(-std=c++20 -O0 -I "$tests" -isystem /usr/include/eigen3 -D "SHARDWEAVE_SOURCE_DIR=\"$work\"" -D "SHARDWEAVE_TEST_DATA=\"$work/data\""
        -D DOCTEST_CONFIG_SUPER_FAST_ASSERTS -D DOCTEST_CONFIG_NO_TRY_CATCH_IN_ASSERTS -D DOCTEST_CONFIG_VOID_CAST_EXPRESSIONS=)
 compile() { "${CXX:-g++}" "${flags[@]}" "$@"; }

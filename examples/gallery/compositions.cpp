@@ -6,14 +6,14 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/certified.hpp>
-#include <shardweave/solve/elimination.hpp>
-#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/race.hpp>
+#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/solve/search/exhaustive.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/backend/glpk.hpp>
-#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/linear/backend/glpk.hpp>
+#include <shardweave/solve/linear/ilp.hpp>
 #endif
 
 #include <cstddef>

@@ -1,6 +1,6 @@
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

@@ -30,6 +30,15 @@ expect("room simulate reaches back to schedule" schedule/a.hpp "${once}"
        simulate/b.hpp "${once}  #  include <shardweave/schedule/a.hpp>\n")
 expect("room solve reaches back to planner.hpp" planner.hpp "${once}"
        solve/b.hpp "${once}#include <shardweave/planner.hpp>\n")
+expect(accepted solve/a.hpp "${once}" solve/bound/b.hpp "${once}#include <shardweave/solve/a.hpp>\n"
+       solve/c.hpp "${once}#include <shardweave/solve/bound/b.hpp>\n")
+expect("room bound in solve reaches back to search by solve/search/a.hpp" solve/search/a.hpp "${once}"
+       solve/b.hpp "${once}#include <shardweave/solve/search/a.hpp>\n"
+       solve/bound/detail/c.hpp "${once}#include <shardweave/solve/b.hpp>\n")
+expect("there is no room extra in schedule" schedule/extra/a.hpp "${once}")
+expect("made of what is private to solve/linear" solve/linear/detail/a.hpp "${once}"
+       solve/linear/b.hpp "${once}#include <shardweave/solve/linear/detail/a.hpp>\n"
+       solve/linear/detail/c.hpp "${once}#include <shardweave/solve/linear/b.hpp>\n")
 expect("private to graph" graph/detail/a.hpp "${once}" solve/b.hpp "${once}#include <shardweave/graph/detail/a.hpp>\n")
 expect("does not exist" core/a.hpp "${once}#include <shardweave/core/gone.hpp>\n")
 expect("there is no room extra" extra/a.hpp "${once}")
@@ -38,11 +47,11 @@ expect("includes with quotes" core/a.hpp "${once}" core/b.hpp "${once}#include \
 expect("which no public header may" core/a.hpp "${once}#include <iostream>\n")
 expect("belongs to component io" report/a.hpp "${once}#include <boost/json.hpp>\n")
 expect("belongs to component glpk" solve/a.hpp "${once}#include <glpk.h>\n")
-expect("belongs to component clp" solve/backend/cbc.hpp "${once}#include <ClpSimplex.hpp>\n")
-expect("belongs to component cbc" solve/backend/clp.hpp "${once}#include <OsiClpSolverInterface.hpp>\n")
+expect("belongs to component clp" solve/linear/backend/cbc.hpp "${once}#include <ClpSimplex.hpp>\n")
+expect("belongs to component cbc" solve/linear/backend/clp.hpp "${once}#include <OsiClpSolverInterface.hpp>\n")
 expect("belongs to component highs" solve/a.hpp "${once}#include <interfaces/highs_c_api.h>\n")
 expect("belongs to component cublas" engine/nccl_a.hpp "${once}#include <cublas_v2.h>\n")
-expect("shardweave.hpp: reaches solve/backend/glpk.hpp" solve/backend/glpk.hpp "${once}#include <glpk.h>\n"
-       solve/a.hpp "${once}#include <shardweave/solve/backend/glpk.hpp>\n"
+expect("shardweave.hpp: reaches solve/linear/backend/glpk.hpp" solve/linear/backend/glpk.hpp "${once}#include <glpk.h>\n"
+       solve/a.hpp "${once}#include <shardweave/solve/linear/backend/glpk.hpp>\n"
        shardweave.hpp "${once}#include <shardweave/solve/a.hpp>\n")
 file(REMOVE_RECURSE ${work_dir})

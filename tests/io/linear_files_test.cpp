@@ -3,15 +3,15 @@
 #include <shardweave/io/mps_file.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/local_polytope.hpp>
+#include <shardweave/solve/linear/model/local_polytope.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/backend/glpk.hpp>
+#include <shardweave/solve/linear/backend/glpk.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CBC
-#include <shardweave/solve/backend/cbc.hpp>
+#include <shardweave/solve/linear/backend/cbc.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_HIGHS
-#include <shardweave/solve/backend/highs.hpp>
+#include <shardweave/solve/linear/backend/highs.hpp>
 #endif
 
 #include <doctest/doctest.h>

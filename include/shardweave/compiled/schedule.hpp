@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/schedule/impl/makespan_bound.hpp>
+#include <shardweave/schedule/bound/impl/makespan_bound.hpp>
 
 /// \file
 /// The compiled part of room schedule; see `shardweave/compiled.hpp`.

@@ -2,7 +2,7 @@
 
 #include <shardweave/io/detail/linear_text.hpp>
 #include <shardweave/report/text_sink.hpp>
-#include <shardweave/solve/linear_model.hpp>
+#include <shardweave/solve/linear/model/linear_model.hpp>
 
 #include <cmath>
 #include <cstddef>

@@ -1,10 +1,10 @@
 #pragma once
 
+#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/detail/savings_search.hpp>
+#include <shardweave/solve/search/detail/savings_search.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <cmath>
 #include <limits>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/reduction.hpp>
+#include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>

@@ -4,7 +4,7 @@
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/report/text_sink.hpp>
-#include <shardweave/solve/linear_model.hpp>
+#include <shardweave/solve/linear/model/linear_model.hpp>
 
 #include <algorithm>
 #include <array>

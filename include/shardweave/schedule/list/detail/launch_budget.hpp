@@ -1,0 +1,128 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/memory_profile.hpp>
+#include <shardweave/schedule/detail/unit_memory.hpp>
+#include <shardweave/schedule/detail/unit_progress.hpp>
+#include <shardweave/schedule/list/detail/list_plan.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How much a list scheduler may launch early.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// What limits a run.
+struct list_limits {
+  bytes in_flight;                ///< of what is launched, not yet waited for, and computed with
+  std::size_t compute_ahead = 0;  ///< computations between the present one and the first that needs a collective
+  std::size_t window = 0;         ///< places by which a task may overtake the first that is not done
+  std::optional<bytes> memory = std::nullopt;       ///< alive at once
+  std::optional<std::uint32_t> lag = std::nullopt;  ///< by which a launch that nothing computes with may be late
+  memory_profile ahead = {};                        ///< bytes alive in the original order; only with `memory`
+};
+
+/// What a run has taken of its limits, and what it may still launch. Memory is looked at both as it is and as the order
+/// wants it from here on: what is made alive early stays alive beside all that up to its place in the order. A place is
+/// a rank; `oldest` is that of the first unit that is not done and that a computation needs. A refusal is noted when
+/// the collective was not the last to be refused. Complexity: O(log V + prelude) per call.
+class launch_budget {
+ public:
+  /// \pre plan, memory and progress outlive this
+  launch_budget(const list_plan& plan, list_limits limits, const unit_memory& memory, const unit_progress& progress)
+      : p_(&plan), limits_(std::move(limits)), memory_(&memory), progress_(&progress), waits_left_(plan.units.size()) {
+    for (task_index t = 0; t < plan.g.size(); ++t)
+      if (plan.g.completes(t) != no_index) ++waits_left_[plan.units.unit_of(plan.g.completes(t))];
+  }
+
+  [[nodiscard]] const list_limits& limits() const { return limits_; }
+  [[nodiscard]] const std::vector<decision>& refusals() const { return refusals_; }
+
+  /// Bytes that running a unit makes live.
+  [[nodiscard]] bytes demand_of(std::uint32_t u) const {
+    return p_->units.is_bucket(u) ? size_of(u) : memory_->demand(u);
+  }
+  /// Bytes that pulling a collective makes live at most.
+  [[nodiscard]] bytes demand(std::uint32_t u) const {
+    bytes sum = demand_of(u);
+    for (const std::uint32_t v : p_->prelude[u])
+      if (!progress_->is_done(v)) sum += memory_->demand(v);
+    return sum;
+  }
+  /// Whether so much may be made alive now, whatever comes.
+  /// \pre memory is limited
+  [[nodiscard]] bool has_room(bytes demand) const { return memory_->live() + demand <= *limits_.memory; }
+  /// Whether so much may be made alive now that the order wants alive from a rank on.
+  /// \pre memory is limited
+  [[nodiscard]] bool has_room(bytes demand, std::uint32_t oldest, std::uint32_t rank) const {
+    return has_room(demand) && (demand == bytes(0) || limits_.ahead.most(oldest, rank) + demand <= *limits_.memory);
+  }
+  /// Those that nothing computes with are always welcome: they free what they send.
+  [[nodiscard]] bool may_launch(std::uint32_t u, std::uint32_t oldest) {
+    if (p_->need[u] == no_index) return true;
+    const std::size_t oldest_compute = p_->compute_before[std::min<std::size_t>(oldest, p_->units.size())];
+    decision no{.subject = p_->units.first(u)};
+    if (p_->compute_before[p_->need[u]] > oldest_compute + limits_.compute_ahead) {
+      no.reason = decision_reason::distance_limit;
+      no.found = static_cast<std::int64_t>(p_->compute_before[p_->need[u]] - oldest_compute);
+      no.limit = static_cast<std::int64_t>(limits_.compute_ahead);
+    } else if (in_flight_ + size_of(u) > limits_.in_flight && in_flight_ > bytes(0)) {
+      no.reason = decision_reason::in_flight_limit;
+      no.found = (in_flight_ + size_of(u)).count();
+      no.limit = limits_.in_flight.count();
+    } else if (limits_.memory && !has_room(demand(u), oldest, p_->rank[u])) {
+      no.reason = decision_reason::memory_limit;
+      no.found = (std::max(memory_->live(), limits_.ahead.most(oldest, p_->rank[u])) + demand(u)).count();
+      no.limit = limits_.memory->count();
+    } else {
+      return true;
+    }
+    if (refused_ != u) refusals_.push_back(no);  // once, not at every look
+    refused_ = u;
+    return false;
+  }
+
+  /// What `u` makes live, if it runs before its turn, is alive up to its place. Before it runs.
+  void take(std::uint32_t u, std::uint32_t oldest) {
+    if (limits_.memory && p_->rank[u] > oldest) limits_.ahead.raise(oldest, p_->rank[u], demand_of(u));
+  }
+  /// A collective is in flight from its launch to the last wait for it.
+  void launch(std::uint32_t c) {
+    if (waits_left_[c] > 0 && p_->need[c] != no_index) in_flight_ += size_of(c);
+  }
+  /// A wait for this collective is passed.
+  void pass_wait(std::uint32_t c) {
+    if (--waits_left_[c] == 0 && p_->need[c] != no_index) in_flight_ -= size_of(c);
+  }
+
+ private:
+  [[nodiscard]] bytes size_of(std::uint32_t c) const {
+    bytes sum;
+    for (const task_index t : p_->units.tasks(c)) sum += p_->g.collective(t).bytes_in + p_->g.collective(t).bytes_out;
+    return sum;
+  }
+
+  const list_plan* p_;
+  list_limits limits_;
+  const unit_memory* memory_;
+  const unit_progress* progress_;
+  std::vector<std::uint32_t> waits_left_;  // by collective
+  std::vector<decision> refusals_;
+  bytes in_flight_;
+  std::uint32_t refused_ = no_index;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,235 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/unit_memory.hpp>
+#include <shardweave/schedule/detail/unit_progress.hpp>
+#include <shardweave/schedule/list/detail/launch_budget.hpp>
+#include <shardweave/schedule/list/detail/list_plan.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <queue>
+#include <set>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// One run of the list scheduler behind `prefetch`.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Emits units one by one, keeping the clocks of the reference timing. The compute stream takes what may run
+/// without a stall, in the original order; before it gets busy, channels that would fall idle meanwhile get
+/// their most urgent collective, as far as `launch_budget` lets them. Complexity: O((V + E) log V).
+class list_run {
+ public:
+  /// \pre plan outlives this
+  list_run(const list_plan& plan, const list_limits& limits)
+      : p_(plan),
+        memory_(plan.g, plan.units, plan.uses),
+        progress_(plan.g, plan.units),
+        budget_(plan, limits, memory_, progress_),
+        blockers_(plan.blockers),
+        clock_(plan.g.groups().size()),
+        candidates_(plan.g.groups().size()),
+        end_(plan.units.size()) {
+    for (std::uint32_t u = 0; u < plan.units.size(); ++u) {
+      if (plan.units.is_collective(u) && blockers_[u] == 0) offer(u);
+      if (progress_.is_ready(u)) make_ready(u);
+      if (plan.kind(u) != task_kind::output) ++work_left_;
+    }
+  }
+  list_run(const list_run&) = delete;  // its parts point at each other
+  list_run& operator=(const list_run&) = delete;
+
+  /// The whole order.
+  [[nodiscard]] std::vector<task_index> run() {
+    while (!progress_.is_complete()) step();
+    std::vector<task_index> order;
+    order.reserve(p_.g.size());
+    for (const std::uint32_t u : progress_.order())
+      order.insert(order.end(), p_.units.tasks(u).begin(), p_.units.tasks(u).end());
+    return order;
+  }
+  [[nodiscard]] bytes peak() const { return memory_.peak(); }
+  [[nodiscard]] nanoseconds end_to_end() const {
+    nanoseconds last = now_;
+    for (const nanoseconds clock : clock_) last = std::max(last, clock);
+    return last;
+  }
+  [[nodiscard]] const std::vector<decision>& refusals() const { return budget_.refusals(); }
+
+ private:
+  using by_rank = std::pair<std::uint32_t, std::uint32_t>;  // rank, unit
+  // need (none last), rank, unit
+  using by_urgency = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
+  using by_end = std::tuple<nanoseconds, std::uint32_t, std::uint32_t>;  // end, rank, wait
+
+  void step() {
+    while (!stalling_.empty() && std::get<0>(stalling_.top()) <= now_) {  // done meanwhile: a wait is free now
+      const std::uint32_t w = std::get<2>(stalling_.top());
+      stalling_.pop();
+      ready_.emplace(p_.rank[w], w);
+    }
+    while (!ready_.empty() && progress_.is_done(ready_.top().second)) ready_.pop();
+    // what nothing computes with (gradients on their way out) may lag behind without holding others up
+    while (oldest_ < p_.units.size() &&
+           (progress_.is_done(p_.order[oldest_]) || p_.need[p_.order[oldest_]] == no_index))
+      ++oldest_;
+    // the output stays last, even where others are not among what it returns
+    const bool may_run = !ready_.empty() && (p_.kind(ready_.top().second) != task_kind::output || work_left_ == 0);
+    if (may_run && (may_overtake(ready_.top()) || (stalling_.empty() && no_candidates()))) {
+      const std::uint32_t u = ready_.top().second;
+      if (budget_.limits().lag && launch_overdue()) return;
+      if (budget_.limits().memory && make_room(memory_.demand(u))) return;
+      const nanoseconds busy = p_.units.costs(u).duration + unpacking(u);
+      if (busy > nanoseconds(0) && fill(now_ + busy)) return;  // look again: the clock may have moved
+      ready_.pop();
+      emit(u);
+    } else if (!stalling_.empty()) {
+      const auto [end, rank, wait] = stalling_.top();
+      if (fill(end)) return;
+      stalling_.pop();
+      now_ = std::max(now_, end);
+      emit(wait);
+    } else {
+      launch_most_urgent();
+    }
+  }
+
+  /// What stands first in the order may always run; what would overtake it only near by and where memory has room.
+  [[nodiscard]] bool may_overtake(const by_rank& next) const {
+    const list_limits& limits = budget_.limits();
+    if (next.first <= oldest_) return true;
+    if (next.first > oldest_ + limits.window) return stalling_.empty() && !limits.memory;
+    return !limits.memory || budget_.has_room(memory_.demand(next.second), oldest_, next.first);
+  }
+  /// Launches what nothing computes with, which frees what it sends, until there is room; true if any was.
+  bool make_room(bytes demand) {
+    bool any = false;
+    for (std::uint32_t c = 0; c < clock_.size(); ++c)
+      while (!budget_.has_room(demand)) {
+        const auto next = candidates_[c].lower_bound({no_index, 0, 0});
+        if (next == candidates_[c].end()) break;
+        launch(c, next);
+        any = true;
+      }
+    return any;
+  }
+  /// Launches what nothing computes with and what has been passed over for long, where there is room.
+  bool launch_overdue() {
+    bool any = false;
+    for (std::uint32_t c = 0; c < clock_.size(); ++c)
+      for (;;) {
+        const auto next = candidates_[c].lower_bound({no_index, 0, 0});
+        if (next == candidates_[c].end() || std::get<1>(*next) + *budget_.limits().lag > oldest_) break;
+        if (budget_.limits().memory && !budget_.has_room(budget_.demand(std::get<2>(*next)))) break;
+        launch(c, next);
+        any = true;
+      }
+    return any;
+  }
+  [[nodiscard]] bool no_candidates() const {
+    return std::all_of(candidates_.begin(), candidates_.end(), [](const auto& some) { return some.empty(); });
+  }
+
+  /// Launches on every channel that would be idle before `until`; true if anything was launched.
+  bool fill(nanoseconds until) {
+    bool any = false;
+    for (std::uint32_t c = 0; c < clock_.size(); ++c)
+      while (clock_[c] < until && !candidates_[c].empty()) {
+        auto next = candidates_[c].begin();
+        if (!budget_.may_launch(std::get<2>(*next), oldest_)) next = candidates_[c].lower_bound({no_index, 0, 0});
+        if (next == candidates_[c].end()) break;
+        launch(c, next);
+        any = true;
+      }
+    return any;
+  }
+
+  /// Nothing may run before some collective: the one that is needed first, whatever the limits say.
+  void launch_most_urgent() {
+    std::uint32_t channel = no_index;
+    for (std::uint32_t c = 0; c < candidates_.size(); ++c)
+      if (!candidates_[c].empty() && (channel == no_index || *candidates_[c].begin() < *candidates_[channel].begin()))
+        channel = c;
+    if (channel != no_index) return launch(channel, candidates_[channel].begin());
+    SHARDWEAVE_EXPECTS(!ready_.empty());  // something depends on the output
+    const std::uint32_t u = ready_.top().second;
+    ready_.pop();
+    emit(u);
+  }
+
+  void launch(std::uint32_t channel, std::set<by_urgency>::iterator at) {
+    const std::uint32_t u = std::get<2>(*at);
+    candidates_[channel].erase(at);
+    for (const std::uint32_t v : p_.prelude[u])
+      if (!progress_.is_done(v)) emit(v);
+    emit(u);
+  }
+
+  void emit(std::uint32_t u) {
+    const bucket_costs costs = p_.units.costs(u);
+    budget_.take(u, oldest_);
+    if (p_.kind(u) != task_kind::output) --work_left_;
+    if (p_.units.is_collective(u)) {
+      now_ += costs.pack;
+      nanoseconds& clock = clock_[p_.units.channel(u)];
+      clock = std::max(now_, clock) + costs.duration;
+      end_[u] = clock;
+      budget_.launch(u);
+    } else {
+      now_ += costs.duration + unpacking(u);
+      if (const task_index c = p_.g.completes(p_.units.first(u)); c != no_index) budget_.pass_wait(p_.units.unit_of(c));
+    }
+    memory_.run(u);
+    progress_.finish(u, [this](std::uint32_t next) { make_ready(next); });
+    for (const std::uint32_t v : p_.blocks[u])
+      if (--blockers_[v] == 0) offer(v);
+  }
+
+  /// What a wait takes to unpack the bucket that it is the first to wait for.
+  [[nodiscard]] nanoseconds unpacking(std::uint32_t u) const {
+    const task_index c = p_.g.completes(p_.units.first(u));
+    if (c == no_index || memory_.is_unpacked(p_.units.unit_of(c))) return nanoseconds(0);
+    return p_.units.costs(p_.units.unit_of(c)).unpack;
+  }
+
+  void make_ready(std::uint32_t u) {
+    if (progress_.is_done(u) || p_.units.is_collective(u)) return;
+    const task_index c = p_.g.completes(p_.units.first(u));
+    if (c != no_index && end_[p_.units.unit_of(c)] > now_) {
+      stalling_.emplace(end_[p_.units.unit_of(c)], p_.rank[u], u);
+    } else {
+      ready_.emplace(p_.kind(u) == task_kind::output ? no_index : p_.rank[u], u);
+    }
+  }
+  void offer(std::uint32_t u) { candidates_[p_.units.channel(u)].emplace(p_.need[u], p_.rank[u], u); }
+
+  const list_plan& p_;
+  unit_memory memory_;
+  unit_progress progress_;
+  launch_budget budget_;
+  std::vector<std::uint32_t> blockers_;
+  std::vector<nanoseconds> clock_;                // by channel
+  std::vector<std::set<by_urgency>> candidates_;  // by channel
+  std::vector<nanoseconds> end_;                  // of launched collectives
+  std::priority_queue<by_rank, std::vector<by_rank>, std::greater<>> ready_;
+  std::priority_queue<by_end, std::vector<by_end>, std::greater<>> stalling_;
+  nanoseconds now_;            // of the compute stream
+  std::size_t work_left_ = 0;  // units that are no output
+  std::uint32_t oldest_ = 0;   // smallest rank of a unit that is not emitted and that a computation needs
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

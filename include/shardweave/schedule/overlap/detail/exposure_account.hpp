@@ -1,0 +1,171 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How much of each collective is exposed, by the account of exposure-driven scheduling.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// A time that a unit takes, and how much of it is left on each channel to hide more communication.
+struct exposure_window {
+  std::uint32_t unit;
+  nanoseconds lasts;
+  bool is_counted;                // whether a collective's record may name the unit
+  std::vector<nanoseconds> left;  // by channel; negative: the window does not count for the channel
+
+  [[nodiscard]] bool is_full() const {
+    return std::none_of(left.begin(), left.end(), [](nanoseconds l) { return l > nanoseconds(0); });
+  }
+};
+
+/// What is in flight and how much of it nothing hides yet. All of a collective's time is exposed until a window, while
+/// it is in flight, hides some; a window hides on every channel, there in launch order. What is launched lands in
+/// launch order, too. Complexity: O(channels) per window and O(1) amortised per collective hidden.
+class exposure_account {
+ public:
+  /// \param merging_saves_latency  launches count without latency while another one of their latency key is in flight
+  /// \pre facts and units outlive this
+  exposure_account(const overlap_facts& facts, const launch_units& units, std::size_t channels,
+                   bool merging_saves_latency)
+      : facts_(&facts),
+        units_(&units),
+        saves_latency_(merging_saves_latency),
+        exposed_(units.size()),
+        hiding_(units.size()),
+        launched_at_(units.size()),
+        in_flight_(channels),
+        uncovered_(channels),
+        waits_(channels),
+        flying_(facts.latency_key_count) {
+    for (std::uint32_t u = 0; u < units.size(); ++u)
+      if (facts.is_start(u)) exposed_[u] = units.costs(u).duration;
+  }
+
+  [[nodiscard]] nanoseconds exposed(std::uint32_t c) const { return exposed_[c]; }
+  [[nodiscard]] bool is_exposed(std::uint32_t c) const { return exposed_[c] > nanoseconds(0); }
+  [[nodiscard]] bool hides(std::uint32_t v, std::uint32_t c) const {
+    return std::find(hiding_[c].begin(), hiding_[c].end(), v) != hiding_[c].end();
+  }
+  /// For each collective that something waits for, in the original order.
+  [[nodiscard]] std::vector<hiding_record> records() const {
+    std::vector<hiding_record> all;
+    for (const std::uint32_t u : facts_->order) {
+      if (!facts_->is_start(u)) continue;
+      hiding_record r{.collective = units_->first(u), .exposed = exposed_[u]};
+      r.hidden = units_->costs(u).duration - exposed_[u];
+      for (const std::uint32_t v : hiding_[u]) r.behind.push_back(units_->first(v));
+      all.push_back(std::move(r));
+    }
+    return all;
+  }
+  /// Time of windows that on some channel nothing used.
+  [[nodiscard]] nanoseconds wasted() const { return wasted_; }
+
+  // what is in flight
+
+  [[nodiscard]] bytes in_flight_bytes() const { return in_flight_bytes_; }
+  [[nodiscard]] bool is_in_flight(std::uint32_t c) const {  // what is not launched has number 0
+    const auto& line = in_flight_[facts_->channel[c]];
+    return !line.empty() && launched_at_[line.front()] <= launched_at_[c];
+  }
+  /// \pre something is in flight on the channel
+  [[nodiscard]] std::uint32_t oldest_on(std::uint32_t channel) const { return in_flight_[channel].front(); }
+  /// Launched first of all that is in flight; nothing is, no_index.
+  [[nodiscard]] std::uint32_t oldest() const {
+    std::uint32_t found = no_index;
+    for (const auto& line : in_flight_)
+      if (!line.empty() && (found == no_index || launched_at_[line.front()] < launched_at_[found]))
+        found = line.front();
+    return found;
+  }
+  /// Its channel is being waited for: another wait would have to be done within that one.
+  [[nodiscard]] bool is_waited_for(std::uint32_t c) const { return waits_[facts_->channel[c]] > 0; }
+
+  void launch(std::uint32_t c) {
+    const std::uint32_t channel = facts_->channel[c], latency_key = facts_->latency_key[c];
+    if (saves_latency_ && latency_key != no_index && flying_[latency_key] > 0)
+      exposed_[c] = std::max(nanoseconds(0), exposed_[c] - facts_->latency[c]);
+    launched_at_[c] = ++launches_;
+    in_flight_[channel].push_back(c);
+    if (is_exposed(c)) uncovered_[channel].push_back(c);
+    in_flight_bytes_ += facts_->size[c];
+    if (latency_key != no_index) ++flying_[latency_key];
+  }
+  /// \pre `c` is the oldest on its channel
+  void begin_wait(std::uint32_t c) { ++waits_[facts_->channel[c]]; }
+  /// \pre the wait for it has begun
+  void land(std::uint32_t c) {
+    --waits_[facts_->channel[c]];
+    in_flight_[facts_->channel[c]].pop_front();
+    in_flight_bytes_ -= facts_->size[c];
+    if (facts_->latency_key[c] != no_index) --flying_[facts_->latency_key[c]];
+  }
+
+  // windows
+
+  /// While `v` takes `time`, what is in flight becomes hidden; not on the channel `excluded`.
+  [[nodiscard]] exposure_window open(std::uint32_t v, nanoseconds time, std::uint32_t excluded, bool is_counted) {
+    exposure_window w{v, time, is_counted, std::vector<nanoseconds>(in_flight_.size(), nanoseconds(-1))};
+    for (std::uint32_t channel = 0; channel < w.left.size(); ++channel) {
+      if (channel == excluded) continue;
+      w.left[channel] = time;
+      auto& line = uncovered_[channel];
+      while (!line.empty() && w.left[channel] > nanoseconds(0)) {
+        const std::uint32_t c = line.front();
+        if (is_in_flight(c) && is_exposed(c)) {
+          hide(c, w);
+          if (is_exposed(c)) break;
+        }
+        line.pop_front();
+      }
+    }
+    return w;
+  }
+  /// What the window has left for its channel hides the collective, as far as it goes.
+  void hide(std::uint32_t c, exposure_window& w) {
+    nanoseconds& left = w.left[facts_->channel[c]];
+    const nanoseconds hidden = std::min(left, exposed_[c]);
+    exposed_[c] -= hidden;
+    left -= hidden;
+    if (w.is_counted) hiding_[c].push_back(w.unit);
+  }
+  /// What is left of the window by now goes unused.
+  void close(const exposure_window& w) {
+    nanoseconds least = w.lasts;
+    for (const nanoseconds l : w.left)
+      if (l >= nanoseconds(0)) least = std::min(least, l);
+    wasted_ += least;
+  }
+
+ private:
+  const overlap_facts* facts_;
+  const launch_units* units_;
+  bool saves_latency_;
+  std::vector<nanoseconds> exposed_;
+  std::vector<std::vector<std::uint32_t>> hiding_;
+  std::vector<std::uint64_t> launched_at_;
+  std::vector<std::deque<std::uint32_t>> in_flight_, uncovered_;  // by channel, in launch order
+  std::vector<std::uint32_t> waits_;                              // that have begun, by channel
+  std::vector<std::uint32_t> flying_;                             // by latency key
+  bytes in_flight_bytes_;
+  nanoseconds wasted_;
+  std::uint64_t launches_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,81 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/memory_profile.hpp>
+#include <shardweave/schedule/detail/unit_memory.hpp>
+#include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
+#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// \file
+/// How much memory launching early may take beside what the original order needs.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The peak that is aimed at: that of the original order and the growth that the settings allow. A collective that is
+/// launched early stays alive up to the computation that needs it, beside all that the original order has alive there;
+/// that is what is asked for before a launch, and noted after it. All that is alive by early launches alone stays below
+/// what may be in flight. Places are numbers of computations done. Without an allowed growth everything fits.
+/// Complexity: O(V + E) to build, O(log V) per call.
+class memory_allowance {
+ public:
+  /// \param memory  of which nothing has run yet
+  memory_allowance(const task_graph& g, const launch_units& units, std::span<const std::uint32_t> order,
+                   unit_memory memory, const overlap_settings& settings)
+      : in_flight_(settings.in_flight) {
+    std::vector<bytes> before;  // each computation
+    bytes most, recent;
+    for (const std::uint32_t u : order) {
+      memory.run(u);
+      most = std::max(most, memory.live());
+      recent = std::max(recent, memory.live());
+      if (g.kind(units.first(u)) != task_kind::compute) continue;
+      before.push_back(recent);
+      recent = memory.live();
+    }
+    alive_ = memory_profile(before);
+    ahead_ = memory_profile(std::vector<bytes>(before.size()));
+    if (!settings.memory_increase && !settings.memory_ratio) return;
+    bytes more;
+    if (settings.memory_increase) more = *settings.memory_increase;
+    if (settings.memory_ratio)
+      more =
+          std::max(more, bytes(static_cast<std::int64_t>(*settings.memory_ratio * static_cast<double>(most.count()))));
+    allowed_ = most + more;
+  }
+
+  /// Absent: any.
+  [[nodiscard]] std::optional<bytes> peak() const { return allowed_; }
+  [[nodiscard]] bool is_exceeded_by(bytes live) const { return allowed_ && live > *allowed_; }
+  /// Whether `size` more bytes may be made alive, after `computed` computations, for the one numbered `need`.
+  [[nodiscard]] bool fits(bytes live, std::uint32_t computed, std::uint32_t need, bytes size) const {
+    if (!allowed_ || need == overlap_facts::never) return true;
+    if (live + size > *allowed_) return false;
+    if (need <= computed) return true;
+    return ahead_.most(computed, need) + size <= in_flight_ && alive_.most(computed, need) + size <= *allowed_;
+  }
+  /// They are alive from now on.
+  void take(std::uint32_t computed, std::uint32_t need, bytes size) {
+    if (need == overlap_facts::never) return;
+    ahead_.raise(computed, need, size);
+    alive_.raise(computed, need, size);
+  }
+
+ private:
+  bytes in_flight_;
+  std::optional<bytes> allowed_;
+  memory_profile alive_, ahead_;  // by computation: in the original order and launched early; launched early alone
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,193 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/detail/unit_memory.hpp>
+#include <shardweave/schedule/detail/unit_progress.hpp>
+#include <shardweave/schedule/overlap/detail/exposure_account.hpp>
+#include <shardweave/schedule/overlap/detail/launch_candidates.hpp>
+#include <shardweave/schedule/overlap/detail/launch_paths.hpp>
+#include <shardweave/schedule/overlap/detail/memory_allowance.hpp>
+#include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
+#include <shardweave/schedule/overlap/detail/ready_units.hpp>
+#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <vector>
+
+/// \file
+/// The steps of exposure-driven scheduling.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// One run over the units of a task graph. Computations keep their order; each window, that is a task with a duration
+/// or a stall at a wait, first hides what is in flight and then launches what it can hide.
+///
+/// This ties the parts together and alone changes them. `overlap_facts` are fixed; `unit_progress`, `exposure_account`
+/// and `unit_memory` are told each step; `ready_units`, `launch_candidates`, `launch_paths` and `memory_allowance`
+/// answer from those what may come next. A wait that stalls is a window, too, and may be taken within another one.
+/// Complexity: O((V + E) log V) and `candidates` per window.
+class overlap_run {
+ public:
+  /// \param order  a topological order of the units: ties are broken by the places in it
+  /// \pre all arguments outlive this
+  overlap_run(const task_graph& g, const launch_units& units, std::span<const std::uint32_t> order,
+              const overlap_settings& settings, const storage_uses& uses)
+      : g_(g),
+        units_(units),
+        settings_(settings),
+        facts_(g, units, order),
+        progress_(g, units),
+        account_(facts_, units, g.groups().size(), settings.merging_saves_latency),
+        memory_(g, units, uses),
+        allowance_(g, units, order, memory_, settings),
+        paths_(g, units, facts_, progress_, account_),
+        ready_(g, units, facts_, progress_, account_, settings),
+        candidates_(facts_, progress_, account_, settings, g.groups().size()) {
+    for (const std::uint32_t u : order)
+      if (progress_.is_ready(u)) ready_.add(u);
+  }
+  overlap_run(const overlap_run&) = delete;  // its parts point at each other
+  overlap_run& operator=(const overlap_run&) = delete;
+
+  void run() {
+    while (!ready_.empty()) {
+      while (!unpacking_.empty()) {  // other collectives run meanwhile, but no task is there to be counted on
+        const std::uint32_t u = unpacking_.back();
+        unpacking_.pop_back();
+        overlap(u, units_.costs(facts_.start_of[u]).unpack, no_index, false);
+      }
+      if (account_.in_flight_bytes() >= settings_.in_flight) {
+        if (const std::uint32_t c = account_.oldest(); c != no_index && !account_.is_waited_for(c)) {
+          wait(facts_.first_wait[c]);
+          continue;
+        }
+      }
+      for (const std::uint32_t u : ready_.next(allowance_.is_exceeded_by(memory_.live())))
+        if (!progress_.is_done(u)) take(u);
+    }
+  }
+
+  /// Units in the order in which they are taken.
+  [[nodiscard]] std::span<const std::uint32_t> as_launched() const { return progress_.order(); }
+  /// By this scheduler's own account, for each collective that something waits for, in the original order.
+  [[nodiscard]] std::vector<hiding_record> records() const { return account_.records(); }
+  [[nodiscard]] nanoseconds wasted() const { return account_.wasted(); }
+  [[nodiscard]] std::optional<bytes> allowed_peak() const { return allowance_.peak(); }
+
+ private:
+  void take(std::uint32_t u) {
+    if (facts_.is_start(u))
+      launch(u);
+    else if (facts_.is_wait(u))
+      wait(u);
+    else
+      work(u);
+    ready_.take(u);
+  }
+
+  void emit(std::uint32_t u) {
+    memory_.run(u);
+    // parts of what is gathered are copied out, parts of what is reduced are views
+    if (facts_.is_wait(u)) {
+      const std::uint32_t c = facts_.start_of[u];
+      if (facts_.first_wait[c] == u && units_.is_bucket(c) &&
+          g_.collective(units_.first(c)).op == collective::all_gather)
+        unpacking_.push_back(u);
+    }
+    progress_.finish(u, [this](std::uint32_t next) { ready_.add(next); });
+  }
+  void work(std::uint32_t u) {
+    const nanoseconds takes = units_.is_collective(u) ? nanoseconds(0) : units_.costs(u).duration;
+    const bool computes = g_.kind(units_.first(u)) == task_kind::compute;
+    if (takes > nanoseconds(0) || computes) {
+      const nanoseconds available(
+          static_cast<std::int64_t>(settings_.compute_share * static_cast<double>(takes.count())));
+      overlap(u, available, no_index);
+    }
+    emit(u);
+    if (computes) candidates_.advance();
+  }
+  void launch(std::uint32_t c) {
+    account_.launch(c);
+    candidates_.launch(c);
+    ready_.launch(c);
+    emit(c);
+  }
+  void wait(std::uint32_t u) {
+    const std::uint32_t c = facts_.start_of[u], channel = facts_.channel[c];
+    for (const auto& e : units_.graph().in(u))
+      if (!progress_.is_done(e.source)) emit(e.source);  // the part of it that is waited for
+    if (!account_.is_in_flight(c)) return emit(u);
+    // a channel works in order: what was launched before is done, too
+    while (account_.oldest_on(channel) != c) wait(facts_.first_wait[account_.oldest_on(channel)]);
+    account_.begin_wait(c);
+    if (account_.is_exposed(c)) overlap(u, account_.exposed(c), channel);
+    account_.land(c);
+    emit(u);
+  }
+
+  /// While `v` takes `time`: what is in flight becomes hidden, and more is launched.
+  void overlap(std::uint32_t v, nanoseconds time, std::uint32_t excluded, bool is_counted = true) {
+    exposure_window window = account_.open(v, time, excluded, is_counted);
+    if (window.is_full()) return;
+    const std::vector<std::uint32_t> candidates = candidates_.look(window);
+    paths_.begin_window(candidates_.farthest());
+    for (const std::uint32_t c : candidates) {
+      if (progress_.is_done(c) || window.left[facts_.channel[c]] <= nanoseconds(0) || !admit(c, v)) continue;
+      const std::vector<std::uint32_t> path = paths_.found();  // a wait on it may look for others
+      for (const std::uint32_t u : path) {
+        if (progress_.is_done(u)) continue;
+        facts_.is_wait(u) ? wait(u) : emit(u);
+      }
+      launch(c);
+      allowance_.take(progress_.computed(), facts_.need[c], facts_.size[c]);
+      account_.hide(c, window);
+      if (window.is_full()) break;
+    }
+    account_.close(window);
+  }
+
+  [[nodiscard]] bool has_room(std::uint32_t c) const {
+    return settings_.in_flight - account_.in_flight_bytes() >= facts_.size[c];
+  }
+  [[nodiscard]] bool fits(std::uint32_t c) const {
+    return allowance_.fits(memory_.live(), progress_.computed(), facts_.need[c], facts_.size[c]);
+  }
+  /// The oldest in flight is hidden, and not by `v`: waiting for it costs nothing.
+  [[nodiscard]] bool may_wait(std::uint32_t v) const {
+    const std::uint32_t c = account_.oldest();
+    return c != no_index && !account_.is_waited_for(c) && !account_.is_exposed(c) && !account_.hides(v, c);
+  }
+  /// Whether `c` may be launched before `v`; makes room in flight if it can. Leaves the way there in `paths_`.
+  [[nodiscard]] bool admit(std::uint32_t c, std::uint32_t v) {
+    if (has_room(c)) return paths_.find(c, v) && fits(c);
+    if (!may_wait(v) || !fits(c) || paths_.leads_to(v, c)) return false;
+    while (!has_room(c) && may_wait(v)) wait(facts_.first_wait[account_.oldest()]);
+    return !progress_.is_done(c) && has_room(c) && paths_.find(c, v);
+  }
+
+  const task_graph& g_;
+  const launch_units& units_;
+  const overlap_settings& settings_;
+  overlap_facts facts_;
+  unit_progress progress_;
+  exposure_account account_;
+  unit_memory memory_;
+  memory_allowance allowance_;
+  launch_paths paths_;
+  ready_units ready_;
+  launch_candidates candidates_;
+  std::vector<std::uint32_t> unpacking_;  // first waits for buckets whose parts are not copied out yet
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,134 @@
+#pragma once
+
+#include <shardweave/schedule/search/detail/bucketed_order.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Changes of an order and of its buckets that need no more than what is between two places.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Makes edits that keep a `bucketed_order` topological and the members of its buckets together. What would close a
+/// cycle is refused, and nothing changed then. Buckets that are coalesced move, but stay as they are.
+/// Complexity: O(tasks between the places that an edit names, and their edges)
+class order_edits {
+ public:
+  /// \param most  launches and tasks that move together at most; where it takes more, the edit is refused
+  /// \pre g and order outlive this
+  order_edits(const task_graph& g, bucketed_order& order, std::size_t most)
+      : g_(&g), order_(&order), most_(most), stamps_(order.size()) {}
+
+  /// Moves what stands at a place to an earlier one, with all between that it needs.
+  bool pull(std::uint32_t from, std::uint32_t to) {
+    to = order_->first_place(to);
+    if (to >= order_->first_place(from)) return false;
+    from = order_->last_place(from);
+    if (!mark_needs(from, to, no_index)) return false;
+    order_->arrange(to, from, [this](task_index t) { return is_marked(t) ? 0 : 1; });
+    return true;
+  }
+  /// Moves what stands at a place to a later one, with all between that needs it.
+  bool push(std::uint32_t from, std::uint32_t to) {
+    to = order_->last_place(to);
+    if (order_->last_place(from) >= to) return false;
+    from = order_->first_place(from);
+    if (!mark_users(from, to, no_index)) return false;
+    order_->arrange(from, to, [this](task_index t) { return is_marked(t) ? 1 : 0; });
+    return true;
+  }
+  /// Launches two collectives, each with its bucket, as one: where the earlier stands now, or the later.
+  /// \pre they may be members of one bucket
+  bool join(task_index a, task_index b, bool early) {
+    if (order_->place_of(a) > order_->place_of(b)) std::swap(a, b);
+    if (order_->is_together(a, b) || order_->is_coalesced(a) || order_->is_coalesced(b)) return false;
+    const std::uint32_t first = order_->first_place(order_->place_of(a));
+    const std::uint32_t last = order_->last_place(order_->place_of(b));
+    if (early ? !mark_needs(last, first, a) : !mark_users(first, last, b)) return false;
+    order_->arrange(first, last, [&](task_index t) {
+      if (order_->is_together(t, a)) return 1;
+      if (order_->is_together(t, b)) return 2;
+      return is_marked(t) == early ? 0 : 3;
+    });
+    std::vector<task_index> members(order_->together(a).begin(), order_->together(a).end());
+    members.insert(members.end(), order_->together(b).begin(), order_->together(b).end());
+    const std::uint32_t one = order_->bucket_of(a), other = order_->bucket_of(b);
+    if (one != no_index && other != no_index) order_->fill(other, {});
+    order_->fill(one != no_index ? one : other != no_index ? other : order_->empty_bucket(), std::move(members));
+    return true;
+  }
+  /// Launches the members of a bucket in two parts right after each other: the first `count` of `sequence`, and the
+  /// rest; each of them alone where `count` is 0.
+  /// \pre sequence has all members of the bucket, count is less than their number
+  bool divide(std::uint32_t b, const std::vector<task_index>& sequence, std::size_t count) {
+    if (order_->bucket_at(b).coalesced) return false;
+    order_->write(order_->first_place(order_->place_of(sequence.front())), sequence);
+    const auto middle = sequence.begin() + static_cast<std::ptrdiff_t>(count);
+    order_->fill(b, {});
+    if (count > 1) order_->fill(b, {sequence.begin(), middle});
+    if (count > 0 && sequence.size() - count > 1) order_->fill(order_->empty_bucket(), {middle, sequence.end()});
+    return true;
+  }
+
+  /// Marks all that a task needs, and what is launched with that, until the next edit.
+  void mark_needs_of(task_index t) {
+    ++stamp_;
+    mark(t);
+    for (std::uint32_t i = order_->last_place(order_->place_of(t)) + 1; i-- > 0;)
+      if (is_marked((*order_)[i]))
+        for (const auto& e : g_->dependencies().in((*order_)[i])) mark(e.source);
+  }
+  [[nodiscard]] bool is_marked(task_index t) const { return stamps_[t] == stamp_; }
+
+ private:
+  void mark(task_index t) {
+    if (is_marked(t)) return;
+    for (const task_index m : order_->together(t)) stamps_[m] = stamp_;
+  }
+  /// One of those that are launched together counts for all.
+  [[nodiscard]] bool counts(task_index t) const { return order_->together(t).front() == t; }
+
+  /// Marks what stands at a place and all that it needs back to another; false if that is too much, or `not_this` is
+  /// among it.
+  bool mark_needs(std::uint32_t from, std::uint32_t to, task_index not_this) {
+    ++stamp_;
+    mark((*order_)[from]);
+    std::size_t moved = 0;
+    for (std::uint32_t i = from + 1; i-- > to;) {
+      const task_index t = (*order_)[i];
+      if (!is_marked(t)) continue;
+      if (t == not_this || (counts(t) && ++moved > most_)) return false;
+      for (const auto& e : g_->dependencies().in(t)) mark(e.source);
+    }
+    return true;
+  }
+  /// The same with all that needs it.
+  bool mark_users(std::uint32_t from, std::uint32_t to, task_index not_this) {
+    ++stamp_;
+    mark((*order_)[from]);
+    std::size_t moved = 0;
+    for (std::uint32_t i = from; i <= to; ++i) {
+      const task_index t = (*order_)[i];
+      if (!is_marked(t)) continue;
+      if (t == not_this || (counts(t) && ++moved > most_)) return false;
+      for (const auto& e : g_->dependencies().out(t)) mark(e.target);
+    }
+    return true;
+  }
+
+  const task_graph* g_;
+  bucketed_order* order_;
+  std::size_t most_;
+  std::vector<std::uint32_t> stamps_;  // of the edit that marked a task last
+  std::uint32_t stamp_ = 0;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

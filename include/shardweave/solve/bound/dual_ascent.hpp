@@ -1,0 +1,330 @@
+#pragma once
+
+#include <shardweave/solve/bound/detail/knapsack_factor.hpp>
+#include <shardweave/solve/detail/min_plus.hpp>
+
+#include <Eigen/Core>
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <vector>
+
+/// \file
+/// Message passing that raises a lower bound: the engine under `trws` and `budgeted`.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Sequential tree-reweighted message passing over the variables of a compact problem in their order.
+///
+/// Rows are not seen: a caller prices them into the unary costs. The bound of a pass is valid for the unary
+/// costs at that time whatever the messages are, so costs may change between passes and messages stay warm;
+/// while they do not change the bound never falls. Messages are kept per class of the receiver's labels, so
+/// a pass costs O(labels * degree + sum of row classes * column classes).
+///
+/// Source: V. Kolmogorov, Convergent tree-reweighted message passing for energy minimization, PAMI 28 (2006).
+template <cost_value Cost>
+class dual_ascent {
+ public:
+  /// \pre `problem` outlives this object
+  explicit dual_ascent(const compact_problem<Cost>& problem) : p_(&problem), tables_(problem) {
+    unary_.reserve(problem.total_labels());
+    for (std::size_t x = 0; x < problem.size(); ++x)
+      for (const Cost c : problem.unary(x)) unary_.push_back(static_cast<double>(c));
+    share_.resize(problem.size());
+    std::size_t most_classes = 0, most_labels = 0;
+    for (const compact_edge& e : problem.edges()) {
+      const auto& t = problem.table(e);
+      to_first_.push_back(static_cast<std::uint32_t>(messages_.size()));
+      messages_.resize(messages_.size() + padded(t.row_classes()));
+      to_second_.push_back(static_cast<std::uint32_t>(messages_.size()));
+      messages_.resize(messages_.size() + t.stride());
+      most_classes = std::max({most_classes, padded(t.row_classes()), t.stride()});
+      is_plain_.push_back(
+          static_cast<char>((is_identity(t.row_class()) ? 1 : 0) | (is_identity(t.column_class()) ? 2 : 0)));
+    }
+    messages_.shrink_to_fit();
+    for (std::size_t x = 0; x < problem.size(); ++x) {
+      const auto links = problem.links(x);
+      const auto later = static_cast<std::size_t>(
+          std::count_if(links.begin(), links.end(), [](const compact_link& l) { return l.is_first; }));
+      share_[x] = 1.0 / static_cast<double>(std::max<std::size_t>({later, links.size() - later, 1}));
+      most_labels = std::max(most_labels, problem.label_count(x));
+    }
+    belief_.resize(most_labels);
+    least_.resize(most_classes);
+    out_.resize(most_classes);
+  }
+
+  /// Lets a row take part as a factor of its own rather than through a price. A price that the caller had on the row is
+  /// taken over: from now on it must be left out of `unary`.
+  /// \pre no usage of the row is negative, and it has no lower limit
+  void add_row(std::uint32_t row, double price, std::size_t most_cells) {
+    const auto number = static_cast<std::uint32_t>(rows_.size());
+    const auto& added = rows_.emplace_back(*p_, row, price, most_cells);
+    row_links_.resize(p_->size());
+    const auto members = added.members();
+    for (std::uint32_t i = 0; i < members.size(); ++i) {
+      const std::uint32_t x = members[i].variable;
+      row_links_[x].push_back({number, i});
+      row_least_.resize(std::max(row_least_.size(), members[i].weight.size()));
+      const auto links = p_->links(x);
+      std::size_t later = static_cast<std::size_t>(
+          std::count_if(links.begin(), links.end(), [](const compact_link& l) { return l.is_first; }));
+      std::size_t earlier = links.size() - later;
+      for (const row_link& link : row_links_[x]) {
+        if (link.member + 1 < rows_[link.factor].members().size()) ++later;
+        if (link.member > 0) ++earlier;
+      }
+      share_[x] = 1.0 / static_cast<double>(std::max<std::size_t>({later, earlier, 1}));
+    }
+  }
+  /// Cells times usage classes that a pass with such a row would look at.
+  [[nodiscard]] std::size_t work_of_row(std::uint32_t row, std::size_t most_cells) const {
+    std::size_t classes = 0;
+    for (std::uint32_t x = 0; x < p_->size(); ++x)
+      for (const usage_segment& s : p_->segments(x))
+        if (s.begin <= row && row < s.end) {
+          std::vector<double> usage = s.usage;
+          std::sort(usage.begin(), usage.end());
+          classes += static_cast<std::size_t>(std::unique(usage.begin(), usage.end()) - usage.begin());
+        }
+    return classes * most_cells;
+  }
+  [[nodiscard]] std::size_t row_factors() const { return rows_.size(); }
+
+  /// The unary costs in force, for all labels of all variables; a caller may change them between passes.
+  [[nodiscard]] std::span<double> unary() { return unary_; }
+
+  /// The costs in force of one of the problem's tables, for a caller who changes them between passes: row classes
+  /// times the table's stride, padding included. Stays valid; to be called once per table.
+  [[nodiscard]] double* own_table(std::size_t table) { return tables_.own(table); }
+
+  /// One pass in the order of the variables. \returns a valid lower bound, the problem's constant included
+  ///
+  /// `excess`, if not empty, takes for every label of every variable what it costs more than the best label of its
+  /// variable when the pass comes by: the bound plus that is a bound on all labelings that use the label.
+  double forward(std::span<double> excess = {}) { return pass(true, excess); }
+  /// One pass in reverse order. \returns a valid lower bound, the problem's constant included
+  double backward(std::span<double> excess = {}) { return pass(false, excess); }
+  /// Largest change of a message in the last pass.
+  [[nodiscard]] double last_change() const { return change_; }
+
+  /// Labels by the messages: each variable in turn takes what is best with the exact costs to the variables
+  /// decided before it and the messages of the others.
+  void decode(std::span<strategy> labels) {
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const std::size_t k = p_->label_count(x);
+      load_unary(x, k);
+      for (const compact_link& link : p_->links(x)) {
+        if (!link.is_first) {
+          const compact_edge& edge = p_->edges()[link.edge];
+          const auto& classes = p_->table(edge);
+          const double_table& t = tables_[edge.table];
+          const double* costs = t.costs + classes.row_class(labels[link.other]) * t.stride;
+          for (std::size_t l = 0; l < k; ++l) belief_[l] += costs[classes.column_class()[l]];
+        } else {
+          add_message(link, k);
+        }
+      }
+      add_rows(x, k);
+      labels[x] = static_cast<strategy>(
+          std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) - belief_.begin());
+    }
+  }
+
+  /// The label of least belief of every variable, each for itself.
+  void choose(std::span<strategy> labels) {
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const std::size_t k = load_belief(x);
+      labels[x] = static_cast<strategy>(
+          std::min_element(belief_.begin(), belief_.begin() + static_cast<std::ptrdiff_t>(k)) - belief_.begin());
+    }
+  }
+
+  /// The message along an edge per label of its receiver, and another one in its place.
+  [[nodiscard]] double message(std::size_t edge, bool to_second, strategy label) const {
+    const auto& t = p_->table(p_->edges()[edge]);
+    return messages_[to_second ? to_second_[edge] + t.column_class(label) : to_first_[edge] + t.row_class(label)];
+  }
+  void set_message(std::size_t edge, bool to_second, strategy label, double value) {
+    const auto& t = p_->table(p_->edges()[edge]);
+    messages_[to_second ? to_second_[edge] + t.column_class(label) : to_first_[edge] + t.row_class(label)] = value;
+  }
+  [[nodiscard]] std::span<detail::knapsack_factor> knapsacks() { return rows_; }
+
+  /// Messages, to be put back with `restore` after costs went astray.
+  [[nodiscard]] std::vector<double> messages() const {
+    std::vector<double> all;
+    save(all);
+    return all;
+  }
+  /// The same into memory that may be there already.
+  void save(std::vector<double>& all) const {
+    all.assign(messages_.begin(), messages_.end());
+    for (const auto& row : rows_) row.save(all);
+  }
+  void restore(const std::vector<double>& messages) {
+    std::copy_n(messages.begin(), messages_.size(), messages_.begin());
+    const double* from = messages.data() + messages_.size();
+    for (auto& row : rows_) from = row.restore(from);
+  }
+
+ private:
+  struct row_link {
+    std::uint32_t factor, member;
+  };
+  using lanes = Eigen::Map<Eigen::ArrayXd>;
+  /// Every label is a class of its own, in order.
+  template <class Classes>
+  static bool is_identity(const Classes& classes) {
+    for (std::size_t l = 0; l < classes.size(); ++l)
+      if (classes[l] != l) return false;
+    return true;
+  }
+  [[nodiscard]] bool is_plain(const compact_link& link) const {
+    return (is_plain_[link.edge] & (link.is_first ? 1 : 2)) != 0;
+  }
+  static Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
+  static std::size_t padded(std::size_t n) {
+    return (n + cost_table<Cost>::padding - 1) / cost_table<Cost>::padding * cost_table<Cost>::padding;
+  }
+
+  void load_unary(std::size_t x, std::size_t k) {
+    std::copy_n(unary_.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)), k, belief_.begin());
+  }
+  void add_message(const compact_link& link, std::size_t k) {
+    double* message = messages_.data() + (link.is_first ? to_first_ : to_second_)[link.edge];
+    if (is_plain(link)) {
+      lanes(belief_.data(), index(k)) += lanes(message, index(k));
+      return;
+    }
+    const auto& t = p_->table(p_->edges()[link.edge]);
+    const auto classes = link.is_first ? t.row_class() : t.column_class();
+    for (std::size_t l = 0; l < k; ++l) belief_[l] += message[classes[l]];
+  }
+  std::size_t load_belief(std::size_t x) {
+    const std::size_t k = p_->label_count(x);
+    load_unary(x, k);
+    for (const compact_link& link : p_->links(x)) add_message(link, k);
+    add_rows(x, k);
+    return k;
+  }
+  void add_rows(std::size_t x, std::size_t k) {
+    if (rows_.empty()) return;
+    for (const row_link& link : row_links_[x]) {
+      const auto& m = rows_[link.factor].members()[link.member];
+      for (std::size_t l = 0; l < k; ++l) belief_[l] += m.received[m.class_of[l]];
+    }
+  }
+
+  double pass(bool ascending, std::span<double> excess) {
+    change_ = 0;
+    double bound = static_cast<double>(p_->constant()), magnitude = std::abs(bound);
+    const auto count = [&](double amount) {
+      bound += amount;
+      magnitude += std::abs(amount);
+    };
+    for (auto& row : rows_) row.begin(ascending);
+    for (std::size_t step = 0; step < p_->size(); ++step) {
+      const std::size_t x = ascending ? step : p_->size() - 1 - step;
+      if (!rows_.empty())
+        for (const row_link& link : row_links_[x]) rows_[link.factor].receive(link.member);
+      const std::size_t k = load_belief(x);
+      lanes belief(belief_.data(), index(k));
+      const double least = belief.minCoeff();
+      count(least);
+      belief -= least;
+      if (!excess.empty())
+        std::copy_n(belief_.begin(), k, excess.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)));
+      for (const compact_link& link : p_->links(x))
+        if (link.is_first == ascending) count(send(link, k, share_[x]));
+      if (!rows_.empty())
+        for (const row_link& link : row_links_[x]) send_to_row(link, k, share_[x], ascending);
+    }
+    for (auto& row : rows_) {
+      count(row.finish(ascending));
+      magnitude += row.magnitude();
+    }
+    // every addition is off by half a unit in the last place at most, and the bound must not be too high
+    const auto additions = static_cast<double>(p_->size() + p_->edges().size() + 4096);
+    return bound - additions * std::numeric_limits<double>::epsilon() * magnitude;
+  }
+
+  void send_to_row(const row_link& link, std::size_t k, double share, bool ascending) {
+    auto& row = rows_[link.factor];
+    const auto& m = row.members()[link.member];
+    std::fill_n(row_least_.begin(), m.weight.size(), std::numeric_limits<double>::infinity());
+    for (std::size_t l = 0; l < k; ++l) row_least_[m.class_of[l]] = std::min(row_least_[m.class_of[l]], belief_[l]);
+    const bool is_last = link.member == (ascending ? row.members().size() - 1 : 0);
+    row.send(link.member, row_least_, is_last ? 0 : share);
+  }
+
+  /// The message along a link to a variable that this pass has yet to visit. \returns what was taken off it
+  double send(const compact_link& link, std::size_t k, double share) {
+    const auto& classes = p_->table(p_->edges()[link.edge]);
+    const double_table& t = tables_[p_->edges()[link.edge].table];
+    const std::size_t own = link.is_first ? t.rows : t.columns;
+    const std::size_t others = link.is_first ? t.columns : t.rows;
+    double* incoming = messages_.data() + (link.is_first ? to_first_ : to_second_)[link.edge];
+    double* outgoing = messages_.data() + (link.is_first ? to_second_ : to_first_)[link.edge];
+
+    lanes least(least_.data(), index(own));
+    if (is_plain(link)) {
+      least = share * lanes(belief_.data(), index(k)) - lanes(incoming, index(own));
+    } else {
+      const auto own_class = link.is_first ? classes.row_class() : classes.column_class();
+      least.setConstant(std::numeric_limits<double>::infinity());
+      for (std::size_t l = 0; l < k; ++l) least_[own_class[l]] = std::min(least_[own_class[l]], belief_[l]);
+      least = share * least - lanes(incoming, index(own));
+    }
+    if (link.is_first) {
+      min_plus_columns(t, least_.data(), out_.data());
+    } else {
+      std::fill(least_.begin() + static_cast<std::ptrdiff_t>(own),
+                least_.begin() + static_cast<std::ptrdiff_t>(t.stride), 0.0);
+      min_plus_rows(t, least_.data(), out_.data());
+    }
+    const double taken = lanes(out_.data(), index(others)).minCoeff();
+    double change = 0;
+    std::size_t j = 0;
+    if (others >= 4) {
+      using four = Eigen::Array<double, 4, 1>;
+      four most = four::Zero();
+      for (; j + 4 <= others; j += 4) {
+        Eigen::Map<four> to(outgoing + j);
+        const four message = Eigen::Map<const four>(out_.data() + j) - taken;
+        most = most.max((message - to).abs());
+        to = message;
+      }
+      change = most.maxCoeff();
+    }
+    for (; j < others; ++j) {
+      const double message = out_[j] - taken;
+      change = std::max(change, std::abs(message - outgoing[j]));
+      outgoing[j] = message;
+    }
+    change_ = std::max(change_, change);
+    return taken;
+  }
+
+  const compact_problem<Cost>* p_;
+  detail::double_tables<Cost> tables_;
+  std::vector<double> unary_;
+  std::vector<double> share_;
+  std::vector<double> messages_;
+  std::vector<std::uint32_t> to_first_, to_second_;  ///< where an edge's messages start
+  std::vector<char> is_plain_;  ///< per edge: labels are classes, 1 at the first end, 2 at the second
+  std::vector<double> belief_, least_, out_;
+  std::vector<detail::knapsack_factor> rows_;
+  std::vector<std::vector<row_link>> row_links_;  ///< per variable; empty without factors
+  std::vector<double> row_least_;
+  double change_ = 0;
+  using double_table = detail::double_table;
+};
+
+}  // namespace v0
+}  // namespace shardweave

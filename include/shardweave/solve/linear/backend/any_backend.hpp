@@ -1,0 +1,42 @@
+#pragma once
+
+#include <shardweave/solve/linear/backend/backend.hpp>
+
+#include <concepts>
+#include <functional>
+#include <string_view>
+#include <utility>
+
+/// \file
+/// A backend that is chosen while the program runs.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Holds any backend behind one type, so that what is composed over it is compiled once, and a configuration can say
+/// which it is. Costs an indirect call per solve, which no program notices.
+class any_backend {
+ public:
+  std::string_view name;  ///< of what it holds
+
+  template <class Backend>
+    requires(!std::same_as<Backend, any_backend>) && linear_backend<Backend>
+  explicit any_backend(Backend engine)
+      : name(engine.name),
+        solve_([engine = std::move(engine)](const linear_model& model, const backend_limits& limits) {
+          return engine.solve(model, limits);
+        }) {}
+
+  /// \throws what the backend throws
+  [[nodiscard]] backend_outcome solve(const linear_model& model, const backend_limits& limits = {}) const {
+    return solve_(model, limits);
+  }
+
+ private:
+  std::function<backend_outcome(const linear_model&, const backend_limits&)> solve_;
+};
+
+static_assert(integer_backend<any_backend>);
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,155 @@
+#pragma once
+
+#include <shardweave/solve/linear/detail/relaxation.hpp>
+#include <shardweave/solve/linear/detail/savings_relaxation.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The problem as an integer program, solved to proven optimality.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Solves the local polytope of the problem with its rows in whole numbers, exactly.
+///
+/// First the linear relaxation: on most placement problems its solution is integral, and then the optimum is
+/// proved from its multipliers, without trust in the backend. If it is not, labels and pairs that the
+/// multipliers exclude are dropped, and the rest goes to branch and bound. What that proves rests on the
+/// backend's word, and `statistics.note` says "certificate: " and its name. Solutions are priced anew in any
+/// case; those that break a budget within the backend's tolerance are cut off by a cover row and the backend
+/// is asked again.
+///
+/// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
+template <integer_backend Backend>
+struct ilp {
+  static constexpr std::string_view name = "ilp";
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
+
+  Backend backend;
+  double mip_gap;      ///< relative distance of objective and bound at which branch and bound may stop
+  std::size_t sweeps;  ///< of message passing before the LP, which drop most columns at little cost; 0: all columns
+
+  explicit ilp(Backend engine = {}, double gap = 0, std::size_t sweeps_before = 200)
+      : backend(std::move(engine)), mip_gap(gap), sweeps(sweeps_before) {}
+
+  /// \throws error (input) for costs that are not numbers; error (backend) if the backend breaks down
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    if (problem.savings() != nullptr)
+      return prove(detail::savings_relaxation<Cost, Backend>(problem, backend, control, name));
+    return prove(detail::relaxation<Cost, Backend>(problem, backend, control, name));
+  }
+
+  /// A backend computes in floating point, so a bound of its own may be off by this much of the objective. It
+  /// is taken off: optima of whole numbers above some 1e10 are then found, but not called proven.
+  static constexpr double trust = 1e-10;
+
+ private:
+  struct cover {
+    std::vector<std::size_t> labels;
+    std::size_t most;
+  };
+
+  template <class Work>
+  [[nodiscard]] auto prove(Work work) const {
+    work.start(sweeps);
+    work.solve_relaxation();
+    const double certified = work.bound;
+    std::size_t nodes = 0, cuts = 0;
+    branch(work, nodes, cuts);
+    work.statistics.counters.emplace_back("certified_bound", certified);
+    work.statistics.counters.emplace_back("nodes", static_cast<double>(nodes));
+    work.statistics.counters.emplace_back("cover_rows", static_cast<double>(cuts));
+    return work.finish();
+  }
+
+  template <class Work>
+  void branch(Work& work, std::size_t& nodes, std::size_t& cuts) const {
+    const double gap = std::max(mip_gap, work.control.gap);
+    std::vector<cover> covers;
+    for (std::size_t round = 0; !work.closed() && !work.stopped; ++round) {
+      if (work.limit.expired() || round >= work.control.iterations) {
+        work.stopped = true;
+        return;
+      }
+      auto polytope = work.polytope(true);
+      for (const cover& c : covers) polytope.add_cover(c.labels, c.most);
+      work.tell(polytope.model());
+      backend_limits limits = work.limits();
+      limits.gap = gap;
+      if (work.best.is_known()) limits.start = polytope.primal_of(work.best.labels());
+      const backend_outcome outcome = backend.solve(polytope.model(), limits);
+      nodes += outcome.nodes;
+      work.statistics.iterations += outcome.iterations;
+      if (outcome.status == backend_status::infeasible) return work.fail("the integer program", backend.name);
+      double claim = polytope.unscaled(outcome.bound - polytope.resolution());
+      claim -= trust * std::abs(claim);
+      const bool had_best = work.best.is_known();
+      const double before = had_best ? work.upper() : 0;
+      bool again = false;
+      if (!outcome.primal.empty()) {
+        const std::vector<strategy> labels = polytope.labels_of(outcome.primal);
+        again = !work.offer(labels) && add_covers(work.p, labels, covers);
+      }
+      if (std::isfinite(claim)) work.raise(claim, backend.name);
+      cuts = covers.size();
+      work.report();
+      if (outcome.status != backend_status::optimal) {
+        work.stopped = gap <= 0 || work.limit.expired();
+        return;
+      }
+      if (work.closed()) return;
+      // a much better incumbent drops the costs that dwarfed all others, and with them the tolerances that
+      // the backend counted in
+      if (work.best.is_known() && (!had_best || work.upper() < before - work.margin())) {
+        work.drop();
+        again = true;
+      }
+      if (!again) return;
+    }
+  }
+
+  /// For every row that the labels break, the labels of the same variables that use no less (or no more,
+  /// where they use too little) cannot all be taken.
+  /// \returns whether there is one
+  template <cost_value Cost>
+  static bool add_covers(const compact_problem<Cost>& p, const std::vector<strategy>& labels,
+                         std::vector<cover>& covers) {
+    const std::size_t known = covers.size();
+    const std::vector<double> used = p.usage(labels);
+    for (std::size_t r = 0; r < used.size(); ++r) {
+      const bool above = used[r] > p.rows()[r].high + 1e-6, below = used[r] < p.rows()[r].low - 1e-6;
+      if (!above && !below) continue;
+      cover c{{}, 0};
+      for (std::size_t x = 0; x < p.size(); ++x) {
+        std::vector<double> usage(p.label_count(x));
+        for (const usage_segment& s : p.segments(x))
+          if (s.begin <= r && r < s.end)
+            for (std::size_t l = 0; l < usage.size(); ++l) usage[l] += s.usage[l];
+        const double own = usage[labels[x]];
+        std::size_t members = 0;
+        for (const double u : usage) members += (above ? u >= own : u <= own) ? 1 : 0;
+        if (members == usage.size()) continue;  // whatever it takes is no better: it is part of the proof
+        for (std::size_t l = 0; l < usage.size(); ++l)
+          if (above ? usage[l] >= own : usage[l] <= own) c.labels.push_back(p.label_start(x) + l);
+        ++c.most;
+      }
+      if (c.most == 0) continue;
+      --c.most;
+      covers.push_back(std::move(c));
+    }
+    return covers.size() > known;
+  }
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,165 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/solve/reduce/detail/label_rules.hpp>
+#include <shardweave/solve/reduce/detail/mutable_problem.hpp>
+#include <shardweave/solve/reduce/detail/usage_tidy.hpp>
+#include <shardweave/solve/reduce/detail/variable_rules.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Exact kernelization: a smaller problem with the same optimum.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Bounds on the work of a reduction.
+struct reduction_limits {
+  std::size_t rounds = 20;
+  std::size_t elimination_work = 50'000'000;  ///< of a degree-2 elimination: labels times classes of both neighbours
+  std::size_t dominance_labels = 400;         ///< variables with more labels are not searched for dominated ones
+  std::size_t dominance_work = 20'000'000;    ///< table entries that the search at one variable may compare
+};
+
+/// What a reduction did.
+struct reduction_counts {
+  std::size_t inconsistent = 0;  ///< labels without a partner
+  std::size_t oversized = 0;     ///< labels that some row has no room for
+  std::size_t dominated = 0;     ///< labels another one is at least as good as
+  std::size_t merged = 0;        ///< variables that follow a neighbour
+  std::size_t settled = 0;       ///< variables decided alone
+  std::size_t eliminated = 0;    ///< variables between two others
+  std::size_t separated = 0;     ///< edges that were sums of unary costs
+  std::size_t rows = 0;          ///< rows that cannot bind
+};
+
+/// Applies rules that keep at least one optimum until none changes anything:
+///  - arc consistency; a variable with one label becomes a constant, unary costs and less room in its rows;
+///  - an edge whose costs are a sum of one term per end goes;
+///  - a variable whose label is determined by a neighbour's follows it (with its usage);
+///  - a leaf, an isolated variable, and a variable between two others are minimised out, where their usage
+///    allows it;
+///  - a label goes when another one costs no more whatever the neighbours do, and uses no more of any row;
+///  - a label that uses more of a row than is left when all others use their least goes;
+///  - rows that no labeling can break, or that others imply, go.
+/// Rows with a lower limit count usage as worse in both directions. The kernel is arc consistent. A stop ends
+/// the work early with what was done until then, which is exact too.
+///
+/// Each rule stands alone in solve/reduce/detail/label_rules.hpp, variable_rules.hpp or usage_tidy.hpp.
+/// Complexity: a few rounds, each O(labels * degree) plus labels^2 * degree for dominance.
+template <cost_value Cost>
+class reduction {
+ public:
+  explicit reduction(const compact_problem<Cost>& problem, const reduction_limits& limits = {},
+                     const solve_control& control = {})
+      : variables_(problem.size()) {
+    const deadline limit(control);
+    detail::mutable_problem<Cost> p(problem);
+    if (!run(p, limits, limit)) return;
+    counts_.rows = problem.rows().size() - p.rows.size();
+    auto [left, way_back] = std::move(p).finish();
+    kernel_ = std::make_shared<const compact_problem<Cost>>(std::move(left));
+    lifting_ = std::move(way_back);
+    is_infeasible_ = false;
+  }
+
+  /// No labeling is feasible.
+  [[nodiscard]] bool is_infeasible() const { return is_infeasible_; }
+  /// \pre !is_infeasible()
+  [[nodiscard]] const compact_problem<Cost>& kernel() const { return *kernel_; }
+  /// Gives the kernel to someone else and keeps only the way back: `kernel` may not be called again.
+  /// \pre !is_infeasible()
+  [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> take_kernel() { return std::move(kernel_); }
+  [[nodiscard]] const reduction_counts& counts() const { return counts_; }
+  /// Per variable of the kernel, which of the given variables it is, and what its labels are there.
+  [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> origin() const {
+    return lifting_.kept();
+  }
+  /// Labels of the kernel's variables -> labels of the given problem's. Costs and usage of every row that is left
+  /// are the same, up to what was taken off both sides; an optimum becomes an optimum.
+  /// Complexity: O(variables of the given problem)
+  [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const {
+    return lifting_.lift(variables_, labels);
+  }
+
+ private:
+  using working = detail::mutable_problem<Cost>;
+
+  /// \returns false if no labeling is feasible
+  bool run(working& p, const reduction_limits& limits, const deadline& limit) {
+    detail::usage_tidy<Cost> usage(p);
+    detail::drop_inconsistent<Cost> consistent(p);
+    detail::drop_oversized<Cost> oversized(p);
+    detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
+    detail::absorb_single<Cost> single{p, usage};
+    detail::separate_edges<Cost> separable{p};
+    detail::follow_neighbour<Cost> follower{p};
+    detail::remove_leaf<Cost> leaf{p, usage};
+    detail::remove_between<Cost> between{p, limits.elimination_work};
+    const auto forget = [&] {
+      if (!p.has_much_to_forget()) return;
+      const detail::table_set<Cost> used = p.forget();
+      consistent.forget_others(used);
+      dominated.forget_others(used);
+      detail::forget_others(separable.separable, used);
+      detail::forget_others(follower.determined, used);
+    };
+    // rules are quick but for eliminations: to look at the clock each time would take as long
+    const auto each = [&](const std::vector<std::uint32_t>& open, auto&& rule, std::size_t at_once = 16) {
+      for (std::size_t i = 0; i < open.size(); ++i) {
+        if (i % at_once == 0 && limit.expired()) return;
+        if (p.variables[open[i]].alive) rule(open[i]);
+        forget();
+      }
+    };
+
+    bool feasible = usage.tidy() && oversized();
+    for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
+      const std::vector<std::uint32_t> open = changed(p);
+      if (open.empty()) break;
+      for (const std::uint32_t x : open) p.variables[x].dirty = false;
+      feasible = consistent(open, forget);
+      if (!feasible) break;
+      each(open, single);
+      each(open, separable);
+      each(open, follower);
+      feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
+      if (!feasible) break;
+      each(open, [&](std::uint32_t x) { dominated(x, limit); });
+      each(open, leaf);
+      each(open, between, 1);
+      feasible = usage.tidy() && oversized();
+    }
+    feasible = feasible && consistent(changed(p));
+    counts_ = {.inconsistent = consistent.removed,
+               .oversized = oversized.removed,
+               .dominated = dominated.removed,
+               .merged = follower.merged + leaf.merged,
+               .settled = single.settled + leaf.settled,
+               .eliminated = between.eliminated,
+               .separated = separable.separated};
+    return feasible;
+  }
+
+  [[nodiscard]] static std::vector<std::uint32_t> changed(const working& p) {
+    std::vector<std::uint32_t> open;
+    for (std::uint32_t x = 0; x < p.variables.size(); ++x)
+      if (p.variables[x].alive && p.variables[x].dirty) open.push_back(x);
+    return open;
+  }
+
+  std::size_t variables_;
+  reduction_counts counts_;
+  bool is_infeasible_ = true;
+  std::shared_ptr<const compact_problem<Cost>> kernel_;
+  detail::lifting lifting_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

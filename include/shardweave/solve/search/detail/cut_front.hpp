@@ -1,0 +1,333 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/solve/bound/chain_prices.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The least of the greatest of several plain costs: what mixtures of prices cannot tell apart.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Labelings that no other beats at all prices alike.
+struct front_of_labelings {
+  bool is_complete = false;                                 ///< false: too much work, and nothing else is known
+  double bound = -std::numeric_limits<double>::infinity();  ///< no labeling costs less, savings counted
+  std::vector<std::vector<strategy>> labelings = {};        ///< those with a bound below the target, the least first
+};
+
+/// At every cut the priced costs of a labeling are at most its costs less savings, so the greatest over several cuts
+/// is a bound, and one that a mixture of cuts only has on average: where two cuts weigh the same, the best mixture
+/// pairs labelings each of which is bad at one of them. Here all costs are carried along together: variable after
+/// variable, partial labelings are kept unless another is as good at every cut and has the same labels where more is to
+/// come, or unless what they cost and the least that can follow reach the target.
+///
+/// Rows are ignored, which leaves the bound valid. Source: multi-objective dynamic programming with bounds, as of
+/// shortest paths under resource limits (J. Beasley and N. Christofides, 1989).
+template <cost_value Cost>
+class cut_front {
+ public:
+  /// How much may be kept.
+  std::size_t most_entries = 400000;  ///< of all layers: labels of open variables times labels of the next one
+  std::size_t most_partial = 30000;   ///< partial labelings in a layer
+  std::size_t most_compared = 100;    ///< those that each is compared with
+
+  double coarseness = 0;  ///< costs that differ by no more count as equal: less work, a weaker bound
+
+  /// \pre `p` and `terms` outlive this object
+  cut_front(const compact_problem<Cost>& p, const savings_terms<Cost>& terms) : p_(&p), t_(&terms) {}
+
+  /// \returns whether the graph is narrow enough
+  [[nodiscard]] bool prepare() {
+    layers_.clear();
+    const std::size_t n = p_->size();
+    const std::vector<std::vector<std::uint32_t>> near = neighbours();
+    std::vector<std::size_t> left(n);  // neighbours without a place in the order
+    std::vector<char> placed(n);
+    for (std::size_t x = 0; x < n; ++x) left[x] = near[x].size();
+    std::vector<std::uint32_t> open;
+    std::size_t entries = 0;
+    for (std::size_t i = 0; i < n; ++i) {
+      // the variable after which the open ones have the fewest labels
+      std::size_t next = n;
+      double least = std::numeric_limits<double>::infinity();
+      for (std::size_t x = 0; x < n; ++x) {
+        if (placed[x] != 0) continue;
+        double growth = left[x] > 0 ? std::log(static_cast<double>(p_->label_count(x))) : 0;
+        bool is_near = false;
+        for (const std::uint32_t y : near[x])
+          if (placed[y] != 0) {
+            is_near = true;
+            if (left[y] == 1) growth -= std::log(static_cast<double>(p_->label_count(y)));
+          }
+        if (!is_near && !open.empty()) growth += 1e3;  // finish a component first
+        if (growth < least) {
+          least = growth;
+          next = x;
+        }
+      }
+      layer l;
+      l.variable = static_cast<std::uint32_t>(next);
+      l.before = open;
+      placed[next] = 1;
+      for (const std::uint32_t y : near[next]) --left[y];
+      open.push_back(l.variable);
+      std::erase_if(open, [&](std::uint32_t x) { return left[x] == 0; });
+      l.after = open;
+      l.states = 1;
+      for (const std::uint32_t x : l.before) l.states *= p_->label_count(x);
+      entries += l.states * p_->label_count(next);
+      if (entries > most_entries) return false;
+      layers_.push_back(std::move(l));
+    }
+    return true;
+  }
+
+  /// \param prices  each as `chain_prices::values`; all bound the costs less savings from below
+  /// \pre prepare() returned true
+  [[nodiscard]] front_of_labelings find(const std::vector<std::vector<double>>& prices, double target,
+                                        const deadline& limit) {
+    price(prices);
+    bound_rest();
+    return walk(target, limit);
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  struct layer {
+    std::uint32_t variable = 0;
+    std::vector<std::uint32_t> before = {}, after = {};  ///< open variables
+    std::size_t states = 1;                              ///< labelings of `before`
+    std::vector<std::uint32_t> next = {};                ///< per state and label, the state of `after`
+    std::vector<double> cost = {};                       ///< per state and label, one per price
+    std::vector<double> rest = {};                       ///< per state, the least that follows, one per price
+  };
+  /// A partial labeling; costs lie elsewhere.
+  struct partial {
+    std::uint32_t parent = 0;
+    strategy label = 0;
+  };
+
+  /// Whom a variable shares costs or savings with. Savings may join two that no edge does: where what an edge costs
+  /// besides communication makes its costs equal.
+  [[nodiscard]] std::vector<std::vector<std::uint32_t>> neighbours() const {
+    std::vector<std::vector<std::uint32_t>> near(p_->size());
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (const compact_link& link : p_->links(x)) near[x].push_back(link.other);
+    for (const auto& t : t_->joint) {
+      near[t.first].push_back(t.second);
+      near[t.second].push_back(t.first);
+    }
+    for (auto& of_variable : near) {
+      std::sort(of_variable.begin(), of_variable.end());
+      of_variable.erase(std::unique(of_variable.begin(), of_variable.end()), of_variable.end());
+    }
+    return near;
+  }
+
+  /// What every label, and every pair of labels of an edge, costs at every price.
+  void price(const std::vector<std::vector<double>>& prices) {
+    width_ = prices.size();
+    constant_.assign(width_, static_cast<double>(p_->constant()));
+    unary_.assign(p_->total_labels() * width_, 0.0);
+    for (std::size_t x = 0; x < p_->size(); ++x)
+      for (strategy l = 0; l < p_->label_count(x); ++l) {
+        const Cost c = p_->unary(x)[l];
+        std::fill_n(unary_.data() + (p_->label_start(x) + l) * width_, width_,
+                    is_forbidden(c) ? infinity : static_cast<double>(c));
+      }
+    pairs_.clear();
+    for (const compact_edge& e : p_->edges()) {
+      auto& costs = pair(e.first, e.second);
+      const auto& table = p_->table(e);
+      for (strategy a = 0; a < p_->label_count(e.first); ++a)
+        for (strategy b = 0; b < p_->label_count(e.second); ++b)
+          for (std::size_t k = 0; k < width_; ++k)
+            costs[(a * p_->label_count(e.second) + b) * width_ + k] +=
+                is_forbidden(table(a, b)) ? infinity : static_cast<double>(table(a, b));
+    }
+    chain_prices<Cost> chain(*t_);
+    for (std::size_t k = 0; k < width_; ++k) {
+      chain.values() = prices[k];
+      chain.update();
+      for (std::size_t q = 0; q < t_->slots(); ++q)
+        constant_[k] -= chain.worth(q) * static_cast<double>(t_->computation[q]);
+      for (std::size_t d = 0; d < t_->demands.size(); ++d)
+        constant_[k] -= chain.saved(d) * static_cast<double>(t_->amount[d]);
+      const auto take = [&](const label_amount<Cost>& t, double worth) {
+        for (std::size_t l = 0; l < t.amount.size(); ++l)
+          unary_[(p_->label_start(t.variable) + l) * width_ + k] -= worth * static_cast<double>(t.amount[l]);
+      };
+      for (const auto& t : t_->offers) take(t, chain.worth(t.at));
+      for (const auto& t : t_->own) take(t, chain.saved(t.at));
+      for (const auto& t : t_->joint) {
+        auto& costs = pair(t.first, t.second);
+        const double worth = t.count * chain.saved(t.demand);
+        for (strategy a = 0; a < p_->label_count(t.first); ++a)
+          for (strategy b = 0; b < p_->label_count(t.second); ++b)
+            costs[(a * p_->label_count(t.second) + b) * width_ + k] -=
+                worth * static_cast<double>((*t_->tables[t.table])(a, b));
+      }
+    }
+  }
+  std::vector<double>& pair(std::uint32_t a, std::uint32_t b) {
+    auto& costs = pairs_[{a, b}];
+    costs.resize(p_->label_count(a) * p_->label_count(b) * width_);
+    return costs;
+  }
+
+  /// Costs of steps, and from the last layer to the first the least that can follow.
+  void bound_rest() {
+    std::vector<double> after(width_, 0.0);
+    std::vector<std::uint32_t> digits;
+    for (std::size_t i = layers_.size(); i-- > 0;) {
+      layer& l = layers_[i];
+      const std::size_t labels = p_->label_count(l.variable);
+      l.next.assign(l.states * labels, 0);
+      l.cost.assign(l.states * labels * width_, 0.0);
+      l.rest.assign(l.states * width_, infinity);
+      std::vector<std::pair<std::size_t, const std::vector<double>*>> near;  // place in `before`, costs
+      std::vector<char> turned;
+      for (std::size_t j = 0; j < l.before.size(); ++j) {
+        const std::uint32_t y = l.before[j];
+        const auto at = pairs_.find({std::min(y, l.variable), std::max(y, l.variable)});
+        if (at == pairs_.end()) continue;
+        near.emplace_back(j, &at->second);
+        turned.push_back(l.variable < y ? 1 : 0);
+      }
+      digits.assign(l.before.size() + 1, 0);
+      std::vector<std::size_t> place;  // of every variable in `after`, that in digits
+      for (const std::uint32_t y : l.after)
+        place.push_back(static_cast<std::size_t>(std::find(l.before.begin(), l.before.end(), y) - l.before.begin()));
+      for (std::size_t s = 0; s < l.states; ++s) {
+        std::size_t rest = s;
+        for (std::size_t j = l.before.size(); j-- > 0;) {
+          digits[j] = static_cast<std::uint32_t>(rest % p_->label_count(l.before[j]));
+          rest /= p_->label_count(l.before[j]);
+        }
+        for (std::uint32_t a = 0; a < labels; ++a) {
+          digits.back() = a;
+          std::size_t to = 0;
+          for (std::size_t j = 0; j < l.after.size(); ++j) to = to * p_->label_count(l.after[j]) + digits[place[j]];
+          l.next[s * labels + a] = static_cast<std::uint32_t>(to);
+          double* cost = l.cost.data() + (s * labels + a) * width_;
+          const double* own = unary_.data() + (p_->label_start(l.variable) + a) * width_;
+          for (std::size_t k = 0; k < width_; ++k) cost[k] = own[k];
+          for (std::size_t j = 0; j < near.size(); ++j) {
+            const std::uint32_t b = digits[near[j].first];
+            const std::size_t row = turned[j] != 0 ? a * p_->label_count(l.before[near[j].first]) + b : b * labels + a;
+            const double* of_pair = near[j].second->data() + row * width_;
+            for (std::size_t k = 0; k < width_; ++k) cost[k] += of_pair[k];
+          }
+          for (std::size_t k = 0; k < width_; ++k)
+            l.rest[s * width_ + k] = std::min(l.rest[s * width_ + k], cost[k] + after[to * width_ + k]);
+        }
+      }
+      after = l.rest;
+    }
+  }
+
+  front_of_labelings walk(double target, const deadline& limit) {
+    front_of_labelings result;
+    const double even = std::max(coarseness, 1e-12 * (std::abs(target) + 1));  // what rounding makes of equal sums
+    std::vector<std::vector<partial>> kept(layers_.size() + 1);
+    std::vector<double> costs(constant_);  // of those kept in the last layer
+    std::vector<std::uint32_t> state{0};
+    kept[0].push_back({});
+    for (std::size_t i = 0; i < layers_.size(); ++i) {
+      const layer& l = layers_[i];
+      const std::size_t labels = p_->label_count(l.variable);
+      const double* rest = i + 1 < layers_.size() ? layers_[i + 1].rest.data() : nullptr;
+      std::vector<partial> grown;
+      std::vector<double> grown_costs;
+      std::vector<std::uint32_t> grown_state;
+      for (std::uint32_t j = 0; j < kept[i].size(); ++j)
+        for (std::uint32_t a = 0; a < labels; ++a) {
+          const std::size_t at = state[j] * labels + a;
+          const std::uint32_t to = l.next[at];
+          bool is_good = true;
+          for (std::size_t k = 0; k < width_ && is_good; ++k)
+            is_good = costs[j * width_ + k] + l.cost[at * width_ + k] + (rest != nullptr ? rest[to * width_ + k] : 0) <
+                      target;
+          if (!is_good) continue;
+          for (std::size_t k = 0; k < width_; ++k)
+            grown_costs.push_back(costs[j * width_ + k] + l.cost[at * width_ + k]);
+          grown.push_back({j, static_cast<strategy>(a)});
+          grown_state.push_back(to);
+        }
+      if (grown.size() > 40 * most_partial || limit.expired()) return result;
+      std::vector<std::uint32_t> order(grown.size());
+      for (std::uint32_t j = 0; j < order.size(); ++j) order[j] = j;
+      std::sort(order.begin(), order.end(), [&](std::uint32_t a, std::uint32_t b) {
+        if (grown_state[a] != grown_state[b]) return grown_state[a] < grown_state[b];
+        const double *x = grown_costs.data() + a * width_, *y = grown_costs.data() + b * width_;
+        for (std::size_t k = 0; k < width_; ++k)
+          if (x[k] != y[k]) return x[k] < y[k];
+        return a < b;
+      });
+      std::vector<double> next_costs;
+      std::vector<std::uint32_t> next_state;
+      std::size_t first = 0;  // kept ones of the same state
+      for (const std::uint32_t j : order) {
+        if (next_state.empty() || next_state.back() != grown_state[j]) first = next_state.size();
+        const double* own = grown_costs.data() + j * width_;
+        bool is_beaten = false;
+        const std::size_t oldest = std::max(first, next_state.size() - std::min(next_state.size(), most_compared));
+        for (std::size_t m = next_state.size(); m-- > oldest && !is_beaten;) {
+          is_beaten = true;
+          const double* other = next_costs.data() + m * width_;
+          for (std::size_t k = 1; k < width_ && is_beaten; ++k) is_beaten = other[k] <= own[k] + even;
+        }
+        if (is_beaten) continue;
+        next_costs.insert(next_costs.end(), own, own + width_);
+        next_state.push_back(grown_state[j]);
+        kept[i + 1].push_back(grown[j]);
+        if (next_state.size() > most_partial) return result;
+      }
+      costs = std::move(next_costs);
+      state = std::move(next_state);
+    }
+    result.is_complete = true;
+    result.bound = target;
+    std::vector<std::pair<double, std::uint32_t>> ends;
+    for (std::uint32_t j = 0; j < kept.back().size(); ++j)
+      ends.emplace_back(*std::max_element(costs.begin() + static_cast<std::ptrdiff_t>(j * width_),
+                                          costs.begin() + static_cast<std::ptrdiff_t>((j + 1) * width_)),
+                        j);
+    std::sort(ends.begin(), ends.end());
+    if (!ends.empty()) result.bound = std::min(target, ends.front().first);
+    result.bound -= static_cast<double>(layers_.size()) * even;
+    for (const auto& [value, j] : ends) {
+      auto& labels = result.labelings.emplace_back(p_->size());
+      std::uint32_t at = j;
+      for (std::size_t i = layers_.size(); i-- > 0;) {
+        labels[layers_[i].variable] = kept[i + 1][at].label;
+        at = kept[i + 1][at].parent;
+      }
+    }
+    return result;
+  }
+
+  const compact_problem<Cost>* p_;
+  const savings_terms<Cost>* t_;
+  std::vector<layer> layers_;
+  std::size_t width_ = 0;
+  std::vector<double> constant_, unary_;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,283 @@
+#pragma once
+
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/savings_ascent.hpp>
+#include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/front_bound.hpp>
+#include <shardweave/solve/search/detail/repair.hpp>
+#include <shardweave/solve/search/detail/savings_descent.hpp>
+#include <shardweave/solve/search/detail/savings_split.hpp>
+#include <shardweave/solve/solution.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <map>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The search behind `overlapped`.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Effort of the search behind `overlapped`.
+struct savings_search_options {
+  std::size_t nodes = 20000;
+  std::size_t root_steps = 200;  ///< of the prices
+  std::size_t node_steps = 30;
+  /// Where a gap is enough: so many nodes, and twice those so far, without an assignment that is better by a tenth of
+  /// the gap end the search. Depth first, the bound rises only when all is over.
+  std::size_t patience = 40;
+  double worthwhile = 0.05;  ///< share of labels that must go for another round of dropping
+  savings_ascent_options ascent = {};
+  front_options front = {};
+};
+
+/// Exact search with savings: at every node the bound of `savings_ascent` is raised, labels whose bound is no better
+/// than the best labeling known are dropped, and what is left is split in two.
+template <cost_value Cost>
+class savings_search {
+ public:
+  using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
+  using cut_list = std::vector<typename savings_ascent<Cost>::cut_pointer>;
+  /// Prices by what stays of a row in every part: its budget and its time.
+  using row_price_list = std::map<std::pair<std::uint32_t, std::int64_t>, double>;
+  /// What else may be known of the root: told of its problem and its ascent, gives a bound.
+  using second_opinion = std::function<double(savings_search&, savings_ascent<Cost>&)>;
+
+  savings_search(const savings_search_options& settings, const solve_control& how, const placement_problem<Cost>& root)
+      : options(settings), control(how), limit(how), best(how.gap), root_(root) {
+    if (const std::vector<strategy> start = start_labels(root, how); !start.empty()) offer(start);
+  }
+
+  /// \returns a lower bound on the objective
+  double run(const second_opinion& ask) {
+    ask_ = ask;
+    std::vector<strategy> all(root_.compact().size());
+    return explore(
+        root_.compact(), *root_.savings(), {}, {}, {}, root_.compact().total_labels(),
+        [](std::span<const strategy> labels) { return std::vector<strategy>(labels.begin(), labels.end()); });
+  }
+
+  bool offer(std::span<const strategy> of_root) {
+    const Cost objective = root_.objective(of_root);
+    if (!best.is_beaten_by(objective) || !root_.compact().keeps_rows(of_root, budget_tolerance / 2)) return false;
+    if (!(best.upper() - static_cast<double>(objective) <= 0.1 * control.gap * std::abs(best.upper())))
+      gained_at_ = explored;
+    return best.offer(objective, std::vector<strategy>(of_root.begin(), of_root.end()), limit.elapsed());
+  }
+
+  const savings_search_options& options;
+  const solve_control& control;
+  deadline limit;
+  incumbent<Cost> best;
+  bool cut_short = false;
+  std::size_t explored = 0, dropped = 0, steps = 0;
+  double root_bound = -infinity;
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
+
+  double explore(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, cut_list cuts,
+                 std::vector<double> chain, row_price_list row_prices, std::size_t narrow, const lift_to_root& lift) {
+    const bool is_root = explored++ == 0;
+    const bool is_idle = control.gap > 0 && explored > 3 * gained_at_ + options.patience;
+    if (explored > options.nodes || explored > control.iterations || is_idle || limit.expired()) {
+      cut_short = true;
+      return -infinity;
+    }
+    const compact_problem<Cost>* p = &given;
+    const savings_terms<Cost>* terms = &given_terms;
+    std::optional<restricted_problem<Cost>> part;
+    lift_to_root to_root = lift;
+    double bound = -infinity;
+    for (std::size_t round = 0;; ++round) {
+      if (p->size() == 0) {
+        offer(to_root({}));
+        return best.settled();
+      }
+      savings_ascent<Cost> ascent(*p, *terms, options.ascent, cuts);
+      if (!chain.empty()) ascent.start(chain);
+      ascent.start_rows(look_up(*p, row_prices));
+      climb(ascent, *p, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
+      if (is_root && round == 0) {
+        if (best.is_known() && !best.closes(ascent.bound())) improve_best();
+        if (best.is_known() && !best.closes(ascent.bound())) guess(*p, *terms, ascent);
+        if (ask_ && !best.closes(ascent.bound()) && !limit.expired()) bound = ask_(*this, ascent);
+        root_bound = std::max(bound, ascent.bound());
+      }
+      bound = std::max(bound, ascent.bound());
+      if (best.closes(bound)) return best.settled();
+      if (limit.expired()) {
+        cut_short = true;
+        return bound;
+      }
+      cuts = ascent.cuts();
+      chain = ascent.best_chain();
+      remember(*p, ascent.best_rows(), row_prices);
+      const std::vector<double> least = ascent.label_bounds();
+      bound = std::max(bound, ascent.bound());
+      restriction<Cost> narrowed(*p);
+      narrowed.with_savings(*terms);
+      const std::size_t gone = narrowed.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
+      dropped += gone;
+      if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(p->total_labels()) ||
+          p->total_labels() == p->size()) {
+        const double before = best.upper();
+        bound = std::max(bound, try_fronts(*p, *terms, ascent, narrow, to_root));
+        if (best.closes(bound)) return best.settled();
+        if (!(best.upper() < before))
+          return split(*p, *terms, ascent, least, cuts, chain, row_prices, narrow, to_root, bound);
+      }
+      auto rest = narrowed.build();
+      if (!rest) return best.settled();
+      auto kept = std::make_shared<const restricted_problem<Cost>>(*std::move(rest));
+      to_root = [kept, to_root](std::span<const strategy> labels) { return to_root(kept->lift(labels)); };
+      part = *kept;
+      p = &part->problem.compact();
+      terms = savings_in(*part);
+      if (terms == nullptr) terms = &nothing_;
+    }
+  }
+
+  static const savings_terms<Cost>* savings_in(const restricted_problem<Cost>& part) { return part.problem.savings(); }
+
+  void climb(savings_ascent<Cost>& ascent, const compact_problem<Cost>& p, std::size_t most, const lift_to_root& lift) {
+    for (std::size_t i = 0; i < most; ++i) {
+      const bool more = ascent.step(best.upper());
+      ++steps;
+      std::vector<strategy> labels(ascent.labels().begin(), ascent.labels().end());
+      if (!is_forbidden(p.cost(labels)) &&
+          (p.rows().empty() || detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)))
+        offer(lift(labels));
+      if (control.progress)
+        control.progress({.stage = "overlapped",
+                          .seconds = limit.elapsed(),
+                          .objective = best.upper(),
+                          .lower_bound = explored == 1 ? ascent.bound() : root_bound});
+      if (!more || best.closes(ascent.bound()) || limit.expired()) return;
+    }
+  }
+
+  void improve_best() {
+    std::vector<strategy> labels = best.labels();
+    if (savings_descent(root_.compact(), *root_.savings(), labels, limit)) offer(labels);
+  }
+
+  /// Looks for labelings not far above the bound: the nearer the objective that one hopes for, the fewer labels and
+  /// the smaller fronts.
+  void guess(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, savings_ascent<Cost>& root) {
+    const double gap = best.upper() - root.bound(), before = best.upper();
+    for (const double hope : {1.0 / 32, 1.0 / 8, 1.0 / 3}) {
+      if (limit.expired() || best.upper() < before) return;
+      const double target = root.bound() + hope * gap;
+      const compact_problem<Cost>* p = &given;
+      const savings_terms<Cost>* terms = &given_terms;
+      std::vector<restricted_problem<Cost>> parts;
+      parts.reserve(most_guesses);
+      std::optional<savings_ascent<Cost>> own;
+      savings_ascent<Cost>* ascent = &root;
+      const auto lift = [&](std::span<const strategy> of_part) {
+        std::vector<strategy> labels(of_part.begin(), of_part.end());
+        for (std::size_t i = parts.size(); i-- > 0;) labels = parts[i].lift(labels);
+        return labels;
+      };
+      while (parts.size() < most_guesses) {
+        const std::vector<double> least = ascent->label_bounds();
+        const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
+        if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(least.size())) break;
+        restriction<Cost> part(*p);
+        part.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
+        auto rest = part.build();
+        if (!rest || rest->problem.compact().size() == 0) break;
+        parts.push_back(*std::move(rest));
+        p = &parts.back().problem.compact();
+        terms = savings_in(parts.back());
+        if (terms == nullptr) return;
+        cut_list cuts = ascent->cuts();
+        own.emplace(*p, *terms, options.ascent, std::move(cuts));
+        ascent = &*own;
+        for (std::size_t i = 0; i < options.node_steps && ascent->step(target); ++i) ++steps;
+      }
+      const auto best_or_target = [&] { return std::min(target, best.settled()); };
+      front_bound(*p, *terms, *ascent, options.front, 0.05, limit, best_or_target,
+                  [&](std::span<const strategy> labels) { offer(lift(labels)); });
+    }
+  }
+
+  /// Coarse fronts for labelings, then one for the bound, if so few labels are left; if that is too much, not again
+  /// before many more are gone.
+  double try_fronts(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                    const savings_ascent<Cost>& ascent, std::size_t& narrow, const lift_to_root& lift) {
+    if (p.total_labels() > narrow || !best.is_known()) return -infinity;
+    const auto try_one = [&](double share) {
+      return front_bound(
+          p, terms, ascent, options.front, share, limit, [&] { return best.settled(); },
+          [&](std::span<const strategy> labels) { offer(lift(labels)); });
+    };
+    if (explored == 1) {
+      for (const double share : {0.05, 0.03, 0.02, 0.015, 0.01}) {
+        const double before = best.upper();
+        if (!try_one(share)) break;
+        if (best.upper() < before) improve_best();
+        if (best.upper() < before - 0.02 * (before - ascent.bound())) return -infinity;  // more labels can go now
+      }
+    }
+    if (const std::optional<double> found = try_one(0)) return *found;
+    narrow = p.total_labels() * 4 / 5;
+    return -infinity;
+  }
+
+  /// Two halves, the one with the greater share of the mixture first.
+  double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const savings_ascent<Cost>& ascent,
+               const std::vector<double>& least, const cut_list& cuts, const std::vector<double>& chain,
+               const row_price_list& row_prices, std::size_t narrow, const lift_to_root& lift, double bound) {
+    const auto [x, halves] = split_by_mixture(p, terms, ascent, least, best);
+    double weakest = infinity;
+    for (const std::vector<strategy>& half : halves) {
+      restriction<Cost> part(p);
+      part.with_savings(terms);
+      part.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
+      part.keep(x, half);
+      const auto rest = part.build();
+      if (!rest) continue;
+      const savings_terms<Cost>* left = savings_in(*rest);
+      const double of_half =
+          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, chain, row_prices, narrow,
+                  [&rest, &lift](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
+      weakest = std::min(weakest, of_half);
+    }
+    return std::min(best.settled(), std::max(bound, weakest));
+  }
+
+  static std::vector<double> look_up(const compact_problem<Cost>& p, const row_price_list& known) {
+    if (known.empty()) return {};
+    std::vector<double> prices(p.rows().size());
+    for (std::size_t r = 0; r < prices.size(); ++r)
+      if (const auto at = known.find({p.rows()[r].budget, p.rows()[r].time}); at != known.end()) prices[r] = at->second;
+    return prices;
+  }
+  static void remember(const compact_problem<Cost>& p, const std::vector<double>& prices, row_price_list& known) {
+    for (std::size_t r = 0; r < prices.size(); ++r) known[{p.rows()[r].budget, p.rows()[r].time}] = prices[r];
+  }
+
+  const placement_problem<Cost>& root_;
+  second_opinion ask_;
+  savings_terms<Cost> nothing_{};
+  std::size_t gained_at_ = 0;  ///< the last node that found something much better
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,128 @@
+#pragma once
+
+#include <shardweave/solve/bound/savings_ascent.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/usage_split.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Where to branch with savings: at the variable on which the mixture of labelings disagrees most.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The two labels of a variable between which a mixture hesitates, the one with more weight first.
+struct rival_labels {
+  strategy first = 0;
+  strategy second = 0;
+  double doubt = -1;  ///< weight of the second; below zero for a variable with one label left
+};
+
+/// \param least  bounds on what a labeling with the label costs, per label of all variables
+template <cost_value Cost>
+[[nodiscard]] std::vector<rival_labels> rivals_in(const compact_problem<Cost>& p, std::span<const double> share,
+                                                  std::span<const double> least, const incumbent<Cost>& best) {
+  std::vector<rival_labels> rivals(p.size());
+  const double floor = *std::min_element(least.begin(), least.end());
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    const auto own = share.subspan(p.label_start(x), p.label_count(x));
+    const auto bounds = least.subspan(p.label_start(x), p.label_count(x));
+    std::vector<strategy> order;
+    for (strategy l = 0; l < own.size(); ++l)
+      if (!best.closes(bounds[l])) order.push_back(l);
+    if (order.size() < 2) continue;
+    std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) {
+      return own[a] != own[b] ? own[a] > own[b] : bounds[a] < bounds[b];
+    });
+    // where the mixture agrees, a rival that costs little more is a doubt, but a small one
+    const double near =
+        best.is_known() && best.upper() > floor ? (best.upper() - bounds[order[1]]) / (best.upper() - floor) : 0.5;
+    rivals[x] = {order[0], order[1], std::min(own[order[1]], own[order[0]]) + 1e-4 * std::clamp(near, 0.0, 1.0)};
+  }
+  return rivals;
+}
+
+/// What the choice between rivals changes of computation and communication, per variable, the others as in `labels`.
+template <cost_value Cost>
+[[nodiscard]] std::vector<double> impact_of(const std::vector<rival_labels>& rivals, const savings_terms<Cost>& terms,
+                                            std::span<const strategy> labels) {
+  std::vector<double> impact(rivals.size());
+  const auto difference = [](Cost a, Cost b) { return std::abs(static_cast<double>(a - b)); };
+  const auto add_own = [&](const auto& list) {
+    for (const auto& t : list)
+      impact[t.variable] += difference(t.amount[rivals[t.variable].first], t.amount[rivals[t.variable].second]);
+  };
+  add_own(terms.offers);
+  add_own(terms.own);
+  for (const auto& t : terms.joint) {
+    const cost_table<Cost>& table = *terms.tables[t.table];
+    const double count = t.count;
+    const rival_labels &a = rivals[t.first], &b = rivals[t.second];
+    impact[t.first] += count * difference(table(a.first, labels[t.second]), table(a.second, labels[t.second]));
+    impact[t.second] += count * difference(table(labels[t.first], b.first), table(labels[t.first], b.second));
+  }
+  return impact;
+}
+
+/// The variable whose split raises the bound most, by what the game of labelings against prices is worth on either
+/// side; the label of greatest share against all others. One half is empty if every variable has but one label left.
+/// \param least  bounds on what a labeling with the label costs, per label of all variables
+/// Complexity: one game per way to part the labelings, and O(labels + terms)
+template <cost_value Cost>
+[[nodiscard]] two_way_split split_by_mixture(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                                             const savings_ascent<Cost>& ascent, const std::vector<double>& least,
+                                             const incumbent<Cost>& best) {
+  const std::vector<double> share = ascent.shares();
+  const std::vector<rival_labels> rivals = rivals_in(p, std::span<const double>(share), least, best);
+  const std::vector<double> impact = impact_of(rivals, terms, ascent.labels());
+  const double floor = *std::min_element(least.begin(), least.end());
+  const double top = best.is_known() ? best.upper() : floor + 0.01 * std::abs(floor) + 1;
+  const auto gain = [&](const std::vector<char>& side) {
+    return std::clamp((std::min(ascent.value_of(side), top) - floor) / std::max(top - floor, 1e-300), 0.0, 1.0);
+  };
+  // variables that part the labelings in the same way gain the same
+  std::map<std::vector<char>, double> gains;
+  const auto gain_of_split = [&](std::size_t x) {
+    std::vector<char> takes(ascent.points()), others(ascent.points());
+    for (std::size_t k = 0; k < takes.size(); ++k) {
+      takes[k] = ascent.label(k, x) == rivals[x].first ? 1 : 0;
+      others[k] = static_cast<char>(1 - takes[k]);
+    }
+    const auto [known, fresh] = gains.try_emplace(takes, 0.0);
+    // a side without labelings is unknown, not closed: it gains nothing
+    if (fresh && std::count(takes.begin(), takes.end(), char{1}) > 0 &&
+        std::count(others.begin(), others.end(), char{1}) > 0) {
+      const double a = gain(takes), b = gain(others);
+      known->second = std::min(a, b) + 0.1 * std::max(a, b);
+    }
+    return known->second;
+  };
+
+  two_way_split result;
+  std::pair<double, double> most{-1, -1};
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    if (rivals[x].doubt < 0) continue;
+    const std::pair<double, double> score(gain_of_split(x), rivals[x].doubt * (impact[x] + 1e-6));
+    if (score > most) {
+      most = score;
+      result.variable = x;
+    }
+  }
+  const bool is_open = rivals[result.variable].doubt >= 0;
+  for (strategy l = 0; l < p.label_count(result.variable); ++l)
+    result.halves[!is_open || l == rivals[result.variable].first ? 0 : 1].push_back(l);
+  return result;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,318 @@
+#pragma once
+
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/dual_guide.hpp>
+#include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/reduce/reduction.hpp>
+#include <shardweave/solve/search/branch_and_bound.hpp>
+#include <shardweave/solve/search/detail/descent.hpp>
+#include <shardweave/solve/search/detail/known_prices.hpp>
+#include <shardweave/solve/search/detail/label_repair.hpp>
+#include <shardweave/solve/search/detail/priced_sweeps.hpp>
+#include <shardweave/solve/search/detail/repair.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Follows the bound down to an assignment.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Rules out the labels whose bound is worst, many at a time, reduces what is left, lets messages and prices settle,
+/// and repeats until little is left; branch and bound settles that. On the way every problem is decoded, repaired and
+/// improved by forest moves, and what that finds best is never ruled out, so that no dive ends in nothing once it has
+/// something.
+///
+/// Finds on large problems with budgets in seconds what local search does not find at all. Its assignments are not
+/// polished on the whole problem: put `polished` around it, or use `guided_search`.
+/// Source: diving heuristics of integer programming, here on Lagrangian reduced costs.
+class dive {
+ public:
+  static constexpr std::string_view name = "dive";
+  static constexpr solver_abilities abilities{.budgets = true};
+
+  std::size_t dives = 4;            ///< the best one counts
+  std::size_t root_steps = 600;     ///< of the ascent that guides
+  double least_share = 0.6;         ///< of the labels that stay, drawn at random for each dive from here ...
+  double most_share = 0.88;         ///< ... to here
+  std::size_t most_rounds = 30;     ///< of ruling out
+  std::size_t settle_sweeps = 30;   ///< of message passing in a round before the prices move
+  std::size_t price_steps = 60;     ///< in a round
+  std::size_t decode_every = 25;    ///< steps between two attempts at an assignment
+  double effort = 0.5;              ///< forest moves per variable in a round
+  std::size_t small_labels = 2000;  ///< so much is left to `finish`
+  branch_and_bound finish = brief_search();
+
+  /// One dive. Nothing if it found no assignment.
+  /// \param guide   of the problem
+  /// \param share   of the labels that stay in a round
+  /// \param around  labels that the first round keeps, or none
+  /// \param cutoff  what an assignment must be cheaper than for the dive to go on
+  template <cost_value Cost>
+  [[nodiscard]] std::optional<std::vector<strategy>> once(const compact_problem<Cost>& p, const dual_guide& guide,
+                                                          double share, std::span<const strategy> around, Cost cutoff,
+                                                          const deadline& limit, random_source& random) const {
+    return descender<Cost>(*this, p, limit, random).run(guide, share, share, around, cutoff);
+  }
+
+  /// One dive among the labels that some of the `parents` have; the first parent's stay in the first round. What
+  /// parents agree on is decided at once, so that such a dive is quick; where each has parts of its own that are good,
+  /// it finds them together. Source: W. Cook, P. Seymour, Tour merging via branch-decomposition, INFORMS J. Comput. 15
+  /// (2003). \pre at least one parent
+  template <cost_value Cost>
+  [[nodiscard]] std::optional<std::vector<strategy>> merge(const compact_problem<Cost>& p, const dual_guide& guide,
+                                                           double share, std::span<const std::vector<strategy>> parents,
+                                                           Cost cutoff, const deadline& limit,
+                                                           random_source& random) const {
+    dual_guide among = guide;
+    std::fill(among.label_bounds.begin(), among.label_bounds.end(), std::numeric_limits<double>::infinity());
+    for (const auto& labels : parents)
+      for (std::size_t x = 0; x < p.size(); ++x) {
+        const std::size_t at = p.label_start(x) + labels[x];
+        among.label_bounds[at] = guide.label_bounds[at];
+      }
+    return descender<Cost>(*this, p, limit, random).run(among, 1, share, parents[0], cutoff);
+  }
+
+  /// A share to try next.
+  [[nodiscard]] double draw_share(random_source& random) const {
+    return least_share + (most_share - least_share) * random.unit();
+  }
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    return from<Cost>(problem, detail::start_labels(problem, control), control);
+  }
+
+ private:
+  [[nodiscard]] static branch_and_bound brief_search() {
+    branch_and_bound search;
+    search.nodes = 30;
+    search.root_steps = 200;
+    search.node_steps = 60;
+    search.polish_moves = 5;
+    return search;
+  }
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> from(const placement_problem<Cost>& problem, std::vector<strategy> best,
+                                    const solve_control& control) const {
+    const compact_problem<Cost>& p = problem.compact();
+    const deadline limit(control);
+    random_source random(control.seed);
+    Cost best_cost = forbidden<Cost>;
+    if (!best.empty()) best_cost = p.cost(best);
+    solve_statistics statistics{.solver = std::string(name)};
+    price_ascent<Cost> ascent(p, trws{});
+    for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
+      if (!ascent.step(value_of(best_cost))) break;
+    bool stopped = limit.expired() || control.iterations < dives;
+    if (!limit.expired()) {
+      const dual_guide guide = guide_of(ascent);
+      for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
+        if (limit.expired() || (!best.empty() && is_within(control.gap, guide.bound, best_cost))) break;
+        const bool near = !best.empty() && random.chance(0.5);
+        auto labels =
+            once(p, guide, draw_share(random), near ? std::span<const strategy>(best) : std::span<const strategy>(),
+                 best_cost, limit, random);
+        if (!labels || !(p.cost(*labels) < best_cost)) continue;
+        best = *std::move(labels);
+        best_cost = p.cost(best);
+        statistics.seconds_to_best = limit.elapsed();
+        if (control.progress)
+          control.progress({.stage = name,
+                            .seconds = limit.elapsed(),
+                            .objective = value_of(best_cost),
+                            .lower_bound = ascent.bound()});
+      }
+      stopped = stopped || limit.expired();
+    }
+    statistics.seconds = limit.elapsed();
+    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
+    return conclude(problem, std::span<const strategy>(best), ascent.bound(), stopped, std::move(statistics), control);
+  }
+
+  template <cost_value Cost>
+  [[nodiscard]] static double value_of(Cost c) {
+    return is_forbidden(c) ? std::numeric_limits<double>::infinity() : static_cast<double>(c);
+  }
+
+  template <cost_value Cost>
+  class descender {
+   public:
+    descender(const dive& with, const compact_problem<Cost>& root, const deadline& limit, random_source& random)
+        : with_(with), root_(root), limit_(limit), random_(random) {}
+
+    std::optional<std::vector<strategy>> run(const dual_guide& guide, double first_share, double share,
+                                             std::span<const strategy> around, Cost cutoff) {
+      const compact_problem<Cost>* p = &root_;
+      std::shared_ptr<const compact_problem<Cost>> left;
+      std::vector<double> excess = guide.label_bounds;
+      for (double& e : excess) e -= guide.bound;
+      std::vector<double> prices = guide.prices;
+      prices.resize(root_.rows().size());
+      std::vector<strategy> keep(around.begin(), around.end());
+      for (std::size_t round = 0; round < with_.most_rounds && !limit_.expired(); ++round) {
+        const detail::known_prices known(*p, prices);
+        if (!narrow(*p, excess, round == 0 ? first_share : share, keep)) break;
+        left = levels_.back()->rest.take_kernel();  // and what was left before goes
+        p = left.get();
+        keep.clear();
+        if (p->size() == 0) {
+          offer({});
+          break;
+        }
+        detail::priced_sweeps<Cost> sweeps(*p, known.for_rows_of(*p));
+        settle(*p, sweeps, cutoff, keep);
+        improve(*p, sweeps, keep);
+        if (limit_.expired() || is_closed(sweeps.bound(), cutoff)) break;
+        if (p->total_labels() <= with_.small_labels) {
+          const solution<Cost> found = with_.finish.solve(placement_problem<Cost>(*p), limit_only());
+          if (found.has_assignment()) offer(found.choice);
+          break;
+        }
+        prices = sweeps.prices();
+        excess = sweeps.excess();
+      }
+      if (!found_) return std::nullopt;
+      return std::move(best_);
+    }
+
+   private:
+    /// What a round left, and the way back.
+    struct level {
+      level(restricted_problem<Cost> narrowed, const solve_control& control)
+          : cut(std::move(narrowed)), rest(cut.problem.compact(), {}, control) {
+        cut.problem = placement_problem<Cost>(compact_problem<Cost>{});  // only the way back is needed
+      }
+      restricted_problem<Cost> cut;
+      reduction<Cost> rest;
+    };
+
+    /// Keeps about a share of the labels of finite excess, those of least excess, of every variable its best one and
+    /// what `keep` says. Where nothing feasible is left it tries to rule out less.
+    bool narrow(const compact_problem<Cost>& p, const std::vector<double>& excess, double share,
+                std::span<const strategy> keep) {
+      std::vector<double> sorted = excess;
+      std::erase(sorted, std::numeric_limits<double>::infinity());  // these go in any case
+      if (sorted.empty()) return false;
+      for (int attempt = 0; attempt < 6 && !limit_.expired(); ++attempt, share = (1 + share) / 2) {
+        const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size() - 1));
+        std::nth_element(sorted.begin(), at, sorted.end());
+        restriction<Cost> part(p);
+        std::size_t gone = 0;
+        for (std::size_t x = 0; x < p.size(); ++x) {
+          const double* own = excess.data() + p.label_start(x);
+          const double enough = std::max(*at, *std::min_element(own, own + p.label_count(x)));
+          for (strategy l = 0; l < p.label_count(x); ++l)
+            if (own[l] > enough && (keep.empty() || keep[x] != l)) {
+              part.forbid(x, l);
+              ++gone;
+            }
+        }
+        if (gone == 0) {  // all are equally good: decide something
+          const auto x = static_cast<std::size_t>(random_.below(p.size()));
+          const double* own = excess.data() + p.label_start(x);
+          part.fix(x,
+                   keep.empty() ? static_cast<strategy>(std::min_element(own, own + p.label_count(x)) - own) : keep[x]);
+        }
+        auto rest = part.build();
+        if (!rest) continue;
+        auto next = std::make_unique<level>(*std::move(rest), limit_only());
+        if (next->rest.is_infeasible()) continue;
+        levels_.push_back(std::move(next));
+        return true;
+      }
+      return false;
+    }
+
+    /// Sweeps and price steps; the best repaired decoding is left in `labels`.
+    void settle(const compact_problem<Cost>& p, detail::priced_sweeps<Cost>& sweeps, Cost cutoff,
+                std::vector<strategy>& labels) {
+      for (std::size_t i = 0; i < with_.settle_sweeps && !limit_.expired(); ++i) sweeps.sweep();
+      std::vector<strategy> decoded(p.size());
+      Cost least = forbidden<Cost>;
+      for (std::size_t i = 0; i < with_.price_steps && !limit_.expired(); ++i) {
+        const double target =
+            std::min({value_of(cutoff), value_of(best_cost_), sweeps.bound() + 0.05 * std::abs(sweeps.bound())});
+        sweeps.step(target, 0.5 - 0.45 * static_cast<double>(i) / static_cast<double>(with_.price_steps));
+        sweeps.sweep();
+        if (is_closed(sweeps.bound(), cutoff)) break;
+        if (i % with_.decode_every + 1 != with_.decode_every) continue;
+        sweeps.decode(decoded);
+        if (!detail::repair(p, std::span<strategy>(decoded), 300, limit_)) continue;
+        if (const Cost cost = p.cost(decoded); cost < least) {
+          least = cost;
+          labels = decoded;
+        }
+      }
+    }
+
+    /// Forest moves from a feasible labeling, or from a decoded one that breakouts make feasible.
+    void improve(const compact_problem<Cost>& p, detail::priced_sweeps<Cost>& sweeps, std::vector<strategy>& labels) {
+      if (limit_.expired()) return;
+      const bool known = !labels.empty();
+      if (!known) {
+        labels.resize(p.size());
+        sweeps.decode(labels);
+      }
+      labeling_state<Cost> state(p, labels);
+      detail::forest_block<Cost> block(p);
+      if (!known) {
+        detail::label_repair<Cost> repair(state, block);
+        const bool mended = repair.run(1000, limit_, random_);
+        state.refresh();
+        labels.clear();
+        if (!mended || state.conflicts() > 0 || !state.keeps_rows()) return;
+      }
+      detail::descent<Cost> moves(state, block, limit_);
+      moves.coordinate_sweep();
+      if (moves.size() > 0) {
+        const auto most = static_cast<std::size_t>(with_.effort * static_cast<double>(moves.size()));
+        for (std::size_t i = 0; i < most && !limit_.expired(); ++i) moves.forest_step(400, random_);
+      }
+      state.refresh();
+      labels.assign(state.labels().begin(), state.labels().end());
+      offer(labels);
+    }
+
+    /// Takes labels of the last level to the root.
+    void offer(std::vector<strategy> labels) {
+      for (auto at = levels_.rbegin(); at != levels_.rend(); ++at) labels = (*at)->cut.lift((*at)->rest.lift(labels));
+      const Cost cost = root_.cost(labels);
+      if (is_forbidden(cost) || (found_ && !(cost < best_cost_)) || !root_.keeps_rows(labels)) return;
+      best_ = std::move(labels);
+      best_cost_ = cost;
+      found_ = true;
+    }
+
+    [[nodiscard]] bool is_closed(double bound, Cost cutoff) const {
+      return (!is_forbidden(cutoff) && proves(bound, cutoff)) || (found_ && proves(bound, best_cost_));
+    }
+    [[nodiscard]] solve_control limit_only() const { return limit_.rest_for_part(); }
+
+    const dive& with_;
+    const compact_problem<Cost>& root_;
+    const deadline& limit_;
+    random_source& random_;
+    std::vector<std::unique_ptr<level>> levels_ = {};
+    std::vector<strategy> best_ = {};
+    Cost best_cost_ = forbidden<Cost>;
+    bool found_ = false;
+  };
+};
+
+}  // namespace v0
+}  // namespace shardweave

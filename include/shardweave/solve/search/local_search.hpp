@@ -1,0 +1,283 @@
+#pragma once
+
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/move.hpp>
+#include <shardweave/solve/bound/priced_problem.hpp>
+#include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/descent.hpp>
+#include <shardweave/solve/search/detail/greedy_labels.hpp>
+#include <shardweave/solve/search/detail/label_repair.hpp>
+#include <shardweave/solve/search/detail/savings_descent.hpp>
+#include <shardweave/solve/search/detail/savings_state.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <optional>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Finds good assignments fast, and makes given ones better.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A greedy labeling, repaired where it breaks constraints, then improved by moves that keep it feasible:
+/// single variables, stars (a variable with the best responses of its neighbours) and random forests of up
+/// to `largest_block` variables, whose best labels dynamic programming finds exactly.
+///
+/// Gives no bound. Budgets are kept exactly: moves that break them are priced until they do not. Without a
+/// limit the work is about `effort` forest moves per variable and start. With a limit on time or iterations every
+/// start has an equal share of what is left, and goes on until that is over, or until as many moves in a row gained
+/// nothing.
+///
+/// With an assignment to start from (`solve_control::start`) it is repaired if need be, and the better of two descents
+/// from it, variable by variable and by the steepest moves, is gone on from. The other starts are then near the best
+/// labeling so far, with some labels drawn anew.
+///
+/// With savings, moves are found at prices of the computation that hides, at first the best ones for the present
+/// labels, and made if they lower costs less savings, exactly: no labeling's priced cost is above that. Complexity: a
+/// forest move costs O(labels * degrees of its members + their class tables + rows touched)
+class local_search {
+ public:
+  static constexpr std::string_view name = "local_search";
+  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
+
+  std::size_t starts = 2;            ///< of which the best result counts
+  std::size_t sweeps = 12;           ///< coordinate sweeps before forests
+  std::size_t star_sweeps = 1;       ///< sweeps of stars
+  std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
+  std::size_t largest_block = 400;   ///< variables in a forest
+  std::size_t effort = 20;           ///< forest moves per variable, at least 200; none if this and both sweeps are 0
+  std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    return search<Cost>(*this, problem, control).run();
+  }
+
+ private:
+  template <cost_value Cost>
+  class search {
+   public:
+    search(const local_search& options, const placement_problem<Cost>& problem, const solve_control& control)
+        : with_(options),
+          problem_(problem),
+          p_(problem.compact()),
+          control_(control),
+          share_(control),
+          limit_(share_),
+          random_(control.seed),
+          greedy_(p_),
+          block_(p_) {}
+
+    solution<Cost> run() {
+      const std::size_t wanted = std::max<std::size_t>(with_.starts, 1);
+      std::optional<std::vector<strategy>> given;
+      if (!control_.start.empty()) given = problem_.labels_of(control_.start);
+      if (given) offer(*given);
+      std::size_t begun = 0;
+      for (; !is_over() && begun < (best_.is_known() ? wanted : std::max(with_.attempts, wanted)); ++begun) {
+        // a given start has all the time that it needs, others have an equal share of what is left
+        const std::size_t to_come = given || begun >= wanted ? 1 : wanted - begun;
+        share_.seconds =
+            limit_.elapsed() + std::max(0.0, control_.seconds - limit_.elapsed()) / static_cast<double>(to_come);
+        share_.iterations =
+            statistics_.iterations + std::max<std::size_t>((control_.iterations - statistics_.iterations) / to_come, 1);
+        std::optional<std::vector<strategy>> labels;
+        if (given && begun == 0) {
+          labels = given;
+        } else if (given && best_.is_known()) {
+          labels = kicked(best_.labels());
+        } else {
+          labels = greedy_(limit_, random_, begun == 0 ? 0.0 : 0.3);
+        }
+        if (!labels) continue;  // the share of the time was too short
+        improve_from(*std::move(labels), given && begun == 0);
+      }
+      statistics_.solver = name;
+      statistics_.seconds = limit_.elapsed();
+      const bool stopped = is_over();
+      if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " moves.");
+      statistics_.seconds_to_best = best_.found_at();
+      statistics_.counters = {{"starts", static_cast<double>(begun)}};
+      if (!best_.is_known()) statistics_.add_note("no assignment that keeps all constraints was found.");
+      return conclude(problem_, std::span<const strategy>(best_.labels()), -std::numeric_limits<double>::infinity(),
+                      stopped, std::move(statistics_), control_);
+    }
+
+   private:
+    /// Of the whole work.
+    [[nodiscard]] bool is_over() const {
+      return control_.stop.stop_requested() || statistics_.iterations >= control_.iterations ||
+             (std::isfinite(control_.seconds) && limit_.elapsed() >= control_.seconds);
+    }
+    /// Of one start.
+    [[nodiscard]] bool is_stopped() const { return limit_.expired() || statistics_.iterations >= share_.iterations; }
+
+    /// Another place to start from, not far from a good one.
+    [[nodiscard]] std::vector<strategy> kicked(std::vector<strategy> labels) {
+      if (p_.size() == 0) return labels;
+      for (std::size_t i = 2 + random_.below(1 + p_.size() / 8); i-- > 0;) {
+        const std::size_t x = random_.below(p_.size());
+        labels[x] = static_cast<strategy>(random_.below(p_.label_count(x)));
+      }
+      return labels;
+    }
+
+    /// Remembers a labeling if it is feasible and the best so far.
+    void offer(std::span<const strategy> labels) {
+      const Cost cost = problem_.objective(labels);
+      if (!best_.is_beaten_by(cost) || !p_.keeps_rows(labels)) return;
+      best_.offer(cost, {labels.begin(), labels.end()}, limit_.elapsed());
+      report();
+    }
+
+    void report() const {
+      if (control_.progress)
+        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper()});
+    }
+
+    /// \param is_given  no effort is spared
+    void improve_from(std::vector<strategy> labels, bool is_given) {
+      labeling_state<Cost> state(p_, std::move(labels));
+      if (state.conflicts() > 0 || !state.keeps_rows()) {
+        detail::label_repair<Cost> repair(state, block_);
+        if (!repair.run(1000 + 5 * p_.size(), limit_, random_)) return;
+        state.refresh();
+      }
+      offer(state.labels());
+      if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // nothing but a first assignment is wanted
+      if (problem_.savings() != nullptr) {
+        descend_with_savings({state.labels().begin(), state.labels().end()});
+        improve_savings({state.labels().begin(), state.labels().end()});
+        if (best_.is_known()) descend_with_savings(best_.labels());
+        return;
+      }
+      std::optional<labeling_state<Cost>> steep;
+      if (is_given && p_.total_labels() <= steep_labels && !is_stopped()) {
+        ++statistics_.iterations;
+        steep = state;
+        detail::descent<Cost> moves(*steep, block_, limit_);
+        for (std::size_t i = 0; i < 4 * p_.size() && moves.steepest_move(); ++i) {
+        }
+        steep->refresh();
+        offer(steep->labels());
+      }
+      {
+        detail::descent<Cost> moves(state, block_, limit_);
+        for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+          if (!moves.coordinate_sweep()) break;
+        offer(state.labels());
+      }
+      if (steep && steep->cost() < state.cost()) state = *std::move(steep);
+      detail::descent<Cost> moves(state, block_, limit_);
+      for (std::size_t i = 0; i < with_.star_sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.star_sweep(with_.star_neighbours)) break;
+      offer(state.labels());
+      if (moves.size() > 0) forests(state, moves);
+    }
+
+    void forests(labeling_state<Cost>& state, detail::descent<Cost>& moves) {
+      const std::size_t most = most_steps(moves.size());
+      const bool is_limited = has_limit();
+      for (std::size_t step = 0, idle = 0; idle < most && (is_limited || step < most) && !is_stopped(); ++step) {
+        ++statistics_.iterations;
+        const bool gained = step % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(with_.largest_block, random_);
+        idle = gained ? 0 : idle + 1;
+        if (step % 4096 == 4095) {
+          moves.refresh();  // what rounding left over does not pile up
+          offer(state.labels());
+        }
+      }
+      state.refresh();
+      offer(state.labels());
+    }
+
+    [[nodiscard]] std::size_t most_steps(std::size_t variables) const {
+      return std::max<std::size_t>(200, with_.effort * variables);
+    }
+    [[nodiscard]] bool has_limit() const {
+      return std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
+    }
+
+    /// One label at a time, judged exactly.
+    void descend_with_savings(std::vector<strategy> labels) {
+      if (is_stopped()) return;
+      ++statistics_.iterations;
+      if (detail::savings_descent(p_, *problem_.savings(), labels, limit_, with_.sweeps)) offer(labels);
+    }
+
+    /// Rounds at fixed prices: those that are the best for the labels, means of these and earlier ones, and mixtures
+    /// of those for less communication and for more, in turn.
+    void improve_savings(std::vector<strategy> labels) {
+      detail::savings_state<Cost> exact(p_, *problem_.savings(), std::move(labels));
+      priced_problem<Cost> priced(p_, *problem_.savings());
+      chain_prices<Cost> chain(*problem_.savings());
+      std::size_t idle = 0;
+      for (std::size_t round = 0; idle < savings_rounds && !is_stopped(); ++round) {
+        next_prices(exact, round, chain.values());
+        chain.update();
+        const Cost before = exact.objective();
+        if (!round_at(priced.with_prices(chain), exact, round)) return;
+        exact.refresh();
+        offer(exact.labels());
+        idle = exact.objective() < before ? 0 : idle + 1;
+        if (!has_limit() && round >= 4 * savings_rounds) return;
+      }
+    }
+    void next_prices(const detail::savings_state<Cost>& exact, std::size_t round, std::vector<double>& prices) {
+      if (round % 3 == 2) {
+        prices = exact.prices(random_);
+      } else {
+        const std::vector<double> best = exact.prices();
+        for (std::size_t i = 0; i < prices.size(); ++i)
+          prices[i] = round % 3 == 0 ? best[i] : 0.5 * (prices[i] + best[i]);
+      }
+    }
+    /// \returns whether there is anything to decide
+    bool round_at(const compact_problem<double>& costs, detail::savings_state<Cost>& exact, std::size_t round) {
+      labeling_state<double> state(costs, {exact.labels().begin(), exact.labels().end()});
+      detail::forest_block<double> block(costs);
+      detail::descent<double> moves(state, block, limit_, &exact);
+      for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.coordinate_sweep()) break;
+      for (std::size_t i = 0; i < with_.star_sweeps && round < 2 && !is_stopped(); ++i, ++statistics_.iterations)
+        if (!moves.star_sweep(with_.star_neighbours)) break;
+      if (moves.size() == 0) return false;
+      for (std::size_t step = most_steps(moves.size()) / savings_rounds; step-- > 0 && !is_stopped();) {
+        ++statistics_.iterations;
+        if (step % 4 == 3) {
+          moves.pair_step(random_);
+        } else {
+          moves.forest_step(with_.largest_block, random_);
+        }
+      }
+      return true;
+    }
+    static constexpr std::size_t savings_rounds = 6;     ///< in a row that may gain nothing
+    static constexpr std::size_t steep_labels = 20'000;  ///< of a problem, for its steepest moves to be looked for
+
+    const local_search& with_;
+    const placement_problem<Cost>& problem_;
+    const compact_problem<Cost>& p_;
+    const solve_control& control_;
+    solve_control share_;  ///< limits of one start, in time and moves of the whole
+    deadline limit_;
+    random_source random_;
+    detail::greedy_labels<Cost> greedy_;
+    detail::forest_block<Cost> block_;
+    detail::incumbent<Cost> best_ = {};
+    solve_statistics statistics_;
+  };
+};
+
+}  // namespace v0
+}  // namespace shardweave

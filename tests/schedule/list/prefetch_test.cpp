@@ -1,0 +1,205 @@
+#include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_tasks.hpp>
+#include <support/scale.hpp>
+
+#include <algorithm>
+#include <string_view>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace prefetch_tests {
+namespace {
+/// A chain of layers, each with a gathered parameter behind a cast: x = mm(x, wait(gather(cast(p)))).
+struct chain {
+  sw::task_graph_builder b;
+  std::vector<sw::task_index> gathers = {};
+  sw::task_index last = 0;
+  chain(int layers, std::int64_t gather, std::int64_t work) {
+    b.add_group({});
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {sw::nanoseconds(gather)}));
+    const auto keep = [&](std::int64_t size) {
+      return std::vector<sw::output_record>{{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
+    };
+    std::vector<sw::task_index> parameters;
+    for (int i = 0; i < layers; ++i)
+      parameters.push_back(b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = keep(10)}));
+    last = b.add_task({.name = "x", .kind = sw::task_kind::input, .outputs = keep(1)});
+    for (int i = 0; i < layers; ++i) {
+      const auto cast = b.add_task({.name = "cast",
+                                    .kind = sw::task_kind::other,
+                                    .duration = sw::nanoseconds(1),
+                                    .inputs = {parameters[static_cast<std::size_t>(i)]},
+                                    .outputs = keep(5)});
+      gathers.push_back(b.add_task({.name = "ag",
+                                    .kind = sw::task_kind::collective,
+                                    .duration = sw::nanoseconds(gather),
+                                    .inputs = {cast},
+                                    .collective = sw::collective_record{sw::collective::all_gather, 0, sw::bytes(5),
+                                                                        sw::bytes(40), "bf16", "none"},
+                                    .outputs = keep(40),
+                                    .is_fsdp = true}));
+      const auto w = b.add_task({.name = "w",
+                                 .kind = sw::task_kind::wait,
+                                 .inputs = {gathers.back()},
+                                 .completes = gathers.back(),
+                                 .outputs = keep(40)});
+      last = b.add_task({.name = "mm",
+                         .kind = sw::task_kind::compute,
+                         .duration = sw::nanoseconds(work),
+                         .inputs = {last, w},
+                         .outputs = keep(1)});
+    }
+    b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {last}});
+  }
+};
+struct reverse {
+  static constexpr std::string_view name = "reverse";
+  sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control& = {}) const {
+    return {};
+  }
+};
+struct nameless {
+  sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control& = {}) const {
+    return {};
+  }
+};
+std::vector<std::size_t> places(const sw::schedule& s) {
+  std::vector<std::size_t> at(s.order.size());
+  for (std::size_t i = 0; i < at.size(); ++i) at[s.order[i]] = i;
+  return at;
+}
+}  // namespace
+
+TEST_SUITE("prefetch") {
+  TEST_CASE("all but the first gather of a chain hide behind the layer before, casts included") {
+    const sw::task_graph g = chain(6, 10, 12).b.build();
+    const auto line = sw::simulate(g, sw::prefetch{}(g, {}));
+    CHECK(sw::simulate(g).end_to_end == sw::nanoseconds(6 * 23));
+    // one cast, one gather behind which only the other five casts can run, then the work
+    CHECK(line.end_to_end == sw::nanoseconds(1 + 10 + 6 * 12));
+    CHECK(line.exposed == sw::nanoseconds(5));
+    CHECK(line.hidden_count == 5);
+  }
+  TEST_CASE("gathers that take longer than the work keep their channel busy without a gap") {
+    const sw::task_graph g = chain(6, 20, 12).b.build();
+    const auto line = sw::simulate(g, sw::prefetch{}(g, {}));
+    CHECK(line.end_to_end == sw::nanoseconds(1 + 6 * 20 + 12));
+    CHECK(line.end_to_end == sw::makespan_bound(g).value());
+  }
+  TEST_CASE("a wait stands where its collective is done, or before its first user") {
+    chain c(6, 10, 12);
+    const sw::task_graph g = std::move(c.b).build();
+    const auto s = sw::prefetch{}(g, {});
+    const auto line = sw::simulate(g, s);
+    for (sw::task_index t = 0; t < g.size(); ++t)
+      if (g.kind(t) == sw::task_kind::wait && g.completes(t) != c.gathers[0]) CHECK(line.start[t] == line.end[t]);
+  }
+  TEST_CASE("no gather is pulled further ahead than the limits allow") {
+    chain c(8, 1, 50);
+    const sw::task_graph g = std::move(c.b).build();
+    SUBCASE("by computations") {
+      const auto s = sw::prefetch{.compute_ahead = 0}(g, {});
+      CHECK_NOTHROW(sw::validate_schedule(g, s));
+      // with none ahead every gather stands between the products around it
+      const auto at = places(s);
+      for (std::size_t i = 1; i < 8; ++i) CHECK(at[c.gathers[i]] > at[c.gathers[i - 1] + 2]);
+      CHECK(std::any_of(s.decisions.begin(), s.decisions.end(),
+                        [](const auto& d) { return d.reason == sw::decision_reason::distance_limit; }));
+    }
+    SUBCASE("by bytes in flight") {
+      // each is 45 bytes; two are in flight at most
+      const auto s = sw::prefetch{.in_flight = sw::bytes(90)}(g, {});
+      std::int64_t now = 0, most = 0;
+      for (const auto t : s.order) {
+        if (g.is_collective(t)) most = std::max(most, now += 45);
+        if (g.completes(t) != sw::no_index) now -= 45;
+      }
+      CHECK(most <= 90);
+      CHECK(most > 45);
+    }
+  }
+  TEST_CASE("a gradient on its way out holds nobody up") {
+    // w0 = scatter(mm0) is waited for by the output alone; its wait is first in the original order
+    sw::task_graph_builder b;
+    b.add_group({});
+    const auto m0 = b.add_task({.name = "m0", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5)});
+    const auto rs =
+        b.add_task({.name = "rs",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(20),
+                    .inputs = {m0},
+                    .collective = sw::collective_record{sw::collective::reduce_scatter, 0, {}, {}, "f32", "sum"}});
+    const auto w = b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {rs}, .completes = rs});
+    auto x = m0;
+    for (int i = 0; i < 5; ++i)
+      x = b.add_task({.name = "m", .kind = sw::task_kind::compute, .duration = sw::nanoseconds(5), .inputs = {x}});
+    b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {w, x}});
+    const sw::task_graph g = std::move(b).build();
+    const auto s = sw::prefetch{}(g, {});
+    CHECK(sw::simulate(g, s).end_to_end == sw::nanoseconds(30));
+    CHECK(s.order.back() == g.size() - 1);
+  }
+  TEST_CASE("schedules of random graphs are valid, keep the buckets, are repeatable, and mostly faster") {
+    std::int64_t before = 0, after = 0;
+    const std::size_t graphs = shardweave_test::sized<std::size_t>(200, 24);  // at least one of every size
+    for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 24});
+      const auto buckets = sw::greedy{.cap = sw::bytes(50), .fsdp_only = seed % 2 == 0, .needs_gain = false}(g);
+      for (const auto& policy :
+           {sw::prefetch{}, sw::prefetch{.in_flight = sw::bytes(30), .compute_ahead = 1, .window = 2},
+            sw::prefetch{.in_flight = sw::bytes(0), .compute_ahead = 0, .window = 0}}) {
+        const auto s = policy(g, buckets);
+        CHECK_NOTHROW(sw::validate_schedule(g, s));
+        CHECK(s.buckets == buckets.buckets);
+        CHECK(s == policy(g, buckets));
+        CHECK(s.order.back() == g.size() - 1);  // the output
+        before += sw::simulate(g, sw::in_order{}(g, buckets)).end_to_end.count();
+        after += sw::simulate(g, s).end_to_end.count();
+      }
+    }
+    CHECK(after < before);
+  }
+  TEST_CASE("a memory budget is kept, or said to be exceeded") {
+    std::size_t kept = 0, lost = 0, tightened = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(200); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 24});
+      const auto buckets = sw::greedy{.cap = sw::bytes(50), .fsdp_only = false, .needs_gain = false}(g);
+      const auto plain = sw::simulate(g, sw::in_order{}(g, buckets)).peak;
+      const auto free = sw::simulate(g, sw::prefetch{}(g, buckets)).peak;
+      for (const std::int64_t budget : {plain.count(), plain.count() * 9 / 10, plain.count() / 2}) {
+        const auto s = sw::prefetch{.memory = sw::bytes(budget)}(g, buckets);
+        CHECK_NOTHROW(sw::validate_schedule(g, s));
+        const auto peak = sw::simulate(g, s).peak;
+        CHECK(s.within_memory == (peak.count() <= budget));
+        if (budget >= plain.count()) CHECK(s.within_memory);
+        ++(s.within_memory ? kept : lost);
+        tightened += s.within_memory && free.count() > budget;
+      }
+    }
+    CHECK(kept > shardweave_test::at_scale(200));
+    CHECK(lost > shardweave_test::at_scale(50));
+    CHECK(tightened > shardweave_test::at_scale(10));
+  }
+  TEST_CASE("a graph without collectives, and an empty one, are scheduled") {
+    sw::task_graph_builder b;
+    b.add_task({.name = "a"});
+    CHECK(sw::prefetch{}(std::move(b).build(), {}).order == std::vector<sw::task_index>{0});
+    CHECK(sw::prefetch{}(sw::task_graph_builder().build(), {}).order.empty());
+  }
+  TEST_CASE("what a user writes is a scheduler if it has a name and the call") {
+    static_assert(sw::scheduler<reverse>);
+    static_assert(!sw::scheduler<nameless>);
+    static_assert(!sw::scheduler<sw::greedy>);
+    CHECK(sw::schedule_tasks(sw::task_graph_builder().build(), {}, reverse{}).order.empty());
+  }
+}
+
+}  // namespace prefetch_tests
