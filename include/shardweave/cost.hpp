@@ -4,6 +4,7 @@
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/bucket_cost.hpp>
 #include <shardweave/cost/collective.hpp>

@@ -116,8 +116,7 @@ class pipeline {
   /// From prices of a computation on a mesh to the timeline of one device. `control` limits the whole.
   /// \throws error (constraint) if the constraints contradict each other, (input) for wrong data, (stopped) if a
   ///         limit came before the problem was built
-  template <collective_cost_model Collectives>
-  [[nodiscard]] training_plan run(const spmd_cost_model<Collectives>& model, const constraint_set& constraints,
+  [[nodiscard]] training_plan run(const spmd_cost_model& model, const constraint_set& constraints,
                                   const solve_control& control = {}) const {
     detail::stage_clock timed(control);
     training_plan plan;
@@ -172,8 +171,7 @@ class pipeline {
 
  private:
   /// \param problem  with savings. If its plan is no slower, it is what was solved, and its bound is the bound.
-  template <collective_cost_model Collectives>
-  void compare_with_savings(const spmd_cost_model<Collectives>& model, const placement_problem<double>& problem,
+  void compare_with_savings(const spmd_cost_model& model, const placement_problem<double>& problem,
                             detail::stage_clock& timed, training_plan& plan) const {
     solution<double> other = timed(plan.stages, "solve", [&] {
       solve_control control = timed.rest();
@@ -211,8 +209,7 @@ class pipeline {
     stages = std::move(joined);
   }
 
-  template <collective_cost_model Collectives>
-  static void name_vertices(placement_description<double>& stated, const spmd_cost_model<Collectives>& model) {
+  static void name_vertices(placement_description<double>& stated, const spmd_cost_model& model) {
     const computation& graph = model.operations();
     stated.name = graph.name;
     stated.unit = "us";

@@ -38,9 +38,9 @@ namespace {
 
 /// A computation with its strategies on a mesh of H100s.
 struct planned {
-  sw::spmd_cost_model<> model;
+  sw::spmd_cost_model model;
   const sw::computation& graph = model.operations();
-  sw::redistributor<sw::alpha_beta> redistribution = model.new_redistributor();
+  sw::redistributor redistribution = model.new_redistributor();
 
   planned(sw::computation g, std::vector<std::int64_t> shape, std::vector<std::string> names = {})
       : model(std::move(g), sw::device_mesh(std::move(shape), std::move(names)), sw::roofline{sw::find_device("h100")},

@@ -20,7 +20,7 @@ namespace {
 namespace sw = shardweave;
 
 /// Two layers of LLaMA-3 1B on 64 devices.
-sw::spmd_cost_model<sw::node_table<>> two_layers() {
+sw::spmd_cost_model two_layers() {
   const sw::device_profile h100 = sw::find_device("h100");
   const sw::llama_config config{.name = "llama3-1b",
                                 .hidden_size = 2048,

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
@@ -22,7 +21,7 @@ namespace constraint_log_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 
 sharding lying(const char* text) { return sharding::parse(text); }
 
@@ -51,9 +50,7 @@ computation chain(std::int64_t layers, std::int64_t width = 64) {
 
 model_type model_of(computation graph, const char* mesh, spmd_options options = {}) {
   const device_profile h100 = find_device("h100");
-  return {std::move(graph), device_mesh::parse(mesh),
-          roofline{h100},   any_collectives::of(node_table<>(h100)),
-          standard_rules(), options};
+  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100), standard_rules(), options};
 }
 
 std::uint32_t number_of(const model_type& model, const std::string& name) {

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
@@ -33,7 +32,7 @@ namespace {
 
 using namespace shardweave;
 using shardweave_test::is_sanitized;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 using value = graph_builder::value;
 using placements = std::map<std::string, std::string>;
 
@@ -145,7 +144,7 @@ model_type model_of(const computation& graph, const char* mesh, bool upstream, u
   return {graph,
           device_mesh::parse(mesh),
           roofline{h100},
-          upstream ? any_collectives::of(autoparallel_formula(h100)) : any_collectives::of(node_table<>(h100)),
+          upstream ? any_collectives(autoparallel_formula(h100)) : any_collectives(node_table<>(h100)),
           std::move(rules),
           {.reduce_after_cast = true, .redistribution = {.search = !upstream}, .threads = threads}};
 }

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
@@ -29,14 +28,14 @@ namespace memory_budget_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 
 const std::set<std::string> views{"alias",  "getitem", "permute",         "view",
                                   "expand", "conj",    "view_as_complex", "view_as_real"};
 
 model_type model_of(computation graph, const char* mesh) {
   const device_profile h100 = find_device("h100");
-  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, any_collectives::of(node_table<>(h100))};
+  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100)};
 }
 
 /// Two layers y = exp(x w), kept in f32 and used in bf16, and the gradients of the weights.

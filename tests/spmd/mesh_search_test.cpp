@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
@@ -263,8 +262,7 @@ TEST_SUITE("search_meshes") {
     const device_profile h100 = find_device("h100");
     const computation graph = two_layers();
     const auto problem_of = [&](const device_mesh& mesh, const solve_control& control) {
-      const spmd_cost_model<any_collectives> model(graph, mesh, roofline{h100},
-                                                   any_collectives::of(node_table<>(h100)));
+      const spmd_cost_model model(graph, mesh, roofline{h100}, node_table<>(h100));
       return compile(describe(model.graph(), model, training_constraints(model), control), control);
     };
     const auto shapes = mesh_shapes(16, 2);

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
@@ -23,7 +22,7 @@ namespace plans_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 
 /// y = w2 (w1 x)^2 and its gradients; parameters are kept in f32 and used in bf16.
 computation feed_forward(std::int64_t rows, std::int64_t width, std::int64_t hidden) {
@@ -53,7 +52,7 @@ struct plan {
 
 plan best(const computation& graph, const char* mesh, const training_options& options) {
   const device_profile h100 = find_device("h100");
-  const model_type model(graph, device_mesh::parse(mesh), roofline{h100}, any_collectives::of(node_table<>(h100)));
+  const model_type model(graph, device_mesh::parse(mesh), roofline{h100}, node_table<>(h100));
   const auto solved = trws{}.solve(compile(describe(model.graph(), model, training_constraints(model, options))));
   REQUIRE(solved.status == solve_status::optimal);
   plan result{solved.objective, {}, {}};
@@ -129,8 +128,7 @@ TEST_SUITE("training_constraints") {
     };
     const device_profile h100 = find_device("h100");
     const auto ways = [&](std::int64_t hidden) {
-      const model_type model(mixture(hidden), device_mesh::parse("8"), roofline{h100},
-                             any_collectives::of(node_table<>(h100)));
+      const model_type model(mixture(hidden), device_mesh::parse("8"), roofline{h100}, node_table<>(h100));
       const auto found = trws{}.solve(compile(describe(
           model.graph(), model,
           training_constraints(model, {.inputs = sharding::parse("S(0)"), .results = sharding::parse("S(0)")}))));
@@ -146,7 +144,7 @@ TEST_SUITE("training_constraints") {
     // narrow ones are gathered, and the tokens stay
     CHECK(ways(64) == "S(0),S(0)->S(1) S(1),R->S(1) S(1),R->S(1) S(1),S(0)->S(0) ");
     const device_mesh mesh = device_mesh::parse("8");
-    auto plans = redistributor<any_collectives>(mesh, roofline{h100}, any_collectives::of(node_table<>(h100)));
+    auto plans = redistributor(mesh, roofline{h100}, node_table<>(h100));
     const auto steps =
         plans.plan({{16, 8, 1024, 256}, dtype::bf16}, sharding::parse("S(1)"), sharding::parse("S(0)")).steps;
     REQUIRE(steps.size() == 1);

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
@@ -24,7 +23,7 @@ namespace propagation_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 
 constexpr auto cut = [](std::size_t dim) { return dim_placement::shard(dim); };
 const dim_placement whole = dim_placement::replicate();
@@ -53,7 +52,7 @@ computation layered(std::int64_t layers, std::int64_t rows, std::int64_t width) 
 
 model_type model_of(computation graph, const char* mesh) {
   const device_profile h100 = find_device("h100");
-  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, any_collectives::of(node_table<>(h100))};
+  return {std::move(graph), device_mesh::parse(mesh), roofline{h100}, node_table<>(h100)};
 }
 
 const operation& operation_of(const model_type& model, std::uint32_t v) { return model.operations().operations[v]; }

@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
@@ -69,9 +68,8 @@ optimum best(const llama_config& config, const setting& s) {
   const device_profile device = find_device("h100");
   autoparallel_formula formula(device);
   if (!s.has_ramp) formula.devices_per_node = 1000;  // no node is full
-  const spmd_cost_model<any_collectives> model(graph_of(config, s.shape), device_mesh::parse(s.mesh), roofline{device},
-                                               any_collectives::of(formula), standard_rules(),
-                                               {.reduce_after_cast = true, .redistribution = {.search = s.search}});
+  const spmd_cost_model model(graph_of(config, s.shape), device_mesh::parse(s.mesh), roofline{device}, formula,
+                              standard_rules(), {.reduce_after_cast = true, .redistribution = {.search = s.search}});
   const auto solved = trws{}.solve(compile(describe(
       model.graph(), model,
       training_constraints(

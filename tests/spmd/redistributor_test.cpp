@@ -44,7 +44,7 @@ std::vector<sharding> all_shardings(const tensor& x, const device_mesh& mesh) {
   return all;
 }
 
-redistributor<node_table<>> h100(const std::string& mesh, redistribution_options options = {}) {
+redistributor h100(const std::string& mesh, redistribution_options options = {}) {
   const device_profile device = find_device("h100");
   return {device_mesh::parse(mesh), roofline{device}, node_table<>(device), options};
 }
@@ -266,8 +266,8 @@ TEST_SUITE("redistributor") {
     const tensor y{{1024, 128, 4096}, dtype::bf16};  // as large, and may be cut in 64 along its first dimension
     const tensor w{{14336, 4096}, dtype::bf16};
     const auto costs = [&](const char* mesh, bool search) {
-      return redistributor<autoparallel_formula>(device_mesh::parse(mesh), roofline{device},
-                                                 autoparallel_formula(device), {.search = search});
+      return redistributor(device_mesh::parse(mesh), roofline{device}, autoparallel_formula(device),
+                           {.search = search});
     };
     struct anchor {
       const tensor& value;

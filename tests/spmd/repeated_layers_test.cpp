@@ -34,7 +34,7 @@ using namespace shardweave;
 using shardweave_test::is_sanitized;
 using shardweave_test::published_llama;
 using groups = std::set<std::vector<std::uint32_t>>;
-using model_type = spmd_cost_model<node_table<>>;
+using model_type = spmd_cost_model;
 
 computation small_llama(std::int64_t layers) {
   llama_config c = published_llama(64, layers, 4, 96, false);

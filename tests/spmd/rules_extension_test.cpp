@@ -344,8 +344,7 @@ TEST_SUITE("local_region_rule") {
               moves);
     const auto graph = one_operation("context_parallel", {q, q, q}, {q, {{2}, dtype::i64}});
     const device_profile h100 = find_device("h100");
-    const spmd_cost_model<node_table<>> model(graph, device_mesh::parse("2x4"), roofline{h100}, node_table<>(h100),
-                                              rules);
+    const spmd_cost_model model(graph, device_mesh::parse("2x4"), roofline{h100}, node_table<>(h100), rules);
     REQUIRE(model.strategy_count(3) == 1);
     CHECK(model.label(3, 0) == "S(0)S(2),S(0)R,S(0)R->[S(0)S(2),-]");
     const auto edges = model.graph().all_edges();

@@ -30,11 +30,11 @@ constexpr double infinity = std::numeric_limits<double>::infinity();
 using shardweave_test::is_sanitized;
 using shardweave_test::sized;
 const device_profile h100 = find_device("h100");
-using model_type = spmd_cost_model<node_table<>>;
+using model_type = spmd_cost_model;
 
 static_assert(classified_cost_model<model_type, compressed_graph>);
 static_assert(decomposed_cost_model<model_type, compressed_graph>);
-static_assert(cost_model<spmd_cost_model<alpha_beta>, compressed_graph>);
+static_assert(cost_model<spmd_cost_model, compressed_graph>);
 static_assert(!memory_cost_model<model_type, compressed_graph>);
 static_assert(!overlap_cost_model<model_type, compressed_graph>);
 

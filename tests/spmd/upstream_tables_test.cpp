@@ -1,4 +1,3 @@
-#include "any_collectives.hpp"
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/models/llama.hpp>
@@ -29,7 +28,7 @@ namespace upstream_tables_tests {
 namespace {
 
 using namespace shardweave;
-using model_type = spmd_cost_model<any_collectives>;
+using model_type = spmd_cost_model;
 
 /// Upstream's operator as ours are called.
 std::string kind_of(const std::string& op) {
@@ -281,7 +280,7 @@ model_type model_like_upstream(const llama_config& config, training_shape shape,
   return {llama_training_graph(config, shape),
           device_mesh::parse(mesh),
           roofline{h100},
-          any_collectives::of(autoparallel_formula(h100)),
+          autoparallel_formula(h100),
           standard_rules(),
           {.reduce_after_cast = true, .redistribution = {.search = false}}};
 }

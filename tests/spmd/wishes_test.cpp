@@ -22,7 +22,7 @@ namespace {
 
 using namespace shardweave;
 
-using model_type = spmd_cost_model<node_table<>>;
+using model_type = spmd_cost_model;
 
 /// Two layers of LLaMA-3 1B.
 const model_type& two_layers() {

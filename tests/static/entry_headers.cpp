@@ -10,7 +10,6 @@ namespace sw = shardweave;
 namespace {
 
 // default template arguments are there once everything is
-static_assert(std::same_as<sw::spmd_cost_model<>, sw::spmd_cost_model<sw::alpha_beta>>);
 static_assert(std::same_as<sw::budgeted<>, sw::budgeted<sw::trws>>);
 
 // the sketch of a host program reads as it should

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
-#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -30,10 +30,10 @@ inline namespace v0 {
 /// A table for each operation that has a price on each group that some task uses, through every size that occurs and
 /// through points in between, evenly on a logarithmic scale. \param shapes  of the groups, by their position
 /// Complexity: one estimate per point.
-template <collective_cost_model Model>
-[[nodiscard]] std::vector<duration_table> collective_tables(std::span<const task_record> tasks, const Model& model,
-                                                            std::span<const group_shape> shapes,
-                                                            const lowering_options& options = {}) {
+[[nodiscard]] inline std::vector<duration_table> collective_tables(std::span<const task_record> tasks,
+                                                                   const any_collectives& model,
+                                                                   std::span<const group_shape> shapes,
+                                                                   const lowering_options& options = {}) {
   constexpr std::int64_t smallest = 256;
   struct use {
     std::set<std::int64_t> sizes;

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/lowering/detail/redistribution_writer.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/placement/cost.hpp>
@@ -29,11 +28,9 @@ inline namespace v0 {
 namespace detail {
 
 /// Goes through the operations in order and keeps what each has given.
-template <collective_cost_model Collectives>
 class lowering_pass {
  public:
-  lowering_pass(const spmd_cost_model<Collectives>& model, std::span<const strategy> chosen,
-                const lowering_options& options)
+  lowering_pass(const spmd_cost_model& model, std::span<const strategy> chosen, const lowering_options& options)
       : model_(model),
         graph_(model.operations()),
         chosen_(chosen),
@@ -144,11 +141,11 @@ class lowering_pass {
     return made;
   }
 
-  const spmd_cost_model<Collectives>& model_;
+  const spmd_cost_model& model_;
   const computation& graph_;
   std::span<const strategy> chosen_;
-  redistributor<Collectives> redistribution_;
-  redistribution_writer<Collectives> writer_;
+  redistributor redistribution_;
+  redistribution_writer writer_;
   lowering_options options_;
   std::vector<std::vector<piece>> results_;  // by operation and element
   std::vector<std::vector<piece>> again_;
@@ -173,10 +170,9 @@ class lowering_pass {
 /// \throws error naming the operation whose strategy does not exist, or the argument that cannot be brought to
 ///         where it is wanted
 /// Complexity: O(V + E) steps of redistribution
-template <collective_cost_model Collectives>
-[[nodiscard]] lowered_graph lower(const spmd_cost_model<Collectives>& model, std::span<const strategy> chosen,
-                                  const lowering_options& options = {}) {
-  return detail::lowering_pass<Collectives>(model, chosen, options).run();
+[[nodiscard]] inline lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
+                                         const lowering_options& options = {}) {
+  return detail::lowering_pass(model, chosen, options).run();
 }
 
 }  // namespace v0

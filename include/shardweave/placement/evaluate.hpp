@@ -128,10 +128,10 @@ struct hiding_question {
     for (const std::uint32_t v : layout.order)
       computation.push_back(layout.idle[v] ? Cost{} : amount_of(d.vertices[v].compute[choice[v]]));
     demands = demands_of(layout.places, [&](std::size_t e) {
-      const described_edge& edge = d.edges[e];
-      return edge.communication == no_table
+      const described_edge& hidden = d.edges[e];
+      return hidden.communication == no_table
                  ? Cost{}
-                 : amount_of((*d.tables[edge.communication])(choice[edge.from], choice[edge.to]));
+                 : amount_of((*d.tables[hidden.communication])(choice[hidden.from], choice[hidden.to]));
     });
     places = std::move(layout.places);
     order = std::move(layout.order);

@@ -26,11 +26,10 @@ inline namespace v0 {
 namespace detail {
 
 /// A model in which everything possible is free: whether there is any assignment, not which is best.
-template <class Collectives>
 struct possibility {
   using cost_type = double;
   using edge = compressed_graph::edge_descriptor;
-  const spmd_cost_model<Collectives>& model;
+  const spmd_cost_model& model;
 
   [[nodiscard]] static double only_limits(double cost) {
     return std::isfinite(cost) ? 0 : std::numeric_limits<double>::infinity();
@@ -57,10 +56,10 @@ struct possibility {
 ///
 /// \throws error (constraint) if a record cannot be met whatever the others are, or if there is no placement at all
 /// Complexity: one compilation and one solve of a problem without costs per question of `smallest_conflict`
-template <class Collectives, class Solver>
-[[nodiscard]] std::vector<constraint_log::record> conflicting_demands(const spmd_cost_model<Collectives>& model,
+template <class Solver>
+[[nodiscard]] std::vector<constraint_log::record> conflicting_demands(const spmd_cost_model& model,
                                                                       const constraint_log& log, const Solver& solver) {
-  const auto description = describe(model.graph(), detail::possibility<Collectives>{model});
+  const auto description = describe(model.graph(), detail::possibility{model});
   const auto& records = log.records();
   const auto holds = [&](std::span<const std::size_t> chosen) {
     std::vector<std::uint32_t> only;

@@ -94,9 +94,8 @@ namespace detail {
 ///
 /// \param only  if not empty, the numbers of the records that count
 /// \throws error (constraint) naming the record if it names no operation, or a placement that one does not offer
-template <class Collectives>
-[[nodiscard]] constraint_set constraints_of(const spmd_cost_model<Collectives>& model, const constraint_log& log,
-                                            const std::vector<std::uint32_t>& only = {}) {
+[[nodiscard]] inline constraint_set constraints_of(const spmd_cost_model& model, const constraint_log& log,
+                                                   const std::vector<std::uint32_t>& only = {}) {
   constraint_set all;
   const auto& operations = model.operations().operations;
   std::vector<std::uint32_t> placed;

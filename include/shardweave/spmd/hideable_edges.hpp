@@ -18,8 +18,7 @@ inline namespace v0 {
 /// The edges of a computation that need not wait, or be waited for, where they stand: what is made of parameters alone
 /// may move earlier, what only results wait for, through operations with one argument (the tail of a gradient), later.
 /// Complexity: O(operations + edges)
-template <collective_cost_model Collectives>
-[[nodiscard]] std::vector<hideable_edge> hideable_edges(const spmd_cost_model<Collectives>& model) {
+[[nodiscard]] inline std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model) {
   const compressed_graph& g = model.graph();
   const auto& operations = model.operations().operations;
   const auto derived = derived_from(g, [&](std::uint32_t v) { return operations[v].kind == role::parameter; });

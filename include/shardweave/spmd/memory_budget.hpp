@@ -63,9 +63,8 @@ template <class IsView>
 ///
 /// \throws error (input) if the bytes per element are negative or not a number
 /// Complexity: linear in the strategies of all operations
-template <class Collectives>
-[[nodiscard]] budget memory_budget(const spmd_cost_model<Collectives>& model, bytes most,
-                                   const memory_options& options = {}, std::string why = "device memory") {
+[[nodiscard]] inline budget memory_budget(const spmd_cost_model& model, bytes most, const memory_options& options = {},
+                                          std::string why = "device memory") {
   if (!(options.state_per_element >= 0) || options.state_per_element == std::numeric_limits<double>::infinity())
     refuse(error_category::input, why + ": optimizer state takes " + std::to_string(options.state_per_element) +
                                       " bytes per element, expected a number that is not negative");

@@ -27,10 +27,9 @@ inline namespace v0 {
 ///
 /// \throws error (constraint) naming the annotation, if no operation fits, or one cannot lie so and what it offers
 /// Complexity: O(edges * ways) per placement that goes
-template <class Collectives>
-[[nodiscard]] propagation propagate(const spmd_cost_model<Collectives>& model, std::span<const annotation> annotations,
-                                    const propagation_options& options = {}) {
-  return detail::propagator<Collectives>(model).run(annotations, options);
+[[nodiscard]] inline propagation propagate(const spmd_cost_model& model, std::span<const annotation> annotations,
+                                           const propagation_options& options = {}) {
+  return detail::propagator(model).run(annotations, options);
 }
 
 }  // namespace v0

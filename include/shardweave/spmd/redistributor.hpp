@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/interning.hpp>
-#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/detail/sharding_numbers.hpp>
 #include <shardweave/spmd/detail/step_prices.hpp>
@@ -52,11 +52,11 @@ struct tensor_hash {
 /// one thread at a time.
 /// Complexity: for tensor rank r and mesh rank m a first question costs O(s m r log s) with s = (r+2)^m; a
 /// repeated one costs O(m) and two hash lookups.
-template <collective_cost_model Collectives>
 class redistributor {
  public:
   /// The groups along each mesh dimension fill nodes of the device's node size.
-  redistributor(device_mesh mesh, compute_profile compute, Collectives collectives, redistribution_options options = {})
+  redistributor(device_mesh mesh, compute_profile compute, any_collectives collectives,
+                redistribution_options options = {})
       : price_(std::move(mesh), compute, std::move(collectives)), options_(options) {}
 
   /// Microseconds from one sharding to the other; +infinity if there is no way or either is not valid for
@@ -135,7 +135,7 @@ class redistributor {
 
   [[nodiscard]] const device_mesh& mesh() const { return price_.mesh(); }
   [[nodiscard]] const compute_profile& compute() const { return price_.compute(); }
-  [[nodiscard]] const Collectives& collectives() const { return price_.collectives(); }
+  [[nodiscard]] const any_collectives& collectives() const { return price_.collectives(); }
 
  private:
   static constexpr std::uint32_t none = ~0U;
@@ -266,7 +266,7 @@ class redistributor {
     return *known.from[start];
   }
 
-  detail::step_prices<Collectives> price_;
+  detail::step_prices price_;
   redistribution_options options_;
   interner<tensor, detail::tensor_hash> values_;
   std::vector<std::unique_ptr<space>> spaces_;

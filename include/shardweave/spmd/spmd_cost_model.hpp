@@ -1,7 +1,6 @@
 #pragma once
 
-#include <shardweave/cost/alpha_beta.hpp>
-#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_model.hpp>
@@ -49,9 +48,8 @@ struct spmd_options {
 ///
 /// Models `classified_cost_model` and `decomposed_cost_model` for `graph()`: the classes of a producer's
 /// strategies are the shardings of the element that the edge carries, those of a consumer's the shardings of
-/// its argument. Everything is priced when the model is built; asking costs O(1), and several threads may.
-/// Copies share what was priced.
-template <collective_cost_model Collectives = alpha_beta>
+/// its argument. Everything is priced when the model is built, with any `collective_cost_model`; asking costs O(1), and
+/// several threads may. Copies share what was priced.
 class spmd_cost_model {
  public:
   using cost_type = double;
@@ -59,7 +57,7 @@ class spmd_cost_model {
   using edge = compressed_graph::edge_descriptor;
 
   /// \throws error as `enumerate_strategies` does
-  spmd_cost_model(computation graph, device_mesh mesh, compute_profile compute, Collectives collectives,
+  spmd_cost_model(computation graph, device_mesh mesh, compute_profile compute, any_collectives collectives,
                   rule_table rules = standard_rules(), spmd_options options = {})
       : data_(std::make_shared<const data>(std::move(graph), std::move(mesh), compute, std::move(collectives),
                                            std::move(rules), options)) {}
@@ -115,7 +113,7 @@ class spmd_cost_model {
     return data_->space.of(e.target).strategies[consumer].inputs[argument(e)];
   }
   /// Plans redistributions as this model prices them. An object of its own, for one thread at a time.
-  [[nodiscard]] redistributor<Collectives> new_redistributor() const { return data_->new_redistributor(); }
+  [[nodiscard]] redistributor new_redistributor() const { return data_->new_redistributor(); }
   /// "S(0)R,RR->S(0)R": arguments, then results; results of a tuple in brackets.
   [[nodiscard]] const std::string& label(std::uint32_t v, strategy s) const { return strategy_labels(v)[s]; }
   [[nodiscard]] const label_list& strategy_labels(std::uint32_t v) const { return data_->labels[list_number(v)]; }
@@ -133,14 +131,14 @@ class spmd_cost_model {
     compressed_graph edges;
     device_mesh mesh;
     compute_profile compute;
-    Collectives collectives;
+    any_collectives collectives;
     rule_table rules;
     spmd_options options;
     strategy_space space;
     std::vector<label_list> labels;  ///< per list of strategies
     detail::edge_prices prices;
 
-    data(computation g, device_mesh m, compute_profile c, Collectives k, rule_table r, spmd_options o)
+    data(computation g, device_mesh m, compute_profile c, any_collectives k, rule_table r, spmd_options o)
         : graph(std::move(g)),
           edges(graph.graph()),
           mesh(std::move(m)),
@@ -153,11 +151,11 @@ class spmd_cost_model {
       std::vector<bool> still(edges.all_edges().size());
       if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
       if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
-      prices = detail::edge_pricer<Collectives>(graph, edges, space, still)
-                   .run([this] { return new_redistributor(); }, options.threads);
+      prices =
+          detail::edge_pricer(graph, edges, space, still).run([this] { return new_redistributor(); }, options.threads);
     }
 
-    [[nodiscard]] redistributor<Collectives> new_redistributor() const {
+    [[nodiscard]] redistributor new_redistributor() const {
       return {mesh, compute, collectives, options.redistribution};
     }
   };

@@ -55,9 +55,8 @@ struct training_options {
 
 namespace detail {
 
-template <class Collectives>
-[[noreturn]] void refuse_placement(const spmd_cost_model<Collectives>& model, const fixed_strategies& fixed,
-                                   const std::string& where) {
+[[noreturn]] inline void refuse_placement(const spmd_cost_model& model, const fixed_strategies& fixed,
+                                          const std::string& where) {
   std::string list;
   for (const sharding& other : model.strategies(fixed.vertex).outputs.front().distinct)
     list += (list.empty() ? "" : ", ") + other.to_string();
@@ -69,9 +68,8 @@ template <class Collectives>
 
 /// Strategies of an operation whose first result lies so.
 /// \throws error naming the operation and the shardings it offers if there is none
-template <class Collectives>
-[[nodiscard]] fixed_strategies result_placed(const spmd_cost_model<Collectives>& model, std::uint32_t v,
-                                             const sharding& where, std::string why) {
+[[nodiscard]] inline fixed_strategies result_placed(const spmd_cost_model& model, std::uint32_t v,
+                                                    const sharding& where, std::string why) {
   fixed_strategies fixed{v, {}, std::move(why)};
   const sharding_classes& offered = model.strategies(v).outputs.front();
   for (strategy s = 0; s < offered.of.size(); ++s)
@@ -82,9 +80,8 @@ template <class Collectives>
 
 /// The same along one mesh dimension.
 /// \throws error naming the operation and the shardings it offers if there is none, or no such mesh dimension
-template <class Collectives>
-[[nodiscard]] fixed_strategies result_placed_along(const spmd_cost_model<Collectives>& model, std::uint32_t v,
-                                                   std::size_t mesh_dim, dim_placement where, std::string why) {
+[[nodiscard]] inline fixed_strategies result_placed_along(const spmd_cost_model& model, std::uint32_t v,
+                                                          std::size_t mesh_dim, dim_placement where, std::string why) {
   if (mesh_dim >= model.mesh().rank())
     refuse(error_category::constraint,
            why + ": there is no dimension " + std::to_string(mesh_dim) + " of mesh " + model.mesh().to_string());
@@ -99,9 +96,8 @@ template <class Collectives>
 }
 
 /// Both operations' first results are placed alike: all pairs of strategies of equal sharding.
-template <class Collectives>
-[[nodiscard]] pairing results_alike(const spmd_cost_model<Collectives>& model, std::uint32_t a, std::uint32_t b,
-                                    std::string why) {
+[[nodiscard]] inline pairing results_alike(const spmd_cost_model& model, std::uint32_t a, std::uint32_t b,
+                                           std::string why) {
   pairing pair{a, b, {}, std::move(why)};
   const sharding_classes& first = model.strategies(a).outputs.front();
   const sharding_classes& second = model.strategies(b).outputs.front();
@@ -113,9 +109,8 @@ template <class Collectives>
 
 /// The limit on what a device holds of the parameters, as a budget with a term per parameter that `skip` does
 /// not list. `share` and `unit` as in `training_options`; a share below 1 / devices counts as that.
-template <class Collectives>
-[[nodiscard]] budget parameter_budget(const spmd_cost_model<Collectives>& model, double share, parameter_unit unit,
-                                      const std::vector<std::uint32_t>& skip = {}) {
+[[nodiscard]] inline budget parameter_budget(const spmd_cost_model& model, double share, parameter_unit unit,
+                                             const std::vector<std::uint32_t>& skip = {}) {
   if (!(share >= 0 && share <= 1))
     refuse(error_category::input,
            "a device may hold a share of " + std::to_string(share) + " of the parameters, expected 0 to 1");
@@ -138,9 +133,8 @@ template <class Collectives>
 }
 
 /// All inputs lie so, but those that `skip` lists.
-template <class Collectives>
-void place_inputs(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
-                  const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
+inline void place_inputs(constraint_set& all, const spmd_cost_model& model, const sharding& where,
+                         const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
   const auto& operations = model.operations().operations;
   for (std::uint32_t v = 0; v < operations.size(); ++v)
     if (operations[v].kind == role::input && std::ranges::find(skip, v) == skip.end())
@@ -148,9 +142,8 @@ void place_inputs(constraint_set& all, const spmd_cost_model<Collectives>& model
 }
 
 /// All results but gradients lie so, but those that `skip` lists.
-template <class Collectives>
-void place_results(constraint_set& all, const spmd_cost_model<Collectives>& model, const sharding& where,
-                   const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
+inline void place_results(constraint_set& all, const spmd_cost_model& model, const sharding& where,
+                          const std::string& why, const std::vector<std::uint32_t>& skip = {}) {
   const computation& graph = model.operations();
   for (const std::uint32_t v : graph.results) {
     const bool is_gradient = std::ranges::any_of(graph.gradient_of, [v](const auto& pair) { return pair.second == v; });
@@ -162,8 +155,7 @@ void place_results(constraint_set& all, const spmd_cost_model<Collectives>& mode
 /// Gradients lie as their parameters do, incoming gradients as the results they belong to. Placements are compared, not
 /// strategies: every way to produce a placement on one side goes with every way on the other.
 /// \throws error naming two operations that have no placement in common
-template <class Collectives>
-void pair_gradients(constraint_set& all, const spmd_cost_model<Collectives>& model, const std::string& why = {}) {
+inline void pair_gradients(constraint_set& all, const spmd_cost_model& model, const std::string& why = {}) {
   const auto& operations = model.operations().operations;
   const auto pair_up = [&](const auto& pairs, const std::string& reason) {
     for (const auto& [a, b] : pairs) {
@@ -179,9 +171,8 @@ void pair_gradients(constraint_set& all, const spmd_cost_model<Collectives>& mod
 
 /// The limit of `parameter_budget`. One that leaves every parameter only its smallest pieces is stated as allowed
 /// strategies, which is the same and easier to solve.
-template <class Collectives>
-void share_parameters(constraint_set& all, const spmd_cost_model<Collectives>& model, double share, parameter_unit unit,
-                      const std::vector<std::uint32_t>& skip = {}, const std::string& why = "parameter memory") {
+inline void share_parameters(constraint_set& all, const spmd_cost_model& model, double share, parameter_unit unit,
+                             const std::vector<std::uint32_t>& skip = {}, const std::string& why = "parameter memory") {
   budget limit = parameter_budget(model, share, unit, skip);
   limit.name = why;
   double least = 0;
@@ -201,9 +192,7 @@ void share_parameters(constraint_set& all, const spmd_cost_model<Collectives>& m
 
 /// Operations that play the same part in repeated layers (`layer_sites`) and have equal strategies take the same one.
 /// Where strategies differ, since a layer gets an argument that offers others, there is a tie for each list of them.
-template <class Collectives>
-void tie_layers(constraint_set& all, const spmd_cost_model<Collectives>& model,
-                const std::string& why = "repeated layers") {
+inline void tie_layers(constraint_set& all, const spmd_cost_model& model, const std::string& why = "repeated layers") {
   const std::vector<std::uint64_t> sites = layer_sites(model.operations());
   std::map<std::pair<std::uint64_t, std::uint32_t>, std::vector<std::uint32_t>> alike;
   for (std::uint32_t v = 0; v < sites.size(); ++v)
@@ -244,9 +233,8 @@ void tie_layers(constraint_set& all, const spmd_cost_model<Collectives>& model,
 ///
 /// \throws error if an input, a result or a pair cannot be placed as demanded
 /// Complexity: linear in the strategies, but for pairs, which are listed
-template <class Collectives>
-[[nodiscard]] constraint_set training_constraints(const spmd_cost_model<Collectives>& model,
-                                                  const training_options& options = {}) {
+[[nodiscard]] inline constraint_set training_constraints(const spmd_cost_model& model,
+                                                         const training_options& options = {}) {
   constraint_set all;
   std::vector<std::uint32_t> skip;
   if (!options.placed.empty()) {

@@ -40,10 +40,9 @@ struct piece {
   std::uint32_t storage = no_index;
 };
 
-template <collective_cost_model Collectives>
 class redistribution_writer {
  public:
-  redistribution_writer(redistributor<Collectives>& redistribution, const lowering_options& options)
+  redistribution_writer(redistributor& redistribution, const lowering_options& options)
       : redistribution_(redistribution), options_(options) {}
 
   task_index add_task(task_record task, task_origin origin) {
@@ -179,7 +178,7 @@ class redistribution_writer {
     return made;
   }
 
-  redistributor<Collectives>& redistribution_;
+  redistributor& redistribution_;
   lowering_options options_;
   task_graph_builder builder_;
   std::vector<task_record> tasks_;

@@ -2,7 +2,6 @@
 
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/spmd/computation.hpp>
@@ -33,7 +32,6 @@ struct edge_prices {
 };
 
 /// Prices edges: each table once, and the tables of one tensor one after the other, which share its ways.
-template <collective_cost_model Collectives>
 class edge_pricer {
  public:
   /// \param still  by edge: what is sent may not be moved
@@ -106,7 +104,7 @@ class edge_pricer {
     }
   }
 
-  void fill(const wanted& w, std::uint32_t value, redistributor<Collectives>& prices) {
+  void fill(const wanted& w, std::uint32_t value, redistributor& prices) {
     std::vector<double> row(w.to.size());
     std::size_t priced = ~std::size_t{0};  // rows are asked for one after the other
     result_.tables[w.table] = cost_table<double>::from_distinct_classes(

@@ -28,12 +28,11 @@ struct axis_ways {
 };
 
 /// Domains of ways per operation and mesh dimension, narrowed by their neighbours.
-template <class Collectives>
 class propagator {
  public:
-  using edge = typename spmd_cost_model<Collectives>::edge;
+  using edge = spmd_cost_model::edge;
 
-  explicit propagator(const spmd_cost_model<Collectives>& model)
+  explicit propagator(const spmd_cost_model& model)
       : model_(model), rank_(model.mesh().rank()), domains_(operations().size()), annotated_(operations().size()) {
     for (std::uint32_t v = 0; v < operations().size(); ++v)
       for (std::size_t d = 0; d < rank_; ++d) domains_[v].emplace_back(ways(v, d).ways.size(), char{1});
@@ -238,7 +237,7 @@ class propagator {
     }
   }
 
-  const spmd_cost_model<Collectives>& model_;
+  const spmd_cost_model& model_;
   std::size_t rank_;
   std::map<std::pair<std::uint32_t, std::size_t>, axis_ways> ways_;
   std::vector<std::vector<std::vector<char>>> domains_;  ///< per operation, mesh dimension and way: whether it is left

@@ -1,6 +1,8 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
+#include <shardweave/cost/any_collectives.hpp>
+#include <shardweave/cost/collective.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/mesh.hpp>
@@ -24,10 +26,9 @@ struct priced_step {
 };
 
 /// Prices single steps of redistributions and remembers the times of collectives.
-template <collective_cost_model Collectives>
 class step_prices {
  public:
-  step_prices(device_mesh mesh, compute_profile compute, Collectives collectives)
+  step_prices(device_mesh mesh, compute_profile compute, any_collectives collectives)
       : mesh_(std::move(mesh)), compute_(compute), collectives_(std::move(collectives)) {
     for (std::size_t d = 0; d < mesh_.rank(); ++d)
       groups_.push_back(mesh_.group_along(d, compute_.device.devices_per_node));
@@ -62,7 +63,7 @@ class step_prices {
 
   [[nodiscard]] const device_mesh& mesh() const { return mesh_; }
   [[nodiscard]] const compute_profile& compute() const { return compute_; }
-  [[nodiscard]] const Collectives& collectives() const { return collectives_; }
+  [[nodiscard]] const any_collectives& collectives() const { return collectives_; }
 
  private:
   [[nodiscard]] double time(collective op, bytes moved, std::size_t d) {
@@ -75,7 +76,7 @@ class step_prices {
 
   device_mesh mesh_;
   compute_profile compute_;
-  [[no_unique_address]] Collectives collectives_;
+  any_collectives collectives_;
   std::vector<group_shape> groups_;
   std::unordered_map<std::uint64_t, double> times_;
 };
