@@ -32,7 +32,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
-#include <shardweave/spmd/hideable_edges.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/propagation.hpp>
@@ -282,7 +282,7 @@ int plan(const options& chosen) {
   chosen_solver solver{programs::by_name(known, chosen.solver)};
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
   sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
-                   {.regather_parameters = chosen.regather});
+                   sw::spmd_lowering{{.regather_parameters = chosen.regather}});
   way.counted = counted;
   way.windows = windows;
   programs::long_work work("plan_training", chosen.common, "us");
@@ -299,10 +299,9 @@ int plan(const options& chosen) {
     half.seconds *= 0.5;
     const auto problem_of = [&](const sw::device_mesh& on, const sw::solve_control& rest) {
       const auto model = model_on(on);
-      auto stated = sw::describe(model.graph(), model, constraints_of(model), rest);
+      auto stated = sw::describe(model, constraints_of(model), rest);
       stated.counted = way.counted;
       stated.windows = way.windows;
-      if (way.counted != sw::savings_form::off) stated.overlap = sw::hideable_edges(model);
       return sw::compile(std::move(stated), rest);
     };
     around.meshes = sw::search_meshes(sw::mesh_shapes(mesh.size(), chosen.around.mesh_dims), problem_of, solver, half);

@@ -3,21 +3,28 @@
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
-#include <shardweave/lowering/lower.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/graph/concepts.hpp>
+#include <shardweave/lowering/lowering_policy.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/spmd/hideable_edges.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <algorithm>
 #include <cmath>
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -36,7 +43,7 @@ struct auto_solver;  // the default; who uses it includes <shardweave/solve/auto
 
 /// A task graph with its buckets, its order and what they come to.
 struct task_plan {
-  bucketing_result buckets;
+  bucketing_result buckets;  ///< of a pass that decides them with the order: those of `order`
   schedule order;
   timeline before;  ///< of the original order, nothing merged
   timeline after;
@@ -77,15 +84,33 @@ class stage_clock {
   deadline limit_;
 };
 
+/// One entry per stage, where a stage was run for two plans.
+inline void join_equal(std::vector<stage_time>& stages) {
+  std::vector<stage_time> joined;
+  for (const stage_time& s : stages) {
+    const auto known = std::ranges::find(joined, s.stage, &stage_time::stage);
+    if (known == joined.end()) {
+      joined.push_back(s);
+    } else {
+      known->seconds += s.seconds;
+    }
+  }
+  stages = std::move(joined);
+}
+
 }  // namespace detail
 
-/// Composes a solver, a bucketing policy and a scheduler.
+/// Composes a solver, a lowering, and what decides buckets and order.
 ///
 ///     const auto plan = pipeline{auto_solver{}, greedy{}, prefetch{}}.run(model, constraints);
 ///
-/// Every stage is a free function of its own (`compile`, `lower`, `bucket_collectives`, `schedule_tasks`, `simulate`);
-/// this runs them one after the other and keeps what each gave. A pipeline is a value, `run` is const.
-template <class Solver = auto_solver, bucketing_policy Bucketing = greedy, scheduler Scheduler = prefetch>
+/// Every stage is a free function of its own (`compile`, `lower`, `bucket_collectives`, `schedule_tasks`,
+/// `simulate`); this runs them one after the other and keeps what each gave. Buckets and order are one policy,
+/// `Pass`: a bucketing policy and a scheduler become `two_steps`, one policy that decides both (`scheduling_pass`) is
+/// asked once. A cost model of a host's own takes a lowering of its own: the fourth argument, or the third after a
+/// pass. A pipeline is a value, `run` is const.
+template <class Solver = auto_solver, scheduling_pass Pass = two_steps<greedy, prefetch>,
+          class Lowering = spmd_lowering>
 class pipeline {
   static_assert(shardweave::solver<Solver, double>,
                 "The first policy of a pipeline must be a solver for placement problems with costs in double "
@@ -93,10 +118,9 @@ class pipeline {
 
  public:
   Solver solver;
-  Bucketing bucketing;
-  Scheduler scheduling;
-  lowering_options lowering;
-  savings_form counted = savings_form::off;  ///< whether placing counts what `hideable_edges` may save
+  Pass pass;
+  Lowering lowering;
+  savings_form counted = savings_form::off;  ///< whether placing counts what may hide
   windows_form windows = {};                 ///< form `windows`: how early at most, and whether every edge may hide
   /// Where savings count, place without them first, begin with that plan when they count, and keep what the simulator
   /// finds faster: a prediction of what hides knows neither buckets nor schedule, and must not cost time.
@@ -106,26 +130,78 @@ class pipeline {
   /// of their prices takes seconds in larger ones.
   std::size_t compared_labels = 40'000;
 
-  explicit pipeline(Solver placement_solver = {}, Bucketing bucketing_policy = {}, Scheduler scheduler_policy = {},
-                    lowering_options lowering_choices = {})
-      : solver(std::move(placement_solver)),
-        bucketing(std::move(bucketing_policy)),
-        scheduling(std::move(scheduler_policy)),
-        lowering(lowering_choices) {}
+  explicit pipeline(Solver placement_solver = {}, Pass bucket_and_order = {}, Lowering how_to_lower = {})
+      : solver(std::move(placement_solver)), pass(std::move(bucket_and_order)), lowering(std::move(how_to_lower)) {}
+
+  template <bucketing_policy Bucketing, scheduler Scheduler>
+    requires std::same_as<Pass, two_steps<Bucketing, Scheduler>>
+  pipeline(Solver placement_solver, Bucketing bucketing, Scheduler order, Lowering how_to_lower = {})
+      : pipeline(std::move(placement_solver), {std::move(bucketing), std::move(order)}, std::move(how_to_lower)) {}
+  template <bucketing_policy Bucketing>
+    requires std::same_as<Pass, two_steps<Bucketing, prefetch>>
+  pipeline(Solver placement_solver, Bucketing bucketing)
+      : pipeline(std::move(placement_solver), Pass{std::move(bucketing), {}}) {}
 
   /// From prices of a computation on a mesh to the timeline of one device. `control` limits the whole.
   /// \throws error (constraint) if the constraints contradict each other, (input) for wrong data, (stopped) if a
   ///         limit came before the problem was built
   [[nodiscard]] training_plan run(const spmd_cost_model& model, const constraint_set& constraints,
-                                  const solve_control& control = {}) const {
+                                  const solve_control& control = {}) const
+    requires lowering_policy<Lowering, spmd_cost_model>
+  {
+    return run_stated(model, control, [&](const solve_control& rest) { return describe(model, constraints, rest); });
+  }
+
+  /// The same for any graph and cost model with costs in double, which the lowering understands. Edges that may hide
+  /// are those that an `overlap_cost_model` names. \param names  as `describe` takes them
+  template <planning_graph G, cost_model<G> M, vertex_names<G> Names = unnamed_vertices>
+  [[nodiscard]] training_plan run(const G& graph, const M& model, const constraint_set& constraints = {},
+                                  const solve_control& control = {}, const Names& names = {}) const {
+    static_assert(std::same_as<typename M::cost_type, double>, "A pipeline plans with costs in double.");
+    static_assert(lowering_policy<Lowering, M>,
+                  "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment "
+                  "(shardweave::lowering_policy); the default one is for spmd_cost_model.");
+    return run_stated(model, control,
+                      [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });
+  }
+
+  /// From a task graph, lowered here or captured elsewhere.
+  /// \throws error if the graph's order is not topological, or a bucket cannot be priced
+  [[nodiscard]] task_plan run(const task_graph& graph, const solve_control& control = {}) const {
+    detail::stage_clock timed(control);
+    task_plan plan;
+    decide(pass, graph, timed, plan);
+    plan.after = timed(plan.stages, "simulate", [&] {
+      plan.before = simulate(graph);
+      plan.makespan_bound = makespan_bound(graph, plan.order.buckets).value();
+      return simulate(graph, plan.order, {.memory_samples = true});
+    });
+    return plan;
+  }
+
+ private:
+  template <bucketing_policy Bucketing, scheduler Scheduler>
+  static void decide(const two_steps<Bucketing, Scheduler>& steps, const task_graph& graph, detail::stage_clock& timed,
+                     task_plan& plan) {
+    plan.buckets =
+        timed(plan.stages, "bucket", [&] { return bucket_collectives(graph, steps.bucketing, timed.rest()); });
+    plan.order =
+        timed(plan.stages, "schedule", [&] { return schedule_tasks(graph, plan.buckets, steps.order, timed.rest()); });
+  }
+  template <scheduling_pass Whole>
+  static void decide(const Whole& whole, const task_graph& graph, detail::stage_clock& timed, task_plan& plan) {
+    plan.order = timed(plan.stages, "schedule", [&] { return whole.plan(graph, timed.rest()); });
+    plan.buckets.buckets = plan.order.buckets;
+  }
+
+  template <class Model, class State>
+  [[nodiscard]] training_plan run_stated(const Model& model, const solve_control& control, const State& state) const {
     detail::stage_clock timed(control);
     training_plan plan;
     plan.problem = timed(plan.stages, "build", [&] {
-      auto stated = describe(model.graph(), model, constraints, timed.rest());
-      name_vertices(stated, model);
+      placement_description<double> stated = state(timed.rest());
       stated.counted = counted;
       stated.windows = windows;
-      if (counted != savings_form::off) stated.overlap = hideable_edges(model);
       return std::make_shared<const placement_description<double>>(std::move(stated));
     });
     const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
@@ -139,7 +215,7 @@ class pipeline {
     if (!plan.placement.has_assignment()) return plan;
     plan.problem = first.shared_description();
     plan.priced = evaluate(first, plan.placement.choice);
-    plan.lowered = timed(plan.stages, "lower", [&] { return lower(model, plan.placement.choice, lowering); });
+    plan.lowered = timed(plan.stages, "lower", [&] { return lowering(model, plan.placement.choice); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
     if (compares && control.gap > 0 && problem.compact().total_labels() > compared_labels) {
@@ -149,30 +225,14 @@ class pipeline {
     } else if (compares) {
       compare_with_savings(model, problem, timed, plan);
     }
-    join_equal(plan.stages);
+    detail::join_equal(plan.stages);
     return plan;
   }
 
-  /// From a task graph, lowered here or captured elsewhere.
-  /// \throws error if the graph's order is not topological, or a bucket cannot be priced
-  [[nodiscard]] task_plan run(const task_graph& graph, const solve_control& control = {}) const {
-    detail::stage_clock timed(control);
-    task_plan plan;
-    plan.buckets = timed(plan.stages, "bucket", [&] { return bucket_collectives(graph, bucketing, timed.rest()); });
-    plan.order =
-        timed(plan.stages, "schedule", [&] { return schedule_tasks(graph, plan.buckets, scheduling, timed.rest()); });
-    plan.after = timed(plan.stages, "simulate", [&] {
-      plan.before = simulate(graph);
-      plan.makespan_bound = makespan_bound(graph, plan.order.buckets).value();
-      return simulate(graph, plan.order, {.memory_samples = true});
-    });
-    return plan;
-  }
-
- private:
   /// \param problem  with savings. If its plan is no slower, it is what was solved, and its bound is the bound.
-  void compare_with_savings(const spmd_cost_model& model, const placement_problem<double>& problem,
-                            detail::stage_clock& timed, training_plan& plan) const {
+  template <class Model>
+  void compare_with_savings(const Model& model, const placement_problem<double>& problem, detail::stage_clock& timed,
+                            training_plan& plan) const {
     solution<double> other = timed(plan.stages, "solve", [&] {
       solve_control control = timed.rest();
       control.start = plan.placement.choice;
@@ -180,7 +240,7 @@ class pipeline {
     });
     if (!other.has_assignment()) return;
     if (other.choice != plan.placement.choice) {
-      lowered_graph lowered = timed(plan.stages, "lower", [&] { return lower(model, other.choice, lowering); });
+      lowered_graph lowered = timed(plan.stages, "lower", [&] { return lowering(model, other.choice); });
       task_plan tasks = run(lowered.tasks, timed.rest());
       plan.stages.insert(plan.stages.end(), tasks.stages.begin(), tasks.stages.end());
       if (tasks.after.end_to_end > plan.tasks->after.end_to_end) {
@@ -194,32 +254,15 @@ class pipeline {
     plan.problem = problem.shared_description();
     plan.placement = std::move(other);
   }
-
-  /// One entry per stage, where a stage was run for two plans.
-  static void join_equal(std::vector<stage_time>& stages) {
-    std::vector<stage_time> joined;
-    for (const stage_time& s : stages) {
-      const auto known = std::ranges::find(joined, s.stage, &stage_time::stage);
-      if (known == joined.end()) {
-        joined.push_back(s);
-      } else {
-        known->seconds += s.seconds;
-      }
-    }
-    stages = std::move(joined);
-  }
-
-  static void name_vertices(placement_description<double>& stated, const spmd_cost_model& model) {
-    const computation& graph = model.operations();
-    stated.name = graph.name;
-    stated.unit = "us";
-    for (std::uint32_t v = 0; v < stated.vertices.size(); ++v) {
-      stated.vertices[v].name = graph.operations[v].name;
-      stated.vertices[v].op = graph.operations[v].op;
-      stated.vertices[v].phase = name_of(graph.operations[v].when);
-    }
-  }
 };
+
+template <class Solver, bucketing_policy Bucketing, scheduler Scheduler>
+pipeline(Solver, Bucketing, Scheduler) -> pipeline<Solver, two_steps<Bucketing, Scheduler>>;
+template <class Solver, bucketing_policy Bucketing, scheduler Scheduler, class Lowering>
+pipeline(Solver, Bucketing, Scheduler, Lowering) -> pipeline<Solver, two_steps<Bucketing, Scheduler>, Lowering>;
+template <class Solver, bucketing_policy Bucketing>
+  requires(!scheduling_pass<Bucketing>)
+pipeline(Solver, Bucketing) -> pipeline<Solver, two_steps<Bucketing, prefetch>>;
 
 }  // namespace v0
 }  // namespace shardweave

@@ -6,6 +6,7 @@
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/demand.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh.hpp>

@@ -20,6 +20,6 @@ struct own_solver {
   sw::solution<Cost> solve(const sw::placement_problem<Cost>&, const sw::solve_control&) const;
 };
 static_assert(sw::solver<own_solver, double> && sw::solver<sw::reduced<own_solver>, std::int64_t>);
-static_assert(sizeof(sw::pipeline<own_solver, sw::no_bucketing, sw::in_order>) > 0);
+static_assert(sizeof(sw::pipeline<own_solver, sw::two_steps<sw::no_bucketing, sw::in_order>>) > 0);
 
 }  // namespace
