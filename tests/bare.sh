@@ -32,7 +32,10 @@ base() {
   say "$1: making a root"
   rm -rf "$made.part"
   quietly "$directory/$1.log" debootstrap --variant=minbase "$1" "$made.part" "$mirror"
-  (shopt -s nullglob && for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*proxy*; do cp "$file" "$made.part$file"; done)
+  local file
+  for file in /etc/apt/apt.conf /etc/apt/apt.conf.d/*proxy*; do  # what apt of this machine reaches its mirror by
+    if [ -e "$file" ]; then cp "$file" "$made.part$file"; fi
+  done
   chroot "$made.part" useradd --create-home user
   mv "$made.part" "$made"
 }
