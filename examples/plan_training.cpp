@@ -72,7 +72,7 @@ struct options {
   std::string solver = programs::solvers<double>().front().name;
   std::string bucketing;  ///< empty: as `programs::way_of` says
   std::string scheduler;
-  std::string overlap = "windows";
+  std::string overlap = "off";
   programs::window_options windows;
   std::string layers = "tied";
   std::optional<std::int64_t> memory;

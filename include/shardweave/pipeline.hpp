@@ -25,11 +25,9 @@
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <memory>
 #include <optional>
 #include <span>
-#include <string>
 #include <utility>
 #include <vector>
 
@@ -126,9 +124,6 @@ class pipeline {
   /// finds faster: a prediction of what hides knows neither buckets nor schedule, and must not cost time.
   /// `training_plan::problem` is the one that was kept.
   bool compare = true;
-  /// Where a gap is enough (`solve_control::gap`), savings are compared in problems of up to so many labels: one step
-  /// of their prices takes seconds in larger ones.
-  std::size_t compared_labels = 40'000;
 
   explicit pipeline(Solver placement_solver = {}, Pass bucket_and_order = {}, Lowering how_to_lower = {})
       : solver(std::move(placement_solver)), pass(std::move(bucket_and_order)), lowering(std::move(how_to_lower)) {}
@@ -218,14 +213,8 @@ class pipeline {
     plan.lowered = timed(plan.stages, "lower", [&] { return lowering(model, plan.placement.choice); });
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
-    if (compares && control.gap > 0 && problem.compact().total_labels() > compared_labels) {
-      plan.placement.statistics.add_note(
-          "savings were not counted: " + std::to_string(problem.compact().total_labels()) + " labels are more than " +
-          std::to_string(compared_labels) + ".");
-    } else if (compares) {
-      compare_with_savings(model, problem, timed, plan);
-    }
-    detail::join_equal(plan.stages);
+    if (compares) compare_with_savings(model, problem, timed, plan);
+    join_equal(plan.stages);
     return plan;
   }
 

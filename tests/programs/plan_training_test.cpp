@@ -237,7 +237,7 @@ TEST_SUITE("plan_training") {
     for (const std::string more :
          {" --overlap-prefetch 2", " --overlap-every-edge", " --overlap-every-edge --overlap-prefetch 5"}) {
       CAPTURE(more);
-      const auto line = object_of(plan(folder, config + shape + " --json --seconds 1" + more).out);
+      const auto line = object_of(plan(folder, config + shape + " --overlap windows --json --seconds 1" + more).out);
       CHECK(line.at("objective_us").is_number());
       const auto other = plan(folder, config + shape + " --overlap strict --json" + more);
       CHECK(other.status == 2);
@@ -294,7 +294,7 @@ TEST_SUITE("plan_training") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
     const fs::path out = folder / "deep/plan";
-    const auto run = plan(folder, config + shape + " --json --out " + out.string());
+    const auto run = plan(folder, config + shape + " --overlap windows --json --out " + out.string());
     REQUIRE(run.status == 0);
     CHECK(names_in(out) == all_files);
     const auto line = object_of(run.out);

@@ -2,9 +2,11 @@
 
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/move.hpp>
+#include <shardweave/solve/detail/min_plus.hpp>
 #include <shardweave/solve/search/detail/label_costs.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -241,23 +243,37 @@ class forest_block {
     const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
     const auto parent_class = own.link.is_first ? t.column_class() : t.row_class();
     find_least(m);
-    message_.assign(own.link.is_first ? t.column_classes() : t.row_classes(), infinite);
-    const double scale = terms.cost_scale, of_forbidden = price(forbidden<Cost>, own.link.edge, terms);
+    message_.resize(own.link.is_first ? t.stride() : t.row_classes());
+    bool is_priced = false;
+    if constexpr (std::same_as<Cost, double>) {
+      if (terms.cost_scale == 1 && terms.conflict_weight.empty()) {  // costs as they are
+        const double_table costs{t.class_row(0), t.row_classes(), t.column_classes(), t.stride()};
+        own.link.is_first ? min_plus_columns(costs, least_.data(), message_.data())
+                          : min_plus_rows(costs, least_.data(), message_.data());
+        is_priced = true;
+      }
+    }
+    if (!is_priced) send_prices(t, own.link, terms);
+    double* const above = values_.data() + value_start_[own.parent];
+    for (std::size_t k = 0; k < parent_class.size(); ++k) above[k] += message_[parent_class[k]];
+  }
+
+  void send_prices(const cost_table<Cost>& t, const compact_link& link, const block_terms& terms) {
+    const double scale = terms.cost_scale, of_forbidden = price(forbidden<Cost>, link.edge, terms);
     const auto price_of = [&](Cost c) { return is_forbidden(c) ? of_forbidden : scale * static_cast<double>(c); };
+    std::fill(message_.begin(), message_.end(), infinite);
     for (std::size_t r = 0; r < t.row_classes(); ++r) {  // as the costs lie in memory
       const Cost* const costs = t.class_row(r);
-      if (own.link.is_first) {
-        if (const double least = least_[r].first; least != infinite)
-          for (std::size_t c = 0; c < message_.size(); ++c)
+      if (link.is_first) {
+        if (const double least = least_[r]; least != infinite)
+          for (std::size_t c = 0; c < t.column_classes(); ++c)
             message_[c] = std::min(message_[c], least + price_of(costs[c]));
       } else {
         double least = infinite;
-        for (std::size_t c = 0; c < least_.size(); ++c) least = std::min(least, least_[c].first + price_of(costs[c]));
+        for (std::size_t c = 0; c < t.column_classes(); ++c) least = std::min(least, least_[c] + price_of(costs[c]));
         message_[r] = least;
       }
     }
-    double* const above = values_.data() + value_start_[own.parent];
-    for (std::size_t k = 0; k < parent_class.size(); ++k) above[k] += message_[parent_class[k]];
   }
 
   /// The label of least cost when the parent has the given one.
@@ -268,25 +284,29 @@ class forest_block {
     find_least(m);
     double least = infinite;
     strategy best = 0;
-    for (std::size_t i = 0; i < least_.size(); ++i) {
-      const double total =
-          least_[i].first + price(link.is_first ? t.class_cost(i, c) : t.class_cost(c, i), link.edge, terms);
+    for (std::size_t i = 0; i < least_label_.size(); ++i) {
+      const double total = least_[i] + price(link.is_first ? t.class_cost(i, c) : t.class_cost(c, i), link.edge, terms);
       if (!(total < least)) continue;
       least = total;
-      best = least_[i].second;
+      best = least_label_[i];
     }
     return best;
   }
 
-  /// The least of a member's values, with its label, for each class of the edge to its parent.
+  /// The least of a member's values, with its label, for each class of the edge to its parent; values are padded as the
+  /// rows of tables are.
   void find_least(std::size_t m) {
     const compact_link& link = members_[m].link;
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
     const auto own_class = link.is_first ? t.row_class() : t.column_class();
-    least_.assign(link.is_first ? t.row_classes() : t.column_classes(), {infinite, 0});
+    least_.assign(link.is_first ? t.row_classes() : t.stride(), infinite);
+    least_label_.assign(link.is_first ? t.row_classes() : t.column_classes(), 0);
     const double* const value = values_.data() + value_start_[m];
     for (strategy k = 0; k < own_class.size(); ++k)
-      if (value[k] < least_[own_class[k]].first) least_[own_class[k]] = {value[k], k};
+      if (value[k] < least_[own_class[k]]) {
+        least_[own_class[k]] = value[k];
+        least_label_[own_class[k]] = k;
+      }
   }
 
   const compact_problem<Cost>* p_;
@@ -297,9 +317,8 @@ class forest_block {
   std::vector<Cost> allowed_;
   std::vector<std::int32_t> conflicts_;
   std::vector<std::size_t> value_start_;
-  std::vector<std::pair<double, strategy>> least_;
-  std::vector<double> message_;
-  std::vector<strategy> label_;
+  std::vector<double> least_, message_;
+  std::vector<strategy> least_label_, label_;
 };
 
 }  // namespace detail
