@@ -1,0 +1,13 @@
+# Target shardweave_json: what Boost.JSON needs besides its headers
+if(NOT TARGET Boost::json AND DEFINED Boost_VERSION)
+  find_package(boost_json ${Boost_VERSION} EXACT CONFIG QUIET HINTS "${Boost_DIR}/..")
+endif()
+if(NOT TARGET shardweave_json AND TARGET Boost::json)
+  add_library(shardweave_json INTERFACE)
+  target_link_libraries(shardweave_json INTERFACE Boost::json)
+elseif(NOT TARGET shardweave_json)
+  add_library(shardweave_json STATIC EXCLUDE_FROM_ALL ${CMAKE_CURRENT_LIST_DIR}/boost_json.cpp)
+  target_link_libraries(shardweave_json PUBLIC Boost::headers)
+  target_compile_features(shardweave_json PUBLIC cxx_std_20)
+  set_target_properties(shardweave_json PROPERTIES POSITION_INDEPENDENT_CODE ON)
+endif()
