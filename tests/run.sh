@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # tests/run.sh        all tests with g++, then again with clang++ under its address and undefined-behaviour sanitizers
 # tests/run.sh quick  with g++ alone
-# tests/run.sh full   then with every other compiler that packages reach, and on bare machines (tests/bare.sh): hours, as root
+# tests/run.sh full   then under the thread sanitizer, with every other compiler that packages reach, and on bare machines
+#                     (tests/bare.sh): hours, as root
 #
 # Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest. With
 # CMAKE_COMPILE_WARNING_AS_ERROR=ON in the environment a warning is an error.
@@ -54,6 +55,10 @@ else
 fi
 
 if [ "$mode" = full ]; then
+  if find_clang; then  # data races
+    check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
+      -C "$root/tests/cmake/sanitized.cmake"
+  fi
   for compiler in "${others[@]}"; do
     path=$(readlink -f "$(command -v "$compiler")") || continue
     if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
