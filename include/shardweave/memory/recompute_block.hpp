@@ -1,0 +1,79 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+/// \file
+/// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What becomes of a value between the forward and the backward part.
+enum class retention : std::uint8_t {
+  keep,       ///< stays in memory until its last use
+  recompute,  ///< is dropped, and made again just before its first use if there is one
+  offload,    ///< waits in the host's memory
+};
+
+/// One value that the forward part of a block makes, or is given.
+struct block_value {
+  std::string name = {};
+  bytes size{};
+  nanoseconds time{};                      ///< to make it, once what it is made of is there
+  std::vector<std::uint32_t> inputs = {};  ///< the values of the block that it is made of, each before it
+  bool may_drop = true;      ///< not: what the block is given, or what comes out differently a second time
+  bool may_offload = false;  ///< not: what is too small to be worth a copy
+};
+
+/// One step of the backward part.
+struct backward_step {
+  std::vector<std::uint32_t> reads = {};  ///< values that must be there
+  bytes gradients{};  ///< that are live while it runs: those that it takes, makes, and those that wait
+};
+
+/// Forward and backward part of one block, in their orders.
+struct recompute_block {
+  std::string name = {};
+  std::vector<block_value> values = {};
+  std::vector<backward_step> backward = {};
+};
+
+/// \throws error (input) if a value is made of one that does not stand before it, a step reads one that there is not,
+/// or
+///         a size or a time is negative
+inline void validate(const recompute_block& block) {
+  const auto refuse_value = [&](std::size_t v, const std::string& what) {
+    refuse(error_category::input,
+           "block '" + block.name + "': value " + std::to_string(v) + " '" + block.values[v].name + "' " + what);
+  };
+  for (std::size_t v = 0; v < block.values.size(); ++v) {
+    const block_value& value = block.values[v];
+    if (value.size < bytes(0))
+      refuse_value(v, "has " + std::to_string(value.size.count()) + " bytes, expected none or more");
+    if (value.time < nanoseconds(0))
+      refuse_value(v, "takes " + std::to_string(value.time.count()) + " ns, expected 0 or more");
+    for (const std::uint32_t input : value.inputs)
+      if (input >= v)
+        refuse_value(v, "is made of value " + std::to_string(input) + ", expected one that stands before it");
+  }
+  for (std::size_t s = 0; s < block.backward.size(); ++s) {
+    const auto refuse_step = [&](const std::string& what) {
+      refuse(error_category::input, "block '" + block.name + "': backward step " + std::to_string(s) + " " + what);
+    };
+    if (block.backward[s].gradients < bytes(0))
+      refuse_step("holds " + std::to_string(block.backward[s].gradients.count()) +
+                  " bytes of gradients, expected none or more");
+    for (const std::uint32_t read : block.backward[s].reads)
+      if (read >= block.values.size())
+        refuse_step("reads value " + std::to_string(read) + ", expected one of " + std::to_string(block.values.size()));
+  }
+}
+
+}  // namespace v0
+}  // namespace shardweave

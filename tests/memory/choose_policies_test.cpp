@@ -1,0 +1,276 @@
+#include "support/scale.hpp"
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
+#include <shardweave/memory/block_policies.hpp>
+#include <shardweave/memory/block_policy.hpp>
+#include <shardweave/memory/choose_policies.hpp>
+#include <shardweave/memory/recompute_block.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <cstdio>
+#include <functional>
+#include <limits>
+#include <optional>
+#include <set>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace choose_policies_tests {
+namespace {
+
+using sw::bytes;
+using sw::mebibytes;
+using sw::nanoseconds;
+
+nanoseconds us(double x) { return nanoseconds(static_cast<std::int64_t>(x * 1e3)); }
+
+enum : std::uint32_t { x, n1, q0, k0, q, k, v, o, y1, h, n2, a1, a3, g, values };
+
+/// A layer of LLaMA-3 8B, two sequences of 8,192 tokens in bf16: 600 TFLOP/s of products, 400 of attention, 2.6 TB/s.
+sw::recompute_block llama_layer(std::int64_t scale = 1) {
+  sw::recompute_block b{.name = "layer"};
+  const auto add = [&](const char* name, std::int64_t mib, double time, std::vector<std::uint32_t> inputs) {
+    b.values.push_back({.name = name,
+                        .size = mebibytes(mib) * scale,
+                        .time = us(time * 1e3) * scale,
+                        .inputs = std::move(inputs),
+                        .may_offload = true});
+  };
+  add("x", 128, 0, {});
+  b.values[x].may_drop = b.values[x].may_offload = false;
+  add("n1", 128, 0.103, {x});
+  add("q0", 128, 0.916, {n1});
+  add("k0", 32, 0.229, {n1});
+  add("q", 128, 0.103, {q0});
+  add("k", 32, 0.026, {k0});
+  add("v", 32, 0.229, {n1});
+  add("o", 130, 2.749, {q, k, v});
+  add("y1", 128, 0.916, {o});
+  add("h", 128, 0.155, {x, y1});
+  add("n2", 128, 0.103, {h});
+  add("a1", 448, 3.207, {n2});
+  add("a3", 448, 3.207, {n2});
+  add("g", 448, 0.542, {a1, a3});
+  const auto step = [&](std::vector<std::uint32_t> reads, std::int64_t mib) {
+    b.backward.push_back({std::move(reads), mebibytes(mib) * scale});
+  };
+  step({g}, 128);                              // the gradient of the second product's weights
+  step({}, 128 + 448);                         // of g
+  step({a1, a3}, 128 + 448 + 2 * 448);         // of a1 and a3
+  step({n2}, 128 + 2 * 448);                   // of the weights
+  step({}, 128 + 2 * 448 + 128);               // of n2
+  step({h}, 2 * 128 + 128);                    // of h
+  step({o}, 128);                              // of Wo
+  step({}, 2 * 128);                           // of o
+  step({q, k, v, o}, 2 * 128 + 128 + 2 * 32);  // of q, k, v
+  step({n1}, 128 + 128 + 2 * 32);              // of the weights
+  step({}, 2 * 128 + 128 + 2 * 32);            // of n1
+  step({x}, 3 * 128);                          // of x
+  return b;
+}
+
+/// All kept but those.
+std::vector<sw::retention> dropping(const std::set<std::uint32_t>& dropped) {
+  std::vector<sw::retention> choice(values, sw::retention::keep);
+  for (const std::uint32_t value : dropped) choice[value] = sw::retention::recompute;
+  for (const std::uint32_t value : {q0, k0, y1}) choice[value] = sw::retention::recompute;  // wanted by nothing else
+  return choice;
+}
+
+double ms(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
+std::int64_t mib(bytes size) { return size.count() >> 20; }
+
+/// Rows of one GPU of eight: `usable` GiB, of which the loss takes its part.
+sw::memory_rows rows_of(double usable, double loss) {
+  const auto gib = [](double amount) { return bytes(static_cast<std::int64_t>(amount * 1073741824.0)); };
+  return {.limit = gib(usable) - gib(15.46), .after = gib(loss)};
+}
+sw::chosen_policies choose(const std::vector<sw::block_policy>& policies, const sw::memory_rows& rows,
+                           std::int64_t gradient_mib = 104) {
+  std::vector<sw::memory_block> blocks(32);
+  for (std::size_t l = 0; l < blocks.size(); ++l)
+    blocks[l] = {.policies = policies,
+                 .beside = mebibytes(gradient_mib) * static_cast<std::int64_t>(31 - l),
+                 .may_offload = l + 1 < blocks.size()};
+  return sw::choose_policies(blocks, rows);
+}
+
+}  // namespace
+
+TEST_SUITE("memory") {
+  TEST_CASE("policies of a layer cost what was published for them") {
+    const auto block = llama_layer();
+    struct row {
+      std::int64_t kept;
+      double time;
+      std::int64_t transient;
+      std::set<std::uint32_t> dropped;
+    };
+    const std::vector<row> known = {
+        {2178, 0, 1024, {}},
+        {2050, 0.103, 1024, {n2}},
+        {1922, 0.206, 1024, {n1, n2}},
+        {1730, 0.542, 1472, {g}},
+        {1474, 0.749, 1472, {n1, n2, g}},
+        {1442, 0.978, 1472, {n1, n2, g, v}},
+        {1346, 1.768, 1472, {n1, n2, g, q}},
+        {1218, 2.839, 1472, {n1, n2, g, q, h}},
+        {1026, 3.955, 2048, {n1, n2, g, a3}},
+        {866, 5.204, 2048, {n1, n2, g, a3, q, v}},
+        {706, 6.530, 2176, {n1, q, k, v, h, n2, a3, g}},
+        {578, 7.162, 2496, {n1, n2, g, a1, a3}},
+        {546, 7.391, 2496, {n1, n2, g, a1, a3, v}},
+        {386, 8.666, 2496, {n1, n2, g, a1, a3, q, k, v}},
+        {258, 9.737, 2624, {n1, n2, g, a1, a3, q, k, v, h}},
+        {128, 12.486, 3074, {n1, n2, g, a1, a3, q, k, v, h, o}},
+    };
+    for (const row& r : known) {
+      CAPTURE(r.kept);
+      const auto policy = sw::price_policy(block, dropping(r.dropped));
+      CHECK(mib(policy.kept) == r.kept);
+      CHECK(ms(policy.time) == doctest::Approx(r.time).epsilon(0.002));
+      CHECK(mib(policy.transient) == r.transient);
+    }
+    // torchtitan's selective_op: results of every first of two products and of attention stay
+    std::vector<sw::retention> selective(values, sw::retention::recompute);
+    for (const std::uint32_t kept : {x, q0, v, o, a1}) selective[kept] = sw::retention::keep;
+    const auto policy = sw::price_policy(block, selective);
+    CHECK(mib(policy.kept) == 866);
+    CHECK(32 * ms(policy.time) == doctest::Approx(172.3).epsilon(0.002));
+  }
+
+  TEST_CASE("what is best for 32 layers is at least as good as what was published, and proven") {
+    const double chunked = 3.425, eager = 27.40;
+    struct run {
+      double usable, loss, known;
+      std::int64_t scale;
+      double rate;  // GB/s to the host
+    };
+    for (const run& r :
+         {run{74, chunked, 12.9, 1, 0}, run{64, chunked, 31.1, 1, 0}, run{56, chunked, 89.7, 1, 0},
+          run{48, chunked, 148.3, 1, 0}, run{74, eager, 133.4, 1, 0}, run{74, 2 * chunked, 344.3, 2, 0},
+          run{56, 2 * chunked, 476.6, 2, 0}, run{48, chunked, 85.3, 1, 25}, run{64, chunked, 21.1, 1, 25},
+          run{74, 2 * chunked, 217.9, 2, 25}, run{48, chunked, 35.8, 1, 50}, run{64, chunked, 19.0, 1, 50},
+          run{74, 2 * chunked, 79.9, 2, 50}}) {
+      CAPTURE(r.usable);
+      CAPTURE(r.known);
+      sw::offload_rates rates;
+      if (r.rate > 0)
+        rates = {.window = bytes(static_cast<std::int64_t>(r.rate * 15.85e6)) * r.scale, .memory_bandwidth = 2.6e12};
+      const auto policies = sw::block_policies(llama_layer(r.scale), rates);
+      const auto best = choose(policies, rows_of(r.usable, r.loss));
+      MESSAGE(policies.size() << " policies, " << ms(best.time) << " ms, known " << r.known << ", offloaded GiB "
+                              << static_cast<double>(best.offloaded.count()) / 1073741824.0);
+      REQUIRE(best.is_proven());
+      CHECK(ms(best.time) <= r.known + 0.051);  // known to one decimal
+    }
+  }
+
+  TEST_CASE("a choice is the best of all choices, and only what no choice keeps is refused") {
+    sw::random_source random(5);
+    std::size_t feasible = 0, tight = 0;
+    const std::size_t count = shardweave_test::at_scale(1000);
+    for (std::size_t i = 0; i < count; ++i) {
+      CAPTURE(i);
+      const std::size_t layers = 1 + random.below(4);
+      std::vector<std::vector<sw::block_policy>> policies(1 + random.below(2));
+      for (auto& own : policies)
+        for (std::size_t p = 1 + random.below(5); p-- > 0;)
+          own.push_back({.time = nanoseconds(static_cast<std::int64_t>(random.below(20))),
+                         .kept = bytes(static_cast<std::int64_t>(random.below(12))),
+                         .transient = bytes(static_cast<std::int64_t>(random.below(8))),
+                         .offloaded = bytes(static_cast<std::int64_t>(random.below(3) == 0 ? random.below(6) : 0))});
+      for (auto& own : policies) own.push_back({.time = nanoseconds(25), .kept = bytes(4), .transient = bytes(6)});
+      std::vector<sw::memory_block> blocks(layers);
+      for (auto& block : blocks)
+        block = {.policies = policies[random.below(policies.size())],
+                 .beside = bytes(static_cast<std::int64_t>(random.below(4))),
+                 .may_offload = random.below(4) != 0};
+      sw::memory_rows rows{.limit = bytes(static_cast<std::int64_t>(5 + random.below(10 * layers))),
+                           .after = bytes(static_cast<std::int64_t>(random.below(8)))};
+      if (random.below(2) == 0) rows.host = bytes(static_cast<std::int64_t>(random.below(10)));
+      // every choice, one after the other
+      std::optional<std::int64_t> best;
+      std::int64_t unlimited = 0;
+      std::vector<std::size_t> at(layers);
+      const std::function<void(std::size_t)> try_from = [&](std::size_t l) {
+        if (l < layers) {
+          for (at[l] = 0; at[l] < blocks[l].policies.size(); ++at[l]) try_from(l + 1);
+          return;
+        }
+        std::int64_t time = 0, kept = 0, host = 0, peak = 0;
+        for (std::size_t j = 0; j < layers; ++j) {
+          const auto& p = blocks[j].policies[at[j]];
+          if (!blocks[j].may_offload && p.offloaded.count() > 0) return;
+          time += p.time.count(), kept += p.kept.count(), host += p.offloaded.count();
+          peak = std::max(peak, kept + p.transient.count() + blocks[j].beside.count());
+        }
+        if (std::max(peak, kept + rows.after.count()) > rows.limit.count() || host > rows.host.count()) return;
+        if (!best || time < *best) best = time;
+      };
+      try_from(0);
+      for (const auto& block : blocks) {
+        std::int64_t least = 1000;
+        for (const auto& p : block.policies)
+          if (block.may_offload || p.offloaded.count() == 0) least = std::min(least, p.time.count());
+        unlimited += least;
+      }
+      const auto chosen = sw::choose_policies(blocks, rows);
+      REQUIRE(chosen.policy.empty() == !best.has_value());
+      if (!best) {
+        REQUIRE(chosen.shortage.has_value());
+        CHECK(chosen.shortage->least > rows.limit);
+        CHECK(chosen.shortage->block <= layers);
+        continue;
+      }
+      ++feasible;
+      if (*best > unlimited) ++tight;
+      CHECK(chosen.time.count() == *best);
+      CHECK(chosen.is_proven());
+      CHECK(chosen.peak <= rows.limit);
+      std::int64_t time = 0;
+      for (std::size_t l = 0; l < layers; ++l) time += blocks[l].policies[chosen.policy[l]].time.count();
+      CHECK(time == *best);
+    }
+    CHECK(feasible > count / 4);
+    CHECK(tight > count / 10);
+    CHECK(feasible < count);
+  }
+
+  TEST_CASE("limits that stop the search leave a valid bound") {
+    const auto policies = sw::block_policies(llama_layer());
+    std::vector<sw::memory_block> blocks(32, {.policies = policies});
+    const sw::memory_rows rows{.limit = mebibytes(1200) * 32};
+    const auto exact = sw::choose_policies(blocks, rows);
+    REQUIRE(exact.is_proven());
+    const auto stopped = sw::choose_policies(blocks, rows, {.seconds = 0});
+    CHECK(stopped.policy.empty());
+    CHECK(!stopped.shortage.has_value());
+    CHECK(stopped.lower_bound <= exact.time);
+    CHECK(ms(stopped.lower_bound) > 0.85 * ms(exact.time));
+  }
+
+  TEST_CASE("what no choice keeps is told: which row, how much it needs") {
+    const auto policies = sw::block_policies(llama_layer());
+    std::vector<sw::memory_block> blocks(32, {.policies = policies});
+    // every layer keeps its input: 32 times 128 MiB
+    const auto loss = sw::choose_policies(blocks, {.limit = mebibytes(8000), .after = mebibytes(4000)});
+    REQUIRE(loss.shortage.has_value());
+    CHECK(loss.shortage->block == 32);
+    CHECK(loss.shortage->least == mebibytes(32 * 128 + 4000));
+    CHECK(loss.shortage->limit == mebibytes(8000));
+    const auto last = sw::choose_policies(blocks, {.limit = mebibytes(4200)});
+    REQUIRE(last.shortage.has_value());
+    CHECK(last.shortage->block < 32);
+    CHECK(last.shortage->least > mebibytes(4200));
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::choose_policies(std::vector<sw::memory_block>(1), {})),
+                         "block 0 has no policy", sw::error);
+  }
+}
+
+}  // namespace choose_policies_tests
