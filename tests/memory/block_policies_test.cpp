@@ -34,6 +34,7 @@ sw::recompute_block random_block(sw::random_source& random) {
     for (std::uint32_t input = 0; input < v; ++input)
       if (random.below(2) == 0) value.inputs.push_back(input);
     value.may_drop = random.below(5) != 0;
+    value.may_keep = !value.may_drop || random.below(4) != 0;
     value.may_offload = random.below(2) == 0;
     b.values.push_back(value);
   }
@@ -130,7 +131,8 @@ TEST_SUITE("memory") {
       const auto try_from = [&](const auto& self, std::size_t v) -> void {
         if (v < choice.size()) {
           for (const retention r : {retention::keep, retention::recompute, retention::offload}) {
-            if ((r == retention::recompute && !block.values[v].may_drop) ||
+            if ((r == retention::keep && !block.values[v].may_keep) ||
+                (r == retention::recompute && !block.values[v].may_drop) ||
                 (r == retention::offload && !block.values[v].may_offload))
               continue;
             choice[v] = r;
@@ -188,11 +190,18 @@ TEST_SUITE("memory") {
     const std::vector<retention> offloads = {retention::keep, retention::offload}, short_one = {retention::keep};
     CHECK(refused([&] { static_cast<void>(sw::price_policy(b, offloads)); }) ==
           "block 'mlp': value 'gate' may not be offloaded");
+    b.values[1].may_keep = false;
+    CHECK(refused([&] { static_cast<void>(sw::price_policy(b, std::vector(2, retention::keep))); }) ==
+          "block 'mlp': value 'gate' may not be kept");
+    b.values[1].may_drop = false;
+    CHECK(refused([&] { sw::validate(b); }) ==
+          "block 'mlp': value 1 'gate' may neither be kept nor dropped nor offloaded");
+    b.values[1].may_keep = b.values[1].may_drop = true;
     CHECK(refused([&] { static_cast<void>(sw::price_policy(b, short_one)); }) ==
           "block 'mlp' has 2 values, the policy says what becomes of 1");
     for (int i = 0; i < 20; ++i) b.values.push_back({.name = "more", .size = bytes(1)});
     CHECK(refused([&] { static_cast<void>(sw::block_policies(b)); }) ==
-          "block 'mlp' has 22 values that may be dropped or offloaded, expected at most 20: part it, or fix some of "
+          "block 'mlp' has 22 values with a choice, expected at most 20: part it, or fix some of "
           "them");
     b.values.resize(18);
     std::stop_source stop;

@@ -189,6 +189,7 @@ TEST_SUITE("memory") {
       std::vector<sw::memory_block> blocks(layers);
       for (auto& block : blocks)
         block = {.policies = policies[random.below(policies.size())],
+                 .forward = bytes(static_cast<std::int64_t>(random.below(10))),
                  .beside = bytes(static_cast<std::int64_t>(random.below(4))),
                  .may_offload = random.below(4) != 0};
       sw::memory_rows rows{.limit = bytes(static_cast<std::int64_t>(5 + random.below(10 * layers))),
@@ -207,6 +208,7 @@ TEST_SUITE("memory") {
         for (std::size_t j = 0; j < layers; ++j) {
           const auto& p = blocks[j].policies[at[j]];
           if (!blocks[j].may_offload && p.offloaded.count() > 0) return;
+          peak = std::max(peak, kept + blocks[j].forward.count());
           time += p.time.count(), kept += p.kept.count(), host += p.offloaded.count();
           peak = std::max(peak, kept + p.transient.count() + blocks[j].beside.count());
         }

@@ -50,25 +50,31 @@ inline void drop_dominated_policies(std::vector<block_policy>& policies) {
 /// The policies of a block that no other one is as good as in time, kept, transient and offloaded bytes alike, the
 /// quickest first. What is best for any rows and any prices on these four is among them, if prices are not negative.
 ///
-/// Values that may neither be dropped nor offloaded are kept. At most `rates.window` bytes are offloaded.
+/// At most `rates.window` bytes are offloaded. A value that may be nothing at all is refused.
 /// Complexity: all choices within the window, each in O(values + inputs + reads)
-/// \throws error (input) for a wrong block, or one with more than `most_block_choices` values that may be dropped or
-///         offloaded; (stopped) if the control's limits came first
+/// \throws error (input) for a wrong block, or one in which more than `most_block_choices` values have a choice;
+///         (stopped) if the control's limits came first
 [[nodiscard]] inline std::vector<block_policy> block_policies(const recompute_block& block,
                                                               const offload_rates& rates = {},
                                                               const solve_control& control = {}) {
   validate(block);
   const deadline limit(control);
   std::vector<std::uint32_t> free;
-  for (std::uint32_t v = 0; v < block.values.size(); ++v)
-    if (block.values[v].may_drop || block.values[v].may_offload) free.push_back(v);
+  std::vector<retention> choice(block.values.size(), retention::keep);
+  for (std::uint32_t v = 0; v < block.values.size(); ++v) {
+    const block_value& value = block.values[v];
+    if (int{value.may_keep} + int{value.may_drop} + int{value.may_offload} > 1) {
+      free.push_back(v);
+    } else if (!value.may_keep) {
+      choice[v] = value.may_drop ? retention::recompute : retention::offload;
+    }
+  }
   if (free.size() > most_block_choices)
     refuse(error_category::input, "block '" + block.name + "' has " + std::to_string(free.size()) +
-                                      " values that may be dropped or offloaded, expected at most " +
-                                      std::to_string(most_block_choices) + ": part it, or fix some of them");
+                                      " values with a choice, expected at most " + std::to_string(most_block_choices) +
+                                      ": part it, or fix some of them");
   detail::policy_player player(block, rates);
   std::vector<block_policy> found;
-  std::vector<retention> choice(block.values.size(), retention::keep);
   std::size_t worth = 4096;  // so many more are looked through at once
   const auto try_all = [&](const auto& self, std::size_t i, bytes window) -> void {
     if (i == free.size()) {
@@ -81,16 +87,18 @@ inline void drop_dominated_policies(std::vector<block_policy>& policies) {
     }
     const block_value& value = block.values[free[i]];
     retention& own = choice[free[i]];
-    self(self, i + 1, window);
+    if (value.may_keep) {
+      own = retention::keep;
+      self(self, i + 1, window);
+    }
     if (value.may_drop) {
       own = retention::recompute;
       self(self, i + 1, window);
     }
-    if (value.may_offload && value.size > bytes(0) && value.size <= window) {
+    if (value.may_offload && value.size <= window) {
       own = retention::offload;
       self(self, i + 1, window - value.size);
     }
-    own = retention::keep;
   };
   try_all(try_all, 0, rates.window);
   detail::drop_dominated_policies(found);

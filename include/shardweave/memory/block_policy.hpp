@@ -115,11 +115,13 @@ inline void validate(const recompute_block& block, std::span<const retention> ch
                                       " values, the policy says what becomes of " + std::to_string(choice.size()));
   for (std::size_t v = 0; v < choice.size(); ++v) {
     const block_value& value = block.values[v];
-    const bool is_wrong = (choice[v] == retention::recompute && !value.may_drop) ||
-                          (choice[v] == retention::offload && !value.may_offload);
-    if (is_wrong)
+    const bool may = choice[v] == retention::keep        ? value.may_keep
+                     : choice[v] == retention::recompute ? value.may_drop
+                                                         : value.may_offload;
+    constexpr const char* words[] = {"kept", "dropped", "offloaded"};
+    if (!may)
       refuse(error_category::input, "block '" + block.name + "': value '" + value.name + "' may not be " +
-                                        (choice[v] == retention::offload ? "offloaded" : "dropped"));
+                                        words[static_cast<std::size_t>(choice[v])]);
   }
 }
 

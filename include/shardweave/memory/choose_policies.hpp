@@ -25,7 +25,9 @@ inline namespace v0 {
 /// One block of a sequence, in the order of the forward parts.
 struct memory_block {
   std::span<const block_policy> policies = {};  ///< that it may take; see `block_policies`
-  /// What the device holds beside values of blocks while this one's backward part runs.
+  /// What the device holds while this one's forward part runs, beside the kept values of the blocks before it.
+  bytes forward{};
+  /// What the device holds while this one's backward part runs, beside values of blocks.
   bytes beside{};
   bool may_offload = true;  ///< not: the last one, whose values come back at once
 };
@@ -39,7 +41,7 @@ struct memory_rows {
 
 /// What a row needs at least, and has.
 struct memory_shortage {
-  std::size_t block = 0;  ///< whose backward part, or the number of blocks: between forward and backward parts
+  std::size_t block = 0;  ///< whose forward or backward part, or the number of blocks: between these parts
   bytes least{};          ///< needed at least, whatever the policies
   bytes limit{};
 };
@@ -107,10 +109,11 @@ class policy_chooser {
   [[nodiscard]] bool is_allowed(std::size_t l, const block_policy& p) const {
     return p.offloaded == bytes(0) || blocks_[l].may_offload;
   }
-  /// What the rows need at least if `kept` is held when a block's backward part begins.
-  [[nodiscard]] std::int64_t needed(std::size_t l, std::int64_t kept, const block_policy& p) const {
-    return std::max(kept + p.transient.count() + blocks_[l].beside.count(),
-                    kept + least_kept_[l + 1] + rows_.after.count());
+  /// What the rows need at least if the blocks before keep so much, and a block takes a policy.
+  [[nodiscard]] std::int64_t needed(std::size_t l, std::int64_t before, const block_policy& p) const {
+    const std::int64_t kept = before + p.kept.count();
+    return std::max({before + blocks_[l].forward.count(), kept + p.transient.count() + blocks_[l].beside.count(),
+                     kept + least_kept_[l + 1] + rows_.after.count()});
   }
   [[nodiscard]] double slowest() const {
     double sum = 0;
@@ -133,7 +136,7 @@ class policy_chooser {
           least = std::min(least, p.kept.count());
           least_at_peak = std::min(least_at_peak, p.kept.count() + p.transient.count());
         }
-      const std::int64_t peak = kept + least_at_peak + blocks_[l].beside.count();
+      const std::int64_t peak = kept + std::max(least_at_peak + blocks_[l].beside.count(), blocks_[l].forward.count());
       if (peak > rows_.limit.count()) return memory_shortage{l, bytes(peak), rows_.limit};
       kept += least;
       least_kept_[l] = least;
@@ -224,7 +227,7 @@ class policy_chooser {
           const partial to{from.kept + p.kept.count(), from.offloaded + p.offloaded.count(),
                            from.time + static_cast<double>(p.time.count()), b, i};
           if (to.offloaded > rows_.host.count() || least_of(to, l + 1) > cutoff_ + slack) continue;
-          const std::int64_t need = needed(l, to.kept, p);
+          const std::int64_t need = needed(l, from.kept, p);
           least_needed = std::min(least_needed, need);
           if (need > rows_.limit.count()) continue;
           next.push_back(to);
@@ -279,6 +282,7 @@ class policy_chooser {
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       const block_policy& p = blocks_[l].policies[result.policy[l]];
       result.time += p.time;
+      result.peak = std::max(result.peak, result.kept + blocks_[l].forward);
       result.kept += p.kept;
       result.offloaded += p.offloaded;
       result.peak = std::max(result.peak, result.kept + p.transient + blocks_[l].beside);
@@ -307,8 +311,9 @@ class policy_chooser {
 
 /// The quickest choice of policies within the rows. With `S` what the blocks up to some one keep,
 ///
-///     while its backward part runs:           S + its transient + its `beside` <= limit
-///     between forward and backward parts:     what all blocks keep + `after`   <= limit
+///     while its forward part runs:            what the blocks before it keep + its `forward` <= limit
+///     while its backward part runs:           S + its transient + its `beside`               <= limit
+///     between forward and backward parts:     what all blocks keep + `after`                 <= limit
 ///
 /// The backward parts run in the opposite order, so that of the later blocks nothing is kept any more. The answer is
 /// exact unless the control's limits come first; then it is the best one found, if there is one, with a valid bound.

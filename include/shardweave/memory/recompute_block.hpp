@@ -27,6 +27,7 @@ struct block_value {
   bytes size{};
   nanoseconds time{};                      ///< to make it, once what it is made of is there
   std::vector<std::uint32_t> inputs = {};  ///< the values of the block that it is made of, each before it
+  bool may_keep = true;                    ///< not: what nothing in the backward part reads itself
   bool may_drop = true;      ///< not: what the block is given, or what comes out differently a second time
   bool may_offload = false;  ///< not: what is too small to be worth a copy
 };
@@ -58,6 +59,8 @@ inline void validate(const recompute_block& block) {
       refuse_value(v, "has " + std::to_string(value.size.count()) + " bytes, expected none or more");
     if (value.time < nanoseconds(0))
       refuse_value(v, "takes " + std::to_string(value.time.count()) + " ns, expected 0 or more");
+    if (!value.may_keep && !value.may_drop && !value.may_offload)
+      refuse_value(v, "may neither be kept nor dropped nor offloaded");
     for (const std::uint32_t input : value.inputs)
       if (input >= v)
         refuse_value(v, "is made of value " + std::to_string(input) + ", expected one that stands before it");
