@@ -4,6 +4,8 @@
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/lowered_step.hpp>
+#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
 // IWYU pragma: end_exports

@@ -19,6 +19,7 @@
 #include <shardweave/placement/savings_layout.hpp>
 #include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/placement/validate.hpp>
+#include <shardweave/placement/work_model.hpp>
 // IWYU pragma: end_exports
 
 /// \file

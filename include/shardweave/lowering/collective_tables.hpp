@@ -27,6 +27,19 @@ inline namespace v0 {
   return op == collective::all_gather ? bytes_in * group.ranks() : bytes_in;
 }
 
+/// The sizes that tables have a point for besides those that occur: evenly on a logarithmic scale, the last one the
+/// first that is not below the limit.
+[[nodiscard]] inline std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit) {
+  constexpr std::int64_t smallest = 256;
+  const int points = std::max(1, options.table_points_per_octave);
+  std::vector<std::int64_t> sizes;
+  for (int i = 0;; ++i) {
+    const double size = static_cast<double>(smallest) * std::exp2(static_cast<double>(i) / points);
+    sizes.push_back(static_cast<std::int64_t>(size));
+    if (size >= limit) return sizes;
+  }
+}
+
 /// A table for each operation that has a price on each group that some task uses, through every size that occurs and
 /// through points in between, evenly on a logarithmic scale. \param shapes  of the groups, by their position
 /// Complexity: one estimate per point.
@@ -34,7 +47,6 @@ inline namespace v0 {
                                                                    const any_collectives& model,
                                                                    std::span<const group_shape> shapes,
                                                                    const lowering_options& options = {}) {
-  constexpr std::int64_t smallest = 256;
   struct use {
     std::set<std::int64_t> sizes;
     std::int64_t total = 0;
@@ -51,12 +63,7 @@ inline namespace v0 {
   for (auto& [key, u] : uses) {
     const auto& [group, op] = key;
     const double limit = static_cast<double>(std::max(options.table_limit.count(), u.total));
-    const int points = std::max(1, options.table_points_per_octave);
-    for (int i = 0;; ++i) {
-      const double size = static_cast<double>(smallest) * std::exp2(static_cast<double>(i) / points);
-      u.sizes.insert(static_cast<std::int64_t>(size));
-      if (size >= limit) break;
-    }
+    for (const std::int64_t size : table_sizes(options, limit)) u.sizes.insert(size);
     std::vector<bytes> sizes;
     std::vector<nanoseconds> times;
     for (const std::int64_t size : u.sizes) {

@@ -7,6 +7,7 @@
 #include <shardweave/cost/device.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/lowered_step.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
@@ -119,33 +120,25 @@ class redistribution_writer {
              const sharding& next, phase when, task_origin origin) {
     const device_mesh& mesh = redistribution_.mesh();
     const std::string name = user.name + (origin.again ? ".again." : ".") + std::to_string(origin.argument) + ".";
-    if (!step.op || mesh.extent(step.mesh_dim) == 1) {
+    const lowered_step parts = lowered(step, redistribution_);
+    if (!parts.is_collective) {
       task_record slice{.name = name + "slice", .op = "slice", .kind = task_kind::view, .inputs = {at.task}};
       return add(std::move(slice), value, next, at.storage, when, origin);
     }
-
-    // The step's cost is the collective and copies. Pieces that arrive along a dimension other than the first
-    // have to be put in place afterwards; all other copies come before.
-    const group_shape shape = shape_of(step.mesh_dim);
-    const bytes moved = largest_buffer(*step.op, step.before, shape);
-    const double time = redistribution_.collectives().estimate(*step.op, moved, shape).time_us;
-    const bool arrives_apart = step.from.is_sharded() && step.from.dim() != 0;
-    const double unpack = arrives_apart ? redistribution_.compute().memory_time(moved * 2) : 0;
-    const double pack = step.cost_us - time - unpack;
     piece now = at;
-    if (pack > 1e-6 * step.cost_us) now = copy(name + "pack", pack, value, now, when, origin);
+    if (parts.packs) now = copy(name + "pack", parts.pack, value, now, when, origin);
 
     const std::string_view op = name_of(*step.op);
     const std::string dim = "." + mesh.name(step.mesh_dim);
     task_record launch{.name = name + std::string(op) + dim,
                        .op = std::string(op),
                        .kind = task_kind::collective,
-                       .duration = from_microseconds(time),
+                       .duration = parts.launch,
                        .inputs = {now.task}};
     launch.collective = collective_record{.op = *step.op,
                                           .group = static_cast<std::uint32_t>(step.mesh_dim),
                                           .bytes_in = step.before,
-                                          .bytes_out = *step.op == collective::all_gather ? moved : step.after,
+                                          .bytes_out = *step.op == collective::all_gather ? parts.largest : step.after,
                                           .dtype = std::string(name_of(value.type)),
                                           .reduce = reduction_of(step)};
     now = add(std::move(launch), value, next, no_index, when, origin);
@@ -153,7 +146,7 @@ class redistribution_writer {
     task_record wait{.name = name + "wait" + dim, .op = "wait", .kind = task_kind::wait, .inputs = {now.task}};
     wait.completes = now.task;
     now = add(std::move(wait), value, next, options_.wait_shares_storage ? now.storage : no_index, when, origin);
-    if (unpack > 0) now = copy(name + "unpack", unpack, value, now, when, origin);
+    if (parts.unpacks) now = copy(name + "unpack", parts.unpack, value, now, when, origin);
     return now;
   }
 
@@ -162,12 +155,10 @@ class redistribution_writer {
     return std::string(name_of(step.from.kind() == partial_kind::mask ? partial_kind::sum : step.from.kind()));
   }
 
-  piece copy(std::string name, double us, const tensor& value, const piece& from, phase when, task_origin origin) {
-    task_record task{.name = std::move(name),
-                     .op = "copy",
-                     .kind = task_kind::other,
-                     .duration = from_microseconds(us),
-                     .inputs = {from.task}};
+  piece copy(std::string name, nanoseconds time, const tensor& value, const piece& from, phase when,
+             task_origin origin) {
+    task_record task{
+        .name = std::move(name), .op = "copy", .kind = task_kind::other, .duration = time, .inputs = {from.task}};
     return add(std::move(task), value, from.where, no_index, when, origin);
   }
   piece add(task_record task, const tensor& value, const sharding& where, std::uint32_t shared, phase when,

@@ -1,0 +1,241 @@
+#pragma once
+
+#include <shardweave/core/parallel.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
+#include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/lowered_step.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/work_model.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/redistribution.hpp>
+#include <shardweave/spmd/redistributor.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/tensor.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <memory>
+#include <set>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What the machines of one device have to do for a placement: the prices of lowering, known before anything is
+/// lowered.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Tells what `lower` makes of the vertices and edges of a model, class by class, to the nanosecond.
+///
+/// Of two kinds: `alone`, as lowered, every collective launched by itself; and `least`, what is left of it whatever is
+/// merged: of a collective that buckets may take, its bytes at the best rate of any bucket of at least its size (on a
+/// chain, the shortest such launch). Tables of collective times have points of the lowering's grid and of the sizes
+/// that occur; the best rate is over all points that any placement can have, so it holds for each of their tables.
+/// Packing and unpacking of buckets counts as nothing.
+///
+/// What is regathered (`lowering_options::regather_parameters`) comes on top, so `least` holds with it, too; so it does
+/// with `share_across_phases` only if it is told so.
+class lowered_work {
+ public:
+  using edge = spmd_cost_model::edge;
+
+  /// Complexity: one redistribution per pair of classes of every elementary table
+  explicit lowered_work(const spmd_cost_model& model, const lowering_options& options = {}, unsigned threads = 1)
+      : model_(model), options_(options), steps_(std::make_shared<const prices>(model, options, threads)) {}
+
+  /// The same prices, of launches alone or of what merging leaves of them.
+  [[nodiscard]] lowered_work alone() const { return of_kind(false); }
+  [[nodiscard]] lowered_work least() const { return of_kind(true); }
+
+  [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const { return model_.strategy_count(v); }
+  /// The compute stream and one channel per mesh dimension.
+  [[nodiscard]] std::size_t channel_count() const { return model_.mesh().rank() + 1; }
+  [[nodiscard]] std::string channel_name(std::size_t c) const { return c == 0 ? "compute" : model_.mesh().name(c - 1); }
+  [[nodiscard]] double vertex_time(std::uint32_t v, strategy s) const {
+    const operation& op = model_.operations().operations[v];
+    if (op.outputs.empty() || op.kind != role::none) return 0;
+    const double us = model_.vertex_cost(v, s);
+    return std::isfinite(us) ? static_cast<double>(from_microseconds(us).count()) : us;
+  }
+  [[nodiscard]] std::span<const std::uint32_t> producer_classes(edge e) const { return model_.producer_classes(e); }
+  [[nodiscard]] std::span<const std::uint32_t> consumer_classes(edge e) const { return model_.consumer_classes(e); }
+  [[nodiscard]] std::uint64_t edge_key(edge e) const { return model_.edge_key(e); }
+  /// Nothing where no way leads from one class to the other.
+  [[nodiscard]] edge_work class_work(edge e, std::uint32_t i, std::uint32_t j) const {
+    edge_work work;
+    const auto at = steps_->table_of.find(&model_.class_costs(e));
+    if (at == steps_->table_of.end()) return work;
+    const table& t = steps_->tables[at->second];
+    if (t.copies.empty()) return work;  // what is returned stays where it is
+    const std::size_t pair = i * model_.class_costs(e).column_classes() + j;
+    if (t.begin[pair] == t.begin[pair + 1]) return work;
+    work.loads.resize(channel_count());
+    for (std::uint32_t k = t.begin[pair]; k < t.begin[pair + 1]; ++k) {
+      const launch& l = steps_->launches[t.launches[k]];
+      work.loads[l.dim + 1] += static_cast<double>((is_least_ ? l.share : l.alone).count());
+      work.chain += static_cast<double>((is_least_ ? l.shortest : l.alone).count());
+    }
+    work.loads[0] = static_cast<double>(t.copies[pair].count());
+    work.chain += work.loads[0];
+    return work;
+  }
+  /// Equal for edges of one producer that lowering may bring together: of one element, for one phase.
+  [[nodiscard]] std::uint64_t share_key(edge e) const {
+    const bool apart =
+        !options_.share_across_phases && model_.operations().operations[e.target].when == phase::backward;
+    return model_.element(e) * 2 + (apart ? 1 : 0);
+  }
+
+ private:
+  /// A collective of some size along a mesh dimension.
+  struct launch {
+    collective op = collective::other;
+    std::size_t dim = 0;
+    bytes size{};  ///< in
+    nanoseconds alone{};
+    nanoseconds share{};     ///< its part of the bucket that is cheapest per byte
+    nanoseconds shortest{};  ///< the shortest bucket that it can be part of
+  };
+  /// Of one table of the model, per pair of classes.
+  struct table {
+    std::vector<std::uint32_t> begin;  ///< into `launches`, one more than pairs
+    std::vector<std::uint32_t> launches;
+    std::vector<nanoseconds> copies;
+  };
+  struct prices {
+    std::map<const cost_table<double>*, std::size_t> table_of;
+    std::vector<table> tables;
+    std::vector<launch> launches;
+
+    prices(const spmd_cost_model& model, const lowering_options& options, unsigned threads) {
+      std::vector<edge> first;
+      for (const edge& e : model.graph().all_edges())
+        if (table_of.try_emplace(&model.class_costs(e), first.size()).second) first.push_back(e);
+      std::vector<std::vector<launch>> made(first.size());
+      tables.resize(first.size());
+      for_each_number(first.size(), threads, [&] {
+        return [&, by = model.new_redistributor()](std::size_t i) mutable {
+          fill(tables[i], made[i], model, first[i], by);
+        };
+      });
+      join(made);
+      bound(model, options);
+    }
+
+    static void fill(table& t, std::vector<launch>& made, const spmd_cost_model& model, const edge& e,
+                     redistributor& by) {
+      const cost_table<double>& costs = model.class_costs(e);
+      const std::size_t pairs = costs.row_classes() * costs.column_classes();
+      t.begin.reserve(pairs + 1);
+      t.begin.push_back(0);
+      t.copies.resize(pairs);
+      if (pairs == 0) return;
+      // the classes are those of the edge's own strategies
+      std::vector<strategy> from(costs.row_classes()), to(costs.column_classes());
+      const auto rows = model.producer_classes(e), columns = model.consumer_classes(e);
+      for (strategy s = 0; s < rows.size(); ++s) from[rows[s]] = s;
+      for (strategy s = 0; s < columns.size(); ++s) to[columns[s]] = s;
+      const tensor& value = model.value(e);
+      std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> known;
+      for (std::size_t i = 0; i < from.size(); ++i)
+        for (std::size_t j = 0; j < to.size(); ++j) {
+          const double cost = costs.class_cost(i, j);
+          if (cost > 0 && std::isfinite(cost)) {
+            const redistribution way = by.plan(value, model.sent(e, from[i]), model.taken(e, to[j]));
+            for (const redistribution_step& step : way.steps) {
+              const lowered_step parts = lowered(step, by);
+              if (!parts.is_collective) continue;
+              t.copies[i * to.size() + j] += parts.pack + parts.unpack;
+              const auto next = static_cast<std::uint32_t>(made.size());
+              const auto [at, fresh] = known.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
+              if (fresh) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
+              t.launches.push_back(at->second);
+            }
+          }
+          t.begin.push_back(static_cast<std::uint32_t>(t.launches.size()));
+        }
+      by.forget(by.value_number(value));
+    }
+
+    /// One number for equal launches of all tables.
+    void join(const std::vector<std::vector<launch>>& made) {
+      std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> known;
+      for (std::size_t i = 0; i < made.size(); ++i) {
+        std::vector<std::uint32_t> number;
+        for (const launch& l : made[i]) {
+          const auto next = static_cast<std::uint32_t>(launches.size());
+          const auto [at, fresh] = known.try_emplace({l.op, l.dim, l.size.count()}, next);
+          if (fresh) launches.push_back(l);
+          number.push_back(at->second);
+        }
+        for (std::uint32_t& l : tables[i].launches) l = number[l];
+      }
+    }
+
+    /// What merging leaves, over all sizes that a table of collective times may have a point for.
+    void bound(const spmd_cost_model& model, const lowering_options& options) {
+      std::map<std::pair<std::size_t, collective>, std::vector<std::uint32_t>> alike;
+      for (std::uint32_t l = 0; l < launches.size(); ++l) alike[{launches[l].dim, launches[l].op}].push_back(l);
+      const redistributor by = model.new_redistributor();
+      const auto edges = static_cast<double>(model.graph().all_edges().size());
+      for (auto& [key, members] : alike) {
+        const auto& [dim, op] = key;
+        const group_shape group = model.mesh().group_along(dim, model.compute().device.devices_per_node);
+        std::set<std::int64_t> sizes;
+        for (const std::uint32_t l : members) sizes.insert(launches[l].size.count());
+        // what all edges together can move along a dimension, each by several steps
+        const double most = 64 * edges * static_cast<double>(*sizes.rbegin());
+        for (const std::int64_t size : table_sizes(options, most)) sizes.insert(size);
+        std::ranges::sort(members, [&](auto a, auto b) { return launches[a].size > launches[b].size; });
+        double best_rate = std::numeric_limits<double>::infinity();
+        nanoseconds shortest(std::numeric_limits<std::int64_t>::max());
+        auto next = members.begin();
+        for (auto size = sizes.rbegin(); size != sizes.rend(); ++size) {
+          const nanoseconds time =
+              from_microseconds(by.collectives().estimate(op, largest_buffer(op, bytes(*size), group), group).time_us);
+          best_rate = std::min(best_rate, std::max(static_cast<double>(time.count()) - 1, 0.0) /
+                                              static_cast<double>(std::max<std::int64_t>(*size, 1)));
+          shortest = std::min(shortest, time);
+          for (; next != members.end() && launches[*next].size.count() == *size; ++next) {
+            launch& l = launches[*next];
+            l.share = l.shortest = l.alone;
+            if (!is_mergeable(op)) continue;
+            l.shortest = std::min(shortest, l.alone);
+            l.share = std::min(
+                l.alone,
+                nanoseconds(static_cast<std::int64_t>(std::floor(best_rate * static_cast<double>(l.size.count())))));
+          }
+        }
+      }
+    }
+  };
+
+  [[nodiscard]] lowered_work of_kind(bool least) const {
+    lowered_work other = *this;
+    other.is_least_ = least;
+    return other;
+  }
+
+  spmd_cost_model model_;
+  lowering_options options_;
+  std::shared_ptr<const prices> steps_;
+  bool is_least_ = false;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,61 @@
+#pragma once
+
+#include <shardweave/graph/concepts.hpp>
+#include <shardweave/placement/cost.hpp>
+
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// \file
+/// What a placement makes the machines do, as far as no buckets and no order can change it.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What an edge takes under a pair of strategies, in the host's unit of time. Not negative; +infinity, for what the
+/// cost model forbids, counts as nothing.
+struct edge_work {
+  std::vector<double> loads;  ///< on each channel, the compute stream first; empty: nothing
+  double chain = 0;           ///< from the end of the producer to the start of the consumer, at least
+};
+
+/// Tells what vertices and edges take of the compute stream (channel 0) and of the other channels, and promises that
+/// in every plan that may be made of an assignment, whatever its buckets and its order,
+///  - the end is not before the sum of all times of vertices and all loads of edges on any one channel, of edges of one
+///    share (`sharing_work_model`) only one counted, whichever;
+///  - along any path of the graph the end is not before the sum of the times of its vertices and the chains of its
+///    edges.
+/// So a load is what merging cannot remove: bytes at the best rate of any bucket, not the latency of a launch alone.
+template <class M, class G>
+concept work_model =
+    planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy producer, strategy consumer) {
+      { model.channel_count() } -> std::convertible_to<std::size_t>;
+      { model.vertex_time(v, producer) } -> std::convertible_to<double>;
+      { model.edge_work(e, producer, consumer) } -> std::same_as<edge_work>;
+    };
+
+/// The same, told by class, as `classified_cost_model` does: classes of strategies that an edge cannot tell apart, and
+/// a key that edges of equal classes and equal work share.
+template <class M, class G>
+concept classified_work_model =
+    planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy s, std::uint32_t i) {
+      { model.channel_count() } -> std::convertible_to<std::size_t>;
+      { model.vertex_time(v, s) } -> std::convertible_to<double>;
+      { model.producer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
+      { model.consumer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
+      { model.class_work(e, i, i) } -> std::same_as<edge_work>;
+      { model.edge_key(e) } -> std::convertible_to<std::uint64_t>;
+    };
+
+/// Also says which edges may do their work together: a value that two consumers want alike is brought there once.
+/// Edges of one producer and one `share_key` are one share. Without, every edge does its own.
+template <class M, class G>
+concept sharing_work_model = planning_graph<G> && requires(const M& model, edge_t<G> e) {
+  { model.share_key(e) } -> std::convertible_to<std::uint64_t>;
+};
+
+}  // namespace v0
+}  // namespace shardweave

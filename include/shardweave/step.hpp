@@ -1,0 +1,11 @@
+#pragma once
+
+#include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/priced_steps.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+/// \file
+/// The fastest plan: a bound on the step over all placements, buckets and orders.

@@ -1,0 +1,277 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <span>
+#include <string>
+#include <tuple>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Placement under prices of time: the compiled problem with other costs.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Makes of a compiled problem those with the same feasible assignments whose cost is work at given prices.
+///
+/// Variables, labels, forbidden pairs and rows are those of the compiled problem, which is built once; only costs are
+/// made anew, tables of equal work and equal prices once.
+class priced_steps {
+ public:
+  /// \param problem  compiled, of the graph that `work` was told of; its savings do not count
+  /// \throws error (input) if the two are not of one graph
+  priced_steps(const placement_problem<double>& problem, const step_work& work);
+
+  /// The problem at these prices. Its assignments are labelings: `lift` of the compiled problem leads back.
+  /// Complexity: linear in variables, labels and pairs, and in the class pairs of tables of distinct work or prices
+  [[nodiscard]] compact_problem<double> at(const work_prices& prices) const;
+
+ private:
+  using table_pointer = std::shared_ptr<const cost_table<double>>;
+
+  /// Work of edges between two variables, by what it is: which tables, and whether their rows are of the second.
+  struct term {
+    std::uint32_t tables = 0;
+    bool turned = false;
+    friend auto operator<=>(const term&, const term&) = default;
+  };
+  /// What pairs of variables that have the same have in common: labels, terms, forbidden pairs.
+  struct shape {
+    std::vector<term> terms;
+    table_pointer base;  ///< whose forbidden entries count; may be null
+    std::vector<std::uint32_t> row_class, column_class;
+    std::vector<std::vector<std::uint32_t>> rows, columns;  ///< per class: that of each term's tables, then of the base
+  };
+  struct variable_pair {
+    std::uint32_t first = 0;
+    std::uint32_t second = 0;
+    std::uint32_t shape = 0;
+    std::uint32_t slot = 0;  ///< of its first term
+  };
+
+  [[nodiscard]] const edge_tables::pointer* any_of(std::uint32_t tables) const;
+  [[nodiscard]] static std::vector<std::vector<std::uint32_t>> classes_of(
+      std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term);
+  [[nodiscard]] shape make_shape(std::vector<term> terms, table_pointer base, std::uint32_t x, std::uint32_t y) const;
+  [[nodiscard]] table_pointer priced(const shape& s, std::span<const double> weights) const;
+
+  placement_problem<double> problem_;
+  const step_work* work_;
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> list_at_;      ///< per list slot: variable, list
+  std::vector<std::uint32_t> list_slot_;                              ///< per vertex
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> diagonal_at_;  ///< per slot: variable, tables
+  std::vector<variable_pair> pairs_;
+  std::vector<shape> shapes_;
+  std::size_t slots_ = 0;                 ///< of terms
+  std::vector<std::uint32_t> edge_slot_;  ///< per edge: of a term, or of a diagonal where both ends are one variable
+  std::vector<bool> is_diagonal_;         ///< per edge
+};
+
+inline priced_steps::priced_steps(const placement_problem<double>& problem, const step_work& work)
+    : problem_(problem), work_(&work) {
+  if (work.vertex_count() != problem.vertex_count())
+    refuse(error_category::input, "work is told of " + std::to_string(work.vertex_count()) +
+                                      " vertices, but the problem has " + std::to_string(problem.vertex_count()));
+  const compact_problem<double>& p = problem.compact();
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> lists, diagonals;
+  for (std::uint32_t v = 0; v < work.vertex_count(); ++v) {
+    const std::pair key(problem.variable_of(v), work.times_of[v]);
+    const auto [at, fresh] = lists.try_emplace(key, static_cast<std::uint32_t>(list_at_.size()));
+    if (fresh) list_at_.push_back(key);
+    list_slot_.push_back(at->second);
+    const strategy most = problem.strategy_of(key.first, static_cast<strategy>(p.label_count(key.first) - 1));
+    if (most >= work.times[key.second].size())
+      refuse(error_category::input, "vertex " + std::to_string(v) + ": work is told of " +
+                                        std::to_string(work.times[key.second].size()) +
+                                        " strategies, but the problem has strategy " + std::to_string(most));
+  }
+  struct found_pair {
+    std::vector<term> terms;
+    table_pointer base;
+  };
+  std::map<std::pair<std::uint32_t, std::uint32_t>, found_pair> found;
+  for (const compact_edge& e : p.edges()) found[{e.first, e.second}].base = p.tables()[e.table];
+  is_diagonal_.resize(work.edges.size());
+  edge_slot_.resize(work.edges.size());
+  for (std::size_t i = 0; i < work.edges.size(); ++i) {
+    const work_edge& e = work.edges[i];
+    const std::uint32_t x = problem.variable_of(e.from), y = problem.variable_of(e.to);
+    if (x == y) {
+      is_diagonal_[i] = true;
+      const auto [at, fresh] = diagonals.try_emplace({x, e.tables}, static_cast<std::uint32_t>(diagonal_at_.size()));
+      if (fresh) diagonal_at_.emplace_back(x, e.tables);
+      edge_slot_[i] = at->second;
+    } else if (any_of(e.tables) != nullptr) {
+      found[{std::min(x, y), std::max(x, y)}].terms.push_back({e.tables, x > y});
+    }
+  }
+  interner<std::vector<std::uint32_t>, sequence_hash> label_lists;
+  std::vector<std::uint32_t> labels_of(p.size());
+  for (std::uint32_t x = 0; x < p.size(); ++x) {
+    std::vector<std::uint32_t> list;
+    for (strategy l = 0; l < p.label_count(x); ++l) list.push_back(problem.strategy_of(x, l));
+    labels_of[x] = label_lists(std::move(list));
+  }
+  std::map<std::tuple<std::uint32_t, std::uint32_t, const void*, std::vector<term>>, std::uint32_t> shapes;
+  std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t> pair_at;
+  for (auto& [ends, what] : found) {
+    std::ranges::sort(what.terms);
+    const auto twice = std::ranges::unique(what.terms);
+    what.terms.erase(twice.begin(), twice.end());
+    const auto [at, fresh] =
+        shapes.try_emplace({labels_of[ends.first], labels_of[ends.second], what.base.get(), what.terms},
+                           static_cast<std::uint32_t>(shapes_.size()));
+    if (fresh) shapes_.push_back(make_shape(what.terms, what.base, ends.first, ends.second));
+    pair_at[ends] = pairs_.size();
+    pairs_.push_back({ends.first, ends.second, at->second, static_cast<std::uint32_t>(slots_)});
+    slots_ += what.terms.size();
+  }
+  for (std::size_t i = 0; i < work.edges.size(); ++i) {
+    const work_edge& e = work.edges[i];
+    if (is_diagonal_[i] || any_of(e.tables) == nullptr) continue;
+    const std::uint32_t x = problem.variable_of(e.from), y = problem.variable_of(e.to);
+    const variable_pair& pair = pairs_[pair_at[{std::min(x, y), std::max(x, y)}]];
+    const auto& terms = shapes_[pair.shape].terms;
+    const auto at = std::ranges::lower_bound(terms, term{e.tables, x > y});
+    edge_slot_[i] = pair.slot + static_cast<std::uint32_t>(at - terms.begin());
+  }
+}
+
+/// A table of them that is not zero, for its classes; null if there is none.
+inline const edge_tables::pointer* priced_steps::any_of(std::uint32_t tables) const {
+  const edge_tables& t = work_->tables[tables];
+  if (t.chain != nullptr) return &t.chain;
+  for (const edge_tables::pointer& load : t.loads)
+    if (load != nullptr) return &load;
+  return nullptr;
+}
+
+/// Joint classes of labels that no term tells apart. \param of  the class of each label
+inline std::vector<std::vector<std::uint32_t>> priced_steps::classes_of(
+    std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term) {
+  interner<std::vector<std::uint32_t>, sequence_hash> known;
+  for (std::size_t l = 0; l < labels; ++l) {
+    std::vector<std::uint32_t> tuple;
+    for (const auto& classes : by_term) tuple.push_back(classes[l]);
+    of.push_back(known(std::move(tuple)));
+  }
+  std::vector<std::vector<std::uint32_t>> distinct;
+  for (std::uint32_t c = 0; c < known.size(); ++c) distinct.push_back(known[c]);
+  return distinct;
+}
+
+inline priced_steps::shape priced_steps::make_shape(std::vector<term> terms, table_pointer base, std::uint32_t x,
+                                                    std::uint32_t y) const {
+  shape made{.terms = std::move(terms),
+             .base = std::move(base),
+             .row_class = {},
+             .column_class = {},
+             .rows = {},
+             .columns = {}};
+  const compact_problem<double>& p = problem_.compact();
+  const auto side = [&](std::uint32_t variable, bool is_first, std::vector<std::uint32_t>& of) {
+    std::vector<std::vector<std::uint32_t>> by_term;
+    for (const term& t : made.terms) {
+      const cost_table<double>& table = **any_of(t.tables);
+      std::vector<std::uint32_t>& classes = by_term.emplace_back();
+      for (strategy l = 0; l < p.label_count(variable); ++l) {
+        const strategy s = problem_.strategy_of(variable, l);
+        classes.push_back(is_first != t.turned ? table.row_class(s) : table.column_class(s));
+      }
+    }
+    if (made.base != nullptr) {
+      const auto classes = is_first ? made.base->row_class() : made.base->column_class();
+      by_term.emplace_back(classes.begin(), classes.end());
+    }
+    return classes_of(of, p.label_count(variable), by_term);
+  };
+  made.rows = side(x, true, made.row_class);
+  made.columns = side(y, false, made.column_class);
+  return made;
+}
+
+inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::span<const double> weights) const {
+  const std::size_t parts = work_->channels + 1;
+  const auto cost = [&](std::size_t i, std::size_t j) {
+    const std::vector<std::uint32_t>&row = s.rows[i], &column = s.columns[j];
+    if (s.base != nullptr && is_forbidden(s.base->class_cost(row.back(), column.back()))) return forbidden<double>;
+    double sum = 0;
+    for (std::size_t t = 0; t < s.terms.size(); ++t) {
+      const edge_tables& tables = work_->tables[s.terms[t].tables];
+      const std::size_t a = s.terms[t].turned ? column[t] : row[t], b = s.terms[t].turned ? row[t] : column[t];
+      for (std::size_t c = 0; c < work_->channels; ++c)
+        if (weights[t * parts + c] != 0 && tables.loads[c] != nullptr)
+          sum += weights[t * parts + c] * tables.loads[c]->class_cost(a, b);
+      if (weights[t * parts + parts - 1] != 0 && tables.chain != nullptr)
+        sum += weights[t * parts + parts - 1] * tables.chain->class_cost(a, b);
+    }
+    return sum;
+  };
+  return std::make_shared<const cost_table<double>>(
+      cost_table<double>::from_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost));
+}
+
+inline compact_problem<double> priced_steps::at(const work_prices& prices) const {
+  const compact_problem<double>& p = problem_.compact();
+  const std::size_t parts = work_->channels + 1;
+  std::vector<double> of_list(list_at_.size()), of_term(slots_ * parts), of_diagonal(diagonal_at_.size() * parts);
+  for (std::uint32_t v = 0; v < list_slot_.size(); ++v) of_list[list_slot_[v]] += prices.time[v];
+  for (std::size_t e = 0; e < edge_slot_.size(); ++e) {
+    if (!is_diagonal_[e] && any_of(work_->edges[e].tables) == nullptr) continue;
+    double* at = (is_diagonal_[e] ? of_diagonal : of_term).data() + edge_slot_[e] * parts;
+    for (std::size_t c = 0; c < work_->channels; ++c) at[c] += prices.load[e * work_->channels + c];
+    at[parts - 1] += prices.chain[e];
+  }
+
+  std::vector<std::vector<double>> unary;
+  for (std::size_t x = 0; x < p.size(); ++x) unary.emplace_back(p.label_count(x));
+  for (std::size_t i = 0; i < list_at_.size(); ++i) {
+    const auto& [x, list] = list_at_[i];
+    for (strategy l = 0; l < unary[x].size(); ++l)
+      unary[x][l] += of_list[i] * work_->times[list][problem_.strategy_of(x, l)];
+  }
+  for (std::size_t i = 0; i < diagonal_at_.size(); ++i) {
+    const auto& [x, number] = diagonal_at_[i];
+    const edge_tables& tables = work_->tables[number];
+    for (strategy l = 0; l < unary[x].size(); ++l) {
+      const strategy s = problem_.strategy_of(x, l);
+      for (std::size_t c = 0; c < parts; ++c) {
+        const edge_tables::pointer& t = c < work_->channels ? tables.loads[c] : tables.chain;
+        if (t != nullptr) unary[x][l] += of_diagonal[i * parts + c] * (*t)(s, s);
+      }
+    }
+  }
+  compact_builder<double> builder;
+  for (std::size_t x = 0; x < p.size(); ++x) {
+    const std::uint32_t made = builder.add_variable(unary[x]);
+    for (const usage_segment& s : p.segments(x)) builder.add_segment(made, s);
+  }
+  for (const usage_row& row : p.rows()) builder.add_row(row);
+  std::map<std::pair<std::uint32_t, std::vector<double>>, table_pointer> known;
+  for (const variable_pair& pair : pairs_) {
+    const shape& s = shapes_[pair.shape];
+    const std::span<const double> weights =
+        std::span<const double>(of_term).subspan(pair.slot * parts, s.terms.size() * parts);
+    table_pointer& table = known[{pair.shape, {weights.begin(), weights.end()}}];
+    if (table == nullptr) table = priced(s, weights);
+    builder.add_edge(pair.first, pair.second, table);
+  }
+  return builder.build();
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,171 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/solver.hpp>
+#include <shardweave/step/detail/claim_search.hpp>
+#include <shardweave/step/detail/matrix_game.hpp>
+#include <shardweave/step/priced_steps.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How fast no plan can be: a bound on the step over all placements, buckets and orders.
+
+namespace shardweave {
+inline namespace v0 {
+
+struct step_bound_options {
+  std::size_t rounds = 40;   ///< placements that are solved, at most
+  double tolerance = 0.002;  ///< between the bound and what other prices could make of it, relative to it
+  /// How far a priced placement may be from its own bound, relative to it.
+  double placement_gap = 0.0005;
+};
+
+/// A bound, the prices that prove it, and what was met on the way.
+struct step_bounds {
+  double bound = -std::numeric_limits<double>::infinity();  ///< in the unit of the work; no plan ends earlier
+  /// No prices on claims of these forms prove more: some mixture of placements keeps all of them this low.
+  double limit = std::numeric_limits<double>::infinity();
+  std::vector<step_claim> claims = {};      ///< those that count
+  std::vector<double> weights = {};         ///< per claim: how much, 1 in all
+  std::vector<assignment> placements = {};  ///< the best under some prices each, the starts first; none twice
+  std::size_t rounds = 0;
+  bool stopped = false;  ///< a limit ended the work
+};
+
+/// Bounds the end of every plan by pricing time. A weight for each claim about the step (`step_claim`: the work of one
+/// channel, what lies along one path) makes a cost for every vertex and edge; a placement of least cost costs no more
+/// than any plan takes. The best weights are those of a game: weights on claims against a mixture of placements. Each
+/// round solves the game on the claims and placements that are known, adds the claims that are largest for the mixture
+/// of placements, and the placement that is best under the weights; between two rounds weights move half of the way.
+///
+/// \param problem  compiled; its constraints hold, its costs and savings do not count
+/// \param starts   placements to begin with, good ones
+/// \param policy   solves placements under prices; the bound is as good as its bounds
+/// \throws error (input) if work and problem are not of one graph, or the graph has a cycle
+/// Complexity: `rounds` placements under prices
+/// Source: Lagrangian duality; cutting planes of J. Kelley, smoothed as P. Wentges does; generation of rows and
+/// columns.
+template <class S>
+  requires solver<S, double>
+[[nodiscard]] step_bounds step_bound(const placement_problem<double>& problem, const step_work& work, const S& policy,
+                                     const step_bound_options& options = {}, std::span<const assignment> starts = {},
+                                     const solve_control& control = {}) {
+  const deadline limit(control);
+  const priced_steps priced(problem, work);
+  const detail::claim_search search(work);
+  step_bounds result;
+  std::vector<step_claim> claims = search.claims_of_channels();
+  std::vector<taken_work> taken;          // by each placement
+  std::vector<std::vector<double>> gain;  // per claim, of each placement
+  for (std::size_t r = 0; r < claims.size(); ++r) gain.emplace_back();
+  const auto add_placement = [&](assignment choice) {
+    if (std::ranges::find(result.placements, choice) != result.placements.end()) return false;
+    taken.push_back(work_of(work, choice));
+    for (std::size_t r = 0; r < claims.size(); ++r) gain[r].push_back(value_of(claims[r], work, taken.back()));
+    result.placements.push_back(std::move(choice));
+    return true;
+  };
+  const auto add_claims = [&](const detail::game_value& game) {
+    bool fresh = false;
+    for (step_claim& claim : search.largest(detail::mixture_of(taken, game.columns))) {
+      if (std::ranges::find(claims, claim) != claims.end()) continue;
+      std::vector<double> row;
+      double worth = 0;
+      for (std::size_t i = 0; i < taken.size(); ++i) {
+        row.push_back(value_of(claim, work, taken[i]));
+        worth += game.columns[i] * row.back();
+      }
+      if (worth <= game.value * (1 + options.tolerance / 4)) continue;
+      claims.push_back(std::move(claim));
+      gain.push_back(std::move(row));
+      fresh = true;
+    }
+    return fresh;
+  };
+  for (const assignment& choice : starts)
+    if (problem.labels_of(choice)) add_placement(choice);
+
+  std::vector<double> best_weights;
+  bool halfway = true;
+  while (result.rounds < options.rounds) {
+    if (limit.expired()) {
+      result.stopped = true;
+      break;
+    }
+    detail::game_value game;
+    if (taken.empty()) {
+      game.rows.assign(claims.size(), 1.0 / static_cast<double>(claims.size()));
+    } else {
+      do {
+        game = detail::value_of_game(gain);
+      } while (add_claims(game));
+      result.limit = std::min(result.limit, game.value);
+      if (result.bound >= game.value * (1 - options.tolerance)) break;
+    }
+    std::vector<double> weights = game.rows;
+    if (halfway && !best_weights.empty()) {
+      best_weights.resize(weights.size());
+      for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = (weights[r] + best_weights[r]) / 2;
+    }
+    const placement_problem<double> at_prices(priced.at(prices_of(claims, weights, work)));
+    solve_control rest = limit.rest_for_part();
+    rest.gap = options.placement_gap;
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t i = 0; i < taken.size(); ++i) {
+      double cost = 0;
+      for (std::size_t r = 0; r < claims.size(); ++r) cost += weights[r] * gain[r][i];
+      if (cost >= least) continue;
+      least = cost;
+      rest.start = *problem.labels_of(result.placements[i]);
+    }
+    const solution<double> answer = policy.solve(at_prices, rest);
+    ++result.rounds;
+    if (answer.status == solve_status::infeasible) {
+      result.bound = result.limit = std::numeric_limits<double>::infinity();
+      break;
+    }
+    const double proven = detail::rounded_down(answer.lower_bound);
+    const bool better = proven > result.bound;
+    if (better) {
+      result.bound = proven;
+      result.claims = claims;
+      result.weights = best_weights = weights;
+    }
+    const bool fresh = answer.has_assignment() && add_placement(problem.lift(answer.choice));
+    if (control.progress)
+      control.progress({.stage = "step bound",
+                        .seconds = limit.elapsed(),
+                        .objective = result.limit,
+                        .lower_bound = result.bound,
+                        .done = static_cast<double>(result.rounds) / static_cast<double>(options.rounds)});
+    // halfway weights that teach nothing: the next round takes the game's own; if these do not either, none will
+    if (!fresh && !better) {
+      if (!halfway || best_weights.empty()) break;
+      halfway = false;
+    } else {
+      halfway = true;
+    }
+  }
+  for (std::size_t r = result.claims.size(); r-- > 0;)
+    if (result.weights[r] <= 0) {
+      result.claims.erase(result.claims.begin() + static_cast<std::ptrdiff_t>(r));
+      result.weights.erase(result.weights.begin() + static_cast<std::ptrdiff_t>(r));
+    }
+  return result;
+}
+
+}  // namespace v0
+}  // namespace shardweave

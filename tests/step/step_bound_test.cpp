@@ -1,0 +1,144 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+#include <support/tiny_steps.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstdint>
+#include <limits>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace step_bound_tests {
+namespace {
+
+static_assert(sw::work_model<tiny_steps::model, sw::compressed_graph>);
+static_assert(sw::sharing_work_model<tiny_steps::model, sw::compressed_graph>);
+static_assert(!sw::classified_work_model<tiny_steps::model, sw::compressed_graph>);
+
+/// A tiny graph, compiled, with its work.
+struct stated {
+  tiny_steps::model model;
+  sw::placement_problem<double> problem;
+  sw::step_work work;
+
+  explicit stated(tiny_steps::model m)
+      : model(std::move(m)),
+        problem(sw::compile(sw::describe(model.graph, model))),
+        work(sw::describe_work(model.graph, model)) {}
+
+  [[nodiscard]] sw::step_bounds bound(const sw::solve_control& control = {}) const {
+    return sw::step_bound(problem, work, sw::exhaustive{}, {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0}, {},
+                          control);
+  }
+};
+
+}  // namespace
+
+TEST_SUITE("step bound") {
+  TEST_CASE("no plan of a tiny graph, of all placements, bucketings and orders, ends before the bound") {
+    sw::random_source random(11);
+    double sum = 0;
+    std::size_t met = 0;
+    const std::size_t count = shardweave_test::at_scale(60);
+    for (std::size_t i = 0; i < count; ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const auto best = static_cast<double>(tiny_steps::best_step(s.model));
+      const sw::step_bounds bounds = s.bound();
+      CAPTURE(i);
+      CHECK(bounds.bound <= best);
+      CHECK(bounds.bound >= bounds.limit * (1 - 1e-5) - 1e-9);
+      sum += best == 0 ? 1 : bounds.bound / best;
+      met += bounds.bound >= best * (1 - 1e-6) ? 1 : 0;
+    }
+    MESSAGE("bound over optimum " << sum / static_cast<double>(count) << ", met " << met << " of " << count);
+    CHECK(sum >= 0.75 * static_cast<double>(count));  // 0 would be a bound, too
+    CHECK(met > 0);
+  }
+
+  TEST_CASE("the bound is the value of the game over all placements: no weights on its claims prove more") {
+    sw::random_source random(5);
+    for (std::size_t i = 0; i < shardweave_test::at_scale(40); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const sw::step_bounds bounds = s.bound();
+      if (bounds.bound <= 0) continue;
+      // by its own weights, priced placement by placement
+      double least = std::numeric_limits<double>::infinity();
+      tiny_steps::for_each_assignment(s.model, [&](const std::vector<sw::strategy>& choice) {
+        const sw::taken_work taken = sw::work_of(s.work, choice);
+        double sum = 0;
+        for (std::size_t r = 0; r < bounds.claims.size(); ++r)
+          sum += bounds.weights[r] * sw::value_of(bounds.claims[r], s.work, taken);
+        least = std::min(least, sum);
+      });
+      CHECK(bounds.bound == doctest::Approx(least).epsilon(1e-7));
+    }
+  }
+
+  TEST_CASE("a certificate is checked without the search, and one that proves less is not believed") {
+    sw::random_source random(3);
+    std::size_t proven = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(20); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const sw::step_bounds bounds = s.bound();
+      sw::step_certificate c = sw::certify_step(bounds, s.problem, s.work);
+      const double checked = sw::check(c, s.problem, s.work);
+      CHECK(checked == c.bound);
+      CHECK(checked <= bounds.bound + 1e-6 * std::abs(bounds.bound));
+      proven += checked >= bounds.bound * (1 - 1e-4) ? 1U : 0U;
+      if (c.weights.empty()) continue;
+      for (double& w : c.weights) w *= 2;  // twice the weight for the same work
+      CHECK_THROWS_WITH_AS(static_cast<void>(sw::check(c, s.problem, s.work)), doctest::Contains("weights add up to 2"),
+                           sw::error);
+    }
+    CHECK(proven * 2 > shardweave_test::at_scale(20));
+  }
+
+  TEST_CASE("claims that need not hold are refused, and say why") {
+    sw::random_source random(3);
+    const stated s(tiny_steps::random_model(random));
+    const auto expect = [&](const sw::step_claim& claim, const char* words) {
+      CHECK_THROWS_WITH_AS(sw::validate(claim, s.work), doctest::Contains(words), sw::error);
+    };
+    expect({.channel = 9}, "channel 9 does not exist");
+    expect({.channel = 0, .first = 0, .edges = {99}}, "edge 99 does not exist");
+    expect({.channel = 0, .first = 0, .edges = {0, 0}}, "of a share that the claim counts already");
+    expect({.channel = sw::step_claim::path, .first = 77}, "vertex 77 does not exist");
+    const std::uint32_t to = s.work.edges[0].to;
+    expect({.channel = sw::step_claim::path, .first = to, .edges = {0}}, "where the path has come to");
+  }
+
+  TEST_CASE("a stop and a limit of time leave a bound that is valid") {
+    sw::random_source random(8);
+    const stated s(tiny_steps::random_model(random));
+    std::stop_source stop;
+    stop.request_stop();
+    const sw::step_bounds nothing = s.bound({.stop = stop.get_token()});
+    CHECK(nothing.stopped);
+    CHECK(nothing.bound == -std::numeric_limits<double>::infinity());
+  }
+
+  TEST_CASE("work that is not of the problem's graph is refused") {
+    sw::random_source random(8);
+    const stated s(tiny_steps::random_model(random));
+    sw::step_work other = s.work;
+    other.times_of.push_back(0);
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::step_bound(s.problem, other, sw::exhaustive{})),
+                         doctest::Contains("but the problem has"), sw::error);
+  }
+}
+
+}  // namespace step_bound_tests
