@@ -7,9 +7,9 @@
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduce/elimination.hpp>
@@ -71,20 +71,20 @@ int main() {
 
   // [budgets]
   // prices on budgets for bound and assignment, local search for what the prices leave
-  const auto priced = sw::reduced(sw::polished(sw::budgeted(sw::trws{}), sw::local_search{}));
+  const auto priced = sw::reduced(sw::polished(sw::budgeted{}, sw::local_search{}));
   // [budgets]
   check("budgets", planner.with(priced).solve());
 
 #ifdef SHARDWEAVE_HAS_GLPK
   // [proof]
   // and a proof by branch and bound, where the problem that is left is small enough to ask
-  const auto sure = sw::first_proven(priced, sw::for_small(sw::reduced(sw::ilp(sw::glpk{})), {.labels = 5000}));
+  const auto sure = sw::first_proven(priced, sw::by_size(sw::reduced(sw::ilp(sw::glpk{})), {.labels = 5000}));
   // [proof]
   check("proof", planner.with(sure).solve({.seconds = 10}));
 #endif
 
   // [second_opinion]
-  const auto judged = sw::certified(sw::local_search{.starts = 4}, sw::budgeted(sw::trws{}));
+  const auto judged = sw::certified(sw::local_search{.starts = 4}, sw::budgeted{});
   // [second_opinion]
   check("second opinion", planner.with(judged).solve());
 

@@ -43,10 +43,9 @@ int main() {
   // [planner]
   const sw::planner planner(g, my_costs{}, sw::trws{});
   const auto quick = planner.solve();
-  const auto sure = planner
-                        .with(sw::first_proven(sw::reduced(sw::elimination{}),
-                                               sw::polished(sw::budgeted(sw::trws{}), sw::local_search{})))
-                        .solve({.seconds = 10, .seed = 7});
+  const auto sure =
+      planner.with(sw::first_proven(sw::reduced(sw::elimination{}), sw::polished(sw::budgeted{}, sw::local_search{})))
+          .solve({.seconds = 10, .seed = 7});
   // [planner]
 
   graph layer(3);  // 0 -> 1, and the weights 2 -> 1, listed after what needs them

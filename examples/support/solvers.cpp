@@ -74,7 +74,7 @@ std::vector<named_solver<Cost>> solvers() {
             sw::overlapped(sw::trws{})),
       named("trws", "a fast bound and assignment by message passing, without budgets", sw::trws{}),
       named("branch_and_bound", "proofs for middling problems, with budgets", sw::reduced(sw::branch_and_bound{})),
-      named("budgeted", "a fast bound and assignment where there are budgets", sw::budgeted(sw::trws{})),
+      named("budgeted", "a fast bound and assignment where there are budgets", sw::budgeted{}),
       named("local_search", "fast good assignments for anything; no bound", sw::local_search{}),
       named("guided_search", "large problems that nobody proves: bound, dives and windows in turn, until --seconds",
             sw::reduced(sw::guided_search{})),

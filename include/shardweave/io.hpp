@@ -9,11 +9,9 @@
 #include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
-#include <shardweave/io/lp_file.hpp>
 #include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/model_config.hpp>
-#include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/nccl_tests_json.hpp>
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_file.hpp>

@@ -7,7 +7,6 @@
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
-#include <shardweave/solve/bound/dual_guide.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/bound/priced_problem.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
@@ -18,7 +17,6 @@
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/linear/backend/any_backend.hpp>
 #include <shardweave/solve/linear/backend/backend.hpp>
 #include <shardweave/solve/linear/ilp.hpp>

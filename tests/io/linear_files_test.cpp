@@ -1,6 +1,6 @@
+#include "benchmarks/linear_files/lp_file.hpp"
+#include "benchmarks/linear_files/mps_file.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/io/lp_file.hpp>
-#include <shardweave/io/mps_file.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>
@@ -38,12 +38,12 @@ constexpr double endless = std::numeric_limits<double>::infinity();
 
 std::string lp_of(const sw::linear_model& model, const sw::linear_names& names = {}) {
   std::string text;
-  sw::write_lp([&](std::string_view piece) { text += piece; }, model, names);
+  linear_files::write_lp([&](std::string_view piece) { text += piece; }, model, names);
   return text;
 }
 std::string mps_of(const sw::linear_model& model, const sw::linear_names& names = {}) {
   std::string text;
-  sw::write_mps([&](std::string_view piece) { text += piece; }, model, names);
+  linear_files::write_mps([&](std::string_view piece) { text += piece; }, model, names);
   return text;
 }
 
@@ -341,13 +341,13 @@ ENDATA
   }
   TEST_CASE("a file is there whole or not at all, and compressed by its name") {
     const temporary_folder folder;
-    sw::write_lp(folder / "a.lp", small_program());
+    linear_files::write_lp(folder / "a.lp", small_program());
     CHECK(temporary_folder::read(folder / "a.lp") == lp_of(small_program()));
-    sw::write_mps(folder / "a.mps.gz", small_program());
+    linear_files::write_mps(folder / "a.mps.gz", small_program());
     CHECK(temporary_folder::read(folder / "a.mps.gz").substr(0, 2) == "\x1f\x8b");
     sw::linear_model bad = small_program();
     bad.offset = std::nan("");
-    CHECK_THROWS_AS(sw::write_lp(folder / "b.lp", bad), sw::error);
+    CHECK_THROWS_AS(linear_files::write_lp(folder / "b.lp", bad), sw::error);
     CHECK(folder.file_count() == 2);
   }
 #ifdef SHARDWEAVE_HAS_GLPK
@@ -361,7 +361,8 @@ ENDATA
       CAPTURE(seed);
       for (const char* file : {"a.lp", "a.mps"}) {
         CAPTURE(std::string(file));
-        file[2] == 'l' ? sw::write_lp(folder / file, model) : sw::write_mps(folder / file, model, names);
+        file[2] == 'l' ? linear_files::write_lp(folder / file, model)
+                       : linear_files::write_mps(folder / file, model, names);
         const read_by_glpk read(folder / file, model, names);
         CHECK_MESSAGE(read.same, temporary_folder::read(folder / file));
         if (!std::isfinite(optimum)) continue;
@@ -374,7 +375,7 @@ ENDATA
          {sw::linear_model{3}, sw::linear_model{0, {{0, 1, -2}}, {}, {}}, sw::linear_model{1, {}, {{0, 2}}, {}},
           sw::linear_model{1, {{0, 4, 1}}, {{-1, endless}, {-endless, endless}, {0, 0}}, {}}})
       for (const char* file : {"a.lp", "a.mps"}) {
-        file[2] == 'l' ? sw::write_lp(folder / file, model) : sw::write_mps(folder / file, model);
+        file[2] == 'l' ? linear_files::write_lp(folder / file, model) : linear_files::write_mps(folder / file, model);
         CAPTURE(temporary_folder::read(folder / file));
         CHECK(read_by_glpk(folder / file, model, numbered(model)).same);
       }
@@ -382,12 +383,10 @@ ENDATA
   TEST_CASE("the polytope of a problem has its optimum in either file, whoever reads it") {
     const temporary_folder folder;
     const auto problem = ring();
-    // [polytope]
     constexpr bool whole_numbers = true;
     const sw::local_polytope<double> polytope(problem.compact(), sw::presence(problem.compact()), whole_numbers);
-    sw::write_lp(folder / "a.lp", polytope.model(), polytope.names(problem));
-    sw::write_mps(folder / "a.mps", polytope.model(), polytope.names(problem));
-    // [polytope]
+    linear_files::write_lp(folder / "a.lp", polytope.model(), polytope.names(problem));
+    linear_files::write_mps(folder / "a.mps", polytope.model(), polytope.names(problem));
     const double optimum = sw::glpk{}.solve(polytope.model()).objective;
     for (const char* file : {"a.lp", "a.mps"}) {
       CAPTURE(std::string(file));

@@ -1,3 +1,5 @@
+#include "benchmarks/linear_files/lp_file.hpp"
+#include "benchmarks/linear_files/mps_file.hpp"
 #include "io/refused.hpp"
 #include "support/small_tasks.hpp"
 #include "support/temporary_folder.hpp"
@@ -5,9 +7,7 @@
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/iopddl.hpp>
-#include <shardweave/io/lp_file.hpp>
 #include <shardweave/io/matrix_pool.hpp>
-#include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/read_nccl_rules.hpp>
 #include <shardweave/io/schedule.hpp>
@@ -396,12 +396,12 @@ TEST_SUITE("matrix_pool") {
 TEST_SUITE("write_lp and write_mps") {
   std::string lp(const sw::linear_model& m, const sw::linear_names& names = {}) {
     std::string text;
-    sw::write_lp([&](std::string_view piece) { text += piece; }, m, names);
+    linear_files::write_lp([&](std::string_view piece) { text += piece; }, m, names);
     return text;
   }
   std::string mps(const sw::linear_model& m, const sw::linear_names& names = {}) {
     std::string text;
-    sw::write_mps([&](std::string_view piece) { text += piece; }, m, names);
+    linear_files::write_mps([&](std::string_view piece) { text += piece; }, m, names);
     return text;
   }
 

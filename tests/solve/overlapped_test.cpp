@@ -9,7 +9,6 @@
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
@@ -99,8 +98,8 @@ TEST_SUITE("overlapped") {
     check(sw::reduced(sw::exhaustive{}));
     check(sw::reduced(blind));
     check(sw::reduced(aware));
-    check(sw::for_small(blind));
-    check(sw::for_small(aware));
+    check(sw::by_size(blind));
+    check(sw::by_size(aware));
     check(sw::by_size(blind, aware));
     check(sw::by_size(aware, blind, {.labels = 0}));
     check(sw::by_size(aware, aware));
@@ -112,8 +111,7 @@ TEST_SUITE("overlapped") {
     check(sw::race(blind, blind));
     check(sw::race(blind, aware));
     check(sw::polished(aware, sw::local_search{}));
-    check(sw::budgeted(sw::trws{}));
-    check(sw::budgeted(aware));
+    check(sw::budgeted{});
     // it looks for them, though it bounds nothing
     static_assert(sw::polished<sw::elimination, sw::local_search>::abilities.savings);
   }
@@ -139,11 +137,10 @@ TEST_SUITE("overlapped") {
   }
 
   TEST_CASE("budgets and savings together") {
-    static_assert(sw::budgeted<sw::overlapped<>>::abilities.savings &&
-                  sw::budgeted<sw::overlapped<>>::abilities.budgets);
-    try_with_savings<double>(by<double>(sw::budgeted(sw::overlapped(sw::trws{}))), 90001,
+    static_assert(sw::overlapped<>::abilities.savings && sw::overlapped<>::abilities.budgets);
+    try_with_savings<double>(by<double>(sw::overlapped(sw::trws{})), 90001,
                              shardweave_test::sized<std::size_t>(300, 15), true);
-    try_with_savings<double>(by<double>(sw::overlapped(sw::budgeted(sw::trws{}))), 91001,
+    try_with_savings<double>(by<double>(sw::overlapped(sw::budgeted{})), 91001,
                              shardweave_test::sized<std::size_t>(200, 10), true);
   }
 

@@ -6,7 +6,6 @@
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/linear/backend/any_backend.hpp>
 #include <shardweave/solve/linear/ilp.hpp>
 #include <shardweave/solve/linear/lp_relaxation.hpp>
@@ -65,7 +64,7 @@ std::vector<tried_solver<Cost>> all_solvers() {
   narrow.width = 1;
   sw::guided_search guided;
   guided.rounds = 2;
-  guided.first_steps = guided.steps = 60;
+  guided.first_steps = guided.bounding.most_steps = 60;
   guided.windows = 2;
   sw::dive dive;
   dive.dives = 1;
@@ -88,11 +87,11 @@ std::vector<tried_solver<Cost>> all_solvers() {
   add("reduced", true, sw::reduced(sw::exhaustive{}));
   add("reduced local search", false, sw::reduced(quick));
   add("polished", false, sw::polished(sw::trws{}, quick));
-  add("budgeted", false, sw::budgeted(sw::trws{}));
+  add("budgeted", false, sw::budgeted{});
   add("first_proven", true, sw::first_proven(narrow, sw::trws{}, sw::exhaustive{}));
   add("race", true, sw::race(sw::trws{}, sw::exhaustive{}));
   add("certified", false, sw::certified(narrow, sw::trws{}));
-  add("for_small", false, sw::for_small(sw::exhaustive{}, {.labels = 10}));
+  add("by_size alone", false, sw::by_size(sw::exhaustive{}, {.labels = 10}));
   add("by_size", false, sw::by_size(sw::exhaustive{}, sw::trws{}, {.labels = 10}));
   for (const sw::any_backend& backend : shardweave_test::backends()) {
     add("lp_relaxation, " + std::string(backend.name), false, sw::lp_relaxation(backend));

@@ -58,7 +58,7 @@ TEST_SUITE("solver suite") {
     CHECK(figures.feasible > shardweave_test::at_scale(150));
   }
   TEST_CASE("polished solvers keep their promises") {
-    const auto figures = run_suite(sw::polished{sw::budgeted{sw::trws{}}, sw::local_search{}},
+    const auto figures = run_suite(sw::polished{sw::budgeted{}, sw::local_search{}},
                                    {.problems = sized<std::size_t>(400, 80), .first_seed = 320000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 20 < figures.feasible);
@@ -79,7 +79,7 @@ TEST_SUITE("solver suite") {
                                 {.problems = sized<std::size_t>(300, 100), .first_seed = 350000, .exact = true})));
   }
   TEST_CASE("a bound from elsewhere certifies a search") {
-    const auto figures = run_suite(sw::certified{sw::local_search{}, sw::reduced{sw::budgeted{sw::trws{}}}},
+    const auto figures = run_suite(sw::certified{sw::local_search{}, sw::reduced{sw::budgeted{}}},
                                    {.problems = sized<std::size_t>(300, 60), .first_seed = 360000});
     MESSAGE(to_text(figures));
     CHECK(figures.optimal * 3 > figures.problems);

@@ -34,12 +34,12 @@ TEST_SUITE("solver suite") {
         run_suite(sw::reduced{sw::local_search{}}, {.problems = sized<std::size_t>(300, 100), .first_seed = 150000})));
   }
   TEST_CASE("prices on budgets keep their promises") {
-    const auto figures = run_suite(sw::budgeted{sw::trws{}}, {.problems = 250, .first_seed = 160000});
+    const auto figures = run_suite(sw::budgeted{}, {.problems = 250, .first_seed = 160000});
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 10 < figures.feasible);
-    MESSAGE(to_text(run_suite<std::int64_t>(sw::budgeted{sw::trws{}},
-                                            {.problems = sized<std::size_t>(150, 50), .first_seed = 170000})));
-    MESSAGE(to_text(run_suite(sw::reduced{sw::budgeted{sw::trws{}}},
-                              {.problems = sized<std::size_t>(250, 100), .first_seed = 180000})));
+    MESSAGE(to_text(
+        run_suite<std::int64_t>(sw::budgeted{}, {.problems = sized<std::size_t>(150, 50), .first_seed = 170000})));
+    MESSAGE(to_text(
+        run_suite(sw::reduced{sw::budgeted{}}, {.problems = sized<std::size_t>(250, 100), .first_seed = 180000})));
   }
 }

@@ -9,9 +9,6 @@ namespace sw = shardweave;
 
 namespace {
 
-// default template arguments are there once everything is
-static_assert(std::same_as<sw::budgeted<>, sw::budgeted<sw::trws>>);
-
 // the sketch of a host program reads as it should
 struct own_solver {
   static constexpr std::string_view name = "own";

@@ -12,7 +12,6 @@ namespace shardweave {
 inline namespace v0 {
 
 template solution<double> auto_solver::solve(const placement_problem<double>&, const solve_control&) const;
-template dual_ascent<double> trws::ascent(const compact_problem<double>&) const;
 template solution<double> trws::solve(const placement_problem<double>&, const solve_control&) const;
 
 }  // namespace v0

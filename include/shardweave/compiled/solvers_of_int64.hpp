@@ -12,7 +12,6 @@ namespace shardweave {
 inline namespace v0 {
 
 template solution<std::int64_t> auto_solver::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
-template dual_ascent<std::int64_t> trws::ascent(const compact_problem<std::int64_t>&) const;
 template solution<std::int64_t> trws::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 
 }  // namespace v0

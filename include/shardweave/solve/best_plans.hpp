@@ -207,7 +207,7 @@ class plan_search {
   void bound_labels() {
     has_bounds_ = true;
     if (options_.bound_steps == 0) return;
-    price_ascent<Cost> ascent(p(), trws{});
+    price_ascent<Cost> ascent(p());
     const auto best = static_cast<double>(parts_.front().answer.objective);
     for (std::size_t i = 0; i < options_.bound_steps && !limit_.expired() && ascent.step(best); ++i) {
     }

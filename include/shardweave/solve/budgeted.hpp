@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/conclude.hpp>
@@ -22,39 +21,25 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// A solver that can lend its message passing to a combinator.
-template <class S, class Cost>
-concept ascending_solver = solver<S, Cost> && requires(const S& s, const compact_problem<Cost>& p) {
-  { s.ascent(p) } -> std::same_as<dual_ascent<Cost>>;
-};
-
 /// Relaxes rows at a price and raises bound and prices together (see `price_ascent`). Assignments are decoded at the
 /// current prices and repaired until they keep all rows.
 ///
-/// Without rows it is `S`. The bound comes close to that of the linear relaxation with budgets; a gap that is left is
-/// one of relaxation, not of effort, when `steps` does not end the work: `branch_and_bound` closes it.
-template <class S = trws>
-class budgeted {
- public:
+/// Without rows it is `trws`. The bound comes close to that of the linear relaxation with budgets; a gap that is left
+/// is one of relaxation, not of effort, when `steps` does not end the work: `branch_and_bound` closes it.
+struct budgeted {
   static constexpr std::string_view name = "budgeted";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  S inner;
   std::size_t steps = 3000;           ///< of the prices, at most
   std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
   std::size_t repair_changes = 2000;  ///< labels that an attempt may change
-  price_ascent_options ascent = {};
-
-  budgeted() = default;
-  explicit budgeted(S inner_solver) : inner(std::move(inner_solver)) {}
 
   template <cost_value Cost>
-    requires ascending_solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const compact_problem<Cost>& p = problem.compact();
-    if (p.rows().empty()) return inner.solve(problem, control);
+    if (p.rows().empty()) return trws{}.solve(problem, control);
     const deadline limit(control);
-    price_ascent<Cost> climb(p, inner, ascent);
+    price_ascent<Cost> climb(p);
     std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
     Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
     solve_statistics statistics{.solver = std::string(name)};
@@ -93,9 +78,6 @@ class budgeted {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 };
-
-template <class S>
-budgeted(S) -> budgeted<S>;
 
 }  // namespace v0
 }  // namespace shardweave

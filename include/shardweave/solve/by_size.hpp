@@ -1,48 +1,84 @@
 #pragma once
 
-#include <shardweave/solve/for_small.hpp>
+#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
+#include <concepts>
 #include <cstddef>
+#include <limits>
+#include <string>
 #include <string_view>
 #include <utility>
 
 /// \file
-/// One solver for small problems, another one for large ones.
+/// One solver for small problems, another one, or none, for large ones.
 
 namespace shardweave {
 inline namespace v0 {
 
-/// Passes a problem up to a size to `Small`, a larger one to `Large`: a limit on effort that does not depend on the
-/// clock, for solvers whose time explodes.
-template <class Small, class Large>
+/// What counts as small.
+struct small_size {
+  std::size_t labels = 20'000;  ///< of all variables together
+  std::size_t rows = 100'000;   ///< limits on usage
+};
+
+/// Who solves large problems if nobody is named: `by_size` then answers at once, without an assignment or a bound.
+struct nobody {};
+
+/// Passes a problem up to a size to `Small`, a larger one to `Large`, or declines it with a note: a limit on effort
+/// that does not depend on the clock, for solvers whose time explodes.
+template <class Small, class Large = nobody>
 class by_size {
+  static constexpr bool declines = std::same_as<Large, nobody>;
+  static constexpr solver_abilities both() {
+    if constexpr (declines) {
+      return Small::abilities;
+    } else {
+      return {.budgets = Small::abilities.budgets && Large::abilities.budgets,
+              .savings = Small::abilities.savings && Large::abilities.savings};
+    }
+  }
+
  public:
   static constexpr std::string_view name = "by_size";
-  static constexpr solver_abilities abilities{.budgets = Small::abilities.budgets && Large::abilities.budgets,
-                                              .savings = Small::abilities.savings && Large::abilities.savings};
+  static constexpr solver_abilities abilities = both();
 
   Small small;
-  Large large;
+  [[no_unique_address]] Large large;
   small_size most = {};
   std::size_t labels_without_rows = 0;  ///< of a problem without rows, if that is more: they make it easier
 
   by_size() = default;
+  explicit by_size(Small for_small, small_size limits = {})
+    requires declines
+      : small(std::move(for_small)), most(limits) {}
   explicit by_size(Small for_small, Large for_large, small_size limits = {}, std::size_t without_rows = 0)
       : small(std::move(for_small)), large(std::move(for_large)), most(limits), labels_without_rows(without_rows) {}
 
   template <cost_value Cost>
-    requires solver<Small, Cost> && solver<Large, Cost>
+    requires solver<Small, Cost> && (declines || solver<Large, Cost>)
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const compact_problem<Cost>& p = problem.compact();
-    const bool is_small =
-        p.total_labels() <= (p.rows().empty() ? std::max(most.labels, labels_without_rows) : most.labels) &&
-        p.rows().size() <= most.rows;
-    return is_small ? small.solve(problem, control) : large.solve(problem, control);
+    const std::size_t labels = p.rows().empty() ? std::max(most.labels, labels_without_rows) : most.labels;
+    if (p.total_labels() <= labels && p.rows().size() <= most.rows) return small.solve(problem, control);
+    if constexpr (declines) {
+      solve_statistics statistics{.solver = std::string(name)};
+      statistics.add_note(std::string(Small::name) + " was not asked: " + std::to_string(p.total_labels()) +
+                          " labels and " + std::to_string(p.rows().size()) + " rows are more than " +
+                          std::to_string(labels) + " and " + std::to_string(most.rows) + ".");
+      return conclude<Cost>(problem, {}, -std::numeric_limits<double>::infinity(), true, std::move(statistics),
+                            control);
+    } else {
+      return large.solve(problem, control);
+    }
   }
 };
 
+template <class Small>
+by_size(Small) -> by_size<Small>;
+template <class Small>
+by_size(Small, small_size) -> by_size<Small>;
 template <class Small, class Large>
 by_size(Small, Large) -> by_size<Small, Large>;
 template <class Small, class Large>

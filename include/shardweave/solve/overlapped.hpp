@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/solve/bound/trws.hpp>
-#include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/search/detail/savings_search.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -75,26 +74,6 @@ class overlapped {
 
 template <class S>
 overlapped(S) -> overlapped<S>;
-
-/// Budgets and savings together: prices on rows and on the chain are raised as one.
-template <class S>
-class budgeted<overlapped<S>> {
- public:
-  static constexpr std::string_view name = "budgeted";
-  static constexpr solver_abilities abilities{.budgets = true, .savings = true};
-
-  overlapped<S> inner;
-
-  budgeted() = default;
-  explicit budgeted(overlapped<S> inner_solver) : inner(std::move(inner_solver)) {}
-
-  template <cost_value Cost>
-    requires solver<S, Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    if (problem.savings() != nullptr) return inner.solve(problem, control);
-    return budgeted<S>(inner.inner).solve(problem, control);
-  }
-};
 
 }  // namespace v0
 }  // namespace shardweave

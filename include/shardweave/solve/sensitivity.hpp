@@ -166,7 +166,7 @@ void price_limit(const placement_problem<Cost>& problem, std::size_t budget, std
   point.priced_bound = point.answer.lower_bound;
   const compact_problem<Cost>& p = problem.compact();
   if (std::ranges::none_of(p.rows(), [&](const usage_row& row) { return row.budget == budget; })) return;
-  price_ascent<Cost> ascent(p, trws{});
+  price_ascent<Cost> ascent(p);
   const double target = point.answer.has_assignment() ? static_cast<double>(point.answer.objective)
                                                       : std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < steps && !limit.expired() && ascent.step(target); ++i) {

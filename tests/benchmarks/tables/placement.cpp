@@ -1,9 +1,9 @@
 // Captured placement problems: the default solver against CLP, CBC, HiGHS and GLPK on the whole local polytope, in the
 // same run. Libraries solve the polytope in memory; the command `cbc` and Python's PuLP and highspy, where they are
 // there, read it from MPS files (`--mps FOLDER` keeps these). SHARDWEAVE_PYTHON names another Python.
+#include "benchmarks/linear_files/mps_file.hpp"
 #include "benchmarks/tables/table.hpp"
 #include "support/backends.hpp"
-#include <shardweave/io/mps_file.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
@@ -93,7 +93,7 @@ peer on_a_file(std::string name, bool whole,
             const sw::local_polytope<double> polytope(problem.compact(), sw::presence(problem.compact()), whole);
             if (polytope.model().columns.size() > most_columns) return finding{"too large"};
             const std::filesystem::path file = folder / (whole ? "mip.mps" : "lp.mps");
-            sw::write_mps(file, polytope.model(), polytope.names(problem));
+            linear_files::write_mps(file, polytope.model(), polytope.names(problem));
             const double start = tables::wall_seconds();
             const std::string said = printed_by(command(file.string(), limit));
             finding found{"failed", unknown, unknown, tables::wall_seconds() - start, cpu_seconds(RUSAGE_CHILDREN)};

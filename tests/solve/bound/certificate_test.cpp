@@ -97,7 +97,7 @@ TEST_SUITE("certificate") {
       const auto p = draw_small<Cost>(seed, {.variables = 5, .density = 0.6, .rows = 3});
       const auto optimum = brute_optimum_of(p);
       if (!optimum) continue;
-      sw::price_ascent<Cost> ascent(p, sw::trws{});
+      sw::price_ascent<Cost> ascent(p);
       for (int i = 0; i < 400 && ascent.step(std::numeric_limits<double>::infinity()); ++i) {
       }
       const sw::certificate c = sw::certificate_of(p, ascent.at_best(), ascent.prices());

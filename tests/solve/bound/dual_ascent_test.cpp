@@ -77,9 +77,8 @@ TEST_SUITE("dual_ascent") {
       sw::row_prices<double> prices(p);
       sw::random_source random(seed);
       for (int trial = 0; trial < 4; ++trial) {
-        std::vector<double> direction(p.rows().size());
-        for (double& d : direction) d = 6 * random.unit() - 3;
-        prices.move(direction, 1);
+        for (double& price : prices.values()) price += 6 * random.unit() - 3;
+        prices.confine();
         prices.add_to(ascent.unary());
         CHECK(ascent.forward() - prices.earned() <= *optimum + 1e-9);
         CHECK(ascent.backward() - prices.earned() <= *optimum + 1e-9);
@@ -218,7 +217,7 @@ TEST_SUITE("price_ascent") {
     for (std::uint64_t seed = first; seed < first + at_scale(250); ++seed) {
       const auto p = draw_small<Cost>(seed, {.variables = 5, .forbidden = 0.1, .rows = 3, .usage = 1});
       if (!brute_optimum_of(p)) continue;
-      sw::price_ascent<Cost> ascent(p, sw::trws{});
+      sw::price_ascent<Cost> ascent(p);
       for (int i = 0; i < 150; ++i)
         if (!ascent.step(std::numeric_limits<double>::infinity())) break;
       const double before = ascent.bound();

@@ -6,7 +6,6 @@
 #include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
-#include <shardweave/solve/for_small.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/exhaustive.hpp>
 #include <shardweave/solve/search/local_search.hpp>
@@ -123,8 +122,8 @@ TEST_SUITE("budgeted") {
       CAPTURE(seed);
       const auto p = draw_small<double>(seed, {.variables = 6, .density = 0.2, .rows = 8, .lower_limits = 0.3});
       const auto optimum = brute_optimum_of(p);
-      const auto answer = sw::budgeted{sw::trws{}}.solve(sw::placement_problem<double>(p),
-                                                         {.iterations = shardweave_test::sized<std::size_t>(400, 200)});
+      const auto answer = sw::budgeted{}.solve(sw::placement_problem<double>(p),
+                                               {.iterations = shardweave_test::sized<std::size_t>(400, 200)});
       if (!optimum) {
         CHECK_FALSE(answer.has_assignment());
         continue;
@@ -147,14 +146,14 @@ TEST_SUITE("budgeted") {
     for (std::uint64_t seed = 0; seed < shardweave_test::at_scale(25); ++seed) {
       const auto p = shardweave_test::long_intervals(seed);
       const auto optimum = brute_optimum_of(p);
-      const auto answer = sw::budgeted{sw::trws{}}.solve(sw::placement_problem<double>(p),
-                                                         {.iterations = shardweave_test::sized<std::size_t>(300, 100)});
+      const auto answer = sw::budgeted{}.solve(sw::placement_problem<double>(p),
+                                               {.iterations = shardweave_test::sized<std::size_t>(300, 100)});
       if (optimum) CHECK(answer.lower_bound <= *optimum + 1e-6);
       if (answer.has_assignment()) CHECK(optimum);
     }
   }
   TEST_CASE("without rows it is the solver inside") {
-    const auto answer = sw::budgeted{sw::trws{}}.solve(frustrated());
+    const auto answer = sw::budgeted{}.solve(frustrated());
     CHECK(answer.statistics.solver == "trws");
   }
   TEST_CASE("broken rows are mended by what costs least for what it mends") {
@@ -192,14 +191,15 @@ TEST_SUITE("budgeted") {
   }
 }
 
-TEST_SUITE("for_small") {
-  TEST_CASE("a problem that is too large is declined with a note, one that is not is passed on") {
+TEST_SUITE("by_size") {
+  TEST_CASE(
+      "without another solver, a problem that is too large is declined with a note, one that is not is passed on") {
     const auto problem = sw::placement_problem<double>(draw_small<double>(2, {.variables = 6, .rows = 3}));
     const std::size_t labels = problem.compact().total_labels();
-    const auto passed = sw::for_small(sw::exhaustive{}, {.labels = labels, .rows = 3}).solve(problem);
+    const auto passed = sw::by_size(sw::exhaustive{}, {.labels = labels, .rows = 3}).solve(problem);
     CHECK(passed.status == sw::solve_status::optimal);
     CHECK(passed.statistics.solver == "exhaustive");
-    const auto declined = sw::for_small(sw::exhaustive{}, {.labels = labels - 1, .rows = 3}).solve(problem);
+    const auto declined = sw::by_size(sw::exhaustive{}, {.labels = labels - 1, .rows = 3}).solve(problem);
     CHECK(declined.status == sw::solve_status::stopped);
     CHECK_FALSE(declined.has_assignment());
     CHECK(declined.lower_bound == -infinite);
@@ -207,11 +207,9 @@ TEST_SUITE("for_small") {
                                           " labels and 3 rows are "
                                           "more than " +
                                           std::to_string(labels - 1) + " and 3.");
-    CHECK_FALSE(sw::for_small(sw::exhaustive{}, {.labels = labels, .rows = 2}).solve(problem).has_assignment());
+    CHECK_FALSE(sw::by_size(sw::exhaustive{}, {.labels = labels, .rows = 2}).solve(problem).has_assignment());
   }
-}
 
-TEST_SUITE("by_size") {
   TEST_CASE("each size goes to its solver") {
     const auto problem = sw::placement_problem<double>(draw_small<double>(2, {.variables = 6, .rows = 3}));
     const std::size_t labels = problem.compact().total_labels();

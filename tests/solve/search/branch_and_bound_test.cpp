@@ -97,7 +97,7 @@ TEST_SUITE("price_ascent") {
       const auto problem = small_problem<Cost>(seed, 4000);
       if (!problem) continue;
       const auto& p = problem->compact();
-      sw::price_ascent<Cost> ascent(p, sw::trws{});
+      sw::price_ascent<Cost> ascent(p);
       for (std::uint64_t i = 0; i < (seed % 3 == 0 ? seed % 7 * 15 : 150); ++i)
         if (!ascent.step(infinity)) break;
       if (seed % 3 != 0 && ascent.strengthen(std::size_t{1} << 20)) {
@@ -140,7 +140,7 @@ TEST_SUITE("price_ascent") {
         names.emplace_back(2 * x + 1, std::vector<sw::strategy>());
         for (sw::strategy l = 0; l < p.label_count(x); ++l) names.back().second.push_back(l + 7);
       }
-      sw::price_ascent<double> first(p, sw::trws{});
+      sw::price_ascent<double> first(p);
       for (int i = 0; i < 300; ++i)
         if (!first.step(infinity)) break;
       first.strengthen(std::size_t{1} << 20);
@@ -148,18 +148,20 @@ TEST_SUITE("price_ascent") {
         if (!first.step(infinity)) break;
       static_cast<void>(first.label_bounds());
       sw::detail::ascent_memory known = first.memory(names);
-      sw::price_ascent<double> second(p, sw::trws{});
+      sw::price_ascent<double> second(p);
       second.start(known, names, std::size_t{1} << 20);
       static_cast<void>(second.label_bounds());
       kept += second.bound() >= first.bound() - 1e-6 * std::abs(first.bound()) - 1e-6 ? 1U : 0U;
       sw::random_source random(seed);
-      for (auto& [name, price] : known.prices) price = 8 * random.unit() - 4;
+      std::vector<double> wrong(p.rows().size());
+      for (double& price : wrong) price = 8 * random.unit() - 4;
+      known.prices = sw::detail::known_prices(p, wrong);
       for (auto& [name, of] : known.messages)
         for (auto& [label, m] : of) m = 40 * random.unit() - 20;
       for (auto& [row, of_row] : known.row_costs)
         for (auto& [name, of] : of_row)
           for (auto& [label, c] : of) c = 40 * random.unit() - 20;
-      sw::price_ascent<double> astray(p, sw::trws{});
+      sw::price_ascent<double> astray(p);
       astray.start(known, names, std::size_t{1} << 20);
       for (int i = 0; i < 3; ++i) astray.step(infinity);
       static_cast<void>(astray.label_bounds());
@@ -173,7 +175,7 @@ TEST_SUITE("price_ascent") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const auto problem = sw::compile(draw_problem<double>(seed, problem_features::combination(2)).description);
       REQUIRE(problem.compact().rows().empty());
-      sw::price_ascent<double> ascent(problem.compact(), sw::trws{});
+      sw::price_ascent<double> ascent(problem.compact());
       for (int i = 0; i < 400 && ascent.step(infinity); ++i) {
       }
       const auto passed = sw::trws{}.solve(problem);
@@ -184,10 +186,10 @@ TEST_SUITE("price_ascent") {
 
   TEST_CASE("prices that were good start a later ascent at their bound") {
     const auto problem = sw::compile(knapsack());
-    sw::price_ascent<double> first(problem.compact(), sw::trws{});
+    sw::price_ascent<double> first(problem.compact());
     while (first.step(infinity)) {
     }
-    sw::price_ascent<double> second(problem.compact(), sw::trws{});
+    sw::price_ascent<double> second(problem.compact());
     second.start(first.prices());
     second.step(infinity);
     CHECK(second.bound() >= first.bound() - 1e-3);
@@ -199,14 +201,17 @@ TEST_SUITE("price_ascent") {
     const auto problem = sw::compile(d);
     sw::row_prices<double> prices(problem.compact());
     REQUIRE(prices.values().size() == 1);
-    prices.move(std::vector<double>{-1.0}, 2.0);
+    prices.follow(std::vector<double>{-1.0}, 1, 2.0);
     CHECK(prices.values()[0] == -2.0);  // there is a lower limit to pay for
     const auto only_high = sw::compile(knapsack());
     sw::row_prices<double> one_sided(only_high.compact());
-    one_sided.move(std::vector<double>{-1.0}, 2.0);
+    one_sided.follow(std::vector<double>{-1.0}, 1, 2.0);
     CHECK(one_sided.values()[0] == 0.0);
-    CHECK(one_sided.is_held(0, -1.0));
-    CHECK_FALSE(one_sided.is_held(0, 1.0));
+    one_sided.follow(std::vector<double>{3.0}, 0.5, 2.0);  // half of 3, and half of the step before
+    CHECK(one_sided.values()[0] == 2.0);
+    one_sided.forget_direction();
+    one_sided.follow(std::vector<double>{-1.0}, 0.5, 0.25);
+    CHECK(one_sided.values()[0] == 1.5);
   }
 }
 
@@ -228,7 +233,7 @@ TEST_SUITE("branch_and_bound") {
     const auto problem = sw::compile(knapsack());
     const auto& p = problem.compact();
     const double optimum = optimum_of_knapsack();
-    sw::price_ascent<double> relaxed(p, sw::trws{});
+    sw::price_ascent<double> relaxed(p);
     while (relaxed.step(infinity)) {
     }
     REQUIRE(relaxed.bound() < optimum - 1e-6);  // prices alone leave a gap

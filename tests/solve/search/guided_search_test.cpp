@@ -1,9 +1,8 @@
 #include "solve/small_problems.hpp"
 #include "solve/suite.hpp"
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/bound/dual_guide.hpp>
-#include <shardweave/solve/search/detail/known_prices.hpp>
-#include <shardweave/solve/search/detail/priced_sweeps.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/search/exhaustive.hpp>
 #include <shardweave/solve/search/guided_search.hpp>
@@ -114,7 +113,7 @@ sw::dive usual_dive() {
   usual.dives = 2;
   usual.root_steps = 150;
   usual.most_rounds = 10;
-  usual.price_steps = 20;
+  usual.steps = 50;
   return usual;
 }
 sw::dive brief_dive() {
@@ -152,10 +151,10 @@ TEST_SUITE("dive") {
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
       const chain c(seed, 12, 1.0);
       const auto p = c.problem();
-      sw::price_ascent<std::int64_t> ascent(p, sw::trws{});
+      sw::price_ascent<std::int64_t> ascent(p);
       for (int i = 0; i < 100 && ascent.step(std::numeric_limits<double>::infinity()); ++i) {
       }
-      const sw::dual_guide guide = sw::guide_of(ascent);
+      const sw::dual_guide guide = ascent.guide();
       REQUIRE(guide.label_bounds.size() == p.total_labels());
       REQUIRE(guide.prices.size() == 1);
       CHECK(guide.bound <= static_cast<double>(c.optimum()) + 1e-6);
@@ -170,9 +169,9 @@ TEST_SUITE("dive") {
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
       const chain c(seed, sized<std::size_t>(40, 15), 1.0);
       const auto p = c.problem();
-      sw::price_ascent<std::int64_t> ascent(p, sw::trws{});
+      sw::price_ascent<std::int64_t> ascent(p);
       for (int i = 0; i < 100; ++i) (void)ascent.step(std::numeric_limits<double>::infinity());
-      const sw::dual_guide guide = sw::guide_of(ascent);
+      const sw::dual_guide guide = ascent.guide();
       const std::vector<sw::strategy> zero(p.size(), 0);  // uses nothing
       const sw::solve_control control;
       sw::random_source random(seed);
@@ -189,9 +188,9 @@ TEST_SUITE("dive") {
     for (std::uint64_t seed = 0; seed < at_scale(6); ++seed) {
       const chain c(seed, sized<std::size_t>(40, 15), 1.0);
       const auto p = c.problem();
-      sw::price_ascent<std::int64_t> ascent(p, sw::trws{});
+      sw::price_ascent<std::int64_t> ascent(p);
       for (int i = 0; i < 100; ++i) (void)ascent.step(std::numeric_limits<double>::infinity());
-      const sw::dual_guide guide = sw::guide_of(ascent);
+      const sw::dual_guide guide = ascent.guide();
       const sw::solve_control control;
       const sw::deadline limit(control);
       sw::random_source random(seed);
@@ -266,7 +265,7 @@ TEST_SUITE("guided_search") {
       }
       // the ascent alone, which sees the limit through a price, proves less
       sw::guided_search without = search;
-      without.worthwhile = 2;  // no share of labels is as large
+      without.bounding.worthwhile = 2;  // no share of labels is as large
       const auto wider = without.solve(sw::placement_problem<std::int64_t>(c.problem()), {.seed = seed});
       CHECK(wider.lower_bound <= answer.lower_bound);
     }
@@ -498,8 +497,8 @@ TEST_SUITE("detail::known_prices") {
   }
 }
 
-TEST_SUITE("detail::priced_sweeps") {
-  TEST_CASE("whatever the prices are and wherever they move, bounds are valid") {
+TEST_SUITE("price_ascent") {
+  TEST_CASE("whatever the prices are that it begins with, bounds are valid") {
     for (std::uint64_t seed = 0; seed < at_scale(200); ++seed) {
       const auto p = draw_small<double>(
           seed, {.variables = 5, .most_labels = 3, .forbidden = 0.1, .rows = 4, .lower_limits = 0.3});
@@ -508,17 +507,14 @@ TEST_SUITE("detail::priced_sweeps") {
       sw::random_source random(seed);
       std::vector<double> prices(p.rows().size());
       for (double& price : prices) price = 10 * random.unit() - 3;
-      sw::detail::priced_sweeps<double> sweeps(p, prices);
-      for (int i = 0; i < 20; ++i) {
-        CHECK(sweeps.sweep() <= *best + 1e-6);
-        sweeps.step(*best + 5, random.unit());
+      sw::price_ascent<double> ascent(p);
+      ascent.start(prices);
+      for (int i = 0; i < 60; ++i) {
+        ascent.step(*best + 5 * random.unit());
+        CHECK(ascent.bound() <= *best + 1e-6);
       }
-      CHECK(sweeps.bound() <= *best + 1e-6);
-      const auto excess = sweeps.excess();
-      REQUIRE(excess.size() == p.total_labels());
-      for (std::size_t x = 0; x < p.size(); ++x)
-        CHECK(*std::min_element(excess.begin() + static_cast<std::ptrdiff_t>(p.label_start(x)),
-                                excess.begin() + static_cast<std::ptrdiff_t>(p.label_start(x + 1))) >= 0);
+      for (const double bound : ascent.label_bounds()) CHECK(bound >= ascent.bound() - 1e-6);
+      CHECK(ascent.bound() <= *best + 1e-6);
     }
   }
 }

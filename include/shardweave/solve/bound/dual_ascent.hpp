@@ -110,6 +110,24 @@ class dual_ascent {
   double forward(std::span<double> excess = {}) { return pass(true, excess); }
   /// One pass in reverse order. \returns a valid lower bound, the problem's constant included
   double backward(std::span<double> excess = {}) { return pass(false, excess); }
+  /// For every label of every variable, a valid lower bound on all labelings that use it: the bound of one pass plus
+  /// what the label costs more than the best one of its variable when the next pass comes by. That difference counts in
+  /// full only if both directions of messages belong to the unary costs in force, so two passes go before.
+  /// \param earned  by prices in the unary costs: every bound is less by that
+  /// \param bound   raised by what the passes prove
+  [[nodiscard]] std::vector<double> label_bounds(double earned, double& bound) {
+    forward();
+    double reached = backward() - earned;
+    std::vector<double> excess(p_->total_labels()), result(p_->total_labels(), reached);
+    for (const bool ascending : {true, false}) {
+      const double next = pass(ascending, excess) - earned;
+      for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], reached + excess[i]);
+      bound = std::max(bound, reached);
+      reached = next;
+    }
+    bound = std::max(bound, reached);
+    return result;
+  }
   /// Largest change of a message in the last pass.
   [[nodiscard]] double last_change() const { return change_; }
 
@@ -156,6 +174,30 @@ class dual_ascent {
   }
   [[nodiscard]] std::span<detail::knapsack_factor> knapsacks() { return rows_; }
 
+  /// What messages prove after a pass backward, as multipliers of the local polytope, see `dual_values::of_class`: with
+  /// the unary costs in force `dual_bound` is the bound of that pass. \pre no row takes part as a factor
+  [[nodiscard]] std::vector<double> multipliers() {
+    std::vector<double> excess(p_->total_labels());
+    for (std::size_t x = 0; x < p_->size(); ++x) {
+      const auto end = belief_.begin() + static_cast<std::ptrdiff_t>(load_belief(x));
+      const double least = *std::min_element(belief_.begin(), end);
+      std::transform(belief_.begin(), end, excess.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)),
+                     [&](double belief) { return share_[x] * (belief - least); });
+    }
+    std::vector<double> result;
+    for (std::size_t e = 0; e < p_->edges().size(); ++e) {
+      const std::size_t second = p_->edges()[e].second;
+      const auto& t = p_->table(p_->edges()[e]);
+      for (std::size_t i = 0; i < t.row_classes(); ++i) result.push_back(-messages_[to_first_[e] + i]);
+      result.resize(result.size() + t.column_classes(), infinity);
+      double* const of_column = result.data() + result.size() - t.column_classes();
+      for (strategy l = 0; l < t.columns(); ++l)
+        of_column[t.column_class(l)] = std::min(of_column[t.column_class(l)], excess[p_->label_start(second) + l]);
+      for (std::size_t j = 0; j < t.column_classes(); ++j) of_column[j] -= messages_[to_second_[e] + j];
+    }
+    return result;
+  }
+
   /// Messages, to be put back with `restore` after costs went astray.
   [[nodiscard]] std::vector<double> messages() const {
     std::vector<double> all;
@@ -178,6 +220,7 @@ class dual_ascent {
     std::uint32_t factor, member;
   };
   using lanes = Eigen::Map<Eigen::ArrayXd>;
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
   /// Every label is a class of its own, in order.
   template <class Classes>
   static bool is_identity(const Classes& classes) {

@@ -2,6 +2,7 @@
 
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
 
 #include <algorithm>
@@ -18,18 +19,12 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// How hard to try.
-struct price_ascent_options {
-  std::size_t warm_up = 30;      ///< sweeps before the prices move
-  double least_gain = 1e-6;      ///< relative rise of the bound that counts as progress
-  double step_decay = 0.7;       ///< of the step length, after a while without progress
-  double newest = 0.3;           ///< weight of the newest slope in the direction, the rest is the direction before
-  std::size_t many_rows = 50;    ///< from so many on the weight begins at half of that
-  double newest_decay = 0.8;     ///< and falls by this factor after a while without progress
-  double least_newest = 0.03;    ///< but no lower
-  double least_step = 1e-6;      ///< the ascent has converged when the step is shorter
-  double later_step = 0.1;       ///< length of steps after `strengthen`
-  std::size_t row_cells = 1024;  ///< of a row that takes part as a knapsack (see `strengthen`)
+/// What an ascent of the bound tells those who look for assignments: prices say what usage is worth, and a label whose
+/// bound is far above that of the problem is hardly part of a good assignment.
+struct dual_guide {
+  double bound = -std::numeric_limits<double>::infinity();  ///< valid for the problem, its constant included
+  std::vector<double> prices = {};                          ///< per row
+  std::vector<double> label_bounds = {};                    ///< per label of all variables: valid for all that use it
 };
 
 /// Maximises the Lagrangian bound over row prices, one sweep of message passing per step of the prices. Messages and
@@ -43,35 +38,31 @@ struct price_ascent_options {
 template <cost_value Cost>
 class price_ascent {
  public:
-  /// \param lender  whose message passing is used: a solver with a member `ascent`
   /// \pre `problem` outlives this object
-  template <class S>
-  price_ascent(const compact_problem<Cost>& problem, const S& lender, const price_ascent_options& options = {})
+  explicit price_ascent(const compact_problem<Cost>& problem)
       : p_(&problem),
-        options_(options),
-        messages_(lender.ascent(problem)),
+        messages_(problem),
         prices_(problem),
-        direction_(problem.rows().size()),
         labels_(problem.size()),
-        newest_(has_many_rows() ? options.newest / 2 : options.newest),
+        newest_(has_many_rows() ? newest / 2 : newest),
         patience_(problem.size() < 1500 ? std::min<std::size_t>(60, 15 + problem.size()) : 20) {}
 
-  /// Starts from prices that were good for a similar problem: one per row, or none at all.
+  /// Starts from prices that were good for a similar problem: one per row, or none at all. Messages settle at them
+  /// before they move, by shorter steps.
   void start(std::vector<double> prices) {
     if (prices.empty()) return;
     prices_.values() = std::move(prices);
     prices_.confine();
     best_prices_ = prices_.values();
-    warmed_ = options_.warm_up;  // prices that are known need no ascent without them
+    step_ = later_step;
+    load_unary();
   }
 
   /// Starts where an ascent on a similar problem ended.
   /// \param most_work  of rows that took part as knapsacks there, see `strengthen`
   void start(const detail::ascent_memory& known, const detail::variable_origin& origin, std::size_t most_work) {
     if (known.messages.empty() && known.prices.empty()) return;
-    for (std::size_t r = 0; r < prices_.values().size(); ++r)
-      if (const auto at = known.prices.find({p_->rows()[r].budget, p_->rows()[r].time}); at != known.prices.end())
-        prices_.values()[r] = at->second;
+    prices_.values() = known.prices.for_rows_of(*p_);
     prices_.confine();
     for (std::size_t e = 0; e < p_->edges().size(); ++e) {
       const compact_edge& edge = p_->edges()[e];
@@ -101,15 +92,12 @@ class price_ascent {
       }
     }
     keep_best();
-    warmed_ = options_.warm_up;
+    warmed_ = warm_up;
   }
 
   /// What `start` takes, in the words of a problem before reductions.
   [[nodiscard]] detail::ascent_memory memory(const detail::variable_origin& origin) {
-    detail::ascent_memory known;
-    const std::vector<double> all = prices();
-    for (std::size_t r = 0; r < all.size(); ++r)
-      if (all[r] != 0) known.prices[{p_->rows()[r].budget, p_->rows()[r].time}] = all[r];
+    detail::ascent_memory known{.prices = detail::known_prices(*p_, prices())};
     for (std::size_t e = 0; e < p_->edges().size(); ++e) {
       const compact_edge& edge = p_->edges()[e];
       for (const bool to_second : {false, true}) {
@@ -147,7 +135,7 @@ class price_ascent {
     dearer_ = dearer;
     bound_ = -std::numeric_limits<double>::infinity();
     stalled_ = 0;
-    warmed_ = options_.warm_up;
+    warmed_ = warm_up;
     fall_back();
     load_unary();
   }
@@ -156,11 +144,11 @@ class price_ascent {
   /// cost).
   /// \returns whether another step may still gain
   bool step(double target) {
-    if (warmed_ < options_.warm_up) {
+    if (warmed_ < warm_up) {
       ++warmed_;
       messages_.forward();
-      raise(messages_.backward());
-      if (warmed_ == options_.warm_up) keep_best();
+      raise(messages_.backward() - prices_.earned());
+      if (warmed_ == warm_up) keep_best();
       return !p_->rows().empty() || messages_.last_change() > 0;
     }
     if (p_->rows().empty()) {
@@ -173,20 +161,24 @@ class price_ascent {
     load_unary();
     messages_.forward();
     const double reached = messages_.backward() - prices_.earned();
-    if (reached > bound_ + options_.least_gain * std::abs(bound_)) {
+    if (reached > bound_ + least_gain * std::abs(bound_)) {
       stalled_ = 0;
     } else if (++stalled_ >= patience_) {
       stalled_ = 0;
-      step_ *= options_.step_decay;
-      if (has_many_rows()) newest_ = std::max(options_.least_newest, newest_ * options_.newest_decay);
+      step_ *= step_decay;
+      if (has_many_rows()) newest_ = std::max(least_newest, newest_ * newest_decay);
       fall_back();
-      return step_ > options_.least_step;
+      return step_ > least_step;
     }
     if (raise(reached)) keep_best();
     messages_.choose(labels_);
-    move(prices_.slope(labels_), std::isfinite(target) ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
-                                                       : bound_ + 0.5 * std::max(std::abs(bound_), 1.0));
-    return step_ > options_.least_step;
+    std::vector<double> slope = prices_.slope(labels_);
+    for (std::size_t r = 0; r < is_taken_.size(); ++r)
+      if (is_taken_[r] != 0) slope[r] = 0;
+    const double aim = std::isfinite(target) ? std::min(target, bound_ + 0.15 * std::abs(bound_) + 1)
+                                             : bound_ + 0.5 * std::max(std::abs(bound_), 1.0);
+    prices_.follow(slope, newest_, step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
+    return step_ > least_step;
   }
 
   /// Lets rows take part as knapsacks of their own in place of prices, those first whose prices earn most: what the
@@ -216,7 +208,7 @@ class price_ascent {
     prices_.values() = best_prices_;
     messages_.save(best_messages_);
     stalled_ = 0;
-    step_ = options_.later_step;
+    step_ = later_step;
     return true;
   }
 
@@ -238,25 +230,23 @@ class price_ascent {
   /// Labels by the present messages and prices; rows may be broken.
   void decode(std::span<strategy> labels) { messages_.decode(labels); }
 
-  /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices: the
-  /// bound of one pass plus what the label costs more than the best one of its variable when the next pass comes by.
-  /// That difference counts in full only if both directions of messages belong to the unary costs in force, so two
-  /// passes go before.
+  /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices.
   [[nodiscard]] std::vector<double> label_bounds() {
     if (!best_prices_.empty()) fall_back();
     load_unary();
-    const double earned = prices_.earned();
-    messages_.forward();
-    double reached = messages_.backward() - earned;
-    std::vector<double> excess(p_->total_labels()), result(p_->total_labels(), reached);
-    for (const bool ascending : {true, false}) {
-      const double next = (ascending ? messages_.forward(excess) : messages_.backward(excess)) - earned;
-      for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], reached + excess[i]);
-      raise(reached);
-      reached = next;
-    }
-    raise(reached);
-    return result;
+    return messages_.label_bounds(prices_.earned(), bound_);
+  }
+
+  /// The best bound as multipliers of the local polytope, which anyone can check. \pre not `strengthen`ed
+  [[nodiscard]] dual_values multipliers() {
+    static_cast<void>(at_best());
+    messages_.backward();
+    return {messages_.multipliers(), prices_.values()};
+  }
+  /// Complexity: four passes of message passing
+  [[nodiscard]] dual_guide guide() {
+    std::vector<double> of_labels = label_bounds();
+    return {bound_, prices(), std::move(of_labels)};
   }
 
   /// The label of least belief of every variable, each for itself.
@@ -267,14 +257,14 @@ class price_ascent {
     prices_.add_to(messages_.unary());
     for (const std::size_t label : avoided_) messages_.unary()[label] += dearer_;
   }
-  [[nodiscard]] bool has_many_rows() const { return p_->rows().size() >= options_.many_rows; }
+  [[nodiscard]] bool has_many_rows() const { return p_->rows().size() >= many_rows; }
   bool raise(double reached) {
     if (!(reached > bound_)) return false;
     bound_ = reached;
     return true;
   }
   bool take_over(std::uint32_t r, double price, std::size_t most_work) {
-    for (std::size_t cells = options_.row_cells; cells >= 256; cells /= 2) {
+    for (std::size_t cells = row_cells; cells >= 256; cells /= 2) {
       const std::size_t work = messages_.work_of_row(r, cells);
       if (row_work_ + work > most_work) continue;
       row_work_ += work;
@@ -291,25 +281,25 @@ class price_ascent {
     messages_.save(best_messages_);
   }
   void fall_back() {
-    std::fill(direction_.begin(), direction_.end(), 0.0);
+    prices_.forget_direction();
     if (!best_prices_.empty()) prices_.values() = best_prices_;
     if (!best_messages_.empty()) messages_.restore(best_messages_);
   }
-  void move(const std::vector<double>& slope, double target) {
-    double length = 0;
-    for (std::size_t r = 0; r < slope.size(); ++r) {
-      if (!is_taken_.empty() && is_taken_[r] != 0) continue;
-      direction_[r] = (1 - newest_) * direction_[r] + newest_ * slope[r];  // which may be infinite
-      if (!prices_.is_held(r, direction_[r])) length += direction_[r] * direction_[r];
-    }
-    if (length > 0) prices_.move(direction_, step_ * std::max(target - bound_, 1e-4 * std::abs(target)) / length);
-  }
+
+  static constexpr std::size_t warm_up = 30;      ///< sweeps before the prices move
+  static constexpr double least_gain = 1e-6;      ///< relative rise of the bound that counts as progress
+  static constexpr double step_decay = 0.7;       ///< of the step length, after a while without progress
+  static constexpr double newest = 0.3;           ///< weight of the newest slope in the direction of a step
+  static constexpr std::size_t many_rows = 50;    ///< from so many on the weight begins at half of that
+  static constexpr double newest_decay = 0.8;     ///< and falls by this factor after a while without progress
+  static constexpr double least_newest = 0.03;    ///< but no lower
+  static constexpr double least_step = 1e-6;      ///< the ascent has converged when the step is shorter
+  static constexpr double later_step = 0.1;       ///< length of steps from prices that are nearly right
+  static constexpr std::size_t row_cells = 1024;  ///< of a row that takes part as a knapsack, see `strengthen`
 
   const compact_problem<Cost>* p_;
-  price_ascent_options options_;
   dual_ascent<Cost> messages_;
   row_prices<Cost> prices_;
-  std::vector<double> direction_;
   std::vector<strategy> labels_;
   std::vector<double> best_prices_ = {};
   std::vector<double> best_messages_ = {};

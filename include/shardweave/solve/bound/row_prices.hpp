@@ -69,11 +69,22 @@ class row_prices {
     return total + 1e-12 * magnitude;
   }
 
-  /// Moves prices along a direction, and back to where a limit exists.
-  void move(std::span<const double> direction, double step) {
-    for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += step * direction[r];
+  /// Moves prices along a mean of this slope and those before, so far that the bound would rise by `distance` if it
+  /// were linear: Polyak's rule. \param slope   may be infinite \param newest  weight of this slope; the rest is the
+  /// direction of the step before
+  void follow(std::span<const double> slope, double newest, double distance) {
+    direction_.resize(price_.size());
+    double square = 0;
+    for (std::size_t r = 0; r < price_.size(); ++r) {
+      direction_[r] = (1 - newest) * direction_[r] + newest * slope[r];
+      if (!is_held(r, direction_[r])) square += direction_[r] * direction_[r];
+    }
+    if (!(square > 0)) return;
+    for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
+  /// The next step follows its own slope alone, by its weight.
+  void forget_direction() { std::fill(direction_.begin(), direction_.end(), 0.0); }
   /// Takes prices back to where there is a limit that they stand for.
   void confine() {
     for (std::size_t r = 0; r < price_.size(); ++r) {
@@ -81,6 +92,7 @@ class row_prices {
       if (p_->rows()[r].low == -std::numeric_limits<double>::infinity()) price_[r] = std::max(price_[r], 0.0);
     }
   }
+
   /// A price of zero that may not move that way.
   [[nodiscard]] bool is_held(std::size_t r, double direction) const {
     return price_[r] == 0 && ((direction < 0 && p_->rows()[r].low == -std::numeric_limits<double>::infinity()) ||
@@ -131,6 +143,7 @@ class row_prices {
 
   const compact_problem<Cost>* p_;
   std::vector<double> price_;
+  std::vector<double> direction_ = {};  ///< of the last step
   // the problem's segments in a row: they are many, and read in every step
   std::vector<range> ranges_;
   std::vector<std::size_t> range_end_;  ///< per variable: where its ranges end

@@ -160,8 +160,7 @@ class savings_ascent {
     return priced_.with_prices(chain_);
   }
 
-  /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices; see
-  /// `price_ascent::label_bounds`.
+  /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices.
   [[nodiscard]] std::vector<double> label_bounds() {
     if (!best_chain_.empty()) {
       chain_.values() = best_chain_;
@@ -169,17 +168,7 @@ class savings_ascent {
       messages_.restore(best_messages_);
     }
     const double earned = reprice();
-    messages_.forward();
-    double reached = messages_.backward() - earned;
-    std::vector<double> excess(p_->total_labels()), result(p_->total_labels(), reached);
-    for (const bool ascending : {true, false}) {
-      const double next = (ascending ? messages_.forward(excess) : messages_.backward(excess)) - earned;
-      for (std::size_t i = 0; i < result.size(); ++i) result[i] = std::max(result[i], reached + excess[i]);
-      bound_ = std::max(bound_, reached);
-      reached = next;
-    }
-    bound_ = std::max(bound_, reached);
-    return result;
+    return messages_.label_bounds(earned, bound_);
   }
 
  private:
@@ -290,18 +279,12 @@ class savings_ascent {
 
   void move_rows(double target) {
     const std::vector<double> slope = rows_.slope(labels_);
-    double length = 0;
-    row_direction_.resize(slope.size());
-    for (std::size_t r = 0; r < slope.size(); ++r) {
-      row_direction_[r] = 0.5 * row_direction_[r] + 0.5 * slope[r];
-      if (!rows_.is_held(r, row_direction_[r])) length += row_direction_[r] * row_direction_[r];
-    }
     if (stalled_ > 0 && stalled_ % 4 == 0) {
       row_step_ *= 0.7;
       rows_.values() = best_rows_;
     }
     const double aim = std::isfinite(target) ? target : bound_ + 0.1 * std::max(std::abs(bound_), 1.0);
-    if (length > 0) rows_.move(row_direction_, row_step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)) / length);
+    rows_.follow(slope, 0.5, row_step_ * std::max(aim - bound_, 1e-4 * std::abs(aim)));
   }
 
   const compact_problem<Cost>* p_;
@@ -317,7 +300,7 @@ class savings_ascent {
   std::set<std::vector<double>> known_cuts_;
   std::set<std::vector<strategy>> known_points_;
   detail::matrix_game game_;  ///< rows: points; columns: cuts
-  std::vector<double> next_, best_chain_, best_rows_, best_messages_, row_direction_;
+  std::vector<double> next_, best_chain_, best_rows_, best_messages_;
   std::vector<Cost> offered_, wanted_;
   double most_ = -1;
   double bound_ = -infinity, mark_ = -infinity;

@@ -11,9 +11,6 @@
 namespace shardweave {
 inline namespace v0 {
 
-template <cost_value Cost>
-class dual_ascent;
-
 /// Alternates passes forward and backward, decodes an assignment after every sweep, and stops when the bound
 /// meets the best assignment. Exact on trees, and on every training graph of transformers we met.
 ///
@@ -31,10 +28,6 @@ class trws {
   /// Sweeps without a better assignment or a rise of the bound by `least_gain` (relative) after which to give up.
   std::size_t patience = 200;
   double least_gain = 1e-7;
-
-  /// The passes alone, for combinators that change costs in between.
-  template <cost_value Cost>
-  [[nodiscard]] dual_ascent<Cost> ascent(const compact_problem<Cost>& problem) const;
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

@@ -172,7 +172,7 @@ class branch_and_bound {
           return;
         }
         best_of_climb.clear();
-        price_ascent<Cost> ascent(kernel, trws{});
+        price_ascent<Cost> ascent(kernel);
         ascent.start(*here.known, now.origin(), options.row_work);
         const bool is_warm = !here.known->messages.empty();
         climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);

@@ -74,7 +74,7 @@ template <cost_value Cost>
 template <cost_value Cost>
 [[nodiscard]] certificate certify(const compact_problem<Cost>& p, std::vector<double> prices = {},
                                   std::size_t steps = 1000) {
-  price_ascent<Cost> ascent(p, trws{});
+  price_ascent<Cost> ascent(p);
   ascent.start(std::move(prices));
   for (std::size_t i = 0; i < steps && ascent.step(std::numeric_limits<double>::infinity()); ++i) {
   }
@@ -90,7 +90,7 @@ template <cost_value Cost>
                                                     std::size_t steps = 1000, std::size_t rounds = 200) {
   detail::incumbent<Cost> best;
   best.set_cutoff(known);
-  price_ascent<Cost> ascent(p, trws{});
+  price_ascent<Cost> ascent(p);
   for (std::size_t i = 0; i < steps && ascent.step(best.upper()); ++i) {
   }
   const solve_control control;

@@ -1,14 +1,13 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
-#include <shardweave/solve/bound/dual_guide.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/branch_and_bound.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
-#include <shardweave/solve/search/detail/known_prices.hpp>
 #include <shardweave/solve/search/detail/label_repair.hpp>
-#include <shardweave/solve/search/detail/priced_sweeps.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/solver.hpp>
 
@@ -48,8 +47,7 @@ class dive {
   double least_share = 0.6;         ///< of the labels that stay, drawn at random for each dive from here ...
   double most_share = 0.88;         ///< ... to here
   std::size_t most_rounds = 30;     ///< of ruling out
-  std::size_t settle_sweeps = 30;   ///< of message passing in a round before the prices move
-  std::size_t price_steps = 60;     ///< in a round
+  std::size_t steps = 90;           ///< of the ascent in a round
   std::size_t decode_every = 25;    ///< steps between two attempts at an assignment
   double effort = 0.5;              ///< forest moves per variable in a round
   std::size_t small_labels = 2000;  ///< so much is left to `finish`
@@ -115,12 +113,12 @@ class dive {
     Cost best_cost = forbidden<Cost>;
     if (!best.empty()) best_cost = p.cost(best);
     solve_statistics statistics{.solver = std::string(name)};
-    price_ascent<Cost> ascent(p, trws{});
+    price_ascent<Cost> ascent(p);
     for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
       if (!ascent.step(value_of(best_cost))) break;
     bool stopped = limit.expired() || control.iterations < dives;
     if (!limit.expired()) {
-      const dual_guide guide = guide_of(ascent);
+      const dual_guide guide = ascent.guide();
       for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
         if (limit.expired() || (!best.empty() && is_within(control.gap, guide.bound, best_cost))) break;
         const bool near = !best.empty() && random.chance(0.5);
@@ -174,17 +172,19 @@ class dive {
           offer({});
           break;
         }
-        detail::priced_sweeps<Cost> sweeps(*p, known.for_rows_of(*p));
-        settle(*p, sweeps, cutoff, keep);
-        improve(*p, sweeps, keep);
-        if (limit_.expired() || is_closed(sweeps.bound(), cutoff)) break;
+        price_ascent<Cost> ascent(*p);
+        ascent.start(known.for_rows_of(*p));
+        settle(*p, ascent, cutoff, keep);
+        improve(*p, ascent, keep);
+        if (limit_.expired() || is_closed(ascent.bound(), cutoff)) break;
         if (p->total_labels() <= with_.small_labels) {
           const solution<Cost> found = with_.finish.solve(placement_problem<Cost>(*p), limit_only());
           if (found.has_assignment()) offer(found.choice);
           break;
         }
-        prices = sweeps.prices();
-        excess = sweeps.excess();
+        excess = ascent.label_bounds();
+        prices = ascent.prices();
+        for (double& e : excess) e -= ascent.bound();
       }
       if (!found_) return std::nullopt;
       return std::move(best_);
@@ -239,34 +239,32 @@ class dive {
     }
 
     /// Sweeps and price steps; the best repaired decoding is left in `labels`.
-    void settle(const compact_problem<Cost>& p, detail::priced_sweeps<Cost>& sweeps, Cost cutoff,
+    void settle(const compact_problem<Cost>& p, price_ascent<Cost>& ascent, Cost cutoff,
                 std::vector<strategy>& labels) {
-      for (std::size_t i = 0; i < with_.settle_sweeps && !limit_.expired(); ++i) sweeps.sweep();
       std::vector<strategy> decoded(p.size());
       Cost least = forbidden<Cost>;
-      for (std::size_t i = 0; i < with_.price_steps && !limit_.expired(); ++i) {
-        const double target =
-            std::min({value_of(cutoff), value_of(best_cost_), sweeps.bound() + 0.05 * std::abs(sweeps.bound())});
-        sweeps.step(target, 0.5 - 0.45 * static_cast<double>(i) / static_cast<double>(with_.price_steps));
-        sweeps.sweep();
-        if (is_closed(sweeps.bound(), cutoff)) break;
-        if (i % with_.decode_every + 1 != with_.decode_every) continue;
-        sweeps.decode(decoded);
-        if (!detail::repair(p, std::span<strategy>(decoded), 300, limit_)) continue;
-        if (const Cost cost = p.cost(decoded); cost < least) {
-          least = cost;
-          labels = decoded;
+      for (std::size_t i = 0; i < with_.steps && !limit_.expired(); ++i) {
+        const bool more = ascent.step(std::min(value_of(cutoff), value_of(best_cost_)));
+        if (is_closed(ascent.bound(), cutoff)) break;
+        if (i % with_.decode_every + 1 == with_.decode_every || !more) {
+          ascent.decode(decoded);
+          const bool keeps_rows = detail::repair(p, std::span<strategy>(decoded), 300, limit_);
+          if (const Cost cost = p.cost(decoded); keeps_rows && cost < least) {
+            least = cost;
+            labels = decoded;
+          }
         }
+        if (!more) return;
       }
     }
 
     /// Forest moves from a feasible labeling, or from a decoded one that breakouts make feasible.
-    void improve(const compact_problem<Cost>& p, detail::priced_sweeps<Cost>& sweeps, std::vector<strategy>& labels) {
+    void improve(const compact_problem<Cost>& p, price_ascent<Cost>& ascent, std::vector<strategy>& labels) {
       if (limit_.expired()) return;
       const bool known = !labels.empty();
       if (!known) {
         labels.resize(p.size());
-        sweeps.decode(labels);
+        ascent.decode(labels);
       }
       labeling_state<Cost> state(p, labels);
       detail::forest_block<Cost> block(p);
@@ -277,13 +275,7 @@ class dive {
         labels.clear();
         if (!mended || state.conflicts() > 0 || !state.keeps_rows()) return;
       }
-      detail::descent<Cost> moves(state, block, limit_);
-      moves.coordinate_sweep();
-      if (moves.size() > 0) {
-        const auto most = static_cast<std::size_t>(with_.effort * static_cast<double>(moves.size()));
-        for (std::size_t i = 0; i < most && !limit_.expired(); ++i) moves.forest_step(400, random_);
-      }
-      state.refresh();
+      detail::descent<Cost>(state, block, limit_).polish(with_.effort, 400, random_);
       labels.assign(state.labels().begin(), state.labels().end());
       offer(labels);
     }

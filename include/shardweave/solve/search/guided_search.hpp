@@ -1,11 +1,9 @@
 #pragma once
 
-#include <shardweave/solve/bound/dual_guide.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/branch_and_bound.hpp>
-#include <shardweave/solve/search/detail/bound_companion.hpp>
 #include <shardweave/solve/search/detail/bound_side.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/elite.hpp>
@@ -50,9 +48,7 @@ class guided_search {
   std::size_t rounds = 12;              ///< of dives; with a time limit as many as fit
   std::size_t first_steps = 600;        ///< of the ascent before the first dive
   std::size_t steps_between = 100;      ///< of the ascent between dives
-  std::size_t steps = 3000;             ///< of the ascent in all; with a time limit as many as fit
   double ascent_share = 0.25;           ///< of the time, at most, before the first dive
-  std::size_t decode_every = 50;        ///< steps between two attempts at an assignment
   double effort = 1;                    ///< forest moves per variable after a dive
   double near = 0.5;                    ///< chance that a dive keeps the labels of the best assignment
   local_search quick = brief_search();  ///< for the first assignment
@@ -61,12 +57,8 @@ class guided_search {
   std::size_t merges = 3;    ///< after every dive
   std::size_t windows = 10;  ///< of the large neighbourhood between dives
   large_neighbourhood<> around = {};
-  double worthwhile = 0.02;          ///< share of labels that must go for another round of ruling out
-  std::size_t closing_steps = 500;   ///< of the ascent in such a round
-  double least_gain = 1e-3;          ///< of the gap, in `decode_every` steps once labels are ruled out, to climb on
-  double closing_share = 0.4;        ///< of the time, at most, for ruling out
-  std::size_t small_labels = 10000;  ///< so much is left to `finish`
-  branch_and_bound finish = thorough_search();
+  detail::bound_effort bounding = {};
+  branch_and_bound finish = thorough_search();  ///< of what is left once few labels are
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
@@ -80,6 +72,14 @@ class guided_search {
     brief.star_sweeps = 0;
     brief.attempts = 3;
     return brief;
+  }
+  template <cost_value Cost>
+  [[nodiscard]] auto last_search() const {
+    return [this](const placement_problem<Cost>& left, Cost known, std::size_t before, const solve_control& control) {
+      branch_and_bound last = finish;
+      last.nodes <<= std::min<std::size_t>(before, 10);
+      return last.solve_below(left, known, control);
+    };
   }
   static branch_and_bound thorough_search() {
     branch_and_bound search;
@@ -97,27 +97,26 @@ class guided_search {
           problem_(problem),
           p_(problem.compact()),
           control_(control),
-          limit_(control),
           random_(control.seed),
-          side_(p_, with, control_, limit_, *this),
-          best_(control.gap),
+          side_(p_, with.bounding, with.last_search<Cost>(), control, name, findings_),
           elite_(with.elite) {}
 
     solution<Cost> run(std::vector<strategy> given) {
-      if (!given.empty()) offer(std::move(given));
+      if (!given.empty()) side_.offer(std::move(given));
       {
         second_thread other(*this);
         search_all();
         other.end();
       }
-      findings_.exchange(best_, limit_.elapsed());
-      if (bound() == -std::numeric_limits<double>::infinity()) side_.rest().raise_without_ascent();
+      side_.exchange();
+      if (side_.bound() == -std::numeric_limits<double>::infinity()) side_.rest().raise_without_ascent();
       statistics_.solver = name;
-      statistics_.seconds_to_best = best_.found_at();
-      statistics_.seconds = limit_.elapsed();
-      const bool proven = best_.is_enough(bound());
-      const bool stopped = !proven && (limit_.expired() || statistics_.iterations >= control_.iterations);
-      if (stopped) statistics_.add_note("stopped after " + std::to_string(statistics_.iterations) + " steps.");
+      statistics_.iterations = side_.iterations();
+      statistics_.seconds_to_best = side_.best().found_at();
+      statistics_.seconds = side_.limit().elapsed();
+      const bool proven = side_.best().is_enough(side_.bound());
+      const bool stopped = !proven && (side_.limit().expired() || side_.iterations() >= control_.iterations);
+      if (stopped) statistics_.add_note("stopped after " + std::to_string(side_.iterations()) + " steps.");
       statistics_.counters = {{"ascent steps", static_cast<double>(side_.steps())},
                               {"dives", static_cast<double>(dives_)},
                               {"dives that gained", static_cast<double>(gains_)},
@@ -126,42 +125,24 @@ class guided_search {
                               {"windows", static_cast<double>(windows_)},
                               {"windows that gained", static_cast<double>(window_gains_)},
                               {"labels ruled out", static_cast<double>(side_.ruled_out())}};
-      return conclude(problem_, std::span<const strategy>(best_.labels()), bound(), stopped, std::move(statistics_),
-                      control_);
+      return conclude(problem_, std::span<const strategy>(side_.best().labels()), side_.bound(), stopped,
+                      std::move(statistics_), control_);
     }
-
-    // what the side that raises the bound asks
-    [[nodiscard]] const detail::incumbent<Cost>& best() const { return best_; }
-    [[nodiscard]] bool is_over() const {
-      return limit_.expired() || statistics_.iterations >= control_.iterations || best_.is_enough(bound());
-    }
-    bool offer(std::vector<strategy> labels) {
-      const Cost cost = p_.cost(labels);
-      if (!best_.is_beaten_by(cost) || !p_.keeps_rows(labels)) return false;
-      best_.offer(cost, std::move(labels), limit_.elapsed());
-      findings_.exchange(best_, limit_.elapsed());
-      report();
-      return true;
-    }
-    void stepped() { ++statistics_.iterations; }
-    void report() const { report(best_.upper()); }
 
    private:
-    void report(double objective) const {
-      if (control_.progress)
-        control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = objective, .lower_bound = bound()});
-    }
-
     /// Raises the bound as long as this lives, if there is a thread for it.
     class second_thread {
      public:
       explicit second_thread(search& s) {
         if (s.control_.threads < 2 || !s.is_timed() || s.p_.rows().empty()) return;
-        solve_control own = s.limit_.rest();
+        solve_control own = s.side_.limit().rest();
         own.stop = over_.get_token();
+        own.iterations = std::numeric_limits<std::size_t>::max();
         own.progress = {};
         work_ = std::async(std::launch::async, [&s, own] {
-          detail::bound_companion<Cost, guided_search>(s.p_, s.with_, own, s.findings_).run();
+          detail::bound_side<Cost>(s.p_, s.with_.bounding.patient(), s.with_.template last_search<Cost>(), own, name,
+                                   s.findings_)
+              .run();
         });
       }
       second_thread(const second_thread&) = delete;
@@ -181,15 +162,15 @@ class guided_search {
     void search_all() {
       start();
       side_.climb(with_.first_steps, with_.ascent_share * control_.seconds);
-      for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !is_over(); ++round) {
+      for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !side_.is_over(); ++round) {
         go_down();
         for (std::size_t i = 0; i < with_.merges; ++i) merge();
         look_around();
-        if (findings_.exchange(best_, limit_.elapsed())) report();
+        if (side_.exchange()) side_.report();
         side_.close_in();
-        const double share = with_.ascent_share * limit_.elapsed() - side_.climbing_seconds();
+        const double share = with_.ascent_share * side_.limit().elapsed() - side_.climbing_seconds();
         if (is_timed() && share > 0) {
-          side_.climb(std::numeric_limits<std::size_t>::max(), limit_.elapsed() + share);
+          side_.climb(std::numeric_limits<std::size_t>::max(), side_.limit().elapsed() + share);
         } else {
           side_.climb(with_.steps_between, std::numeric_limits<double>::infinity());
         }
@@ -197,31 +178,30 @@ class guided_search {
     }
 
     void start() {
-      if (is_over() || best_.is_known()) return;
-      solve_control brief = limit_.rest_for_part();
+      if (side_.is_over() || side_.best().is_known()) return;
+      solve_control brief = side_.limit().rest_for_part();
       brief.iterations = std::min<std::size_t>(control_.iterations, 500);
-      brief.progress = [this](const progress_report& found) { report(found.objective); };
-      ++statistics_.iterations;
+      brief.progress = [this](const progress_report& found) { side_.report(found.objective); };
+      side_.count_iteration();
       const placement_problem<Cost> plain(problem_.shared_compact());
       const solution<Cost> first = with_.quick.solve(plain, brief);
-      if (first.has_assignment()) offer(std::vector<strategy>(first.choice.begin(), first.choice.end()));
+      if (first.has_assignment()) side_.offer(std::vector<strategy>(first.choice.begin(), first.choice.end()));
     }
 
     [[nodiscard]] bool is_timed() const { return std::isfinite(control_.seconds); }
-    [[nodiscard]] double bound() const { return std::max(side_.bound(), findings_.bound()); }
 
     void go_down() {
-      if (is_over() || p_.size() == 0) return;
+      if (side_.is_over() || p_.size() == 0) return;
       if (guide_.label_bounds.empty() || (side_.rest().is_whole() && guided_at_ != side_.steps()))
-        guide_ = guide_of(side_.rest().ascent_on_whole());
+        guide_ = side_.rest().ascent_on_whole().guide();
       guided_at_ = side_.steps();
       side_.rest().forget_ascent_on_whole();  // the guide was made, or is not made again
-      const bool stays_near = best_.is_known() && random_.chance(with_.near);
+      const bool stays_near = side_.best().is_known() && random_.chance(with_.near);
       const double share = draw_share();
-      ++statistics_.iterations;
+      side_.count_iteration();
       ++dives_;
-      const auto kept = stays_near ? std::span<const strategy>(best_.labels()) : std::span<const strategy>();
-      auto labels = with_.down.once(p_, guide_, share, kept, best_.cost(), limit_, random_);
+      const auto kept = stays_near ? std::span<const strategy>(side_.best().labels()) : std::span<const strategy>();
+      auto labels = with_.down.once(p_, guide_, share, kept, side_.best().cost(), side_.limit(), random_);
       if (!labels) return;
       const Cost reached = polish(*std::move(labels));
       if (is_forbidden(best_of_shares_) || reached < best_of_shares_) {
@@ -238,33 +218,26 @@ class guided_search {
 
     /// Dives among the labels of a few assignments that were good.
     void merge() {
-      if (elite_.size() < 2 || is_over()) return;
-      std::vector<std::vector<strategy>> parents{best_.labels()};
+      if (elite_.size() < 2 || side_.is_over()) return;
+      std::vector<std::vector<strategy>> parents{side_.best().labels()};
       for (std::size_t i = 1 + random_.below(4); i-- > 0;) parents.push_back(elite_.draw(random_));
-      ++statistics_.iterations;
+      side_.count_iteration();
       ++merges_;
-      const Cost before = best_.cost();
+      const Cost before = side_.best().cost();
       auto labels = with_.down.merge(p_, guide_, with_.down.most_share, std::span<const std::vector<strategy>>(parents),
-                                     best_.cost(), limit_, random_);
+                                     side_.best().cost(), side_.limit(), random_);
       if (labels) polish(*std::move(labels));
-      if (best_.cost() < before) ++merge_gains_;
+      if (side_.best().cost() < before) ++merge_gains_;
     }
 
     /// \returns the cost after local search
     Cost polish(std::vector<strategy> labels) {
       const std::vector<strategy> kept = labels;
-      bool gained = offer(kept);
+      bool gained = side_.offer(kept);
       labeling_state<Cost> state(p_, std::move(labels));
       detail::forest_block<Cost> block(p_);
-      detail::descent<Cost> moves(state, block, limit_);
-      moves.coordinate_sweep();
-      if (moves.size() > 0) {
-        const auto most = static_cast<std::size_t>(with_.effort * static_cast<double>(moves.size()));
-        for (std::size_t i = 0; i < most && !limit_.expired(); ++i)
-          i % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(400, random_);
-      }
-      state.refresh();
-      gained |= offer(std::vector<strategy>(state.labels().begin(), state.labels().end()));
+      detail::descent<Cost>(state, block, side_.limit()).polish(with_.effort, 400, random_);
+      gained |= side_.offer(std::vector<strategy>(state.labels().begin(), state.labels().end()));
       if (gained) ++gains_;
       const Cost cost = state.cost();
       if (state.keeps_rows()) elite_.add(cost, state.labels());
@@ -272,27 +245,25 @@ class guided_search {
     }
 
     void look_around() {
-      if (!best_.is_known() || p_.size() == 0) return;
-      std::vector<strategy> labels = best_.labels();
-      Cost cost = best_.cost();
-      for (std::size_t i = 0; i < with_.windows && !is_over(); ++i, ++windows_)
-        if (with_.around.once(p_, labels, cost, limit_, random_)) {
+      if (!side_.best().is_known() || p_.size() == 0) return;
+      std::vector<strategy> labels = side_.best().labels();
+      Cost cost = side_.best().cost();
+      for (std::size_t i = 0; i < with_.windows && !side_.is_over(); ++i, ++windows_)
+        if (with_.around.once(p_, labels, cost, side_.limit(), random_)) {
           ++window_gains_;
-          offer(labels);
+          side_.offer(labels);
         }
-      if (cost == best_.cost()) best_.replace(std::move(labels));  // as good, and somewhere else
+      if (cost == side_.best().cost()) side_.replace(std::move(labels));  // as good, and somewhere else
     }
 
     const guided_search& with_;
     const placement_problem<Cost>& problem_;
     const compact_problem<Cost>& p_;
     const solve_control& control_;
-    deadline limit_;
     random_source random_;
     detail::shared_findings<Cost> findings_ = {};
-    detail::bound_side<Cost, guided_search, search> side_;
+    detail::bound_side<Cost> side_;
     dual_guide guide_ = {};
-    detail::incumbent<Cost> best_;
     detail::elite<Cost> elite_;
     Cost best_of_shares_ = forbidden<Cost>;
     double best_share_ = 0;

@@ -190,7 +190,7 @@ class local_search {
       const bool is_limited = has_limit();
       for (std::size_t step = 0, idle = 0; idle < most && (is_limited || step < most) && !is_stopped(); ++step) {
         ++statistics_.iterations;
-        const bool gained = step % 4 == 3 ? moves.pair_step(random_) : moves.forest_step(with_.largest_block, random_);
+        const bool gained = moves.random_step(step, with_.largest_block, random_);
         idle = gained ? 0 : idle + 1;
         if (step % 4096 == 4095) {
           moves.refresh();  // what rounding left over does not pile up
@@ -254,11 +254,7 @@ class local_search {
       if (moves.size() == 0) return false;
       for (std::size_t step = most_steps(moves.size()) / savings_rounds; step-- > 0 && !is_stopped();) {
         ++statistics_.iterations;
-        if (step % 4 == 3) {
-          moves.pair_step(random_);
-        } else {
-          moves.forest_step(with_.largest_block, random_);
-        }
+        moves.random_step(step, with_.largest_block, random_);
       }
       return true;
     }

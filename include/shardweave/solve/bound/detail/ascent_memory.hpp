@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
 
 #include <boost/container/flat_map.hpp>
 
@@ -19,14 +20,14 @@ namespace detail {
 /// Per variable of a problem, which variable of a problem before reductions it is, and what its labels are there.
 using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;
 
-/// Prices by what stays of a row through all reductions, its budget and its time; messages and what variables have put
-/// into rows by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
+/// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
+/// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
 /// any messages and prices.
 struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
   using per_label = boost::container::flat_map<strategy, double>;
 
-  std::map<row_name, double> prices = {};
+  known_prices prices = {};
   std::map<std::pair<std::uint32_t, std::uint32_t>, per_label> messages = {};  ///< from, to -> by label of `to`
   std::map<row_name, std::map<std::uint32_t, per_label>> row_costs = {};       ///< of rows that took part as knapsacks
 };

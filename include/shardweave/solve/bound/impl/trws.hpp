@@ -32,11 +32,6 @@ void report_sweep(const solve_control& control, const deadline& limit, Cost best
 }  // namespace detail
 
 template <cost_value Cost>
-dual_ascent<Cost> trws::ascent(const compact_problem<Cost>& problem) const {
-  return dual_ascent<Cost>(problem);
-}
-
-template <cost_value Cost>
 solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
   const compact_problem<Cost>& p = problem.compact();
   const deadline limit(control);

@@ -1,17 +1,14 @@
 #pragma once
 
+#include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/linear/backend/backend.hpp>
-#include <shardweave/solve/linear/detail/multiplier_sweeps.hpp>
 #include <shardweave/solve/linear/detail/relaxation_state.hpp>
 #include <shardweave/solve/linear/detail/rounding.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>
 
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <vector>
 
@@ -31,26 +28,18 @@ class relaxation : public relaxation_state<Cost> {
   /// beats.
   void start(std::size_t sweeps) {
     if (this->has_contradiction()) return;
-    this->offer(improved({}));
-    this->raise(reparametrization<Cost>(p, {}, present).bound(), "multipliers");
-    drop();
-    multiplier_sweeps<Cost> cheap(p);
-    double last = -std::numeric_limits<double>::infinity();
-    for (std::size_t sweep = 0; sweep < sweeps && !this->closed() && !this->limit.expired(); ++sweep) {
-      cheap.forward(present);
-      cheap.backward(present);
-      if ((sweep + 1) % 20 != 0 && sweep + 1 != sweeps) continue;
-      dual = cheap.values();
-      const double now = reparametrization<Cost>(p, dual, present).bound();
-      this->raise(now, "multipliers");
-      std::vector<strategy> labels = cheap.decode(present);
-      this->offer(labels);
-      repair(p, labels, this->limit, 30);
-      this->offer(labels);
-      drop();
-      // the incumbent counts: without one there is nothing to drop, and the LP may as well begin
-      if (now <= last + 1e-7 * std::abs(last)) break;
-      last = now;
+    offer_improved(first_labels(p, this->limit));
+    prove();
+    price_ascent<Cost> ascent(p);
+    std::vector<strategy> labels(p.size());
+    for (std::size_t sweep = 1; sweep <= sweeps && !this->closed() && !this->limit.expired(); ++sweep) {
+      const bool more = ascent.step(this->upper());
+      if (sweep % 20 != 0 && sweep != sweeps && more) continue;
+      ascent.decode(labels);
+      offer_improved(labels);
+      dual = ascent.multipliers();
+      prove();
+      if (!more) break;
     }
     this->report();
   }
@@ -67,14 +56,13 @@ class relaxation : public relaxation_state<Cost> {
     const backend_outcome& outcome = *answer;
     if (outcome.duals.size() == program.model().rows.size()) {
       dual = program.duals_of(outcome.duals);
-      this->raise(reparametrization<Cost>(p, dual, present).bound(), "multipliers");
     }
     if (!outcome.primal.empty()) {
       const std::vector<double> weight = this->read_weights(program, outcome.primal);
       this->offer(program.labels_of(outcome.primal));
-      if (!this->closed()) this->offer(improved(weight));
+      if (!this->closed()) offer_improved(decode(p, weight));
     }
-    drop();
+    prove();
     this->report();
   }
 
@@ -94,11 +82,14 @@ class relaxation : public relaxation_state<Cost> {
   dual_values dual;
 
  private:
-  /// Labels from weights, then single changes.
-  [[nodiscard]] std::vector<strategy> improved(std::span<const double> weight) const {
-    std::vector<strategy> labels = decode(p, weight);
-    repair(p, labels, this->limit, 30);
-    return labels;
+  void offer_improved(std::vector<strategy> labels) {
+    improve(p, labels, this->limit);
+    this->offer(labels);
+  }
+  /// Takes the bound of the multipliers, and drops what it tells.
+  void prove() {
+    this->raise(reparametrization<Cost>(p, dual, present).bound(), "multipliers");
+    drop();
   }
 };
 

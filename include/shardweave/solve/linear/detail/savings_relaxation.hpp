@@ -49,7 +49,7 @@ class savings_relaxation : public relaxation_state<Cost> {
   /// what the incumbent beats.
   void start(std::size_t sweeps) {
     if (this->has_contradiction()) return;
-    offer_improved(decode(this->problem.compact(), {}));
+    offer_improved(first_labels(this->problem.compact(), this->limit));
     this->raise(bound_at(plain_, {}), "multipliers");
     drop(plain_);
     if (sweeps == 0 || this->closed() || this->problem.compact().size() == 0) return;
@@ -133,13 +133,12 @@ class savings_relaxation : public relaxation_state<Cost> {
   }
 
   void offer_repaired(std::vector<strategy> labels) {
-    if (!this->offer(labels)) {
-      repair(this->problem.compact(), labels, this->limit, 30);
-      this->offer(labels);
-    }
+    if (this->offer(labels)) return;
+    improve(this->problem.compact(), labels, this->limit);
+    this->offer(labels);
   }
   void offer_improved(std::vector<strategy> labels) {
-    repair(this->problem.compact(), labels, this->limit, 30);
+    improve(this->problem.compact(), labels, this->limit);
     if (!this->offer(labels)) return;
     savings_descent(this->problem.compact(), terms_, labels, this->limit);
     this->offer(labels);

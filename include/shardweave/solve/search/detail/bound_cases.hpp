@@ -49,7 +49,7 @@ class bound_cases {
   /// \param keeps_all  also cases that hold nothing better than the best labeling, as a certificate needs them
   bound_cases(const compact_problem<Cost>& p, ascent_position from, double known, bool keeps_all = false)
       : p_(&p),
-        ascent_(p, trws{}),
+        ascent_(p),
         first_(std::make_shared<const ascent_position>(std::move(from))),
         keeps_all_(keeps_all),
         worth_(p.size(), 1.0) {

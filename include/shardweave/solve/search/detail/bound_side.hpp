@@ -1,14 +1,22 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/bound_cases.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 #include <cstddef>
+#include <functional>
 #include <limits>
+#include <mutex>
+#include <optional>
 #include <span>
+#include <string_view>
+#include <thread>
 #include <utility>
 #include <vector>
 
@@ -19,70 +27,176 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-/// Climbs with bound and prices, rules out labels that no better assignment has, and searches what is left once it is
+/// What the threads of one search tell each other. All members may be called by any thread.
+template <cost_value Cost>
+class shared_findings {
+ public:
+  void raise(double bound) {
+    const std::scoped_lock lock(mutex_);
+    bound_ = std::max(bound_, bound);
+  }
+  [[nodiscard]] double bound() const {
+    const std::scoped_lock lock(mutex_);
+    return bound_;
+  }
+  /// Afterwards both know the better labeling. \returns whether it is new to `mine`
+  bool exchange(incumbent<Cost>& mine, double seconds) {
+    const std::scoped_lock lock(mutex_);
+    if (mine.is_known() && best_.is_beaten_by(mine.cost())) {
+      best_ = mine;
+      return false;
+    }
+    return mine.is_beaten_by(best_.cost()) && mine.offer(best_.cost(), best_.labels(), seconds);
+  }
+
+ private:
+  mutable std::mutex mutex_;
+  double bound_ = -std::numeric_limits<double>::infinity();
+  incumbent<Cost> best_ = {};
+};
+
+/// How hard a `bound_side` tries.
+struct bound_effort {
+  std::size_t most_steps = 3000;    ///< of the ascent in all; with a time limit as many as fit
+  std::size_t decode_every = 50;    ///< steps between two attempts at an assignment
+  double worthwhile = 0.02;         ///< share of labels that must go for another round of ruling out
+  std::size_t closing_steps = 500;  ///< of the ascent in such a round
+  double least_gain =
+      1e-3;  ///< of the gap, in `decode_every` steps once labels are ruled out: with less dives gain more
+  double closing_share = 0.4;        ///< of the time, at most, for ruling out
+  std::size_t small_labels = 10000;  ///< so much is left to branch and bound
+
+  /// For a thread that has nothing better to do than to climb to the end.
+  [[nodiscard]] bound_effort patient() const {
+    bound_effort result = *this;
+    result.least_gain = -1;
+    result.worthwhile /= 10;
+    result.closing_steps = std::numeric_limits<std::size_t>::max();
+    result.closing_share = 1;
+    return result;
+  }
+};
+
+/// Raises bound and prices, rules out labels that no better assignment has, and searches what is left once it is
 /// little. The bound that this gives holds for all labelings: those that were ruled out cost no less than the best.
-///
-/// `Settings` is a `guided_search`. `Host` is who searches: it has `best()`, an `incumbent`; `offer(labels)`, labels of
-/// the whole problem that keep its rows or not; `is_over()`; `stepped()`, called once a step; and `report()`.
-template <cost_value Cost, class Settings, class Host>
+/// What the search finds otherwise is told to `offer`.
+template <cost_value Cost>
 class bound_side {
  public:
-  /// \pre all outlive this
-  bound_side(const compact_problem<Cost>& problem, const Settings& with, const solve_control& control,
-             const deadline& limit, Host& host)
-      : with_(&with), control_(&control), limit_(&limit), host_(&host), rest_(problem) {}
+  /// Looks for something cheaper than `known`; the more often it was asked before, the harder.
+  using last_search = std::function<solution<Cost>(const placement_problem<Cost>& left, Cost known, std::size_t before,
+                                                   const solve_control& control)>;
 
+  /// \pre all but `effort` outlive this
+  bound_side(const compact_problem<Cost>& problem, const bound_effort& effort, last_search finish,
+             const solve_control& control, std::string_view stage, shared_findings<Cost>& findings)
+      : p_(&problem),
+        effort_(effort),
+        finish_(std::move(finish)),
+        control_(&control),
+        stage_(stage),
+        limit_(control),
+        findings_(&findings),
+        best_(control.gap),
+        rest_(problem) {}
+
+  [[nodiscard]] const deadline& limit() const { return limit_; }
   [[nodiscard]] remainder<Cost>& rest() { return rest_; }
-  [[nodiscard]] double bound() const { return rest_.bound(); }
-  /// Whether another step may gain.
-  [[nodiscard]] bool climbs() const { return climbs_; }
+  [[nodiscard]] const incumbent<Cost>& best() const { return best_; }
+  /// The best bound of all threads.
+  [[nodiscard]] double bound() const { return std::max(rest_.bound(), findings_->bound()); }
   [[nodiscard]] std::size_t steps() const { return steps_; }
   [[nodiscard]] std::size_t ruled_out() const { return ruled_out_; }
   [[nodiscard]] double climbing_seconds() const { return climbing_seconds_; }
+  [[nodiscard]] std::size_t iterations() const { return iterations_; }
+  void count_iteration() { ++iterations_; }
+
+  [[nodiscard]] bool is_over() {
+    findings_->raise(rest_.bound());
+    return limit_.expired() || iterations_ >= control_->iterations || best_.is_enough(findings_->bound());
+  }
+  /// Labels of the whole problem, which keep its rows or not. \returns whether they are the best now
+  bool offer(std::vector<strategy> labels) {
+    const Cost cost = p_->cost(labels);
+    if (!best_.is_beaten_by(cost) || !p_->keeps_rows(labels)) return false;
+    best_.offer(cost, std::move(labels), limit_.elapsed());
+    findings_->exchange(best_, limit_.elapsed());
+    report();
+    return true;
+  }
+  /// Other labels that cost as much as the best.
+  void replace(std::vector<strategy> labels) { best_.replace(std::move(labels)); }
+  /// \returns whether another thread has found better labels
+  bool exchange() { return findings_->exchange(best_, limit_.elapsed()); }
+  void report() const { report(best_.upper()); }
+  void report(double objective) const {
+    if (control_->progress)
+      control_->progress(
+          {.stage = stage_, .seconds = limit_.elapsed(), .objective = objective, .lower_bound = bound()});
+  }
 
   /// \param until  seconds from the start at which it ends too
   void climb(std::size_t most, double until) {
-    if (host_->is_over()) return;
+    if (is_over()) return;
     price_ascent<Cost>& ascent = rest_.ascent();
     const compact_problem<Cost>& p = rest_.problem();
     std::vector<strategy> labels(p.size());
-    const double began = limit_->elapsed();
+    const double began = limit_.elapsed();
     double mark = -std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < most && climbs_ && (is_timed() || steps_ < with_->steps) && !host_->is_over(); ++i) {
-      if (std::isfinite(until) && limit_->elapsed() > until) break;
-      climbs_ = rest_.step(host_->best());
-      host_->stepped();
-      if (++steps_ % with_->decode_every != 0 && climbs_) continue;
+    for (std::size_t i = 0; i < most && climbs_ && (is_timed() || steps_ < effort_.most_steps) && !is_over(); ++i) {
+      if (std::isfinite(until) && limit_.elapsed() > until) break;
+      climbs_ = rest_.step(best_);
+      count_iteration();
+      exchange();
+      if (++steps_ % effort_.decode_every != 0 && climbs_) continue;
       ascent.decode(labels);
-      if (repair(p, std::span<strategy>(labels), 50 + p.size() / 20, *limit_)) host_->offer(rest_.lift(labels));
-      host_->report();
-      if (!rest_.is_whole() && ascent.bound() <= mark + with_->least_gain * std::max(host_->best().upper() - mark, 0.0))
-        break;  // dives gain more now, and what they find rules out more
+      if (repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
+      report();
+      if (!rest_.is_whole() && ascent.bound() <= mark + effort_.least_gain * std::max(best_.upper() - mark, 0.0)) break;
       // where a gap is enough, the last hundredths of it can wait
       if (control_->gap > 0 && rest_.is_whole() &&
           ascent.bound() <= mark + 0.05 * control_->gap * std::abs(ascent.bound()))
         break;
       mark = ascent.bound();
     }
-    climbing_seconds_ += limit_->elapsed() - began;
+    climbing_seconds_ += limit_.elapsed() - began;
   }
 
   /// Rules out labels as long as that helps. \returns whether any went
   bool close_in() {
-    if (!host_->best().is_known() || rest_.problem().size() == 0 || host_->is_over()) return false;
-    if (is_timed() && closing_seconds_ > with_->closing_share * limit_->elapsed()) return false;
-    const double began = limit_->elapsed();
+    if (!best_.is_known() || rest_.problem().size() == 0 || is_over()) return false;
+    if (is_timed() && closing_seconds_ > effort_.closing_share * limit_.elapsed()) return false;
+    const double began = limit_.elapsed();
     bool gained = false;
-    while (!host_->is_over() && rule_out()) {
+    while (!is_over() && rule_out()) {
       gained = true;
-      if (host_->is_over()) return true;
-      climb(with_->closing_steps, std::numeric_limits<double>::infinity());
+      if (is_over()) return true;
+      climb(effort_.closing_steps, std::numeric_limits<double>::infinity());
     }
-    if (!host_->is_over() && !rest_.is_whole() && rest_.problem().total_labels() <= with_->small_labels &&
-        (gained || searches_ == 0 || searched_at_ != host_->best().cost()))
+    if (!is_over() && !rest_.is_whole() && rest_.problem().total_labels() <= effort_.small_labels &&
+        (gained || searches_ == 0 || searched_at_ != best_.cost()))
       finish();
-    closing_seconds_ += limit_->elapsed() - began;
+    closing_seconds_ += limit_.elapsed() - began;
     return gained;
+  }
+
+  /// Climbs and rules out until all is over, for a thread of its own; once neither gains any more, the bound is raised
+  /// case by case.
+  void run() {
+    const double least_worthwhile = effort_.worthwhile;
+    std::optional<bound_cases<Cost>> cases;  // of what was left when they began: freed when labels go
+    while (!is_over()) {
+      climb(std::numeric_limits<std::size_t>::max(), std::numeric_limits<double>::infinity());
+      // to rule labels out is to begin the cases anew
+      effort_.worthwhile = least_worthwhile + (cases ? gain_of(*cases) : 0);
+      if (close_in()) cases.reset();
+      rest_.forget_ascent_on_whole();
+      // what the other thread finds may rule out more
+      for (bool more = true; !climbs_ && !is_over() && !exchange();) {
+        more = more && work_on(cases);
+        if (!more) std::this_thread::sleep_for(std::chrono::milliseconds(5));
+      }
+    }
   }
 
  private:
@@ -90,39 +204,55 @@ class bound_side {
 
   /// \returns whether enough labels could go
   bool rule_out() {
-    if (is_timed() && limit_->remaining() < 1.5 * longest_round_) return false;  // it cannot be broken off
-    const double began = limit_->elapsed();
-    const solve_control rest{.seconds = limit_->rest().seconds, .stop = control_->stop};
-    const std::size_t gone = rest_.rule_out(host_->best(), with_->worthwhile, rest,
-                                            [&](std::vector<strategy> labels) { host_->offer(std::move(labels)); });
-    longest_round_ = std::max(longest_round_, limit_->elapsed() - began);
+    if (is_timed() && limit_.remaining() < 1.5 * longest_round_) return false;  // it cannot be broken off
+    const double began = limit_.elapsed();
+    const solve_control rest{.seconds = limit_.rest().seconds, .stop = control_->stop};
+    const std::size_t gone = rest_.rule_out(best_, effort_.worthwhile, rest,
+                                            [&](std::vector<strategy> labels) { offer(std::move(labels)); });
+    longest_round_ = std::max(longest_round_, limit_.elapsed() - began);
     ruled_out_ += gone;
     climbs_ = climbs_ || gone > 0;
     return gone > 0;
   }
 
   void finish() {
-    auto last = with_->finish;
-    last.nodes <<= std::min<std::size_t>(searches_++, 10);
-    searched_at_ = host_->best().cost();
-    solve_control brief = limit_->rest_for_part();
+    searched_at_ = best_.cost();
+    solve_control brief = limit_.rest_for_part();
     brief.gap = control_->gap;
-    if (is_timed()) brief.seconds *= with_->closing_share;
+    if (is_timed()) brief.seconds *= effort_.closing_share;
     const solution<Cost> found =
-        last.solve_below(placement_problem<Cost>(rest_.shared_part()), host_->best().cost(), brief);
-    rest_.raise(found.lower_bound, host_->best());
+        finish_(placement_problem<Cost>(rest_.shared_part()), best_.cost(), searches_++, brief);
+    rest_.raise(found.lower_bound, best_);
     if (!found.has_assignment()) return;
-    host_->offer(rest_.lift(found.choice));
-    rest_.raise(found.lower_bound, host_->best());
+    offer(rest_.lift(found.choice));
+    rest_.raise(found.lower_bound, best_);
   }
 
-  const Settings* with_;
+  /// \returns whether another call may gain
+  bool work_on(std::optional<bound_cases<Cost>>& cases) {
+    if (!best_.is_known() || rest_.problem().size() == 0) return false;
+    if (!cases) cases.emplace(rest_.problem(), rest_.ascent().position(), rest_.ascent().bound());
+    const bool more = cases->work(best_, limit_);
+    rest_.raise(cases->bound(), best_);
+    return more;
+  }
+  /// As a share of the gap that one ascent leaves.
+  [[nodiscard]] double gain_of(const bound_cases<Cost>& cases) {
+    const double without = rest_.ascent().bound();
+    return std::clamp((cases.bound() - without) / (best_.upper() - without), 0.0, 1.0);
+  }
+
+  const compact_problem<Cost>* p_;
+  bound_effort effort_;
+  last_search finish_;
   const solve_control* control_;
-  const deadline* limit_;
-  Host* host_;
+  std::string_view stage_;
+  deadline limit_;
+  shared_findings<Cost>* findings_;
+  incumbent<Cost> best_;
   remainder<Cost> rest_;
-  bool climbs_ = true;
-  std::size_t steps_ = 0, ruled_out_ = 0, searches_ = 0;
+  bool climbs_ = true;  ///< another step may gain
+  std::size_t steps_ = 0, ruled_out_ = 0, searches_ = 0, iterations_ = 0;
   Cost searched_at_ = forbidden<Cost>;
   double climbing_seconds_ = 0, closing_seconds_ = 0, longest_round_ = 0;
 };

@@ -138,6 +138,18 @@ class descent {
     return false;
   }
 
+  /// A sweep of single variables, then `effort` forest moves per variable, every fourth of them a pair instead.
+  void polish(double effort, std::size_t largest, random_source& random) {
+    coordinate_sweep();
+    const auto most = static_cast<std::size_t>(effort * static_cast<double>(size()));
+    for (std::size_t i = 0; i < most && !limit_.expired(); ++i) random_step(i, largest, random);
+    state_.refresh();
+  }
+  /// \pre size() > 0
+  bool random_step(std::size_t number, std::size_t largest, random_source& random) {
+    return number % 4 == 3 ? pair_step(random) : forest_step(largest, random);
+  }
+
  private:
   static constexpr strategy none = ~strategy{0};
 

@@ -35,7 +35,7 @@ class remainder {
  public:
   /// \param whole  outlives this
   explicit remainder(const compact_problem<Cost>& whole)
-      : whole_(&whole), first_(std::make_unique<price_ascent<Cost>>(whole, trws{})) {}
+      : whole_(&whole), first_(std::make_unique<price_ascent<Cost>>(whole)) {}
 
   [[nodiscard]] bool is_whole() const { return !part_; }
   [[nodiscard]] const compact_problem<Cost>& problem() const { return part_ ? part_->problem() : *whole_; }
@@ -44,7 +44,7 @@ class remainder {
   [[nodiscard]] price_ascent<Cost>& ascent() { return part_ascent_ ? *part_ascent_ : ascent_on_whole(); }
   /// The one that knows all labels; it rests while there is a part.
   [[nodiscard]] price_ascent<Cost>& ascent_on_whole() {
-    if (!first_) first_ = std::make_unique<price_ascent<Cost>>(*whole_, trws{});
+    if (!first_) first_ = std::make_unique<price_ascent<Cost>>(*whole_);
     return *first_;
   }
   /// Frees the ascent that rests, if one does. It would begin anew.
@@ -101,7 +101,7 @@ class remainder {
       bound_ = std::max(bound_, std::min(before, best.upper()));
       return gone;
     }
-    part_ascent_ = std::make_unique<price_ascent<Cost>>(problem(), trws{});
+    part_ascent_ = std::make_unique<price_ascent<Cost>>(problem());
     part_ascent_->start(known, part_->origin(), 0);
     return gone;
   }

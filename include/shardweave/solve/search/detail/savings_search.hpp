@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/detail/known_prices.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
@@ -13,10 +14,8 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <limits>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -50,8 +49,6 @@ class savings_search {
  public:
   using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
   using cut_list = std::vector<typename savings_ascent<Cost>::cut_pointer>;
-  /// Prices by what stays of a row in every part: its budget and its time.
-  using row_price_list = std::map<std::pair<std::uint32_t, std::int64_t>, double>;
   /// What else may be known of the root: told of its problem and its ascent, gives a bound.
   using second_opinion = std::function<double(savings_search&, savings_ascent<Cost>&)>;
 
@@ -90,7 +87,7 @@ class savings_search {
   static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
 
   double explore(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, cut_list cuts,
-                 std::vector<double> chain, row_price_list row_prices, std::size_t narrow, const lift_to_root& lift) {
+                 std::vector<double> chain, known_prices row_prices, std::size_t narrow, const lift_to_root& lift) {
     const bool is_root = explored++ == 0;
     const bool is_idle = control.gap > 0 && explored > 3 * gained_at_ + options.patience;
     if (explored > options.nodes || explored > control.iterations || is_idle || limit.expired()) {
@@ -109,7 +106,7 @@ class savings_search {
       }
       savings_ascent<Cost> ascent(*p, *terms, options.ascent, cuts);
       if (!chain.empty()) ascent.start(chain);
-      ascent.start_rows(look_up(*p, row_prices));
+      ascent.start_rows(row_prices.for_rows_of(*p));
       climb(ascent, *p, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
       if (is_root && round == 0) {
         if (best.is_known() && !best.closes(ascent.bound())) improve_best();
@@ -125,7 +122,7 @@ class savings_search {
       }
       cuts = ascent.cuts();
       chain = ascent.best_chain();
-      remember(*p, ascent.best_rows(), row_prices);
+      row_prices = known_prices(*p, ascent.best_rows());
       const std::vector<double> least = ascent.label_bounds();
       bound = std::max(bound, ascent.bound());
       restriction<Cost> narrowed(*p);
@@ -242,7 +239,7 @@ class savings_search {
   /// Two halves, the one with the greater share of the mixture first.
   double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const savings_ascent<Cost>& ascent,
                const std::vector<double>& least, const cut_list& cuts, const std::vector<double>& chain,
-               const row_price_list& row_prices, std::size_t narrow, const lift_to_root& lift, double bound) {
+               const known_prices& row_prices, std::size_t narrow, const lift_to_root& lift, double bound) {
     const auto [x, halves] = split_by_mixture(p, terms, ascent, least, best);
     double weakest = infinity;
     for (const std::vector<strategy>& half : halves) {
@@ -259,17 +256,6 @@ class savings_search {
       weakest = std::min(weakest, of_half);
     }
     return std::min(best.settled(), std::max(bound, weakest));
-  }
-
-  static std::vector<double> look_up(const compact_problem<Cost>& p, const row_price_list& known) {
-    if (known.empty()) return {};
-    std::vector<double> prices(p.rows().size());
-    for (std::size_t r = 0; r < prices.size(); ++r)
-      if (const auto at = known.find({p.rows()[r].budget, p.rows()[r].time}); at != known.end()) prices[r] = at->second;
-    return prices;
-  }
-  static void remember(const compact_problem<Cost>& p, const std::vector<double>& prices, row_price_list& known) {
-    for (std::size_t r = 0; r < prices.size(); ++r) known[{p.rows()[r].budget, p.rows()[r].time}] = prices[r];
   }
 
   const placement_problem<Cost>& root_;

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/io/detail/linear_text.hpp>
+#include "benchmarks/linear_files/linear_text.hpp"
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 
@@ -14,9 +14,12 @@
 /// \file
 /// Writes linear models as free MPS, which every solver reads.
 
-namespace shardweave {
-inline namespace v0 {
+namespace linear_files {
+
+using namespace shardweave;
 namespace detail {
+
+using namespace shardweave::detail;
 
 template <text_sink Sink>
 class mps_writer {
@@ -166,5 +169,4 @@ inline void write_mps(const std::filesystem::path& path, const linear_model& mod
   detail::write_linear_file(path, [&](auto& sink) { write_mps(sink, model, names); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace linear_files

@@ -19,6 +19,7 @@ namespace detail {
 /// Prices by what stays of a row when a problem is reduced or cut: its budget and its time.
 class known_prices {
  public:
+  known_prices() = default;
   template <cost_value Cost>
   known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
     for (std::size_t r = 0; r < prices.size(); ++r)
@@ -46,6 +47,8 @@ class known_prices {
     }
     return prices;
   }
+
+  [[nodiscard]] bool empty() const { return known_.empty(); }
 
  private:
   using place = std::pair<std::uint32_t, std::int64_t>;  ///< budget and time

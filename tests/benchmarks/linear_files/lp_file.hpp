@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/io/detail/linear_text.hpp>
+#include "benchmarks/linear_files/linear_text.hpp"
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 
@@ -14,9 +14,12 @@
 /// \file
 /// Writes linear models in the LP format of CPLEX, which people can read and nearly every solver does.
 
-namespace shardweave {
-inline namespace v0 {
+namespace linear_files {
+
+using namespace shardweave;
 namespace detail {
+
+using namespace shardweave::detail;
 
 template <text_sink Sink>
 class lp_writer {
@@ -166,5 +169,4 @@ inline void write_lp(const std::filesystem::path& path, const linear_model& mode
   detail::write_linear_file(path, [&](auto& sink) { write_lp(sink, model, names); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace linear_files

@@ -21,9 +21,12 @@
 /// \file
 /// What the writers of linear models have in common: names that every reader takes, numbers that come back.
 
-namespace shardweave {
-inline namespace v0 {
+namespace linear_files {
+
+using namespace shardweave;
 namespace detail {
+
+using namespace shardweave::detail;
 
 /// Words and numbers on their way to a sink.
 template <text_sink Sink>
@@ -112,5 +115,4 @@ void write_linear_file(const std::filesystem::path& path, Write write) {
 }
 
 }  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace linear_files
