@@ -214,7 +214,7 @@ class pipeline {
     plan.tasks = run(plan.lowered->tasks, timed.rest());
     plan.stages.insert(plan.stages.end(), plan.tasks->stages.begin(), plan.tasks->stages.end());
     if (compares) compare_with_savings(model, problem, timed, plan);
-    join_equal(plan.stages);
+    detail::join_equal(plan.stages);
     return plan;
   }
 
