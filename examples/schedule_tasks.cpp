@@ -10,6 +10,7 @@
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/simulate/simulate.hpp>

@@ -8,6 +8,7 @@
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/sharding.hpp>

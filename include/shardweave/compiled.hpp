@@ -4,14 +4,19 @@
 #error "<shardweave/compiled.hpp> is for programs all of whose sources are compiled with SHARDWEAVE_COMPILED defined."
 #endif
 
+#include <shardweave/compiled/bucketing.hpp>
+#include <shardweave/compiled/cost.hpp>
 #include <shardweave/compiled/graph.hpp>
+#include <shardweave/compiled/lowering.hpp>
 #include <shardweave/compiled/models.hpp>
 #include <shardweave/compiled/placement.hpp>
+#include <shardweave/compiled/report.hpp>
 #include <shardweave/compiled/schedule.hpp>
 #include <shardweave/compiled/simulate.hpp>
 #include <shardweave/compiled/solvers_of_double.hpp>
 #include <shardweave/compiled/solvers_of_int64.hpp>
 #include <shardweave/compiled/spmd.hpp>
+#include <shardweave/compiled/tasks.hpp>
 
 /// \file
 /// All that component `shardweave::compiled` holds: what does not depend on a host's types, instantiated for costs in

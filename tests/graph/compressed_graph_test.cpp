@@ -1,4 +1,5 @@
 #include "support/user_graph.hpp"
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 

@@ -12,6 +12,7 @@
 #include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,7 @@
 #include "interpreter.hpp"
 #include "model_checks.hpp"
 #include "plain_model.hpp"
+#include <shardweave/core/error.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 

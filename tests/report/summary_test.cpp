@@ -1,6 +1,7 @@
 #include "report/small_timeline.hpp"
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/unit_text.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,3 +1,4 @@
+#include <shardweave/core/error.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 

@@ -1,5 +1,6 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>

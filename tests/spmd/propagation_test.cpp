@@ -5,8 +5,10 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/spmd/annotation.hpp>
+#include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/propagation.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
 

@@ -2,7 +2,9 @@
 #include <shardweave/cost/node_table.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
+#include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/strategies.hpp>
 
 #include <doctest/doctest.h>
 

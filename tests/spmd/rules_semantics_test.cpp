@@ -1,6 +1,7 @@
 #include "simulated_mesh.hpp"
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/standard_rules.hpp>

@@ -4,6 +4,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/cost_model.hpp>
+#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 

@@ -1,5 +1,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
+#include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>

@@ -1,3 +1,4 @@
+#include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 
 #include <doctest/doctest.h>

@@ -1,15 +1,10 @@
 #pragma once
 
-#include <shardweave/core/interning.hpp>
-#include <shardweave/cost/collective.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <string_view>
 #include <vector>
 
 /// \file
@@ -21,73 +16,24 @@ inline namespace v0 {
 /// A number for each collective: equal numbers for equal operation, group, dtype and reduction, in the order
 /// in which they first come; `no_index` for what cannot be merged and for other tasks.
 /// Complexity: O(V)
-[[nodiscard]] inline std::vector<std::uint32_t> bucket_keys(const task_graph& g) {
-  struct key {
-    std::string_view dtype, reduce;
-    std::uint32_t group;
-    collective op;
-    bool operator==(const key&) const = default;
-  };
-  struct key_hash {
-    std::size_t operator()(const key& k) const {
-      const std::hash<std::string_view> text;
-      return hash_combine(hash_combine(hash_combine(text(k.dtype), text(k.reduce)), k.group),
-                          static_cast<std::size_t>(k.op));
-    }
-  };
-  interner<key, key_hash> known;
-  std::vector<std::uint32_t> keys(g.size(), no_index);
-  for (task_index t = 0; t < g.size(); ++t) {
-    if (!g.is_collective(t)) continue;
-    const collective_info c = g.collective(t);
-    if (is_mergeable(c.op)) keys[t] = known({c.dtype, c.reduce, c.group, c.op});
-  }
-  return keys;
-}
+[[nodiscard]] std::vector<std::uint32_t> bucket_keys(const task_graph& g);
 
 /// Why a collective can be a member of no bucket; nothing for those that can, and for other tasks: its operation cannot
 /// be merged, something but its wait and the output uses it, nothing waits for it, no table prices it.
 /// Complexity: O(V + E)
-[[nodiscard]] inline std::vector<std::optional<decision>> refused_as_members(const task_graph& g) {
-  std::vector<std::optional<decision>> refused(g.size());
-  std::vector<bool> awaited(g.size());
-  std::vector<task_index> foreign(g.size(), no_index);
-  for (task_index t = 0; t < g.size(); ++t) {
-    if (g.completes(t) != no_index) awaited[g.completes(t)] = true;
-    // further ordering after a member would have to mean its launch: leave such collectives alone
-    for (const auto& e : g.dependencies().in(t))
-      if (g.is_collective(e.source) && g.completes(t) != e.source && g.kind(t) != task_kind::output)
-        foreign[e.source] = t;
-  }
-  for (task_index t = 0; t < g.size(); ++t) {
-    if (!g.is_collective(t)) continue;
-    const collective_info c = g.collective(t);
-    if (!is_mergeable(c.op))
-      refused[t] = {.reason = decision_reason::not_mergeable, .subject = t};
-    else if (foreign[t] != no_index)
-      refused[t] = {.reason = decision_reason::foreign_user, .subject = t, .other = foreign[t]};
-    else if (!awaited[t])
-      refused[t] = {.reason = decision_reason::no_wait, .subject = t};
-    else if (g.table(c.op, c.group) == nullptr)
-      refused[t] = {.reason = decision_reason::unpriced, .subject = t};
-  }
-  return refused;
-}
+[[nodiscard]] std::vector<std::optional<decision>> refused_as_members(const task_graph& g);
 
 /// The collectives that `refused_as_members` has nothing against.
-[[nodiscard]] inline std::vector<bool> fit_for_buckets(const task_graph& g) {
-  const std::vector<std::optional<decision>> refused = refused_as_members(g);
-  std::vector<bool> fit(g.size());
-  for (task_index t = 0; t < g.size(); ++t) fit[t] = g.is_collective(t) && !refused[t];
-  return fit;
-}
+[[nodiscard]] std::vector<bool> fit_for_buckets(const task_graph& g);
 
 /// The same graph with gathers that move bytes, whatever they hold: gathers of one group are alike then, of several
 /// dtypes too. A bucket of these packs bytes, and its parts are read as what they are. It is a graph of its own: what
 /// is decided on it is valid for it, and not for the graph that tells dtypes apart.
-[[nodiscard]] inline task_graph with_gathers_of_bytes(const task_graph& g) {
-  return g.with_dtype_of(collective::all_gather, "u8");
-}
+[[nodiscard]] task_graph with_gathers_of_bytes(const task_graph& g);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/bucketing/impl/bucket_key.hpp>
+#endif

@@ -1,9 +1,13 @@
 #pragma once
 
 #include <shardweave/placement/impl/compile.hpp>
+#include <shardweave/placement/impl/evaluate.hpp>
+#include <shardweave/placement/impl/savings_layout.hpp>
 
 #include <cstdint>
 #include <memory>
+#include <span>
+#include <vector>
 
 /// \file
 /// The compiled part of room placement; see `shardweave/compiled.hpp`.
@@ -11,9 +15,19 @@
 namespace shardweave {
 inline namespace v0 {
 
+template evaluation<double> evaluate(const placement_description<double>&, std::span<const strategy>);
+template evaluation<double> evaluate(const placement_problem<double>&, std::span<const strategy>);
+template std::vector<hidden_part<double>> hidden_parts(const placement_description<double>&, std::span<const strategy>);
 template placement_problem<double> compile(std::shared_ptr<const placement_description<double>>, const solve_control&);
+template savings_layout layout_of(const placement_description<double>&);
+
+template evaluation<std::int64_t> evaluate(const placement_description<std::int64_t>&, std::span<const strategy>);
+template evaluation<std::int64_t> evaluate(const placement_problem<std::int64_t>&, std::span<const strategy>);
+template std::vector<hidden_part<std::int64_t>> hidden_parts(const placement_description<std::int64_t>&,
+                                                             std::span<const strategy>);
 template placement_problem<std::int64_t> compile(std::shared_ptr<const placement_description<std::int64_t>>,
                                                  const solve_control&);
+template savings_layout layout_of(const placement_description<std::int64_t>&);
 
 }  // namespace v0
 }  // namespace shardweave

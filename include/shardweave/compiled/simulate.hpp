@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/simulate/impl/hiding.hpp>
 #include <shardweave/simulate/impl/simulate.hpp>
 
 /// \file

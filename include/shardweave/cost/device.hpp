@@ -1,13 +1,9 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
-
 #include <array>
-#include <cctype>
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string>
 #include <string_view>
 
 /// \file
@@ -79,16 +75,11 @@ inline constexpr std::array device_table{
 
 /// The device of that name; case does not matter.
 /// \throws error listing the names if there is none
-[[nodiscard]] inline device_profile find_device(std::string_view name) {
-  std::string lower(name);
-  for (char& c : lower) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
-  std::string known;
-  for (const device_profile& device : known_devices()) {
-    if (device.name == lower) return device;
-    known += (known.empty() ? "" : ", ") + std::string(device.name);
-  }
-  refuse(error_category::input, "no device is called '" + std::string(name) + "'; known are " + known);
-}
+[[nodiscard]] device_profile find_device(std::string_view name);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/cost/impl/device.hpp>
+#endif

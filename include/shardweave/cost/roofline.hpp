@@ -1,9 +1,11 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/device.hpp>
 
 #include <algorithm>
+#include <string>
 
 /// \file
 /// The time of an operation on one device: the slower of moving its data and doing its arithmetic.

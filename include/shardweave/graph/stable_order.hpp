@@ -6,8 +6,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <queue>
 #include <span>
 #include <string>
 #include <vector>
@@ -18,57 +16,13 @@
 namespace shardweave {
 inline namespace v0 {
 
-namespace detail {
-
-/// The vertices that no cycle precedes, each when all its producers stand before it, the smallest number first.
-/// \param waiting  becomes, per vertex, how many of its producers are not listed
-inline std::vector<std::uint32_t> ready_order(const compressed_graph& g, std::vector<std::uint32_t>& waiting) {
-  const std::size_t n = g.vertex_count();
-  waiting.resize(n);
-  std::priority_queue<std::uint32_t, std::vector<std::uint32_t>, std::greater<>> ready;
-  for (std::uint32_t v = 0; v < n; ++v) {
-    waiting[v] = static_cast<std::uint32_t>(g.in(v).size());
-    if (waiting[v] == 0) ready.push(v);
-  }
-  std::vector<std::uint32_t> order;
-  order.reserve(n);
-  while (!ready.empty()) {
-    const std::uint32_t v = ready.top();
-    ready.pop();
-    order.push_back(v);
-    for (const auto& e : g.out(v))
-      if (--waiting[e.target] == 0) ready.push(e.target);
-  }
-  return order;
-}
-
-}  // namespace detail
-
 /// Lists the vertices so that every edge runs forward; among the vertices that may come next the one with
 /// the smallest number comes first. An order that is topological already is returned as it is.
 ///
 /// \throws error naming a vertex on a cycle
 /// Complexity: O((V + E) log V)
 /// Source: A. B. Kahn, Topological sorting of large networks, CACM 5 (1962).
-[[nodiscard]] inline std::vector<std::uint32_t> stable_topological_order(const compressed_graph& g) {
-  std::vector<std::uint32_t> waiting;
-  std::vector<std::uint32_t> order = detail::ready_order(g, waiting);
-  if (order.size() == g.vertex_count()) return order;
-
-  // Every vertex that was never ready has a producer that was never ready: walking back must close a cycle.
-  std::uint32_t v = 0;
-  while (waiting[v] == 0) ++v;
-  std::vector<bool> seen(g.vertex_count());
-  while (!seen[v]) {
-    seen[v] = true;
-    for (const auto& e : g.in(v))
-      if (waiting[e.source] != 0) {
-        v = e.source;
-        break;
-      }
-  }
-  refuse(error_category::input, "the graph has a cycle through vertex " + std::to_string(v));
-}
+[[nodiscard]] std::vector<std::uint32_t> stable_topological_order(const compressed_graph& g);
 
 /// The same for any graph, as descriptors.
 template <planning_graph G>
@@ -162,3 +116,7 @@ template <class Inputs>
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/graph/impl/stable_order.hpp>
+#endif

@@ -6,14 +6,8 @@
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
 
-#include <algorithm>
-#include <cmath>
 #include <cstdint>
-#include <map>
-#include <set>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -29,52 +23,19 @@ inline namespace v0 {
 
 /// The sizes that tables have a point for besides those that occur: evenly on a logarithmic scale, the last one the
 /// first that is not below the limit.
-[[nodiscard]] inline std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit) {
-  constexpr std::int64_t smallest = 256;
-  const int points = std::max(1, options.table_points_per_octave);
-  std::vector<std::int64_t> sizes;
-  for (int i = 0;; ++i) {
-    const double size = static_cast<double>(smallest) * std::exp2(static_cast<double>(i) / points);
-    sizes.push_back(static_cast<std::int64_t>(size));
-    if (size >= limit) return sizes;
-  }
-}
+[[nodiscard]] std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit);
 
 /// A table for each operation that has a price on each group that some task uses, through every size that occurs and
 /// through points in between, evenly on a logarithmic scale. \param shapes  of the groups, by their position
 /// Complexity: one estimate per point.
-[[nodiscard]] inline std::vector<duration_table> collective_tables(std::span<const task_record> tasks,
-                                                                   const any_collectives& model,
-                                                                   std::span<const group_shape> shapes,
-                                                                   const lowering_options& options = {}) {
-  struct use {
-    std::set<std::int64_t> sizes;
-    std::int64_t total = 0;
-  };
-  std::map<std::pair<std::uint32_t, collective>, use> uses;
-  for (const task_record& t : tasks) {
-    if (!t.collective || t.collective->op == collective::other) continue;
-    use& u = uses[{t.collective->group, t.collective->op}];
-    u.sizes.insert(t.collective->bytes_in.count());
-    u.total += t.collective->bytes_in.count();
-  }
-
-  std::vector<duration_table> tables;
-  for (auto& [key, u] : uses) {
-    const auto& [group, op] = key;
-    const double limit = static_cast<double>(std::max(options.table_limit.count(), u.total));
-    for (const std::int64_t size : table_sizes(options, limit)) u.sizes.insert(size);
-    std::vector<bytes> sizes;
-    std::vector<nanoseconds> times;
-    for (const std::int64_t size : u.sizes) {
-      sizes.emplace_back(size);
-      times.push_back(
-          from_microseconds(model.estimate(op, largest_buffer(op, bytes(size), shapes[group]), shapes[group]).time_us));
-    }
-    tables.emplace_back(op, group, std::move(sizes), std::move(times));
-  }
-  return tables;
-}
+[[nodiscard]] std::vector<duration_table> collective_tables(std::span<const task_record> tasks,
+                                                            const any_collectives& model,
+                                                            std::span<const group_shape> shapes,
+                                                            const lowering_options& options = {});
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/lowering/impl/collective_tables.hpp>
+#endif

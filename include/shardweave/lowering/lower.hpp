@@ -1,160 +1,17 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
-#include <shardweave/lowering/detail/redistribution_writer.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/redistribution.hpp>
-#include <shardweave/spmd/redistributor.hpp>
-#include <shardweave/spmd/rules.hpp>
-#include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/spmd/strategies.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <span>
-#include <string>
-#include <utility>
-#include <vector>
 
 /// \file
 /// From chosen strategies to tasks: what one device does, and what it communicates.
 
 namespace shardweave {
 inline namespace v0 {
-namespace detail {
-
-/// Goes through the operations in order and keeps what each has given.
-class lowering_pass {
- public:
-  lowering_pass(const spmd_cost_model& model, std::span<const strategy> chosen, const lowering_options& options)
-      : model_(model),
-        graph_(model.operations()),
-        chosen_(chosen),
-        redistribution_(model.new_redistributor()),
-        writer_(redistribution_, options),
-        options_(options) {}
-
-  [[nodiscard]] lowered_graph run() && {
-    const std::size_t n = graph_.operations.size();
-    if (chosen_.size() != n)
-      refuse(error_category::input, "an assignment of " + std::to_string(chosen_.size()) + " strategies for " +
-                                        std::to_string(n) + " operations");
-    results_.resize(n);
-    again_.resize(n);
-    sources_.resize(n);
-    for (std::uint32_t v = 0; v < n; ++v) {
-      if (chosen_[v] >= model_.strategy_count(v))
-        refuse(error_category::input, "operation '" + graph_.operations[v].name + "' is assigned strategy " +
-                                          std::to_string(chosen_[v]) + " of " +
-                                          std::to_string(model_.strategy_count(v)));
-      sources_[v] = source_of(v);
-      task_of_.push_back(lower(v, graph_.operations[v].when, {v}));
-    }
-    return std::move(writer_).finish(graph_.name, std::move(task_of_));
-  }
-
- private:
-  /// Whether a value of the forward phase comes from parameters alone, and whether they were moved for it.
-  enum class source : std::uint8_t { other, parameter, moved_parameter };
-
-  [[nodiscard]] const mesh_strategy& strategy_of(std::uint32_t v) const {
-    return model_.strategies(v).strategies[chosen_[v]];
-  }
-  [[nodiscard]] bool is_moved(std::uint32_t v, std::size_t a) const {
-    const operation& op = graph_.operations[v];
-    const std::size_t element = element_taken(op, graph_.operations[op.inputs[a]]);
-    const sharding& from = strategy_of(op.inputs[a]).outputs[element];
-    const sharding& to = strategy_of(v).inputs[a];
-    return !from.is_none() && !to.is_none() && from != to;
-  }
-  [[nodiscard]] source source_of(std::uint32_t v) const {
-    const operation& op = graph_.operations[v];
-    if (op.kind == role::parameter) return source::parameter;
-    if (op.inputs.empty() || op.when != phase::forward) return source::other;
-    source all = source::parameter;
-    for (std::size_t a = 0; a < op.inputs.size(); ++a) {
-      if (sources_[op.inputs[a]] == source::other) return source::other;
-      if (sources_[op.inputs[a]] == source::moved_parameter || is_moved(v, a)) all = source::moved_parameter;
-    }
-    return all;
-  }
-
-  /// What an operation gave; for the backward phase, what it gives when it is done again.
-  [[nodiscard]] const std::vector<piece>& results_of(std::uint32_t v, phase wanted) {
-    const bool again = options_.regather_parameters && wanted == phase::backward &&
-                       graph_.operations[v].when == phase::forward && sources_[v] == source::moved_parameter;
-    if (!again) return results_[v];
-    if (again_[v].empty()) lower(v, wanted, {.operation = v, .again = true});
-    return again_[v];
-  }
-
-  /// The piece that an operation takes as an argument, redistributed if need be.
-  [[nodiscard]] piece argument(std::uint32_t v, std::uint32_t a, phase wanted, task_origin origin) {
-    const operation& op = graph_.operations[v];
-    const std::uint32_t p = op.inputs[a];
-    const operation& producer = graph_.operations[p];
-    const std::size_t element = element_taken(op, producer);
-    const piece from = results_of(p, wanted)[element];
-    if (!is_moved(v, a)) return from;
-    origin.argument = a;
-    return writer_.redistribute(op, producer.outputs[element], from, strategy_of(v).inputs[a], wanted, origin);
-  }
-
-  task_index lower(std::uint32_t v, phase wanted, task_origin origin) {
-    const operation& op = graph_.operations[v];
-    task_record task;
-    task.name = op.name + (origin.again ? ".again" : "");
-    task.op = op.op;
-    task.when = wanted;
-    std::uint32_t shared = no_index;  // storage of the first argument
-    for (std::uint32_t a = 0; a < op.inputs.size(); ++a) {
-      const piece in = argument(v, a, wanted, origin);
-      task.inputs.push_back(in.task);
-      if (a == 0) shared = in.storage;
-    }
-
-    if (op.outputs.empty()) {
-      task.kind = task_kind::output;
-    } else if (op.kind != role::none) {
-      task.kind = task_kind::input;
-      task.role = op.kind == role::parameter ? task_role::parameter
-                  : op.kind == role::tangent ? task_role::gradient
-                                             : task_role::data;
-      // By this prefix memory models know what belongs to the caller and is never freed.
-      if (op.kind != role::tangent) task.name = "primals." + op.name;
-    } else {
-      const operator_cost& cost = model_.rules().of(op).cost;
-      task.kind = cost.flops ? task_kind::compute : task_kind::other;
-      if (cost.is_view && !op.inputs.empty()) task.kind = task_kind::view;
-      task.duration = from_microseconds(model_.vertex_cost(v, chosen_[v]));
-    }
-    std::vector<piece>& results = (origin.again ? again_ : results_)[v];
-    const std::uint32_t storage = task.kind == task_kind::view ? shared : no_index;
-    for (std::size_t e = 0; e < op.outputs.size(); ++e)
-      results.push_back(writer_.add_output(task, op.outputs[e], strategy_of(v).outputs[e], storage));
-    const task_index made = writer_.add_task(std::move(task), origin);
-    for (piece& result : results) result.task = made;
-    return made;
-  }
-
-  const spmd_cost_model& model_;
-  const computation& graph_;
-  std::span<const strategy> chosen_;
-  redistributor redistribution_;
-  redistribution_writer writer_;
-  lowering_options options_;
-  std::vector<std::vector<piece>> results_;  // by operation and element
-  std::vector<std::vector<piece>> again_;
-  std::vector<source> sources_;
-  std::vector<task_index> task_of_;
-};
-
-}  // namespace detail
-
 /// The tasks of one device, in the order of the operations.
 ///
 /// An operation becomes one task: `compute` if its rule states floating-point operations, `view` if it only
@@ -170,10 +27,12 @@ class lowering_pass {
 /// \throws error naming the operation whose strategy does not exist, or the argument that cannot be brought to
 ///         where it is wanted
 /// Complexity: O(V + E) steps of redistribution
-[[nodiscard]] inline lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
-                                         const lowering_options& options = {}) {
-  return detail::lowering_pass(model, chosen, options).run();
-}
+[[nodiscard]] lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
+                                  const lowering_options& options = {});
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/lowering/impl/lower.hpp>
+#endif

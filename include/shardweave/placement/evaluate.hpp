@@ -1,17 +1,11 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/placement/savings_layout.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <map>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -41,158 +35,12 @@ struct evaluation {
   [[nodiscard]] bool is_feasible() const { return violations.empty(); }
 };
 
-namespace detail {
-
-/// Usage of a budget over time, as steps; terms without an interval count at every time.
-inline std::pair<double, std::map<std::int64_t, double>> use_over_time(const budget& b,
-                                                                       std::span<const strategy> choice) {
-  double always = 0;
-  std::map<std::int64_t, double> change;
-  for (const budget_term& term : b.terms) {
-    const double amount = term.usage[choice[term.vertex]];
-    if (!term.live) {
-      always += amount;
-    } else if (term.live->first < term.live->end) {
-      change[term.live->first] += amount;
-      change[term.live->end] -= amount;
-    }
-  }
-  return {always, std::move(change)};
-}
-
-template <cost_value Cost>
-void evaluate_budgets(const placement_description<Cost>& d, std::span<const strategy> choice,
-                      evaluation<Cost>& result) {
-  for (const budget& b : d.constraints.budgets) {
-    const auto [always, change] = use_over_time(b, choice);
-    budget_use use{b.name, always, b.low, b.high, 0};
-    double now = always;
-    for (const auto& [time, step] : change) {
-      now += step;
-      if (now > use.used) {
-        use.used = now;
-        use.time = time;
-      }
-    }
-    if (use.used > b.high + budget_tolerance)
-      result.violations.push_back("budget '" + b.name + "' uses " + std::to_string(use.used) +
-                                  (change.empty() ? "" : " at time " + std::to_string(use.time)) +
-                                  ", more than its limit " + std::to_string(b.high));
-    if (use.used < b.low - budget_tolerance)
-      result.violations.push_back("budget '" + b.name + "' uses " + std::to_string(use.used) +
-                                  ", less than its least " + std::to_string(b.low));
-    result.budgets.push_back(std::move(use));
-  }
-}
-
-template <cost_value Cost>
-void evaluate_costs(const placement_description<Cost>& d, std::span<const strategy> choice, evaluation<Cost>& result) {
-  for (std::size_t v = 0; v < choice.size(); ++v) {
-    const Cost c = d.vertices[v].compute[choice[v]];
-    if (is_forbidden(c)) {
-      result.violations.push_back(d.name_of(v) + " takes strategy " + d.name_of_strategy(v, choice[v]) +
-                                  ", whose cost is infinite");
-    } else {
-      result.parts.compute += c;
-    }
-  }
-  for (std::size_t e = 0; e < d.edges.size(); ++e) {
-    const described_edge& edge = d.edges[e];
-    const auto price = [&](std::uint32_t table, Cost& part) {
-      if (table == no_table) return;
-      const Cost c = (*d.tables[table])(choice[edge.from], choice[edge.to]);
-      if (is_forbidden(c)) {
-        result.violations.push_back(d.name_of_edge(e) + " joins strategies " +
-                                    d.name_of_strategy(edge.from, choice[edge.from]) + " and " +
-                                    d.name_of_strategy(edge.to, choice[edge.to]) + ", whose cost is infinite");
-      } else {
-        part += c;
-      }
-    };
-    price(edge.communication, result.parts.communication);
-    price(edge.transition, result.parts.transition);
-  }
-  result.objective = result.violations.empty() ? result.parts.total() : forbidden<Cost>;
-}
-
-/// What an assignment offers to hide, and what behind: as `hide` asks for it. Demand i is place i.
-template <cost_value Cost>
-struct hiding_question {
-  std::vector<hiding_place> places;
-  std::vector<std::uint32_t> order;  ///< the vertex at each position
-  std::vector<Cost> computation;     ///< per position
-  std::vector<hideable<Cost>> demands;
-
-  hiding_question(const placement_description<Cost>& d, std::span<const strategy> choice) {
-    savings_layout layout = layout_of(d);
-    for (const std::uint32_t v : layout.order)
-      computation.push_back(layout.idle[v] ? Cost{} : amount_of(d.vertices[v].compute[choice[v]]));
-    demands = demands_of(layout.places, [&](std::size_t e) {
-      const described_edge& hidden = d.edges[e];
-      return hidden.communication == no_table
-                 ? Cost{}
-                 : amount_of((*d.tables[hidden.communication])(choice[hidden.from], choice[hidden.to]));
-    });
-    places = std::move(layout.places);
-    order = std::move(layout.order);
-  }
-};
-
-template <cost_value Cost>
-void evaluate_savings(const placement_description<Cost>& d, std::span<const strategy> choice,
-                      evaluation<Cost>& result) {
-  if (d.counted == savings_form::off) return;
-  const hiding_question<Cost> asked(d, choice);
-  const savings<Cost> saved = hide(asked.computation, asked.demands);
-  result.savings = saved.total;
-  result.hidden.resize(d.edges.size());
-  for (std::size_t i = 0; i < asked.places.size(); ++i) result.hidden[asked.places[i].edge] += saved.hidden[i];
-}
-
-template <cost_value Cost>
-void evaluate_constraints(const placement_description<Cost>& d, std::span<const strategy> choice,
-                          evaluation<Cost>& result) {
-  for (const fixed_strategies& f : d.constraints.fixed)
-    if (std::find(f.allowed.begin(), f.allowed.end(), choice[f.vertex]) == f.allowed.end())
-      result.violations.push_back("constraint '" + f.why + "': " + d.name_of(f.vertex) + " takes strategy " +
-                                  d.name_of_strategy(f.vertex, choice[f.vertex]));
-  for (const tie& t : d.constraints.ties)
-    for (const std::uint32_t v : t.vertices)
-      if (choice[v] != choice[t.vertices.front()])
-        result.violations.push_back("tie '" + t.why + "': " + d.name_of(v) + " takes strategy " +
-                                    std::to_string(choice[v]) + ", " + d.name_of(t.vertices.front()) + " takes " +
-                                    std::to_string(choice[t.vertices.front()]));
-  for (const pairing& p : d.constraints.pairs)
-    if (std::find(p.allowed.begin(), p.allowed.end(), std::pair(choice[p.a], choice[p.b])) == p.allowed.end())
-      result.violations.push_back("pairing '" + p.why + "': " + d.name_of(p.a) + " takes strategy " +
-                                  d.name_of_strategy(p.a, choice[p.a]) + " with " + d.name_of(p.b) + " at " +
-                                  d.name_of_strategy(p.b, choice[p.b]));
-}
-
-}  // namespace detail
-
 /// Prices an assignment by the stated costs, in the order in which they are stated, and lists every
 /// constraint that it breaks.
 /// \throws error (input) for an assignment of the wrong length or with a strategy that does not exist
 /// Complexity: O(vertices + edges + constraints), and with savings O(n log n) per channel for n of vertices and edges
 template <cost_value Cost>
-[[nodiscard]] evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const strategy> choice) {
-  if (choice.size() != d.vertices.size())
-    refuse(error_category::input, "the assignment has " + std::to_string(choice.size()) + " strategies for " +
-                                      std::to_string(d.vertices.size()) + " vertices");
-  for (std::size_t v = 0; v < choice.size(); ++v)
-    if (choice[v] >= d.vertices[v].compute.size())
-      refuse(error_category::input, "the assignment gives strategy " + std::to_string(choice[v]) + " to " +
-                                        d.name_of(v) + ", which has only " +
-                                        std::to_string(d.vertices[v].compute.size()));
-  evaluation<Cost> result;
-  detail::evaluate_costs(d, choice, result);
-  detail::evaluate_savings(d, choice, result);
-  if (!is_forbidden(result.objective)) result.objective -= result.savings;
-  detail::evaluate_constraints(d, choice, result);
-  detail::evaluate_budgets(d, choice, result);
-  return result;
-}
+[[nodiscard]] evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const strategy> choice);
 
 /// So much of the communication of an edge hides behind the computation of a vertex.
 template <cost_value Cost>
@@ -208,43 +56,16 @@ struct hidden_part {
 /// Complexity: as the savings of `evaluate`
 template <cost_value Cost>
 [[nodiscard]] std::vector<hidden_part<Cost>> hidden_parts(const placement_description<Cost>& d,
-                                                          std::span<const strategy> choice) {
-  std::vector<hidden_part<Cost>> parts;
-  if (d.counted == savings_form::off) return parts;
-  const detail::hiding_question<Cost> asked(d, choice);
-  for (const hidden_piece<Cost>& piece : hide_in_pieces(asked.computation, asked.demands))
-    if (piece.amount > Cost{})
-      parts.push_back(
-          {static_cast<std::uint32_t>(asked.places[piece.demand].edge), asked.order[piece.position], piece.amount});
-  return parts;
-}
+                                                          std::span<const strategy> choice);
 
 /// The same by the description behind a compiled problem. A problem without one is its own description: its
 /// unary costs are computation, its tables communication.
 template <cost_value Cost>
-[[nodiscard]] evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<const strategy> choice) {
-  if (problem.description() != nullptr) return evaluate(*problem.description(), choice);
-  evaluation<Cost> result;
-  const compact_problem<Cost>& p = problem.compact();
-  const auto labels = problem.labels_of(choice);
-  if (!labels)
-    refuse(error_category::input,
-           "the assignment does not give one of its labels to each of " + std::to_string(p.size()) + " variables");
-  result.parts.compute = p.constant();
-  for (std::size_t x = 0; x < p.size(); ++x)
-    result.parts.compute = plus(result.parts.compute, p.unary(x)[(*labels)[x]]);
-  for (const compact_edge& e : p.edges())
-    result.parts.communication = plus(result.parts.communication, p.table(e)((*labels)[e.first], (*labels)[e.second]));
-  result.objective = result.parts.total();
-  if (is_forbidden(result.objective)) {
-    result.violations.push_back("a forbidden pair of labels is used");
-  } else if (problem.savings() != nullptr) {
-    result.savings = savings_of(*problem.savings(), std::span<const strategy>(*labels));
-    result.objective -= result.savings;
-  }
-  if (!p.keeps_rows(*labels, budget_tolerance)) result.violations.push_back("a row's limit is broken");
-  return result;
-}
+[[nodiscard]] evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<const strategy> choice);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/placement/impl/evaluate.hpp>
+#endif

@@ -1,12 +1,9 @@
 #pragma once
 
-#include <shardweave/core/units.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <utility>
 #include <vector>
 
@@ -22,71 +19,18 @@ inline namespace v0 {
 /// hidden by the same tasks.
 /// \pre `line` is of this graph and schedule
 /// Complexity: O(V log V + records)
-[[nodiscard]] inline std::vector<hiding_record> hiding_records(const task_graph& g, const schedule& s,
-                                                               const timeline& line) {
-  std::vector<task_index> leader(g.size());
-  for (task_index t = 0; t < g.size(); ++t) leader[t] = t;
-  for (const bucket& b : s.buckets)
-    for (const task_index t : b.members) leader[t] = b.members.front();
-
-  std::vector<task_index> working;  // on the compute stream, by time
-  std::vector<nanoseconds> exposed(g.size());
-  for (const task_index t : s.order) {
-    if (g.is_collective(t)) continue;
-    if (g.kind(t) != task_kind::wait) {
-      if (line.end[t] > line.start[t]) working.push_back(t);
-    } else if (g.completes(t) != no_index) {
-      exposed[leader[g.completes(t)]] += line.end[t] - line.start[t];
-    }
-  }
-
-  std::vector<hiding_record> records;
-  std::vector<bool> listed(g.size());
-  for (const task_index t : s.order) {
-    if (!g.is_collective(t) || listed[leader[t]]) continue;
-    listed[leader[t]] = true;
-    hiding_record record{.collective = leader[t], .exposed = exposed[leader[t]]};
-    const nanoseconds start = line.start[t], end = line.end[t];
-    auto at = std::partition_point(working.begin(), working.end(), [&](task_index w) { return line.end[w] <= start; });
-    for (; at != working.end() && line.start[*at] < end; ++at) {
-      record.behind.push_back(*at);
-      record.hidden += std::min(end, line.end[*at]) - std::max(start, line.start[*at]);
-    }
-    records.push_back(std::move(record));
-  }
-  std::stable_sort(records.begin(), records.end(), [&](const hiding_record& a, const hiding_record& b) {
-    return line.start[a.collective] < line.start[b.collective];
-  });
-  return records;
-}
+[[nodiscard]] std::vector<hiding_record> hiding_records(const task_graph& g, const schedule& s, const timeline& line);
 
 /// What keeps hidden what the records say, under any reordering: each launch before all that hides it, and that before
 /// its waits. Earlier, later, as in `schedule::after`; without repeats, ascending.
 /// \pre s.hides is that of `hiding_records`
 /// Complexity: O(n log n) for n = sum over the records of tasks that hide times members and waits
-[[nodiscard]] inline std::vector<std::pair<task_index, task_index>> hiding_dependencies(const task_graph& g,
-                                                                                        const schedule& s) {
-  std::vector<std::vector<task_index>> members(g.size()), waits(g.size());
-  std::vector<task_index> leader(g.size());
-  for (task_index t = 0; t < g.size(); ++t) leader[t] = t;
-  for (const bucket& b : s.buckets)
-    for (const task_index t : b.members) leader[t] = b.members.front();
-  for (task_index t = 0; t < g.size(); ++t) {
-    if (g.is_collective(t)) members[leader[t]].push_back(t);
-    if (g.completes(t) != no_index) waits[leader[g.completes(t)]].push_back(t);
-  }
-  std::vector<std::pair<task_index, task_index>> pairs;
-  for (const hiding_record& r : s.hides) {
-    if (waits[r.collective].empty()) continue;  // nothing would be exposed
-    for (const task_index t : r.behind) {
-      for (const task_index m : members[r.collective]) pairs.emplace_back(m, t);
-      for (const task_index w : waits[r.collective]) pairs.emplace_back(t, w);
-    }
-  }
-  std::sort(pairs.begin(), pairs.end());
-  pairs.erase(std::unique(pairs.begin(), pairs.end()), pairs.end());
-  return pairs;
-}
+[[nodiscard]] std::vector<std::pair<task_index, task_index>> hiding_dependencies(const task_graph& g,
+                                                                                 const schedule& s);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/simulate/impl/hiding.hpp>
+#endif

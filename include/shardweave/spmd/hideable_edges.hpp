@@ -1,12 +1,8 @@
 #pragma once
 
-#include <shardweave/overlap/eligibility.hpp>
 #include <shardweave/placement/description.hpp>
-#include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <vector>
 
 /// \file
@@ -18,19 +14,11 @@ inline namespace v0 {
 /// The edges of a computation that need not wait, or be waited for, where they stand: what is made of parameters alone
 /// may move earlier, what only results wait for, through operations with one argument (the tail of a gradient), later.
 /// Complexity: O(operations + edges)
-[[nodiscard]] inline std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model) {
-  const compressed_graph& g = model.graph();
-  const auto& operations = model.operations().operations;
-  const auto derived = derived_from(g, [&](std::uint32_t v) { return operations[v].kind == role::parameter; });
-  const auto feeding = feeding_only(
-      g, [&](std::uint32_t v) { return operations[v].outputs.empty(); },
-      [&](std::uint32_t v) { return g.in(v).size() == 1; });
-  const std::vector<hiding> ways = hiding_of_edges(g, derived, feeding);
-  std::vector<hideable_edge> result;
-  for (std::uint32_t e = 0; e < ways.size(); ++e)
-    if (ways[e] != hiding::none) result.push_back({.edge = e, .direction = ways[e]});
-  return result;
-}
+[[nodiscard]] std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/spmd/impl/hideable_edges.hpp>
+#endif

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/spmd/annotation.hpp>
-#include <shardweave/spmd/detail/propagator.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <span>
@@ -27,10 +26,12 @@ inline namespace v0 {
 ///
 /// \throws error (constraint) naming the annotation, if no operation fits, or one cannot lie so and what it offers
 /// Complexity: O(edges * ways) per placement that goes
-[[nodiscard]] inline propagation propagate(const spmd_cost_model& model, std::span<const annotation> annotations,
-                                           const propagation_options& options = {}) {
-  return detail::propagator(model).run(annotations, options);
-}
+[[nodiscard]] propagation propagate(const spmd_cost_model& model, std::span<const annotation> annotations,
+                                    const propagation_options& options = {});
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/spmd/impl/propagation.hpp>
+#endif

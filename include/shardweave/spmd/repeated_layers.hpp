@@ -2,13 +2,8 @@
 
 #include <shardweave/graph/repeated_layers.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/detail/operation_content.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <string>
 #include <vector>
 
 /// \file
@@ -20,29 +15,15 @@ inline namespace v0 {
 /// Operations that play the same part in layers that follow one another, found by what they do, phase by phase; names,
 /// and what operations say of their layer, do not count.
 /// Complexity: as `repeated_layers` of a graph, and the content of every operation
-[[nodiscard]] inline std::vector<std::vector<std::uint32_t>> repeated_layers(const computation& graph,
-                                                                             const layer_options& options = {}) {
-  std::vector<std::uint64_t> content;
-  content.reserve(graph.operations.size());
-  for (const operation& op : graph.operations)
-    content.push_back(std::hash<std::string>{}(detail::operation_content(graph, op) +
-                                               (op.when == phase::forward ? 'f' : 'b') +
-                                               std::to_string(static_cast<int>(op.kind))));
-  return repeated_layers(graph.graph(), content, options);
-}
+[[nodiscard]] std::vector<std::vector<std::uint32_t>> repeated_layers(const computation& graph,
+                                                                      const layer_options& options = {});
 
 /// Sites of operations (see `operation::site`): as told, or if nobody told any, found.
-[[nodiscard]] inline std::vector<std::uint64_t> layer_sites(const computation& graph) {
-  std::vector<std::uint64_t> sites;
-  for (const operation& op : graph.operations) sites.push_back(op.site);
-  if (std::ranges::any_of(sites, [](std::uint64_t site) { return site != 0; })) return sites;
-  std::uint64_t site = 0;
-  for (const std::vector<std::uint32_t>& group : repeated_layers(graph)) {
-    ++site;
-    for (const std::uint32_t v : group) sites[v] = site;
-  }
-  return sites;
-}
+[[nodiscard]] std::vector<std::uint64_t> layer_sites(const computation& graph);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/spmd/impl/repeated_layers.hpp>
+#endif

@@ -3,19 +3,16 @@
 #include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/detail/edge_prices.hpp>
-#include <shardweave/spmd/detail/edges_before_casts.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
-#include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 
 #include <cstddef>
@@ -23,7 +20,6 @@
 #include <memory>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -58,9 +54,7 @@ class spmd_cost_model {
 
   /// \throws error as `enumerate_strategies` does
   spmd_cost_model(computation graph, device_mesh mesh, compute_profile compute, any_collectives collectives,
-                  rule_table rules = standard_rules(), spmd_options options = {})
-      : data_(std::make_shared<const data>(std::move(graph), std::move(mesh), compute, std::move(collectives),
-                                           std::move(rules), options)) {}
+                  rule_table rules = standard_rules(), spmd_options options = {});
 
   // What the planner asks
   [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const { return data_->space.of(v).size(); }
@@ -113,7 +107,7 @@ class spmd_cost_model {
     return data_->space.of(e.target).strategies[consumer].inputs[argument(e)];
   }
   /// Plans redistributions as this model prices them. An object of its own, for one thread at a time.
-  [[nodiscard]] redistributor new_redistributor() const { return data_->new_redistributor(); }
+  [[nodiscard]] redistributor new_redistributor() const;
   /// "S(0)R,RR->S(0)R": arguments, then results; results of a tuple in brackets.
   [[nodiscard]] const std::string& label(std::uint32_t v, strategy s) const { return strategy_labels(v)[s]; }
   [[nodiscard]] const label_list& strategy_labels(std::uint32_t v) const { return data_->labels[list_number(v)]; }
@@ -138,26 +132,9 @@ class spmd_cost_model {
     std::vector<label_list> labels;  ///< per list of strategies
     detail::edge_prices prices;
 
-    data(computation g, device_mesh m, compute_profile c, any_collectives k, rule_table r, spmd_options o)
-        : graph(std::move(g)),
-          edges(graph.graph()),
-          mesh(std::move(m)),
-          compute(c),
-          collectives(std::move(k)),
-          rules(std::move(r)),
-          options(o),
-          space(enumerate_strategies(graph, mesh, compute, rules)) {
-      for (const auto& list : space.lists) labels.push_back(label_strategies(*list));
-      std::vector<bool> still(edges.all_edges().size());
-      if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
-      if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
-      prices =
-          detail::edge_pricer(graph, edges, space, still).run([this] { return new_redistributor(); }, options.threads);
-    }
+    data(computation g, device_mesh m, compute_profile c, any_collectives k, rule_table r, spmd_options o);
 
-    [[nodiscard]] redistributor new_redistributor() const {
-      return {mesh, compute, collectives, options.redistribution};
-    }
+    [[nodiscard]] redistributor new_redistributor() const;
   };
 
   [[nodiscard]] const sharding_classes& sent(edge e) const { return data_->space.of(e.source).outputs[element(e)]; }
@@ -170,3 +147,7 @@ class spmd_cost_model {
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/spmd/impl/spmd_cost_model.hpp>
+#endif

@@ -1,17 +1,11 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
-#include <cstddef>
 #include <span>
-#include <string>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -29,71 +23,28 @@ struct bucket_costs {
 
 /// A bucket of these members, with its channel and sums filled in.
 /// \pre members are collectives of one group, at least one
-[[nodiscard]] inline bucket make_bucket(const task_graph& g, std::vector<task_index> members) {
-  bucket b;
-  b.channel = g.collective(members.front()).group;
-  for (const task_index t : members) {
-    const collective_info c = g.collective(t);
-    b.bytes_in += c.bytes_in;
-    b.bytes_out += c.bytes_out;
-  }
-  b.members = std::move(members);
-  return b;
-}
+[[nodiscard]] bucket make_bucket(const task_graph& g, std::vector<task_index> members);
 
 /// The costs of a bucket by the graph's duration tables and device figures.
 /// \throws error naming the operation and group for which there is no table
-[[nodiscard]] inline bucket_costs costs_of(const task_graph& g, const bucket& b) {
-  const collective_info first = g.collective(b.members.front());
-  const duration_table* table = g.table(first.op, first.group);
-  if (table == nullptr)
-    refuse(error_category::input, "no duration table prices a bucket of " + std::string(name_of(first.op)) +
-                                      " on group " + std::to_string(first.group) + " with " +
-                                      g.label(b.members.front()));
-  const double speed = g.device().dram_bytes_per_ns;
-  if (b.coalesced) return {{}, (*table)(b.bytes_in), {}};
-  return {copy_time(b.bytes_in, speed), (*table)(b.bytes_in), copy_time(b.bytes_out, speed)};
-}
+[[nodiscard]] bucket_costs costs_of(const task_graph& g, const bucket& b);
 
 /// Casts that packing does on the way: the only need of a gather in one of the buckets, and used by nothing else.
 /// \param is_cast  tells casts by their operation
 /// Complexity: O(members)
 template <class IsCast>
 [[nodiscard]] std::vector<task_index> absorbed_casts(const task_graph& g, std::span<const bucket> buckets,
-                                                     const IsCast& is_cast) {
-  std::vector<task_index> casts;
-  for (const bucket& b : buckets)
-    for (const task_index t : b.members) {
-      const auto needs = g.dependencies().in(t);
-      if (b.coalesced || g.collective(t).op != collective::all_gather || needs.size() != 1) continue;
-      const task_index cast = needs.front().source;
-      const bool alone = g.dependencies().in(cast).size() == 1 && g.dependencies().out(cast).size() == 1;
-      if (alone && g.kind(cast) == task_kind::other && is_cast(g.op(cast))) casts.push_back(cast);
-    }
-  return casts;
-}
-[[nodiscard]] inline std::vector<task_index> absorbed_casts(const task_graph& g, std::span<const bucket> buckets) {
-  return absorbed_casts(g, buckets, [](std::string_view op) {
-    return op.find("convert_element_type") != std::string_view::npos || op.find("_to_copy") != std::string_view::npos;
-  });
-}
+                                                     const IsCast& is_cast);
+[[nodiscard]] std::vector<task_index> absorbed_casts(const task_graph& g, std::span<const bucket> buckets);
 
 /// The graph in which absorbed casts take only what packing reads more because of them: the wide source instead of the
 /// narrow copy. The reference rule does not credit them, so this is for a second opinion on the same buckets; memory
 /// stays that of casts that are done apart.
-[[nodiscard]] inline task_graph with_absorbed_casts(const task_graph& g, std::span<const bucket> buckets) {
-  std::vector<nanoseconds> durations;
-  for (task_index t = 0; t < g.size(); ++t) durations.push_back(g.duration(t));
-  for (const task_index cast : absorbed_casts(g, buckets)) {
-    bytes wide;
-    const task_index from = g.dependencies().in(cast).front().source;
-    for (std::size_t i = 0; i < g.output_count(from); ++i) wide += g.output(from, i).size;
-    const bytes narrow = g.collective(g.dependencies().out(cast).front().target).bytes_in;
-    // a copy reads and writes each byte: half of it is the reading
-    durations[cast] = copy_time(std::max(wide - narrow, bytes(0)), 2 * g.device().dram_bytes_per_ns);
-  }
-  return g.with_durations(durations);
-}
+[[nodiscard]] task_graph with_absorbed_casts(const task_graph& g, std::span<const bucket> buckets);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/tasks/impl/bucket_costs.hpp>
+#endif

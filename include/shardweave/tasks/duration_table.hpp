@@ -1,15 +1,9 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
 
-#include <algorithm>
-#include <cmath>
-#include <cstddef>
 #include <cstdint>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -42,22 +36,7 @@ class duration_table {
   duration_table() = default;
   /// \param bytes_in  sizes, strictly ascending; as many as times and at least one
   /// \throws error naming the point that breaks a rule
-  duration_table(collective op, std::uint32_t group, std::vector<bytes> bytes_in, std::vector<nanoseconds> time)
-      : op_(op), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
-    const std::string who = "duration table of " + std::string(name_of(op_)) + " on group " + std::to_string(group_);
-    if (bytes_in_.empty() || bytes_in_.size() != time_.size())
-      refuse(error_category::input, who + " has " + std::to_string(bytes_in_.size()) + " sizes and " +
-                                        std::to_string(time_.size()) + " times, expected as many and at least one");
-    for (std::size_t i = 0; i < bytes_in_.size(); ++i) {
-      if (i > 0 && bytes_in_[i] <= bytes_in_[i - 1])
-        refuse(error_category::input, who + ": size " + std::to_string(i) + " is " +
-                                          std::to_string(bytes_in_[i].count()) + ", expected more than " +
-                                          std::to_string(bytes_in_[i - 1].count()));
-      if (time_[i] < nanoseconds(0))
-        refuse(error_category::input, who + ": time " + std::to_string(i) + " is " + std::to_string(time_[i].count()) +
-                                          " ns, expected none below 0");
-    }
-  }
+  duration_table(collective op, std::uint32_t group, std::vector<bytes> bytes_in, std::vector<nanoseconds> time);
 
   [[nodiscard]] collective op() const { return op_; }
   [[nodiscard]] std::uint32_t group() const { return group_; }
@@ -65,18 +44,7 @@ class duration_table {
   [[nodiscard]] const std::vector<nanoseconds>& time() const { return time_; }
 
   /// Complexity: logarithmic in the number of points.
-  [[nodiscard]] nanoseconds operator()(bytes size) const {
-    const std::size_t n = bytes_in_.size();
-    if (n == 1 || size <= bytes_in_.front()) return time_.front();
-    const auto above =
-        static_cast<std::size_t>(std::upper_bound(bytes_in_.begin(), bytes_in_.end(), size) - bytes_in_.begin());
-    const std::size_t right = std::min(above, n - 1);
-    const std::size_t left = right - 1;
-    const std::int64_t width = (bytes_in_[right] - bytes_in_[left]).count();
-    const detail::wide_integer rise = (time_[right] - time_[left]).count();
-    return nanoseconds(detail::divide_to_even(
-        detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count(), width));
-  }
+  [[nodiscard]] nanoseconds operator()(bytes size) const;
 
   friend bool operator==(const duration_table&, const duration_table&) = default;
 
@@ -97,3 +65,7 @@ class duration_table {
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/tasks/impl/duration_table.hpp>
+#endif

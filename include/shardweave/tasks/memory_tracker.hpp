@@ -9,7 +9,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
-#include <string_view>
 #include <vector>
 
 /// \file
@@ -23,37 +22,7 @@ inline namespace v0 {
 /// Complexity: O(V + E) to build.
 class storage_uses {
  public:
-  explicit storage_uses(const task_graph& g)
-      : size_(g.storages().size()),
-        users_(size_.size()),
-        releasable_(size_.size(), true),
-        baseline_(g.memory_baseline()) {
-    for (std::size_t s = 0; s < size_.size(); ++s)
-      if (g.storages()[s].device == storage_device::gpu) size_[s] = g.storages()[s].size;
-    std::vector<task_index> marked(size_.size(), no_index);
-    for (task_index t = 0; t < g.size(); ++t) {
-      for (std::size_t i = 0; i < g.output_count(t); ++i) {
-        const std::uint32_t s = g.output_storage(t, i);
-        if (s == no_index || g.storages()[s].device != storage_device::gpu) continue;
-        listed_.push_back(s);
-        if (g.kind(t) != task_kind::input) continue;
-        initial_.push_back(s);
-        if (g.name_of(t).starts_with("primals")) releasable_[s] = false;
-      }
-      listed_start_.push_back(static_cast<std::uint32_t>(listed_.size()));
-    }
-    for (task_index t = 0; t < g.size(); ++t) {
-      for (const task_index p : g.inputs(t))
-        for (const std::uint32_t s : listed(p)) {
-          if (marked[s] == t) continue;
-          marked[s] = t;
-          used_.push_back(s);
-          ++users_[s];
-        }
-      used_start_.push_back(static_cast<std::uint32_t>(used_.size()));
-      keeps_.push_back(g.kind(t) == task_kind::output);
-    }
-  }
+  explicit storage_uses(const task_graph& g);
 
   /// Storages that a task lists among its outputs.
   [[nodiscard]] std::span<const std::uint32_t> listed(task_index t) const {
@@ -160,3 +129,7 @@ class memory_tracker {
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/tasks/impl/memory_tracker.hpp>
+#endif

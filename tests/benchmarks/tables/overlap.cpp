@@ -10,6 +10,7 @@
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 namespace sw = shardweave;

@@ -1,0 +1,8 @@
+#pragma once
+
+#include <shardweave/bucketing/impl/bucket_key.hpp>
+#include <shardweave/bucketing/impl/greedy.hpp>
+#include <shardweave/bucketing/impl/merge_order.hpp>
+
+/// \file
+/// The compiled part of room bucketing; see `shardweave/compiled.hpp`.

@@ -1,0 +1,7 @@
+#pragma once
+
+#include <shardweave/lowering/impl/collective_tables.hpp>
+#include <shardweave/lowering/impl/lower.hpp>
+
+/// \file
+/// The compiled part of room lowering; see `shardweave/compiled.hpp`.

@@ -1,0 +1,193 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/cost/any_collectives.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/spmd/detail/sharding_numbers.hpp>
+#include <shardweave/spmd/detail/step_prices.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/redistribution.hpp>
+#include <shardweave/spmd/redistributor.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/tensor.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <queue>
+#include <span>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The search for the cheapest way.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE std::uint32_t redistributor::value_number(const tensor& value) {
+  const std::uint32_t number = values_(value);
+  if (number == spaces_.size()) spaces_.push_back(std::make_unique<space>(value, mesh()));
+  return number;
+}
+
+SHARDWEAVE_INLINE void redistributor::costs(std::uint32_t value, const sharding& from, std::span<const sharding> to,
+                                            std::span<double> result) {
+  space& known = *spaces_[value];
+  const bool is_valid = known.shardings.number_of(from).has_value();
+  const ways* found = nullptr;
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (from.is_none() || to[i].is_none() || from == to[i]) {
+      result[i] = 0;
+      continue;
+    }
+    const auto target = is_valid ? known.shardings.number_from(from, to[i]) : std::nullopt;
+    if (!target) {
+      result[i] = std::numeric_limits<double>::infinity();
+    } else if (!options_.search) {
+      result[i] = straight(known.shardings.value(), from, to[i]).cost_us;
+    } else {
+      if (found == nullptr) found = &ways_from(known, from);
+      result[i] = found->cost[*target];
+    }
+  }
+}
+
+SHARDWEAVE_INLINE void redistributor::forget(std::uint32_t value) {
+  for (auto& way : spaces_[value]->from) way.reset();
+  for (auto& arcs : spaces_[value]->arcs) arcs = std::vector<arc>();  // `= {}` would keep the memory
+}
+
+SHARDWEAVE_INLINE redistribution redistributor::plan(const tensor& value, const sharding& from, const sharding& to) {
+  redistribution result;
+  if (from.is_none() || to.is_none() || from == to) return result;
+  space& known = *spaces_[value_number(value)];
+  const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to);
+  if (target && !options_.search) return straight(known.shardings.value(), from, to);
+  const ways& way = ways_from(known, from, true);
+  result.cost_us = target ? way.cost[*target] : std::numeric_limits<double>::infinity();
+  if (!(result.cost_us < std::numeric_limits<double>::infinity())) return result;
+
+  std::vector<std::uint32_t> route;  // states from the last to the first
+  for (std::uint32_t at = way.best[*target]; at != none; at = way.before[at]) route.push_back(at);
+  sharding where = from;
+  for (std::size_t i = route.size() - 1; i-- > 0;) {
+    const std::uint32_t now = route[i + 1] / 4;
+    const std::uint32_t next = route[i] / 4;
+    for (std::size_t d = 0; d < mesh().rank(); ++d) {
+      if (known.shardings.digit(now, d) == known.shardings.digit(next, d)) continue;
+      const dim_placement to_placement = known.shardings.placement_of(known.shardings.digit(next, d));
+      const bytes held = known.shardings.held(now);
+      const detail::priced_step step = price_(where[d], to_placement, held, d, (route[i + 1] & is_contiguous) == 0);
+      result.steps.push_back({step.op, d, where[d], to_placement, held, known.shardings.held(next), step.cost_us});
+      where.set(d, to_placement);
+    }
+  }
+  return result;
+}
+
+SHARDWEAVE_INLINE redistribution redistributor::straight(const tensor& value, const sharding& from,
+                                                         const sharding& to) {
+  bool all_partial = true, all_cut = true;
+  for (std::size_t d = 0; d < from.size(); ++d) {
+    all_partial = all_partial && from[d].is_partial();
+    all_cut = all_cut && to[d].is_sharded();
+  }
+  redistribution result;
+  bytes held = local_size(value, from, mesh());
+  for (std::size_t i = 0; i < from.size(); ++i) {
+    const std::size_t d = all_partial && all_cut ? from.size() - 1 - i : i;
+    if (from[d] == to[d]) continue;
+    const detail::priced_step step = price_(from[d], to[d], held, d, result.steps.empty() && !value.contiguous);
+    bytes after = held;
+    if (from[d].is_sharded() && to[d].is_replicated()) after = held * mesh().extent(d);
+    if (from[d].is_partial() && to[d].is_sharded())
+      after = bytes((held.count() + mesh().extent(d) - 1) / mesh().extent(d));
+    result.steps.push_back({step.op, d, from[d], to[d], held, after, step.cost_us});
+    result.cost_us += step.cost_us;
+    held = after;
+  }
+  return result;
+}
+
+SHARDWEAVE_INLINE const std::vector<redistributor::arc>& redistributor::arcs_from(space& known, std::uint32_t number) {
+  const detail::sharding_numbers& all = known.shardings;
+  std::vector<arc>& arcs = known.arcs[number];
+  if (!arcs.empty() || !all.is_valid(number)) return arcs;
+  for (std::size_t d = 0; d < mesh().rank(); ++d) {
+    const std::uint32_t now = all.digit(number, d);
+    for (std::uint32_t code = 0; code < all.partial_digit(); ++code) {
+      const std::uint32_t next = all.with_digit(number, d, code);
+      if (code == now || !all.is_valid(next)) continue;
+      arc made{.next = next};
+      if (options_.strict_nesting) {
+        if (all.is_nested(number, d, now, d + 1) || all.is_nested(number, d, code, d + 1)) continue;
+      } else {
+        made.leaves_nested = all.is_nested(number, d, now, 0);
+        made.enters_nested = all.is_nested(number, d, code, 0);
+      }
+      const auto priced = [&](bool copy_first) {
+        return price_(all.placement_of(now), all.placement_of(code), all.held(number), d, copy_first);
+      };
+      const detail::priced_step step = priced(false);
+      made.is_collective = step.op.has_value();
+      made.cost = step.cost_us;
+      made.cost_with_copy = priced(true).cost_us;
+      arcs.push_back(made);
+    }
+  }
+  return arcs;
+}
+
+SHARDWEAVE_INLINE const redistributor::ways& redistributor::ways_from(space& known, const sharding& source,
+                                                                      bool with_steps) {
+  const std::uint32_t start = *known.shardings.number_of(source);
+  if (known.from[start] && (!with_steps || !known.from[start]->before.empty())) return *known.from[start];
+  const std::size_t count = known.shardings.size();
+  auto made = std::make_unique<ways>();
+  made->cost.assign(count, std::numeric_limits<double>::infinity());
+  std::vector<std::uint32_t> best_state(count, none), state_before(4 * count, none);
+
+  using entry = std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>;  // cost, steps, state, before
+  std::priority_queue<entry, std::vector<entry>, std::greater<>> open;
+  const auto offer = [&](double spent, std::uint32_t steps, std::uint32_t state, std::uint32_t before) {
+    entry& least = least_[state];  // of those offered: the others are never needed
+    if (const entry offered(spent, steps, state, before); offered < least) open.push(least = offered);
+  };
+  least_.assign(4 * count, entry(std::numeric_limits<double>::infinity(), none, none, none));
+  offer(0.0, 0U, start * 4 + (known.shardings.value().contiguous ? is_contiguous : 0U), none);
+  while (!open.empty()) {
+    const entry top = open.top();
+    const auto [spent, steps, state, before] = top;
+    open.pop();
+    if (top != least_[state]) continue;
+    state_before[state] = before;
+    const std::uint32_t number = state / 4;
+    if (best_state[number] == none) {
+      best_state[number] = state;
+      made->cost[number] = spent;
+    }
+    const std::uint32_t flags = state % 4;
+    for (const arc& way : arcs_from(known, number)) {
+      if ((flags & is_final) != 0 && way.leaves_nested) continue;
+      const std::uint32_t after =
+          flags | (way.enters_nested ? is_final : 0U) | (way.is_collective ? is_contiguous : 0U);
+      offer(spent + ((flags & is_contiguous) == 0 ? way.cost_with_copy : way.cost), steps + 1, way.next * 4 + after,
+            state);
+    }
+  }
+  if (with_steps) {
+    made->best = std::move(best_state);
+    made->before = std::move(state_before);
+  }
+  known.from[start] = std::move(made);
+  return *known.from[start];
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,62 @@
+#pragma once
+
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/cost/any_collectives.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/placement/cost_model.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/detail/edge_prices.hpp>
+#include <shardweave/spmd/detail/edges_before_casts.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/redistribution.hpp>
+#include <shardweave/spmd/redistributor.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
+#include <shardweave/spmd/strategies.hpp>
+#include <shardweave/spmd/strategy_list.hpp>
+
+#include <memory>
+#include <utility>
+#include <vector>
+
+/// \file
+/// How a computation is priced on a mesh.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE spmd_cost_model::data::data(computation g, device_mesh m, compute_profile c, any_collectives k,
+                                              rule_table r, spmd_options o)
+    : graph(std::move(g)),
+      edges(graph.graph()),
+      mesh(std::move(m)),
+      compute(c),
+      collectives(std::move(k)),
+      rules(std::move(r)),
+      options(o),
+      space(enumerate_strategies(graph, mesh, compute, rules)) {
+  for (const auto& list : space.lists) labels.push_back(label_strategies(*list));
+  std::vector<bool> still(edges.all_edges().size());
+  if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
+  if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
+  prices = detail::edge_pricer(graph, edges, space, still).run([this] { return new_redistributor(); }, options.threads);
+}
+
+SHARDWEAVE_INLINE redistributor spmd_cost_model::data::new_redistributor() const {
+  return {mesh, compute, collectives, options.redistribution};
+}
+
+SHARDWEAVE_INLINE spmd_cost_model::spmd_cost_model(computation graph, device_mesh mesh, compute_profile compute,
+                                                   any_collectives collectives, rule_table rules, spmd_options options)
+    : data_(std::make_shared<const data>(std::move(graph), std::move(mesh), compute, std::move(collectives),
+                                         std::move(rules), options)) {}
+
+SHARDWEAVE_INLINE redistributor spmd_cost_model::new_redistributor() const { return data_->new_redistributor(); }
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,109 @@
+#pragma once
+
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/rules/attention.hpp>
+#include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/letters.hpp>
+#include <shardweave/spmd/rules/pointwise.hpp>
+#include <shardweave/spmd/rules/selection.hpp>
+#include <shardweave/spmd/rules/shape.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
+
+/// \file
+/// What the library does with each operator.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+/// Operators along a dimension, and those that pick elements by number.
+inline void add_line_rules(rule_table& rules) {
+  const operator_cost moves{.moves_data_only = true};
+  for (const char* op : {"softmax", "log_softmax", "softmax_backward", "sort", "topk"})
+    rules.add(op, line_rule{}, moves);
+  rules.add("cumsum", line_rule{partial_passing::linear}, moves);
+  for (const char* op : {"slice", "split", "pad"}) rules.add(op, line_rule{partial_passing::all}, moves);
+  rules.add("cat", cat_rule{});
+  rules.add("gather", gather_rule{});
+  rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false});
+  rules.add("scatter", scatter_rule{.adds = false});
+  rules.add("scatter_add", scatter_rule{});
+  rules.add("histogram", histogram_rule{});
+}
+
+/// Fused norms, the loss, and mixtures of experts: tokens [group, place, width], k chosen experts for each, and slots
+/// [expert, group, place, width] that hold what an expert is to compute.
+inline void add_training_rules(rule_table& rules) {
+  const operator_cost moves{.moves_data_only = true};
+  rules.add("rms_norm", letter_rule{"...d,d->...d,...", "d"}, moves);
+  rules.add("rms_norm_backward", letter_rule{"...d,...d,d,...->...d,d", "d"}, moves);
+  rules.add("layer_norm", letter_rule{"...d,d,d->...d,...,...", "d"}, moves);
+  rules.add("layer_norm_backward", letter_rule{"...d,...d,d,...,...->...d,d,d", "d"}, moves);
+  rules.add("cross_entropy", letter_rule{"...c,...->...,...", "c"}, moves);
+  rules.add("cross_entropy_backward", letter_rule{"...,...c,...,...->...c", "c"}, moves);
+
+  const dim_placement whole;
+  const dim_placement sums = dim_placement::partial();
+  rules.add("moe_dispatch", letter_rule{"gsd,gsk->egcd", "eskc", {{{sums}, {sums, whole}}}}, moves);
+  rules.add("moe_combine",
+            letter_rule{"egcd,gsk,gsk->gsd",
+                        "csk",
+                        {{{sums}, {sums, whole}}, {{sums}, {sums, whole, whole}}, {{sums}, {whole, whole, sums}}}},
+            moves);
+  rules.add("moe_combine_backward", letter_rule{"gsd,egcd,gsk,gsk->egcd,gsk", "csk"}, moves);
+}
+
+}  // namespace detail
+
+SHARDWEAVE_INLINE rule_table standard_rules() {
+  const operator_cost view{.is_view = true, .flops = {}};
+  rule_table rules;
+  for (const char* source : {"parameter", "input", "constant", "tangent"})
+    rules.add(source, any_placement_rule{}, view);
+  rules.add("alias", any_placement_rule{}, view);
+
+  rules.add("einsum", einsum_rule{}, {.is_view = false, .flops = einsum_flops{}});
+  rules.add("sdpa", attention_rule{}, {.is_view = false, .flops = attention_flops{}, .kernel = kernel_kind::attention});
+  rules.add("sdpa_backward", attention_rule{.query = 1},
+            {.is_view = false,
+             .flops = attention_flops{.query = 1, .with_keys = 3, .with_values = 2},
+             .kernel = kernel_kind::attention_backward});
+  rules.add("embedding", embedding_rule{});
+  rules.add("embedding_backward", embedding_backward_rule{});
+
+  rules.add("add", addition_rule());
+  rules.add("sub", subtraction_rule());
+  rules.add("mul", product_rule());
+  rules.add("div", quotient_rule());
+  rules.add("neg", negation_rule());
+  for (const char* op : {"mul_scalar", "div_scalar"}) rules.add(op, linear_rule());
+  for (const char* op : {"exp", "sigmoid", "tanh", "relu"}) rules.add(op, increasing_rule());
+  rules.add("maximum", extremum_rule(partial_kind::max));
+  rules.add("minimum", extremum_rule(partial_kind::min));
+  rules.add("where", choice_rule());
+  for (const char* op :
+       {"pow", "rsqrt", "reciprocal", "add_scalar", "rsub_scalar", "silu", "gelu", "log", "sqrt", "abs"})
+    rules.add(op, pointwise_rule{});
+  for (const char* op : {"view_as_complex", "view_as_real"}) rules.add(op, complex_view_rule{}, view);
+
+  for (const char* op : {"conv", "cast"}) rules.add(op, conversion_rule{});
+  rules.add("clone", same_placement_rule{});
+  for (const char* op : {"conj", "getitem"}) rules.add(op, same_placement_rule{}, view);
+  rules.add("permute", permute_rule{}, view);
+  rules.add("view", view_rule{}, view);
+  rules.add("expand", expand_rule{}, view);
+  rules.add("sum", reduction_rule{partial_kind::sum});
+  rules.add("mean", reduction_rule{partial_kind::avg});
+  rules.add("amax", reduction_rule{partial_kind::max});
+  rules.add("amin", reduction_rule{partial_kind::min});
+
+  detail::add_line_rules(rules);
+  detail::add_training_rules(rules);
+  return rules;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,55 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/collective.hpp>
+#include <shardweave/tasks/duration_table.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Tables of durations.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE duration_table::duration_table(collective op, std::uint32_t group, std::vector<bytes> bytes_in,
+                                                 std::vector<nanoseconds> time)
+    : op_(op), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
+  const std::string who = "duration table of " + std::string(name_of(op_)) + " on group " + std::to_string(group_);
+  if (bytes_in_.empty() || bytes_in_.size() != time_.size())
+    refuse(error_category::input, who + " has " + std::to_string(bytes_in_.size()) + " sizes and " +
+                                      std::to_string(time_.size()) + " times, expected as many and at least one");
+  for (std::size_t i = 0; i < bytes_in_.size(); ++i) {
+    if (i > 0 && bytes_in_[i] <= bytes_in_[i - 1])
+      refuse(error_category::input, who + ": size " + std::to_string(i) + " is " +
+                                        std::to_string(bytes_in_[i].count()) + ", expected more than " +
+                                        std::to_string(bytes_in_[i - 1].count()));
+    if (time_[i] < nanoseconds(0))
+      refuse(error_category::input, who + ": time " + std::to_string(i) + " is " + std::to_string(time_[i].count()) +
+                                        " ns, expected none below 0");
+  }
+}
+
+SHARDWEAVE_INLINE nanoseconds duration_table::operator()(bytes size) const {
+  const std::size_t n = bytes_in_.size();
+  if (n == 1 || size <= bytes_in_.front()) return time_.front();
+  const auto above =
+      static_cast<std::size_t>(std::upper_bound(bytes_in_.begin(), bytes_in_.end(), size) - bytes_in_.begin());
+  const std::size_t right = std::min(above, n - 1);
+  const std::size_t left = right - 1;
+  const std::int64_t width = (bytes_in_[right] - bytes_in_[left]).count();
+  const detail::wide_integer rise = (time_[right] - time_[left]).count();
+  return nanoseconds(detail::divide_to_even(
+      detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count(), width));
+}
+
+}  // namespace v0
+}  // namespace shardweave
