@@ -82,7 +82,7 @@ std::vector<tried_solver<Cost>> all_solvers() {
   add("large_neighbourhood", false, around);
   add("guided_search", false, guided);
   add("branch_and_bound", true, sw::branch_and_bound{});
-  add("overlapped", false, sw::overlapped<>{});
+  add("overlapped", false, sw::overlapped{});
   add("auto", true, sw::auto_solver{});
   add("reduced", true, sw::reduced(sw::exhaustive{}));
   add("reduced local search", false, sw::reduced(quick));

@@ -30,9 +30,7 @@ struct budgeted {
   static constexpr std::string_view name = "budgeted";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  std::size_t steps = 3000;           ///< of the prices, at most
-  std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
-  std::size_t repair_changes = 2000;  ///< labels that an attempt may change
+  std::size_t steps = 3000;  ///< of the prices, at most
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
@@ -76,6 +74,9 @@ struct budgeted {
   }
 
  private:
+  static constexpr std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
+  static constexpr std::size_t repair_changes = 2000;  ///< labels that an attempt may change
+
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 };
 

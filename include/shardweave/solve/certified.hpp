@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <limits>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -58,7 +58,7 @@ class first_proven {
           control.progress(report);
         };
       solution<Cost> found = next.solve(problem, own);
-      best = best ? detail::merged(*std::move(best), std::move(found)) : std::move(found);
+      best = best ? merged(*std::move(best), std::move(found)) : std::move(found);
     };
     std::apply([&](const auto&... each) { (run(each), ...); }, solvers);
     return detail::ended(*std::move(best), problem, control, limit);

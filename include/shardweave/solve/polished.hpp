@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <concepts>
@@ -44,7 +44,7 @@ class polished {
     solve_control rest = limit.rest();
     if (found.has_assignment()) rest.start = found.choice;
     solution<Cost> better = second.solve(problem, rest);
-    return detail::ended(detail::merged(std::move(found), std::move(better)), problem, control, limit);
+    return detail::ended(merged(std::move(found), std::move(better)), problem, control, limit);
   }
 };
 

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/attempt.hpp>
-#include <shardweave/solve/detail/merge_solutions.hpp>
+#include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
@@ -95,7 +95,7 @@ class race {
 
     std::optional<solution<Cost>> best;
     for (auto& answer : answers)
-      if (answer) best = best ? detail::merged(*std::move(best), *std::move(answer)) : *std::move(answer);
+      if (answer) best = best ? merged(*std::move(best), *std::move(answer)) : *std::move(answer);
     best->statistics.seconds = limit.elapsed();
     return detail::ended(*std::move(best), problem, control, limit);
   }

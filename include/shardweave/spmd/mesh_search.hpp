@@ -104,18 +104,6 @@ class mesh_contest {
   std::stop_source enough_;
 };
 
-/// The better assignment and the better bound of two answers to one problem.
-inline void join_answers(solution<double>& answer, solution<double> later) {
-  const double bound = std::max(answer.lower_bound, later.lower_bound);
-  const std::string prover = (later.lower_bound > answer.lower_bound ? later : answer).statistics.prover();
-  if (later.has_assignment() || !answer.has_assignment())
-    if (!answer.has_assignment() || later.objective <= answer.objective) answer = std::move(later);
-  answer.take_bound(bound, prover);
-  if (!answer.has_assignment() || !proves(bound, answer.objective)) return;
-  answer.lower_bound = std::min(bound, answer.objective);
-  answer.status = solve_status::optimal;
-}
-
 }  // namespace detail
 
 /// Plans a computation on every shape, and finishes only those that may win.
@@ -168,7 +156,7 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
       answer.status = solve_status::stopped;
       continue;
     }
-    detail::join_answers(answer, detail::mesh_contest<S>(policy, limit, best).run(*problems[i]));
+    answer = merged(std::move(answer), detail::mesh_contest<S>(policy, limit, best).run(*problems[i]));
     problems[i].reset();
     learn(result.shapes[i]);
   }

@@ -14,7 +14,7 @@
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/cut_front.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>
-#include <shardweave/solve/search/detail/savings_split.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,13 +3,13 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/detail/merge_solutions.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/elite.hpp>
 #include <shardweave/solve/search/detail/greedy_labels.hpp>
 #include <shardweave/solve/search/detail/label_repair.hpp>
-#include <shardweave/solve/search/detail/usage_split.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
 
 #include <doctest/doctest.h>
 
@@ -897,8 +897,8 @@ TEST_SUITE("detail::merge_solutions") {
     for (std::size_t i = 0; i < std::size(cases); ++i) {
       const merge_case& c = cases[i];
       CAPTURE(i);
-      const auto both = sw::detail::merged(answer<double>(c.first.objective, c.first.bound, c.first.status, "a"),
-                                           answer<double>(c.second.objective, c.second.bound, c.second.status, "b"));
+      const auto both = sw::merged(answer<double>(c.first.objective, c.first.bound, c.first.status, "a"),
+                                   answer<double>(c.second.objective, c.second.bound, c.second.status, "b"));
       CHECK(both.statistics.solver == c.solver);
       CHECK(both.has_assignment() == c.objective.has_value());
       if (c.objective) {
@@ -923,7 +923,7 @@ TEST_SUITE("detail::merge_solutions") {
     b.statistics.iterations = 5;
     b.statistics.note = "two.";
     b.statistics.counters = {{"y", 2.0}, {"x", 3.0}};
-    const auto ab = sw::detail::merged(a, b), ba = sw::detail::merged(b, a);
+    const auto ab = sw::merged(a, b), ba = sw::merged(b, a);
     CHECK(ab.statistics.seconds == 6);
     CHECK(ab.statistics.seconds_to_best == 4.5);  // the second found it after the first had ended
     CHECK(ba.statistics.seconds_to_best == 0.5);
@@ -937,7 +937,7 @@ TEST_SUITE("detail::merge_solutions") {
 
   TEST_CASE("who proved the bound is told where it is not who found the assignment") {
     using enum sw::solve_status;
-    const auto prover = [](auto a, auto b) { return sw::detail::merged(std::move(a), std::move(b)).statistics; };
+    const auto prover = [](auto a, auto b) { return sw::merged(std::move(a), std::move(b)).statistics; };
     const auto finds = answer<double>(5.0, -infinite, feasible, "finds");
     const auto bounds = answer<double>({}, 5.0, stopped, "bounds");
     for (const auto& both : {prover(finds, bounds), prover(bounds, finds)}) {
@@ -948,7 +948,7 @@ TEST_SUITE("detail::merge_solutions") {
     CHECK(prover(answer<double>(5.0, 4, feasible, "a"), answer<double>(6.0, 3, feasible, "b")).bound_by.empty());
     CHECK(prover(finds, answer<double>(7.0, -infinite, feasible, "b")).bound_by.empty());  // there is none
     // a bound that was another's already
-    auto already = sw::detail::merged(finds, bounds);
+    auto already = sw::merged(finds, bounds);
     already.lower_bound = 4;
     already.status = feasible;
     CHECK(prover(already, answer<double>(4.5, 3, feasible, "third")).bound_by == "bounds");
@@ -963,12 +963,12 @@ TEST_SUITE("detail::merge_solutions") {
     greedy.statistics.seconds_to_best = 1;
     auto exact = answer<double>(5.0, 5.0, optimal, "exact");
     exact.statistics.seconds_to_best = 3;
-    const auto both = sw::detail::merged(greedy, exact);
+    const auto both = sw::merged(greedy, exact);
     CHECK(both.statistics.solver == "exact");
     CHECK(both.statistics.bound_by.empty());
     CHECK(both.statistics.seconds_to_best == 1);
-    CHECK(sw::detail::merged(exact, exact).statistics.seconds_to_best == 3);
-    CHECK(sw::detail::merged(exact, greedy).statistics.solver == "exact");
+    CHECK(sw::merged(exact, exact).statistics.seconds_to_best == 3);
+    CHECK(sw::merged(exact, greedy).statistics.solver == "exact");
   }
 
   TEST_CASE("a first answer that brought nothing leaves no note where there is an assignment") {
@@ -976,12 +976,12 @@ TEST_SUITE("detail::merge_solutions") {
     auto failed = answer<double>({}, -infinite, stopped, "greedy");
     failed.statistics.note = "nothing was found.";
     auto found = answer<double>(5.0, 4, feasible, "b");
-    CHECK(sw::detail::merged(failed, found).statistics.note.empty());
+    CHECK(sw::merged(failed, found).statistics.note.empty());
     found.statistics.note = "stopped.";
-    CHECK(sw::detail::merged(failed, found).statistics.note == "stopped.");
-    CHECK(sw::detail::merged(failed, failed).statistics.note == "nothing was found. nothing was found.");
+    CHECK(sw::merged(failed, found).statistics.note == "stopped.");
+    CHECK(sw::merged(failed, failed).statistics.note == "nothing was found. nothing was found.");
     failed.lower_bound = 1;  // it brought a bound: what ended it matters
-    CHECK(sw::detail::merged(failed, found).statistics.note == "nothing was found. stopped.");
+    CHECK(sw::merged(failed, found).statistics.note == "nothing was found. stopped.");
   }
 
   TEST_CASE("only an unproven answer is called stopped when a limit ended it") {

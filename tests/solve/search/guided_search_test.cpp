@@ -1,7 +1,7 @@
 #include "solve/small_problems.hpp"
 #include "solve/suite.hpp"
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/bound/detail/known_prices.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/search/exhaustive.hpp>

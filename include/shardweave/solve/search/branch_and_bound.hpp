@@ -7,9 +7,9 @@
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
-#include <shardweave/solve/search/detail/reduced_view.hpp>
+#include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
-#include <shardweave/solve/search/detail/usage_split.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
 #include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solver.hpp>
 
@@ -38,8 +38,7 @@ inline namespace v0 {
 /// bound is no better than the best assignment known are dropped, and that is repeated while it helps; what is left is
 /// split in two at the variable whose near-optimal labels differ most in priced usage. The part with the least bound is
 /// searched first. Where steps of the prices gain nothing more, the rows that earn most take part as knapsacks
-/// (`price_ascent::strengthen`); a node begins with the prices and messages of the one that it was split from. At the
-/// root the search first supposes that the optimum is near the bound, and looks at the labels alone that it then has.
+/// (`price_ascent::strengthen`); a node begins with the prices and messages of the one that it was split from.
 ///
 /// Every bound is our own, so an optimum that it proves rests on no backend. It ends after `nodes`. The bound reported
 /// is that of the open nodes, valid at any time. Source: reduced-cost fixing and two-way splits on usage are standard
@@ -50,22 +49,15 @@ class branch_and_bound {
   static constexpr std::string_view name = "branch_and_bound";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  std::size_t nodes = 2000;       ///< most nodes
-  bool goes_on = false;           ///< with a time limit, until then, however many nodes that takes
-  bool reduces_root = true;       ///< unneeded for a kernel of a `reduction`
-  std::size_t root_steps = 2000;  ///< of the ascent, at the root
-  std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after labels were dropped
-  double least_gain = 2e-6;  ///< relative rise of the bound, in 150 steps at most, that makes it worthwhile to go on
+  std::size_t nodes = 2000;        ///< most nodes
+  bool goes_on = false;            ///< with a time limit, until then, however many nodes that takes
+  bool reduces_root = true;        ///< unneeded for a kernel of a `reduction`
+  std::size_t root_steps = 2000;   ///< of the ascent, at the root
+  std::size_t node_steps = 200;    ///< of the ascent, elsewhere, and after labels were dropped
   std::size_t decode_every = 20;   ///< steps between two attempts at an assignment
   double worthwhile = 0.02;        ///< share of labels that must go for another round of dropping
-  std::size_t row_work = 1 << 22;  ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
-  std::size_t guess_nodes = 20;    ///< for the supposition that the root's bound is nearly the optimum
-  std::size_t elimination_entries = std::size_t{1} << 20;  ///< of a factor, where a node is left to `elimination`
-  std::size_t elimination_work = std::size_t{1} << 26;     ///< see there; 0: no node is
-  std::size_t polish_moves = 40;                           ///< of local search, per variable of the root
-  std::size_t polished_nodes = 10;  ///< nodes where the assignment of the ascent is improved, for less long than there
-  std::size_t polished_size = 12;   ///< variables; with fewer of them branching finds assignments sooner
-  local_search polisher = single_start();
+  std::size_t polish_moves = 40;   ///< of local search, per variable of the root
+  std::size_t polished_size = 12;  ///< variables; with fewer of them branching finds assignments sooner
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
@@ -83,6 +75,15 @@ class branch_and_bound {
 
  private:
   using memory = detail::ascent_memory;
+  static constexpr double least_gain =
+      2e-6;  ///< relative rise of the bound, in 150 steps at most, that makes it worthwhile to go on
+  static constexpr std::size_t row_work =
+      1 << 22;  ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
+  static constexpr std::size_t elimination_entries = std::size_t{1}
+                                                     << 20;  ///< of a factor, where a node is left to `elimination`
+  static constexpr std::size_t elimination_work = std::size_t{1} << 26;  ///< see there; 0: no node is
+  static constexpr std::size_t polished_nodes =
+      10;  ///< nodes where the assignment of the ascent is improved, for less long than there
 
   static local_search single_start() {
     local_search brief;
@@ -173,20 +174,17 @@ class branch_and_bound {
         }
         best_of_climb.clear();
         price_ascent<Cost> ascent(kernel);
-        ascent.start(*here.known, now.origin(), options.row_work);
+        ascent.start(*here.known, now.origin(), row_work);
         const bool is_warm = !here.known->messages.empty();
         climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
-        if (!is_warm && !best.closes(ascent.bound()) && !limit.expired() && ascent.strengthen(options.row_work))
+        if (!is_warm && !best.closes(ascent.bound()) && !limit.expired() && ascent.strengthen(row_work))
           climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
         here.bound = std::max(here.bound, ascent.bound());
         if (best.closes(here.bound)) return;
         const std::vector<double> least = ascent.label_bounds();
         here.bound = std::max(here.bound, ascent.bound());
         here.known = std::make_shared<const memory>(ascent.memory(now.origin()));
-        if (is_root && round == 0) {
-          here.bound = std::max(here.bound, guess(now, least, here));
-        }
-        if (round == 0 && !best.closes(here.bound) && explored <= options.polished_nodes)
+        if (round == 0 && !best.closes(here.bound) && explored <= polished_nodes)
           polish(
               kernel, [&](std::span<const strategy> labels) { return now.lift(labels); },
               is_root ? options.polish_moves : options.polish_moves / 4);
@@ -213,11 +211,11 @@ class branch_and_bound {
     /// is not tried again before a fifth of the labels are gone. \returns whether the node is closed
     bool eliminate(const detail::reduced_view<Cost>& now, node& here) {
       const compact_problem<Cost>& kernel = now.problem();
-      if (options.elimination_work == 0 || kernel.total_labels() > narrow_labels) return false;
+      if (kernel.total_labels() > narrow_labels) return false;
       elimination at_once;
-      at_once.entries = options.elimination_entries;
-      at_once.all_entries = 4 * options.elimination_entries;
-      at_once.work = options.elimination_work;
+      at_once.entries = elimination_entries;
+      at_once.all_entries = 4 * elimination_entries;
+      at_once.work = elimination_work;
       const solution<Cost> found = at_once.solve(placement_problem<Cost>(now.shared_problem()), limit.rest_for_part());
       if (found.lower_bound == -infinity) {
         narrow_labels = kernel.total_labels() * 4 / 5;
@@ -240,7 +238,7 @@ class branch_and_bound {
       const std::size_t patience = std::min<std::size_t>(150, 20 + 2 * p.size());
       for (std::size_t i = 0; i < most; ++i) {
         if (i % patience == 0) {
-          if (ascent.bound() <= mark + options.least_gain * std::abs(mark)) return;
+          if (ascent.bound() <= mark + least_gain * std::abs(mark)) return;
           mark = ascent.bound();
         }
         const bool more = ascent.step(best.upper());
@@ -261,36 +259,6 @@ class branch_and_bound {
       }
     }
 
-    /// Supposes that the relaxation is nearly tight: then an optimum has only labels whose bounds are near the best
-    /// one. They are searched alone, which also decides ties that decoding does not. \returns a bound on all labelings
-    /// that beat the best assignment known at the end
-    double guess(const detail::reduced_view<Cost>& now, const std::vector<double>& least, const node& here) {
-      const compact_problem<Cost>& p = now.problem();
-      double bound = here.bound;
-      for (const double share : {1e-6, 1e-4, 1e-3, 1e-2}) {
-        const double supposed = bound + share * std::max(std::abs(bound), 1.0);
-        if (best.closes(supposed) || limit.expired()) break;
-        node part{now.allowed_in(*root), here.known, bound, 0};
-        std::size_t left = 0;
-        for (std::size_t x = 0; x < p.size(); ++x)
-          for (strategy l = 0; l < p.label_count(x); ++l)
-            if (least[p.label_start(x) + l] <= supposed) {
-              ++left;
-            } else {
-              part.allowed[now.root_label(*root, x, l)] = 0;
-            }
-        if (2 * left > p.total_labels()) break;
-        is_guess = true;
-        const double of_part = explore(std::move(part), std::min(options.nodes, explored + options.guess_nodes));
-        is_guess = false;
-        if (std::exchange(cut_short, false)) break;
-        // labelings with another label cost more than was supposed
-        bound = std::max(bound, std::min(supposed, of_part));
-        if (best.closes(bound)) break;
-      }
-      return bound;
-    }
-
     /// Local search from the best assignment of the ascent, or from its own start.
     template <class Lift>
     void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
@@ -300,7 +268,7 @@ class branch_and_bound {
       effort.iterations = moves * p.size();
       const bool known = best_of_climb.size() == p.size();
       if (known) effort.start = best_of_climb;
-      const solution<Cost> found = options.polisher.solve(part, effort);
+      const solution<Cost> found = single_start().solve(part, effort);
       if (found.has_assignment() && best.is_beaten_by(found.objective))
         best.offer(found.objective, lift(found.choice), limit.elapsed());
     }
@@ -329,9 +297,9 @@ class branch_and_bound {
 
     [[nodiscard]] solve_control limit_only() const { return {.seconds = limit.rest().seconds, .stop = control.stop}; }
 
-    /// \param bound  on all that is still to be searched; where that is a guess alone, it holds for nothing else
+    /// \param bound  on all that is still to be searched
     void report(double bound) {
-      if (!is_guess) told = std::max(told, bound);
+      told = std::max(told, bound);
       if (control.progress)
         control.progress({.stage = name,
                           .seconds = limit.elapsed(),
@@ -347,7 +315,7 @@ class branch_and_bound {
     detail::incumbent<Cost> best;
     std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
     Cost cost_of_climb{};
-    bool cut_short = false, is_guess = false;
+    bool cut_short = false;
     double told = -infinity;  ///< best bound that was reported
     const compact_problem<Cost>* root;
     std::size_t explored = 0, dropped = 0, steps = 0, eliminated = 0;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
-#include <shardweave/solve/bound/detail/known_prices.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
@@ -48,7 +48,6 @@ class dive {
   double most_share = 0.88;         ///< ... to here
   std::size_t most_rounds = 30;     ///< of ruling out
   std::size_t steps = 90;           ///< of the ascent in a round
-  std::size_t decode_every = 25;    ///< steps between two attempts at an assignment
   double effort = 0.5;              ///< forest moves per variable in a round
   std::size_t small_labels = 2000;  ///< so much is left to `finish`
   branch_and_bound finish = brief_search();
@@ -95,6 +94,8 @@ class dive {
   }
 
  private:
+  static constexpr std::size_t decode_every = 25;  ///< steps between two attempts at an assignment
+
   [[nodiscard]] static branch_and_bound brief_search() {
     branch_and_bound search;
     search.nodes = 30;
@@ -246,7 +247,7 @@ class dive {
       for (std::size_t i = 0; i < with_.steps && !limit_.expired(); ++i) {
         const bool more = ascent.step(std::min(value_of(cutoff), value_of(best_cost_)));
         if (is_closed(ascent.bound(), cutoff)) break;
-        if (i % with_.decode_every + 1 == with_.decode_every || !more) {
+        if (i % decode_every + 1 == decode_every || !more) {
           ascent.decode(decoded);
           const bool keeps_rows = detail::repair(p, std::span<strategy>(decoded), 300, limit_);
           if (const Cost cost = p.cost(decoded); keeps_rows && cost < least) {

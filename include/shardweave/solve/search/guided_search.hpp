@@ -48,12 +48,10 @@ class guided_search {
   std::size_t rounds = 12;              ///< of dives; with a time limit as many as fit
   std::size_t first_steps = 600;        ///< of the ascent before the first dive
   std::size_t steps_between = 100;      ///< of the ascent between dives
-  double ascent_share = 0.25;           ///< of the time, at most, before the first dive
   double effort = 1;                    ///< forest moves per variable after a dive
   double near = 0.5;                    ///< chance that a dive keeps the labels of the best assignment
   local_search quick = brief_search();  ///< for the first assignment
   dive down = {};
-  std::size_t elite = 8;     ///< assignments that are kept to be merged
   std::size_t merges = 3;    ///< after every dive
   std::size_t windows = 10;  ///< of the large neighbourhood between dives
   large_neighbourhood<> around = {};
@@ -66,6 +64,9 @@ class guided_search {
   }
 
  private:
+  static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive
+  static constexpr std::size_t elite_size = 8;  ///< assignments that are kept to be merged
+
   static local_search brief_search() {
     local_search brief;
     brief.starts = 1;
@@ -99,7 +100,7 @@ class guided_search {
           control_(control),
           random_(control.seed),
           side_(p_, with.bounding, with.last_search<Cost>(), control, name, findings_),
-          elite_(with.elite) {}
+          elite_(elite_size) {}
 
     solution<Cost> run(std::vector<strategy> given) {
       if (!given.empty()) side_.offer(std::move(given));
@@ -161,14 +162,14 @@ class guided_search {
 
     void search_all() {
       start();
-      side_.climb(with_.first_steps, with_.ascent_share * control_.seconds);
+      side_.climb(with_.first_steps, ascent_share * control_.seconds);
       for (std::size_t round = 0; (is_timed() || round < with_.rounds) && !side_.is_over(); ++round) {
         go_down();
         for (std::size_t i = 0; i < with_.merges; ++i) merge();
         look_around();
         if (side_.exchange()) side_.report();
         side_.close_in();
-        const double share = with_.ascent_share * side_.limit().elapsed() - side_.climbing_seconds();
+        const double share = ascent_share * side_.limit().elapsed() - side_.climbing_seconds();
         if (is_timed() && share > 0) {
           side_.climb(std::numeric_limits<std::size_t>::max(), side_.limit().elapsed() + share);
         } else {

@@ -50,13 +50,12 @@ class local_search {
   static constexpr std::string_view name = "local_search";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  std::size_t starts = 2;            ///< of which the best result counts
-  std::size_t sweeps = 12;           ///< coordinate sweeps before forests
-  std::size_t star_sweeps = 1;       ///< sweeps of stars
-  std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
-  std::size_t largest_block = 400;   ///< variables in a forest
-  std::size_t effort = 20;           ///< forest moves per variable, at least 200; none if this and both sweeps are 0
-  std::size_t attempts = 8;          ///< starts at most while no feasible assignment is known
+  std::size_t starts = 2;           ///< of which the best result counts
+  std::size_t sweeps = 12;          ///< coordinate sweeps before forests
+  std::size_t star_sweeps = 1;      ///< sweeps of stars
+  std::size_t largest_block = 400;  ///< variables in a forest
+  std::size_t effort = 20;          ///< forest moves per variable, at least 200; none if this and both sweeps are 0
+  std::size_t attempts = 8;         ///< starts at most while no feasible assignment is known
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
@@ -64,6 +63,8 @@ class local_search {
   }
 
  private:
+  static constexpr std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
+
   template <cost_value Cost>
   class search {
    public:
@@ -180,7 +181,7 @@ class local_search {
       if (steep && steep->cost() < state.cost()) state = *std::move(steep);
       detail::descent<Cost> moves(state, block_, limit_);
       for (std::size_t i = 0; i < with_.star_sweeps && !is_stopped(); ++i, ++statistics_.iterations)
-        if (!moves.star_sweep(with_.star_neighbours)) break;
+        if (!moves.star_sweep(star_neighbours)) break;
       offer(state.labels());
       if (moves.size() > 0) forests(state, moves);
     }
@@ -250,7 +251,7 @@ class local_search {
       for (std::size_t i = 0; i < with_.sweeps && !is_stopped(); ++i, ++statistics_.iterations)
         if (!moves.coordinate_sweep()) break;
       for (std::size_t i = 0; i < with_.star_sweeps && round < 2 && !is_stopped(); ++i, ++statistics_.iterations)
-        if (!moves.star_sweep(with_.star_neighbours)) break;
+        if (!moves.star_sweep(star_neighbours)) break;
       if (moves.size() == 0) return false;
       for (std::size_t step = most_steps(moves.size()) / savings_rounds; step-- > 0 && !is_stopped();) {
         ++statistics_.iterations;

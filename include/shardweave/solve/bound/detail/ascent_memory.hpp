@@ -1,12 +1,15 @@
 #pragma once
 
+#include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
-#include <shardweave/solve/bound/detail/known_prices.hpp>
 
 #include <boost/container/flat_map.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -16,6 +19,46 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
+
+/// Prices by what stays of a row when a problem is reduced or cut: its budget and its time.
+class known_prices {
+ public:
+  known_prices() = default;
+  template <cost_value Cost>
+  known_prices(const compact_problem<Cost>& p, std::span<const double> prices) {
+    for (std::size_t r = 0; r < prices.size(); ++r)
+      if (prices[r] != 0) known_.push_back({place_of(p.rows()[r]), prices[r]});
+    std::sort(known_.begin(), known_.end());
+  }
+
+  /// One price per row of another problem. The price of a row that is gone goes to the next in time of its budget that
+  /// is left, since a row mostly goes because its neighbour implies it.
+  /// Complexity: O((rows + prices) log rows)
+  template <cost_value Cost>
+  [[nodiscard]] std::vector<double> for_rows_of(const compact_problem<Cost>& p) const {
+    std::vector<double> prices(p.rows().size());
+    std::vector<std::pair<place, std::size_t>> rows;
+    for (std::size_t r = 0; r < prices.size(); ++r) rows.emplace_back(place_of(p.rows()[r]), r);
+    std::sort(rows.begin(), rows.end());
+    for (const auto& [at, price] : known_) {
+      const auto after = std::lower_bound(rows.begin(), rows.end(), std::pair(at, std::size_t{0}));
+      const bool has_after = after != rows.end() && after->first.first == at.first;
+      const bool has_before = after != rows.begin() && std::prev(after)->first.first == at.first;
+      if (!has_after && !has_before) continue;
+      const bool takes_after =
+          has_after && (!has_before || after->first.second - at.second <= at.second - std::prev(after)->first.second);
+      prices[(takes_after ? after : std::prev(after))->second] += price;
+    }
+    return prices;
+  }
+
+  [[nodiscard]] bool empty() const { return known_.empty(); }
+
+ private:
+  using place = std::pair<std::uint32_t, std::int64_t>;  ///< budget and time
+  static place place_of(const usage_row& row) { return {row.budget, row.time}; }
+  std::vector<std::pair<place, double>> known_;
+};
 
 /// Per variable of a problem, which variable of a problem before reductions it is, and what its labels are there.
 using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;

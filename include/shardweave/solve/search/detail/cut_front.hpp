@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/savings_terms.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
+#include <shardweave/solve/bound/savings_ascent.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -10,6 +11,8 @@
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -327,6 +330,36 @@ class cut_front {
   std::vector<double> constant_, unary_;
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
 };
+
+/// Effort of `front_bound`.
+struct front_options {
+  std::size_t cuts = 5;              ///< beside the best prices
+  std::size_t most_partial = 30000;  ///< see `cut_front`
+  std::size_t most_offers = 20;      ///< labelings that are measured per front
+};
+
+/// Looks for all labelings that no other beats at the best prices and the heaviest cuts of an ascent.
+///
+/// \param upper  what labelings must stay below to be of use; asked again after every offer
+/// \param offer  is told labelings
+/// \param share  of the gap between bound and `upper` that may be lost: 0 for a bound, more for labelings only
+/// \returns a lower bound, -infinity if there is none; nothing if the work was too much
+template <cost_value Cost, class Upper, class Offer>
+std::optional<double> front_bound(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
+                                  const savings_ascent<Cost>& ascent, const front_options& options, double share,
+                                  const deadline& limit, const Upper& upper, const Offer& offer) {
+  cut_front<Cost> front(p, terms);
+  front.most_partial = options.most_partial;
+  if (!front.prepare()) return std::nullopt;
+  std::vector<std::vector<double>> prices{ascent.best_chain()};
+  for (const auto& cut : ascent.cuts())
+    if (prices.size() <= options.cuts) prices.push_back(cut->price);
+  if (share > 0) front.coarseness = share * std::max(0.0, upper() - ascent.bound());
+  const front_of_labelings found = front.find(prices, upper(), limit);
+  if (!found.is_complete) return std::nullopt;
+  for (std::size_t i = 0; i < std::min(found.labelings.size(), options.most_offers); ++i) offer(found.labelings[i]);
+  return found.bound;
+}
 
 }  // namespace detail
 }  // namespace v0

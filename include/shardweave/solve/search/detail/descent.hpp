@@ -5,7 +5,6 @@
 #include <shardweave/placement/move.hpp>
 #include <shardweave/solve/search/detail/forest_block.hpp>
 #include <shardweave/solve/search/detail/label_costs.hpp>
-#include <shardweave/solve/search/detail/move_judge.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -24,6 +23,15 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
+
+/// Has the last word on the moves that a descent favours. It is told of all that are made, so it may keep a labeling of
+/// its own.
+class move_judge {
+ public:
+  virtual ~move_judge() = default;
+  /// Makes the moves on its own labeling, or refuses them.
+  virtual bool accepts(std::span<const relabel> moves) = 0;
+};
 
 /// Coordinate, star and forest moves on a feasible labeling; none of them makes it dearer or infeasible. Nobody else
 /// may change the state meanwhile. Where a judge is given, a move needs its consent as well.

@@ -1,20 +1,21 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
-#include <shardweave/solve/bound/detail/known_prices.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/detail/front_bound.hpp>
+#include <shardweave/solve/search/detail/cut_front.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/detail/savings_descent.hpp>
-#include <shardweave/solve/search/detail/savings_split.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
 #include <shardweave/solve/solution.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <functional>
+#include <initializer_list>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -37,20 +38,18 @@ struct savings_search_options {
   /// Where a gap is enough: so many nodes, and twice those so far, without an assignment that is better by a tenth of
   /// the gap end the search. Depth first, the bound rises only when all is over.
   std::size_t patience = 40;
-  double worthwhile = 0.05;  ///< share of labels that must go for another round of dropping
   savings_ascent_options ascent = {};
   front_options front = {};
 };
 
-/// Exact search with savings: at every node the bound of `savings_ascent` is raised, labels whose bound is no better
-/// than the best labeling known are dropped, and what is left is split in two.
+/// Branch and bound with savings: at every node the bound of `savings_ascent` is raised; it is split in two without the
+/// labels whose bound is no better than the incumbent (reduced-cost fixing). At the root labelings are looked for that
+/// prices do not lead to.
 template <cost_value Cost>
 class savings_search {
  public:
   using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
   using cut_list = std::vector<typename savings_ascent<Cost>::cut_pointer>;
-  /// What else may be known of the root: told of its problem and its ascent, gives a bound.
-  using second_opinion = std::function<double(savings_search&, savings_ascent<Cost>&)>;
 
   savings_search(const savings_search_options& settings, const solve_control& how, const placement_problem<Cost>& root)
       : options(settings), control(how), limit(how), best(how.gap), root_(root) {
@@ -58,12 +57,10 @@ class savings_search {
   }
 
   /// \returns a lower bound on the objective
-  double run(const second_opinion& ask) {
-    ask_ = ask;
-    std::vector<strategy> all(root_.compact().size());
-    return explore(
-        root_.compact(), *root_.savings(), {}, {}, {}, root_.compact().total_labels(),
-        [](std::span<const strategy> labels) { return std::vector<strategy>(labels.begin(), labels.end()); });
+  double run() {
+    return explore(root_.compact(), *root_.savings(), {}, {}, {}, [](std::span<const strategy> labels) {
+      return std::vector<strategy>(labels.begin(), labels.end());
+    });
   }
 
   bool offer(std::span<const strategy> of_root) {
@@ -85,67 +82,36 @@ class savings_search {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
+  static constexpr double worthwhile = 0.05;      ///< share of labels that must go for another round
 
-  double explore(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, cut_list cuts,
-                 std::vector<double> chain, known_prices row_prices, std::size_t narrow, const lift_to_root& lift) {
+  /// Depth first. \returns a lower bound on the objective of all labelings that beat the best one known at the end
+  double explore(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const cut_list& cuts,
+                 const std::vector<double>& chain, const known_prices& row_prices, const lift_to_root& lift) {
     const bool is_root = explored++ == 0;
     const bool is_idle = control.gap > 0 && explored > 3 * gained_at_ + options.patience;
     if (explored > options.nodes || explored > control.iterations || is_idle || limit.expired()) {
       cut_short = true;
       return -infinity;
     }
-    const compact_problem<Cost>* p = &given;
-    const savings_terms<Cost>* terms = &given_terms;
-    std::optional<restricted_problem<Cost>> part;
-    lift_to_root to_root = lift;
-    double bound = -infinity;
-    for (std::size_t round = 0;; ++round) {
-      if (p->size() == 0) {
-        offer(to_root({}));
-        return best.settled();
-      }
-      savings_ascent<Cost> ascent(*p, *terms, options.ascent, cuts);
-      if (!chain.empty()) ascent.start(chain);
-      ascent.start_rows(row_prices.for_rows_of(*p));
-      climb(ascent, *p, is_root && round == 0 ? options.root_steps : options.node_steps, to_root);
-      if (is_root && round == 0) {
-        if (best.is_known() && !best.closes(ascent.bound())) improve_best();
-        if (best.is_known() && !best.closes(ascent.bound())) guess(*p, *terms, ascent);
-        if (ask_ && !best.closes(ascent.bound()) && !limit.expired()) bound = ask_(*this, ascent);
-        root_bound = std::max(bound, ascent.bound());
-      }
-      bound = std::max(bound, ascent.bound());
-      if (best.closes(bound)) return best.settled();
-      if (limit.expired()) {
-        cut_short = true;
-        return bound;
-      }
-      cuts = ascent.cuts();
-      chain = ascent.best_chain();
-      row_prices = known_prices(*p, ascent.best_rows());
-      const std::vector<double> least = ascent.label_bounds();
-      bound = std::max(bound, ascent.bound());
-      restriction<Cost> narrowed(*p);
-      narrowed.with_savings(*terms);
-      const std::size_t gone = narrowed.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
-      dropped += gone;
-      if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(p->total_labels()) ||
-          p->total_labels() == p->size()) {
-        const double before = best.upper();
-        bound = std::max(bound, try_fronts(*p, *terms, ascent, narrow, to_root));
-        if (best.closes(bound)) return best.settled();
-        if (!(best.upper() < before))
-          return split(*p, *terms, ascent, least, cuts, chain, row_prices, narrow, to_root, bound);
-      }
-      auto rest = narrowed.build();
-      if (!rest) return best.settled();
-      auto kept = std::make_shared<const restricted_problem<Cost>>(*std::move(rest));
-      to_root = [kept, to_root](std::span<const strategy> labels) { return to_root(kept->lift(labels)); };
-      part = *kept;
-      p = &part->problem.compact();
-      terms = savings_in(*part);
-      if (terms == nullptr) terms = &nothing_;
+    if (p.size() == 0) {
+      offer(lift({}));
+      return best.settled();
     }
+    savings_ascent<Cost> ascent(p, terms, options.ascent, cuts);
+    if (!chain.empty()) ascent.start(chain);
+    ascent.start_rows(row_prices.for_rows_of(p));
+    climb(ascent, p, is_root ? options.root_steps : options.node_steps, lift);
+    if (is_root) {
+      root_bound = ascent.bound();
+      if (best.is_known() && !best.closes(root_bound)) improve_best();
+      if (best.is_known() && !best.closes(root_bound)) guess(p, terms, ascent);
+    }
+    if (best.closes(ascent.bound())) return best.settled();
+    if (limit.expired()) {
+      cut_short = true;
+      return ascent.bound();
+    }
+    return split(p, terms, ascent, lift);
   }
 
   static const savings_terms<Cost>* savings_in(const restricted_problem<Cost>& part) { return part.problem.savings(); }
@@ -172,94 +138,83 @@ class savings_search {
     if (savings_descent(root_.compact(), *root_.savings(), labels, limit)) offer(labels);
   }
 
-  /// Looks for labelings not far above the bound: the nearer the objective that one hopes for, the fewer labels and
-  /// the smaller fronts.
+  /// Looks for labelings that prices do not lead to, first not far above the bound: the nearer the objective that one
+  /// hopes for, the fewer labels and the smaller fronts.
   void guess(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, savings_ascent<Cost>& root) {
     const double gap = best.upper() - root.bound(), before = best.upper();
     for (const double hope : {1.0 / 32, 1.0 / 8, 1.0 / 3}) {
-      if (limit.expired() || best.upper() < before) return;
-      const double target = root.bound() + hope * gap;
-      const compact_problem<Cost>* p = &given;
-      const savings_terms<Cost>* terms = &given_terms;
-      std::vector<restricted_problem<Cost>> parts;
-      parts.reserve(most_guesses);
-      std::optional<savings_ascent<Cost>> own;
-      savings_ascent<Cost>* ascent = &root;
-      const auto lift = [&](std::span<const strategy> of_part) {
-        std::vector<strategy> labels(of_part.begin(), of_part.end());
-        for (std::size_t i = parts.size(); i-- > 0;) labels = parts[i].lift(labels);
-        return labels;
-      };
-      while (parts.size() < most_guesses) {
-        const std::vector<double> least = ascent->label_bounds();
-        const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
-        if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(least.size())) break;
-        restriction<Cost> part(*p);
-        part.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
-        auto rest = part.build();
-        if (!rest || rest->problem.compact().size() == 0) break;
-        parts.push_back(*std::move(rest));
-        p = &parts.back().problem.compact();
-        terms = savings_in(parts.back());
-        if (terms == nullptr) return;
-        cut_list cuts = ascent->cuts();
-        own.emplace(*p, *terms, options.ascent, std::move(cuts));
-        ascent = &*own;
-        for (std::size_t i = 0; i < options.node_steps && ascent->step(target); ++i) ++steps;
-      }
-      const auto best_or_target = [&] { return std::min(target, best.settled()); };
-      front_bound(*p, *terms, *ascent, options.front, 0.05, limit, best_or_target,
-                  [&](std::span<const strategy> labels) { offer(lift(labels)); });
+      if (limit.expired() || best.upper() < before) break;
+      try_fronts(given, given_terms, root, root.bound() + hope * gap, {0.05});
     }
+    if (!limit.expired() && !best.closes(root.bound()))
+      try_fronts(given, given_terms, root, best.settled(), {0.05, 0.03, 0.02, 0.015, 0.01});
   }
 
-  /// Coarse fronts for labelings, then one for the bound, if so few labels are left; if that is too much, not again
-  /// before many more are gone.
-  double try_fronts(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
-                    const savings_ascent<Cost>& ascent, std::size_t& narrow, const lift_to_root& lift) {
-    if (p.total_labels() > narrow || !best.is_known()) return -infinity;
-    const auto try_one = [&](double share) {
-      return front_bound(
-          p, terms, ascent, options.front, share, limit, [&] { return best.settled(); },
-          [&](std::span<const strategy> labels) { offer(lift(labels)); });
+  /// Drops the labels whose bound is no better than a target, in rounds, and tries fronts on what is left, from coarse
+  /// ones to finer ones as long as they are not too much.
+  void try_fronts(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms,
+                  savings_ascent<Cost>& root, double target, std::initializer_list<double> shares) {
+    const compact_problem<Cost>* p = &given;
+    const savings_terms<Cost>* terms = &given_terms;
+    std::vector<restricted_problem<Cost>> parts;
+    parts.reserve(most_guesses);
+    std::optional<savings_ascent<Cost>> own;
+    savings_ascent<Cost>* ascent = &root;
+    const auto offer_lifted = [&](std::span<const strategy> of_part) {
+      std::vector<strategy> labels(of_part.begin(), of_part.end());
+      for (std::size_t i = parts.size(); i-- > 0;) labels = parts[i].lift(labels);
+      offer(labels);
     };
-    if (explored == 1) {
-      for (const double share : {0.05, 0.03, 0.02, 0.015, 0.01}) {
-        const double before = best.upper();
-        if (!try_one(share)) break;
-        if (best.upper() < before) improve_best();
-        if (best.upper() < before - 0.02 * (before - ascent.bound())) return -infinity;  // more labels can go now
-      }
+    while (parts.size() < most_guesses) {
+      const std::vector<double> least = ascent->label_bounds();
+      const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
+      if (static_cast<double>(gone) < worthwhile * static_cast<double>(least.size())) break;
+      restriction<Cost> part(*p);
+      part.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
+      auto rest = part.build();
+      if (!rest || rest->problem.compact().size() == 0) break;
+      parts.push_back(*std::move(rest));
+      p = &parts.back().problem.compact();
+      terms = savings_in(parts.back());
+      if (terms == nullptr) return;
+      cut_list cuts = ascent->cuts();
+      own.emplace(*p, *terms, options.ascent, std::move(cuts));
+      ascent = &*own;
+      for (std::size_t i = 0; i < options.node_steps && ascent->step(target); ++i) ++steps;
     }
-    if (const std::optional<double> found = try_one(0)) return *found;
-    narrow = p.total_labels() * 4 / 5;
-    return -infinity;
+    for (const double share : shares) {
+      const double before = best.upper();
+      const auto upper = [&] { return std::min(target, best.settled()); };
+      if (!front_bound(*p, *terms, *ascent, options.front, share, limit, upper, offer_lifted)) return;
+      if (shares.size() > 1 && best.upper() < before) improve_best();
+    }
   }
 
-  /// Two halves, the one with the greater share of the mixture first.
-  double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const savings_ascent<Cost>& ascent,
-               const std::vector<double>& least, const cut_list& cuts, const std::vector<double>& chain,
-               const known_prices& row_prices, std::size_t narrow, const lift_to_root& lift, double bound) {
+  /// Two halves, the one with the greater share of the mixture first, and no labels that no better labeling has.
+  double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, savings_ascent<Cost>& ascent,
+               const lift_to_root& lift) {
+    const std::vector<double> least = ascent.label_bounds();
     const auto [x, halves] = split_by_mixture(p, terms, ascent, least, best);
+    const cut_list cuts = ascent.cuts();
+    const known_prices row_prices(p, ascent.best_rows());
     double weakest = infinity;
     for (const std::vector<strategy>& half : halves) {
       restriction<Cost> part(p);
       part.with_savings(terms);
-      part.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
+      dropped += part.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
       part.keep(x, half);
       const auto rest = part.build();
       if (!rest) continue;
       const savings_terms<Cost>* left = savings_in(*rest);
       const double of_half =
-          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, chain, row_prices, narrow,
+          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, ascent.best_chain(), row_prices,
                   [&rest, &lift](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
       weakest = std::min(weakest, of_half);
     }
-    return std::min(best.settled(), std::max(bound, weakest));
+    return std::min(best.settled(), std::max(ascent.bound(), weakest));
   }
 
   const placement_problem<Cost>& root_;
-  second_opinion ask_;
   savings_terms<Cost> nothing_{};
   std::size_t gained_at_ = 0;  ///< the last node that found something much better
 };

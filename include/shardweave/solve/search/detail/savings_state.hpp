@@ -5,7 +5,7 @@
 #include <shardweave/overlap/savings_tracker.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/savings_terms.hpp>
-#include <shardweave/solve/search/detail/move_judge.hpp>
+#include <shardweave/solve/search/detail/descent.hpp>
 
 #include <algorithm>
 #include <cstddef>
