@@ -1,7 +1,7 @@
 #include "solve/small_problems.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/solve/linear/model/detail/tighten.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 #include <shardweave/solve/reduce/detail/lifting.hpp>
 #include <shardweave/solve/reduce/detail/mutable_problem.hpp>

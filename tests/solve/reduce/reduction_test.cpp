@@ -129,21 +129,6 @@ TEST_SUITE("reduction rules") {
             return rule.settled;
           }) > 200);
   }
-  TEST_CASE("edges whose costs are sums go") {
-    shardweave_test::small_shape few = without_rows;
-    few.most_labels = 2;
-    few.forbidden = 0;
-    few.range = 3;
-    CHECK(try_rule(few, [](working& p, usage_of&) {
-            sw::detail::separate_edges<double> rule{p};
-            for_every_variable(p, rule);
-            return rule.separated;
-          }) > 5);
-    using rule = sw::detail::separate_edges<double>;
-    CHECK(rule::is_separable(*shardweave_test::table_of<double>(2, 3, {1, 2, 5, 11, 12, 15})));
-    CHECK_FALSE(rule::is_separable(*shardweave_test::table_of<double>(2, 3, {1, 2, 5, 11, 12, 16})));
-    CHECK_FALSE(rule::is_separable(*shardweave_test::table_of<double>(2, 2, {1, 2, 3, sw::forbidden<double>})));
-  }
   TEST_CASE("a variable that a neighbour determines follows it, with its usage") {
     shardweave_test::small_shape paired = with_rows;
     paired.paired = 0.5;

@@ -35,13 +35,11 @@ struct reduction_counts {
   std::size_t merged = 0;        ///< variables that follow a neighbour
   std::size_t settled = 0;       ///< variables decided alone
   std::size_t eliminated = 0;    ///< variables between two others
-  std::size_t separated = 0;     ///< edges that were sums of unary costs
   std::size_t rows = 0;          ///< rows that cannot bind
 };
 
 /// Applies rules that keep at least one optimum until none changes anything:
 ///  - arc consistency; a variable with one label becomes a constant, unary costs and less room in its rows;
-///  - an edge whose costs are a sum of one term per end goes;
 ///  - a variable whose label is determined by a neighbour's follows it (with its usage);
 ///  - a leaf, an isolated variable, and a variable between two others are minimised out, where their usage
 ///    allows it;
@@ -98,7 +96,6 @@ class reduction {
     detail::drop_oversized<Cost> oversized(p);
     detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
     detail::absorb_single<Cost> single{p, usage};
-    detail::separate_edges<Cost> separable{p};
     detail::follow_neighbour<Cost> follower{p};
     detail::remove_leaf<Cost> leaf{p, usage};
     detail::remove_between<Cost> between{p, limits.elimination_work};
@@ -107,7 +104,6 @@ class reduction {
       const detail::table_set<Cost> used = p.forget();
       consistent.forget_others(used);
       dominated.forget_others(used);
-      detail::forget_others(separable.separable, used);
       detail::forget_others(follower.determined, used);
     };
     // rules are quick but for eliminations: to look at the clock each time would take as long
@@ -127,7 +123,6 @@ class reduction {
       feasible = consistent(open, forget);
       if (!feasible) break;
       each(open, single);
-      each(open, separable);
       each(open, follower);
       feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
       if (!feasible) break;
@@ -142,8 +137,7 @@ class reduction {
                .dominated = dominated.removed,
                .merged = follower.merged + leaf.merged,
                .settled = single.settled + leaf.settled,
-               .eliminated = between.eliminated,
-               .separated = separable.separated};
+               .eliminated = between.eliminated};
     return feasible;
   }
 

@@ -5,7 +5,6 @@
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/linear/model/detail/polytope_layout.hpp>
 #include <shardweave/solve/linear/model/detail/savings_rows.hpp>
-#include <shardweave/solve/linear/model/detail/tighten.hpp>
 #include <shardweave/solve/linear/model/detail/usage_rows.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 

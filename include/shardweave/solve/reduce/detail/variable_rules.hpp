@@ -42,45 +42,6 @@ struct absorb_single {
   }
 };
 
-/// Condition: an edge's costs are finite and a sum of one term per end, C(a,b) = f(a) + g(b).
-/// The terms become unary costs.
-template <cost_value Cost>
-struct separate_edges {
-  mutable_problem<Cost>& p;
-  std::size_t separated = 0;
-  by_table<Cost, bool> separable = {};
-  std::vector<std::pair<std::uint32_t, typename mutable_problem<Cost>::table_pointer>> found = {};
-
-  void operator()(std::uint32_t x) {
-    found.clear();
-    for (const auto& [y, t] : p.variables[x].edges) {
-      const auto [known, fresh] = separable.try_emplace(t, false);
-      if (fresh) known->second = is_separable(*t);
-      if (known->second) found.emplace_back(y, t);
-    }
-    for (const auto& [y, t] : found) {
-      auto &of_x = p.variables[x].unary, &of_y = p.variables[y].unary;
-      for (strategy a = 0; a < t->rows(); ++a) of_x[a] = plus(of_x[a], t->class_cost(t->row_class(a), 0));
-      for (strategy b = 0; b < t->columns(); ++b)
-        of_y[b] = plus(of_y[b], t->class_cost(0, t->column_class(b)) - t->class_cost(0, 0));
-      p.drop_edge(x, y);
-      ++separated;
-    }
-  }
-
-  [[nodiscard]] static bool is_separable(const cost_table<Cost>& t) {
-    const Cost corner = t.class_cost(0, 0);
-    if (is_forbidden(corner)) return false;
-    for (std::size_t i = 0; i < t.row_classes(); ++i)
-      for (std::size_t j = 0; j < t.column_classes(); ++j) {
-        if (is_forbidden(t.class_cost(i, j)) || is_forbidden(t.class_cost(i, 0)) || is_forbidden(t.class_cost(0, j)))
-          return false;
-        if (t.class_cost(i, j) != t.class_cost(i, 0) + t.class_cost(0, j) - corner) return false;
-      }
-    return true;
-  }
-};
-
 /// Condition: every label of one end of an edge leaves exactly one label of the other.
 /// The other end becomes a function of the first: its costs, its edges and its usage move there. Of the
 /// neighbours that determine the variable the one of most edges is taken; neighbours of fewer edges that the
