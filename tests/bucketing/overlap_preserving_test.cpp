@@ -1,3 +1,4 @@
+#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/schedule/overlap/overlap_scheduler.hpp>

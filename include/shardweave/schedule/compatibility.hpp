@@ -8,8 +8,6 @@
 #include <shardweave/schedule/overlap/overlap_scheduler.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/scheduler.hpp>
-#include <shardweave/simulate/hiding.hpp>
-#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -30,18 +28,9 @@ struct overlap_passes {
   bool keep_hidden = false;  ///< add what hides as dependencies, for passes that reorder once more
 
   /// The whole plan.
-  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
-    return plan(g, before ? (*before)(g, control) : bucketing_result{}, control);
-  }
+  [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const;
   /// The same with other buckets before scheduling.
-  [[nodiscard]] schedule plan(const task_graph& g, const bucketing_result& buckets, const solve_control&) const {
-    schedule s = account_of_overlap(g, buckets, settings);
-    if (after) s = merge_preserving_overlap(g, s, *after);
-    inputs_first(g, s.order);
-    s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
-    if (keep_hidden) s.after = hiding_dependencies(g, s);
-    return s;
-  }
+  [[nodiscard]] schedule plan(const task_graph& g, const bucketing_result& buckets, const solve_control&) const;
 };
 
 /// A pass as bucketing and as scheduler: `Pass{}(g)` gives its buckets, `Pass{}(g, buckets)` the schedule of these
@@ -114,3 +103,7 @@ static_assert(scheduling_pass<torch_default> && bucketing_policy<torch_default> 
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/schedule/impl/compatibility.hpp>
+#endif

@@ -1,0 +1,42 @@
+#pragma once
+
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/bucketing/overlap_preserving.hpp>
+#include <shardweave/bucketing/topological_span.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/pass.hpp>
+#include <shardweave/schedule/scheduler.hpp>
+#include <shardweave/simulate/hiding.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <optional>
+#include <string_view>
+
+/// \file
+/// Other systems, pass after pass.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE schedule overlap_passes::plan(const task_graph& g, const solve_control& control) const {
+  return plan(g, before ? (*before)(g, control) : bucketing_result{}, control);
+}
+
+SHARDWEAVE_INLINE schedule overlap_passes::plan(const task_graph& g, const bucketing_result& buckets,
+                                                const solve_control&) const {
+  schedule s = account_of_overlap(g, buckets, settings);
+  if (after) s = merge_preserving_overlap(g, s, *after);
+  inputs_first(g, s.order);
+  s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
+  if (keep_hidden) s.after = hiding_dependencies(g, s);
+  return s;
+}
+
+}  // namespace v0
+}  // namespace shardweave
