@@ -14,11 +14,13 @@
 #include "support/program.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
+#include "support/step_text.hpp"
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/roofline.hpp>
+#include <shardweave/fastest_plan.hpp>
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/json_writer.hpp>
@@ -69,6 +71,7 @@ struct options {
   std::string calibration;
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
+  std::string objective;   ///< empty: as `for_step` says
   std::string solver = programs::solvers<double>().front().name;
   std::string bucketing;  ///< empty: as `programs::way_of` says
   std::string scheduler;
@@ -177,6 +180,7 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 /// Figures of the timeline are null where no assignment was found.
 template <class Model>
 std::string json_line(const Model& model, const sw::training_plan& plan,
+                      const std::optional<sw::fastest_plan_result>& fastest,
                       const std::optional<programs::memory_need>& need,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
                       bool interrupted, double total_seconds) {
@@ -205,6 +209,8 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("hidden_ns", [&] { return plan.tasks->after.hidden.count(); });
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
+    out.member("planned_for", fastest ? "step" : "sum");
+    if (fastest) programs::write_step(out, model, *fastest, plan);
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
     figure("optimizer_bytes", [&] { return need->state; });
     figure("device_bytes", [&] { return need->capacity; });
@@ -213,8 +219,8 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     if (const sw::budget_use* memory = memory_use(plan))
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
-    for (const char* stage : {"meshes", "model", "build", "compile", "solve", "lower", "bucket", "schedule", "simulate",
-                              "compare", "around", "memory", "write"})
+    for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
+                              "simulate", "compare", "around", "memory", "write"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (annotated) programs::write_annotated(out, model, *annotated);
@@ -228,6 +234,17 @@ sw::compute_profile compute_of(const sw::device_profile& device, bool published)
   for (const sw::device_preset& preset : sw::device_presets())
     if (published && preset.profile.name == device.name) return preset.compute();
   return sw::roofline(device);
+}
+
+/// For the step, unless other options speak of the sum: what it is proven to be, how it compares, what it saves; or
+/// name what decides buckets and order, whose own result is then wanted.
+bool for_step(const options& chosen) {
+  if (!chosen.objective.empty()) return chosen.objective == "step";
+  const programs::around_options& around = chosen.around;
+  const bool asks_of_sum = chosen.gap || around.best > 0 || around.mesh_dims > 0 || !around.wishes.empty() ||
+                           !around.explained.empty() || chosen.propagate || !chosen.annotations.empty() ||
+                           programs::overlap_form(chosen.overlap) != sw::savings_form::off;
+  return !asks_of_sum && chosen.bucketing.empty() && chosen.scheduler.empty();
 }
 
 int plan(const options& chosen) {
@@ -332,7 +349,17 @@ int plan(const options& chosen) {
   const std::vector<sw::fixed_strategies> annotations_mean =
       told ? told->constraints : std::vector<sw::fixed_strategies>{};
   const double model_seconds = seconds() - mesh_seconds;
-  sw::training_plan plan = programs::about(chosen.config, [&] { return way.run(model, constraints, limit.rest()); });
+  std::optional<sw::fastest_plan_result> fastest;
+  sw::training_plan plan = programs::about(chosen.config, [&] {
+    if (!for_step(chosen)) return way.run(model, constraints, limit.rest());
+    sw::fastest_plan_options how{.memory = memory};
+    // what a plan takes grows with the graph
+    how.search.plans = std::clamp<std::size_t>(500'000 / std::max<std::size_t>(model.graph().all_edges().size(), 1), 8,
+                                               how.search.plans);
+    if (!chosen.bucketing.empty() || !chosen.scheduler.empty()) how.search.improved = 0;  // as they were named
+    fastest = sw::fastest_plan(way, model, constraints, how, limit.rest());
+    return std::move(fastest->plan);
+  });
   work.progress.clear();
   plan.stages.insert(plan.stages.begin(), {"model", model_seconds});
   if (around.meshes) plan.stages.insert(plan.stages.begin(), {"meshes", mesh_seconds});
@@ -389,13 +416,13 @@ int plan(const options& chosen) {
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, need, annotated, around, interrupted, seconds()).c_str(), stdout);
+    std::fputs(json_line(model, plan, fastest, need, annotated, around, interrupted, seconds()).c_str(), stdout);
   } else if (plan.tasks) {
     const auto [name, parameters] =
         std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
     const std::string on = memory ? "--memory" : std::string(device.name);
     const std::string summary = programs::plan_summary(
-        {name, parameters, shape, mesh, device}, model, plan, need->fits(),
+        {name, parameters, shape, mesh, device}, model, plan, fastest, need->fits(),
         programs::memory_text(*need, mesh.to_string(), on, chosen.regather), refusal.empty() ? chosen.out : "");
     std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
@@ -437,6 +464,13 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   app.add_option("--batch", chosen.batch, "sequences in the global batch (default: twice the first mesh dimension)")
       ->check(programs::whole_within(1, 1 << 20));
+  app.add_option(
+         "--objective", chosen.objective,
+         "what is least: the step, over placements, buckets and orders, or the sum of computation and "
+         "communication, as if nothing hid (default: step; sum with an option that speaks of it: --gap, --best, "
+         "--what-if, --explain, --annotate, --propagate, --mesh-search, --overlap; and with --bucketing or "
+         "--scheduler)")
+      ->check(programs::one_of({"step", "sum"}));
   app.add_option("--solver", chosen.solver, "see below")
       ->check(programs::one_of(programs::names_of(known_solvers)))
       ->capture_default_str();

@@ -9,7 +9,7 @@ build=$root/build/examples
 . "$root/examples/packages.sh"
 
 if [ $# = 0 ]; then
-  set -- plan_training "$root/examples/configs/llama3-8b.json" --mesh 8x8 --device h100 --gap 0 --out "$build/plan"
+  set -- plan_training "$root/examples/configs/llama3-8b.json" --mesh 8x8 --device h100 --out "$build/plan"
 fi
 program=$1
 shift

@@ -5,6 +5,7 @@
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_search.hpp>
 #include <shardweave/step/step_work.hpp>
 
 /// \file

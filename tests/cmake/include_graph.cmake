@@ -5,7 +5,7 @@ cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH include_dir)  # relative to where one stands
 
 set(order version.hpp core graph overlap placement solve cost spmd models tasks memory lowering simulate bucketing schedule step report
-          io engine planner.hpp pipeline.hpp shardweave.hpp compiled)
+          io engine planner.hpp pipeline.hpp fastest_plan.hpp shardweave.hpp compiled)
 # Rooms inside of a room, in the same way. What stands in the room itself is either shared by them or made of them.
 set(inside_solve reduce bound search linear/model linear/backend linear)
 set(inside_schedule list bound search overlap)

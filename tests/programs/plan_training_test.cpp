@@ -428,7 +428,7 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     for (const auto& [mesh, groups] : std::map<std::string, bool>{{"4", true}, {"2x2x2", true}, {"1", false}}) {
       CAPTURE(mesh);
-      const auto run = plan(folder, config + " --json --sequence 256 --batch 8 --mesh " + mesh);
+      const auto run = plan(folder, config + " --json --objective sum --sequence 256 --batch 8 --mesh " + mesh);
       CHECK(run.status == 0);
       CHECK(run.err.empty());
       REQUIRE(is_one_line(run.out));
@@ -441,12 +441,37 @@ TEST_SUITE("plan_training") {
     }
   }
 
+  TEST_CASE(
+      "the step is planned for unless told otherwise: no slower than the least sum, within its bound, with prices") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto run = plan(folder, config + " --json --mesh 2x4"),
+               sum = plan(folder, config + " --json --mesh 2x4 --objective sum");
+    REQUIRE(run.status == 0);
+    REQUIRE(sum.status == 0);
+    const auto line = object_of(run.out), least = object_of(sum.out);
+    CHECK(line.at("planned_for").as_string() == "step");
+    CHECK(least.at("planned_for").as_string() == "sum");
+    CHECK(whole(line, "step_of_least_sum_ns") == whole(least, "end_to_end_ns"));
+    CHECK(whole(line, "end_to_end_ns") <= whole(line, "step_of_least_sum_ns"));
+    CHECK(whole(line, "end_to_end_ns") >= whole(line, "step_bound_ns"));
+    CHECK(whole(least, "end_to_end_ns") >= whole(line, "step_bound_ns"));
+    CHECK(whole(line, "makespan_bound_ns") <= whole(line, "end_to_end_ns"));
+    const double over = real(line, "end_to_end_ns") / real(line, "step_bound_ns") - 1;
+    CHECK(real(line, "step_gap") == doctest::Approx(over).epsilon(1e-6));
+    CHECK(whole(line, "plans_tried") > 1);
+    double prices = 0;
+    for (const auto& [channel, price] : line.at("prices").as_object()) prices += price.to_number<double>();
+    CHECK(prices == doctest::Approx(1));
+    CHECK(object_of(plan(folder, config + " --json --mesh 2x4 --gap 0").out).at("planned_for").as_string() == "sum");
+  }
+
   TEST_CASE("the shipped configs plan") {
     const temporary_folder folder;
     for (const char* name : {"llama3-1b", "llama3-8b"}) {
       CAPTURE(name);
       const auto file = fs::path(SHARDWEAVE_SOURCE_DIR) / "examples/configs" / (std::string(name) + ".json");
-      const auto run = plan(folder, file.string() + " --mesh 8x8 --json");
+      const auto run = plan(folder, file.string() + " --mesh 8x8 --json --objective sum");
       CHECK(run.status == 0);
       const auto line = object_of(run.out);
       CHECK(line.at("status").as_string() != "stopped");

@@ -35,7 +35,7 @@ program_run plan(const std::string& config, const std::string& arguments) {
 
 TEST_SUITE("figures on the pages") {
   TEST_CASE("the main job prints what the README says, up to the times that planning takes") {
-    const auto run = plan("llama3-8b", "--mesh 8x8 --device h100 --gap 0");
+    const auto run = plan("llama3-8b", "--mesh 8x8 --device h100");
     CHECK(run.status == 0);
     const auto printed = lines_of(std::istringstream(run.out));
     std::size_t at = 0, compared = 0;

@@ -240,14 +240,19 @@ void for_each_assignment(const model& m, const Call& f) {
   }
 }
 
+/// The end of the best plan of one placement.
+inline std::int64_t best_step_of(const model& m, std::span<const sw::strategy> choice) {
+  std::int64_t least = std::numeric_limits<std::int64_t>::max();
+  const sw::task_graph g = m.lower(choice);
+  for_each_bucketing(g, [&](const sw::bucketing_result& buckets) { least = std::min(least, best_order(g, buckets)); });
+  return least;
+}
+
 /// The end of the best plan of all.
 inline std::int64_t best_step(const model& m) {
   std::int64_t least = std::numeric_limits<std::int64_t>::max();
-  for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) {
-    const sw::task_graph g = m.lower(choice);
-    for_each_bucketing(g,
-                       [&](const sw::bucketing_result& buckets) { least = std::min(least, best_order(g, buckets)); });
-  });
+  for_each_assignment(
+      m, [&](const std::vector<sw::strategy>& choice) { least = std::min(least, best_step_of(m, choice)); });
   return least;
 }
 

@@ -2,6 +2,7 @@
 
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
@@ -23,6 +24,10 @@ struct spmd_lowering {
 
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen) const {
     return lower(model, chosen, options);
+  }
+  /// What the tasks take, before there are any.
+  [[nodiscard]] lowered_work work(const spmd_cost_model& model, unsigned threads = 1) const {
+    return lowered_work(model, options, threads);
   }
 };
 

@@ -1,0 +1,347 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/solver.hpp>
+#include <shardweave/step/priced_steps.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <map>
+#include <optional>
+#include <set>
+#include <span>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The fastest plan: placements under prices of time, each lowered, ordered and timed.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Makes the whole plan of a placement: lowers it, merges, orders, and tells when it ends. `step` is that end, in the
+/// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). `improved` makes a better
+/// plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the plan that is kept.
+/// Equal arguments give equal plans, unless a limit of time came in between.
+template <class P>
+concept step_planner = requires(const P& planner, std::span<const strategy> choice, const solve_control& control) {
+  { planner(choice, control).step } -> std::convertible_to<double>;
+  {
+    planner.improved(planner(choice, control), std::size_t{1}, control)
+  } -> std::same_as<decltype(planner(choice, control))>;
+};
+
+struct step_search_options {
+  std::size_t plans = 32;    ///< made at most, the start included; and no more placements are solved for them
+  std::size_t improved = 3;  ///< so many of the best are looked at by the glance, the best then at length
+  /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
+  double placement_gap = 0.003;
+  step_bound_options bound = {.rounds = 24};
+  bool bounds = true;  ///< whether to bound the step of every plan; without, the gap is not known
+};
+
+/// The best plan that was seen, and how far from the best of all it is at most.
+template <class Plan>
+struct step_search_result {
+  std::optional<Plan> plan = std::nullopt;  ///< nothing where no plan keeps what is demanded
+  assignment choice = {};
+  double step = std::numeric_limits<double>::infinity();
+  double first_step = std::numeric_limits<double>::infinity();  ///< of the start
+  step_bounds bounds = {};
+  std::size_t plans = 0;  ///< that were made, improvements not counted
+  bool stopped = false;   ///< a limit ended the work
+
+  /// How far the step is above the bound, relative to it; +infinity without one.
+  [[nodiscard]] double gap() const {
+    return bounds.bound > 0 ? step / bounds.bound - 1 : std::numeric_limits<double>::infinity();
+  }
+};
+
+namespace detail {
+
+/// One run of the search.
+template <class S, class Planner>
+class step_search_run {
+ public:
+  using plan_type = decltype(std::declval<const Planner&>()(std::span<const strategy>{}, solve_control{}));
+
+  step_search_run(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
+                  const S& policy, const Planner& planner, const step_search_options& options,
+                  const solve_control& control)
+      : problem_(problem),
+        least_(least),
+        alone_(alone),
+        policy_(policy),
+        planner_(planner),
+        options_(options),
+        control_(control),
+        limit_(control),
+        priced_(problem, alone) {}
+
+  step_search_result<plan_type> run(const assignment& start) {
+    consider(start);
+    result_.first_step = result_.step;
+    if (options_.bounds) bound();
+    descend();
+    cross();
+    improve();
+    if (!tried_.empty() && std::isfinite(result_.step)) result_.choice = tried_[best_].choice;
+    if (result_.step == std::numeric_limits<double>::infinity()) result_.plan.reset();
+    result_.stopped = limit_.expired();
+    return std::move(result_);
+  }
+
+ private:
+  struct tried_plan {
+    assignment choice;
+    double step = 0;
+    plan_type plan;
+  };
+  /// What a unit of work is worth by channel, the compute stream first.
+  using channel_prices = std::vector<double>;
+
+  /// A plan is not begun where it would not be there in time.
+  [[nodiscard]] bool is_over() const {
+    if (result_.plans >= options_.plans || solves_ >= options_.plans || limit_.expired()) return true;
+    return std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_;
+  }
+
+  /// Makes the plan of a placement, unless it was made, or another one that does the same work.
+  /// \returns its step; +infinity where it was not made
+  double consider(const assignment& choice) {
+    const taken_work taken = work_of(alone_, choice);
+    const std::pair key(sequence_hash{}(taken.time), sequence_hash{}(taken.load));
+    const auto known = steps_.find(key);
+    if (known != steps_.end()) return known->second;
+    if (result_.plans > 0 && is_over()) return std::numeric_limits<double>::infinity();
+    const double before = limit_.elapsed();
+    plan_type plan = planner_(choice, limit_.rest());
+    seconds_of_plan_ = limit_.elapsed() - before;
+    const auto step = static_cast<double>(plan.step);
+    steps_.emplace(key, step);
+    ++result_.plans;
+    tried_.push_back({choice, step, std::move(plan)});
+    if (tried_.size() == 1 || step < tried_[best_].step) best_ = tried_.size() - 1;
+    keep(tried_[best_].plan, tried_[best_].step);
+    return step;
+  }
+  void keep(const plan_type& plan, double step) {
+    if (result_.plan && !(step < result_.step)) return;
+    result_.plan = plan;
+    result_.step = step;
+    report();
+  }
+  void report() const {
+    if (!control_.progress) return;
+    control_.progress({.stage = "step",
+                       .seconds = limit_.elapsed(),
+                       .objective = result_.step,
+                       .lower_bound = result_.bounds.bound,
+                       .done = static_cast<double>(result_.plans) / static_cast<double>(options_.plans),
+                       .unit = "ns"});
+  }
+
+  /// The bound, and plans of what was met on the way to it where their own claims promise something.
+  void bound() {
+    solve_control rest = limit_.rest();
+    rest.gap = 0;
+    rest.start = {};
+    rest.progress = nullptr;
+    if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
+    const std::vector<assignment> starts{tried_.front().choice};
+    result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
+    report();
+    const claim_search search(alone_);
+    std::vector<std::pair<double, const assignment*>> promising;
+    for (const assignment& choice : result_.bounds.placements) {
+      const taken_work taken = work_of(alone_, choice);
+      double most = 0;
+      for (const step_claim& claim : search.largest(taken)) most = std::max(most, value_of(claim, alone_, taken));
+      promising.emplace_back(most, &choice);
+    }
+    std::ranges::stable_sort(promising, {}, [](const auto& p) { return p.first; });
+    for (std::size_t i = 0; i < std::min<std::size_t>(promising.size(), few); ++i) consider(*promising[i].second);
+  }
+
+  /// The placement that is best when work is worth so much. Of a value that several consumers share, each pays a part,
+  /// as they do in the best plan.
+  [[nodiscard]] placement_problem<double> at(const channel_prices& prices) const {
+    const assignment& near = tried_[best_].choice;
+    std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> sharing;
+    for (const work_edge& e : alone_.edges)
+      for (std::size_t c = 0; c < alone_.channels; ++c)
+        if (alone_.load(e, c, near[e.from], near[e.to]) > 0) ++sharing[{e.share, c}];
+    work_prices all{std::vector<double>(alone_.vertex_count(), prices[0]),
+                    std::vector<double>(alone_.edges.size() * alone_.channels),
+                    std::vector<double>(alone_.edges.size())};
+    for (std::size_t i = 0; i < alone_.edges.size(); ++i)
+      for (std::size_t c = 0; c < alone_.channels; ++c) {
+        const auto at = sharing.find({alone_.edges[i].share, c});
+        const double parts = at == sharing.end() ? 1.0 : static_cast<double>(at->second);
+        all.load[i * alone_.channels + c] = prices[c] / parts;
+      }
+    return placement_problem<double>(priced_.at(all));
+  }
+  [[nodiscard]] solve_control control_of_placement() const {
+    solve_control rest = limit_.rest_for_part();
+    rest.gap = options_.placement_gap;
+    return rest;
+  }
+
+  /// The step of the best placement under prices.
+  double step_at(const channel_prices& prices) {
+    if (is_over()) return std::numeric_limits<double>::infinity();
+    solve_control rest = control_of_placement();
+    if (const auto labels = problem_.labels_of(tried_[best_].choice)) rest.start = *labels;
+    ++solves_;
+    const solution<double> answer = policy_.solve(at(prices), rest);
+    if (!answer.has_assignment()) return std::numeric_limits<double>::infinity();
+    return consider(problem_.lift(answer.choice));
+  }
+
+  /// Prices of channels, down and up from 1, together at first and then one by one, as long as steps get shorter.
+  void descend() {
+    prices_.assign(alone_.channels, 1.0);
+    if (alone_.channels == 1) return;
+    double best = result_.step;
+    const auto try_at = [&](const channel_prices& next) {
+      const double step = step_at(next);
+      if (!(step < best)) return false;
+      best = step;
+      prices_ = next;
+      return true;
+    };
+    for (const double factor : {1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 2.0}) {
+      channel_prices next(alone_.channels, factor);
+      next[0] = 1;
+      try_at(next);
+    }
+    for (double factor = 4; factor > 1.3; factor = std::sqrt(factor)) {
+      for (bool better = true; better && !is_over();) {
+        better = false;
+        for (std::size_t c = 1; c < alone_.channels; ++c)
+          for (const double by : {factor, 1 / factor}) {
+            channel_prices next = prices_;
+            next[c] *= by;
+            better = try_at(next) || better;
+          }
+      }
+    }
+  }
+
+  /// What other good plans place in another way (in a small problem: every other way), one variable at a time, the rest
+  /// as prices have it then.
+  void cross() {
+    std::set<std::pair<std::uint32_t, strategy>> forced;
+    for (bool better = true; better && !is_over();) {
+      better = false;
+      const placement_problem<double> priced = at(prices_);
+      const std::vector<strategy> own = *problem_.labels_of(tried_[best_].choice);
+      solve_control rest = control_of_placement();
+      rest.start = own;
+      const solution<double> known = policy_.solve(priced, rest);
+      if (!known.has_assignment()) return;
+      std::vector<std::size_t> by_step(tried_.size());
+      for (std::size_t i = 0; i < by_step.size(); ++i) by_step[i] = i;
+      std::ranges::stable_sort(by_step, {}, [&](std::size_t i) { return tried_[i].step; });
+      by_step.resize(std::min<std::size_t>(by_step.size(), few));
+      const auto force = [&](std::uint32_t x, strategy label) {
+        if (better || is_over() || label == own[x] || !forced.emplace(x, label).second) return;
+        const std::vector<fixed_strategies> demand{{x, {label}, {}}};
+        const double before = result_.step;
+        ++solves_;
+        const auto answer = cost_of_forcing(priced, known, demand, policy_, control_of_placement()).answer;
+        better = answer.has_assignment() && consider(problem_.lift(answer.choice)) < before;
+      };
+      for (const std::size_t other : by_step) {
+        const auto labels = problem_.labels_of(tried_[other].choice);
+        for (std::uint32_t x = 0; x < own.size(); ++x) force(x, (*labels)[x]);
+      }
+      const compact_problem<double>& p = problem_.compact();
+      if (p.total_labels() > all_labels) continue;
+      for (std::uint32_t x = 0; x < p.size(); ++x)
+        for (strategy l = 0; l < p.label_count(x); ++l) force(x, l);
+    }
+  }
+
+  /// Looks at the best plans once more, and at the best of these at length.
+  void improve() {
+    std::vector<std::size_t> by_step(tried_.size());
+    for (std::size_t i = 0; i < by_step.size(); ++i) by_step[i] = i;
+    std::ranges::stable_sort(by_step, {}, [&](std::size_t i) { return tried_[i].step; });
+    by_step.resize(std::min(by_step.size(), options_.improved));
+    const auto improve_one = [&](std::size_t i, std::size_t effort) {
+      if (limit_.expired() || !std::isfinite(tried_[i].step)) return;
+      plan_type plan = planner_.improved(tried_[i].plan, effort, limit_.rest());
+      if (!(static_cast<double>(plan.step) < tried_[i].step)) return;
+      tried_[i].step = static_cast<double>(plan.step);
+      tried_[i].plan = std::move(plan);
+    };
+    for (const std::size_t i : by_step)
+      if (!std::isfinite(control_.seconds) || limit_.remaining() > 2 * seconds_of_plan_) improve_one(i, 1);
+    for (const std::size_t i : by_step)
+      if (tried_[i].step < tried_[best_].step) best_ = i;
+    improve_one(best_, 10);
+    keep(tried_[best_].plan, tried_[best_].step);
+  }
+
+  static constexpr std::size_t few = 4;
+  static constexpr std::size_t all_labels = 500;
+  static constexpr double share_of_bound = 0.25;  ///< of a time limit
+
+  const placement_problem<double>& problem_;
+  const step_work& least_;
+  const step_work& alone_;
+  const S& policy_;
+  const Planner& planner_;
+  const step_search_options& options_;
+  const solve_control& control_;
+  deadline limit_;
+  priced_steps priced_;
+  std::vector<tried_plan> tried_;
+  std::size_t best_ = 0;
+  std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted
+  double seconds_of_plan_ = 0;
+  std::map<std::pair<std::size_t, std::size_t>, double> steps_;
+  channel_prices prices_;
+  step_search_result<plan_type> result_;
+};
+
+}  // namespace detail
+
+/// Looks for the plan of the shortest step. Begins with the plan of a placement that is there; bounds the step of all
+/// plans (`step_bound`) and makes plans of placements met on the way; then moves prices of the channels' work, from the
+/// plain sum on, as long as the plan of the placement that is best under them gets faster; then places single variables
+/// as other good plans do; and looks at the orders of the best plans once more. Every plan seen is a candidate.
+///
+/// \param least    what merging leaves of the work: for the bound
+/// \param alone    the work of launches alone: for the prices of placements
+/// \param policy   solves placements under prices
+/// \param planner  makes a plan of a placement
+/// \param start    a feasible placement, such as that of the least sum
+/// The result depends on nothing but the arguments, unless there is a limit of time; a stop is obeyed as fast as solver
+/// and planner do.
+/// Source: prices and columns as in column generation; the choice of prices by pattern search.
+template <class S, step_planner Planner>
+  requires solver<S, double>
+[[nodiscard]] auto search_step(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
+                               const S& policy, const Planner& planner, const assignment& start,
+                               const step_search_options& options = {}, const solve_control& control = {}) {
+  return detail::step_search_run<S, Planner>(problem, least, alone, policy, planner, options, control).run(start);
+}
+
+}  // namespace v0
+}  // namespace shardweave

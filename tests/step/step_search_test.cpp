@@ -1,0 +1,163 @@
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_search.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+#include <support/tiny_steps.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <limits>
+#include <span>
+#include <stop_token>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace step_search_tests {
+namespace {
+
+/// Work of launches alone.
+struct lone_work {
+  const tiny_steps::model& m;
+  [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const { return m.strategy_count(v); }
+  [[nodiscard]] std::size_t channel_count() const { return m.channel_count(); }
+  [[nodiscard]] double vertex_time(std::uint32_t v, sw::strategy s) const { return m.vertex_time(v, s); }
+  [[nodiscard]] sw::edge_work edge_work(tiny_steps::model::edge e, sw::strategy a, sw::strategy b) const {
+    const tiny_steps::move& way = m.moved(e, a, b);
+    sw::edge_work work{std::vector<double>(channel_count()), 0};
+    work.loads[0] = static_cast<double>(way.copy);
+    work.loads[1 + way.group] += static_cast<double>(m.alone(way));
+    work.chain = static_cast<double>(way.copy + m.alone(way));
+    return work;
+  }
+  [[nodiscard]] std::uint64_t share_key(tiny_steps::model::edge) const { return 0; }
+};
+
+struct made_plan {
+  double step = 0;
+  std::vector<sw::strategy> choice;
+};
+/// The best buckets and order of each placement, by trying all.
+struct best_planner {
+  const tiny_steps::model& m;
+  std::size_t* made = nullptr;
+  [[nodiscard]] made_plan operator()(std::span<const sw::strategy> choice, const sw::solve_control&) const {
+    if (made != nullptr) ++*made;
+    return {static_cast<double>(tiny_steps::best_step_of(m, choice)), {choice.begin(), choice.end()}};
+  }
+  [[nodiscard]] made_plan improved(const made_plan& known, std::size_t, const sw::solve_control&) const {
+    return known;
+  }
+};
+static_assert(sw::step_planner<best_planner>);
+
+struct stated {
+  tiny_steps::model model;
+  sw::placement_problem<double> problem;
+  sw::step_work least, alone;
+
+  explicit stated(tiny_steps::model m)
+      : model(std::move(m)),
+        problem(sw::compile(sw::describe(model.graph, model))),
+        least(sw::describe_work(model.graph, model)),
+        alone(sw::describe_work(model.graph, lone_work{model})) {}
+
+  [[nodiscard]] auto search(const sw::step_search_options& options = {}, const sw::solve_control& control = {},
+                            std::size_t* made = nullptr) const {
+    const auto sum = sw::exhaustive{}.solve(problem);
+    return sw::search_step(problem, least, alone, sw::exhaustive{}, best_planner{model, made}, sum.choice, options,
+                           control);
+  }
+};
+
+/// By hand, for a suite at scale: so many graphs instead.
+std::size_t graphs(std::size_t usual) {
+  const char* told = std::getenv("SHARDWEAVE_TINY_STEPS");
+  return told == nullptr ? shardweave_test::at_scale(usual) : static_cast<std::size_t>(std::atol(told));
+}
+
+}  // namespace
+
+TEST_SUITE("step search") {
+  TEST_CASE("on tiny graphs the answer is the best of all plans in 95 %, and never below the bound") {
+    sw::random_source random(19);
+    const std::size_t count = graphs(80);
+    std::size_t equal = 0, sum_is_best = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const auto best = static_cast<double>(tiny_steps::best_step(s.model));
+      const auto found = s.search();
+      CAPTURE(i);
+      REQUIRE(found.plan);
+      CHECK(found.plan->step == found.step);
+      CHECK(found.plan->choice == found.choice);
+      CHECK(found.step >= best);
+      CHECK(found.step <= found.first_step);
+      CHECK(found.bounds.bound <= best);
+      equal += found.step == best ? 1U : 0U;
+      sum_is_best += found.first_step == best ? 1U : 0U;
+    }
+    MESSAGE("best of all: " << equal << " of " << count << "; the least sum: " << sum_is_best);
+    CHECK(equal * 100 >= count * 95);
+    CHECK(sum_is_best < equal);
+  }
+
+  TEST_CASE("equal calls give equal answers, and no more plans are made than allowed") {
+    sw::random_source random(4);
+    for (std::size_t i = 0; i < shardweave_test::at_scale(10); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      std::size_t first = 0, again = 0;
+      const auto a = s.search({.plans = 5}, {}, &first), b = s.search({.plans = 5}, {}, &again);
+      CHECK(a.choice == b.choice);
+      CHECK(a.step == b.step);
+      CHECK(first == again);
+      CHECK(first <= 5);
+      CHECK(a.plans == first);
+      CHECK(s.search().step <= a.step);
+    }
+  }
+
+  TEST_CASE("a stop leaves the plan of the start") {
+    sw::random_source random(4);
+    const stated s(tiny_steps::random_model(random));
+    std::stop_source stop;
+    stop.request_stop();
+    const auto found = s.search({}, {.stop = stop.get_token()});
+    CHECK(found.stopped);
+    CHECK(found.plans == 1);
+    CHECK(found.step == found.first_step);
+    CHECK(found.choice == sw::exhaustive{}.solve(s.problem).choice);
+  }
+
+  TEST_CASE("progress tells the step, which never grows, and the bound") {
+    sw::random_source random(6);
+    const stated s(tiny_steps::random_model(random));
+    double last = std::numeric_limits<double>::infinity(), bound = -last;
+    std::size_t told = 0;
+    sw::solve_control control;
+    control.progress = [&](const sw::progress_report& r) {
+      if (r.stage != "step") return;
+      ++told;
+      CHECK(r.objective <= last);
+      CHECK(r.lower_bound >= bound);
+      last = r.objective;
+      bound = r.lower_bound;
+    };
+    const auto found = s.search({}, control);
+    CHECK(told >= 2);
+    CHECK(last == found.step);
+    CHECK(bound == found.bounds.bound);
+  }
+}
+
+}  // namespace step_search_tests
