@@ -1,0 +1,84 @@
+#include "solve/small_problems.hpp"
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <vector>
+
+namespace price_ascent_tests {
+namespace {
+
+using namespace shardweave_test;
+
+constexpr double rounding = 1e-6;
+constexpr double unbounded = std::numeric_limits<double>::infinity();
+
+/// Per label, the least cost of a labeling that has it and keeps all rows; infinity if there is none.
+std::vector<double> least_by_label(const sw::compact_problem<double>& p) {
+  std::size_t count = 0;
+  for (std::size_t x = 0; x < p.size(); ++x) count += p.label_count(x);
+  std::vector<double> least(count, unbounded);
+  for_all_labelings<double>(p, [&](const label_list& labels) {
+    const auto cost = naive_cost<double>(p, labels);
+    if (!cost || !naive_rows<double>(p, labels)) return;
+    for (std::size_t x = 0; x < p.size(); ++x) {
+      double& of_label = least[p.label_start(x) + labels[x]];
+      of_label = std::min(of_label, *cost);
+    }
+  });
+  return least;
+}
+
+}  // namespace
+
+TEST_SUITE("price_ascent") {
+  TEST_CASE("no bound exceeds what any labeling that keeps the rows costs, of the problem or of one label") {
+    int with_rows = 0, above_plain = 0;
+    for (std::uint64_t seed = 0; seed < 80; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(
+          seed, {.variables = 5, .forbidden = 0.1, .rows = static_cast<std::uint32_t>(seed % 4), .lower_limits = 0.3});
+      const std::vector<double> least = least_by_label(p);
+      const double optimum = *std::ranges::min_element(least);
+      REQUIRE(optimum < unbounded);
+      sw::price_ascent<double> ascent(p);
+      double last = -unbounded;
+      for (int step = 0; step < 60; ++step) {
+        const bool goes_on = ascent.step(optimum);
+        CHECK(ascent.bound() <= optimum + rounding);
+        CHECK(ascent.bound() >= last);
+        last = ascent.bound();
+        if (!goes_on) break;
+      }
+      const sw::dual_guide guide = ascent.guide();
+      CHECK(guide.bound <= optimum + rounding);
+      CHECK(guide.prices.size() == p.rows().size());
+      REQUIRE(guide.label_bounds.size() == least.size());
+      for (std::size_t i = 0; i < least.size(); ++i) CHECK(guide.label_bounds[i] <= least[i] + rounding);
+      if (p.rows().empty()) continue;
+      ++with_rows;
+      above_plain += ascent.bound() > *brute_optimum_of(p, false) + rounding;
+    }
+    CHECK(with_rows > 0);
+    CHECK(above_plain > 0);  // prices see what the costs alone do not
+  }
+
+  TEST_CASE("without rows and cycles the bound is the optimum") {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 6, .density = 0});
+      const double optimum = *brute_optimum_of(p);
+      sw::price_ascent<double> ascent(p);
+      for (int step = 0; step < 40; ++step)
+        if (!ascent.step(optimum)) break;
+      CHECK(ascent.bound() == doctest::Approx(optimum).epsilon(1e-9));
+    }
+  }
+}
+
+}  // namespace price_ascent_tests

@@ -1,0 +1,97 @@
+#include "solve/small_problems.hpp"
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/search/dive.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <vector>
+
+namespace dive_tests {
+namespace {
+
+using namespace shardweave_test;
+
+/// What is small is left to branch and bound, which would leave nothing to a dive here.
+sw::dive diving() {
+  sw::dive solver;
+  solver.small_labels = 4;
+  solver.root_steps = 60;
+  solver.steps = 15;
+  return solver;
+}
+
+sw::compact_problem<double> drawn(std::uint64_t seed) {
+  return draw_small<double>(
+      seed, {.variables = 7, .forbidden = 0.1, .rows = static_cast<std::uint32_t>(seed % 3), .lower_limits = 0.2});
+}
+
+}  // namespace
+
+TEST_SUITE("dive") {
+  TEST_CASE("assignments keep the rows, bounds hold, and most assignments are the best") {
+    int optimal = 0, found_any = 0;
+    constexpr int rounds = 50;
+    for (std::uint64_t seed = 0; seed < rounds; ++seed) {
+      CAPTURE(seed);
+      const auto p = drawn(seed);
+      const auto least = brute_optimum_of(p);
+      REQUIRE(least.has_value());
+      const sw::placement_problem<double> problem(p);
+      const auto found = diving().solve(problem, {.seed = seed});
+      CHECK(found.lower_bound <= *least + 1e-6);
+      CHECK(diving().solve(problem, {.seed = seed}).choice == found.choice);
+      if (!found.has_assignment()) continue;
+      ++found_any;
+      CHECK(naive_cost<double>(p, found.choice) == std::optional(found.objective));
+      CHECK(naive_rows<double>(p, found.choice));
+      CHECK(found.objective >= *least);
+      optimal += found.objective == *least;
+    }
+    CHECK(found_any * 10 >= rounds * 9);
+    CHECK(optimal * 10 >= rounds * 7);
+  }
+
+  TEST_CASE("told of a start it answers with nothing worse") {
+    for (std::uint64_t seed = 0; seed < 30; ++seed) {
+      CAPTURE(seed);
+      const auto p = drawn(seed);
+      const std::vector<sw::strategy> zero(p.size(), 0);
+      REQUIRE(naive_rows<double>(p, zero));
+      const auto found = diving().solve(sw::placement_problem<double>(p), {.seed = seed, .start = zero});
+      REQUIRE(found.has_assignment());
+      CHECK(found.objective <= p.cost(zero));
+    }
+  }
+
+  TEST_CASE("a merge of parents stays among their labels") {
+    int merged = 0;
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      CAPTURE(seed);
+      const auto p = draw_small<double>(seed, {.variables = 7});
+      sw::price_ascent<double> ascent(p);
+      for (int step = 0; step < 40; ++step)
+        if (!ascent.step(sw::forbidden<double>)) break;
+      sw::random_source random(seed);
+      std::vector<std::vector<sw::strategy>> parents(2);
+      for (auto& labels : parents)
+        for (std::size_t x = 0; x < p.size(); ++x)
+          labels.push_back(static_cast<sw::strategy>(random.below(p.label_count(x))));
+      const auto child = diving().merge(p, ascent.guide(), 0.7, parents, sw::forbidden<double>,
+                                        sw::deadline{sw::solve_control{}}, random);
+      if (!child) continue;
+      ++merged;
+      REQUIRE(child->size() == p.size());
+      for (std::size_t x = 0; x < p.size(); ++x) CHECK(((*child)[x] == parents[0][x] || (*child)[x] == parents[1][x]));
+      CHECK(naive_cost<double>(p, *child).has_value());
+    }
+    CHECK(merged > 0);
+  }
+}
+
+}  // namespace dive_tests
