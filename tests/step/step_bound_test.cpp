@@ -6,6 +6,7 @@
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
