@@ -1,0 +1,228 @@
+#include "support/scale.hpp"
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
+#include <shardweave/memory/activation_blocks.hpp>
+#include <shardweave/memory/choose_recomputation.hpp>
+#include <shardweave/memory/recomputation.hpp>
+#include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <doctest/doctest.h>
+
+#include <algorithm>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace recomputation_tests {
+namespace {
+
+using sw::bytes;
+using sw::no_index;
+using sw::task_index;
+
+struct training {
+  sw::task_graph graph;
+  std::vector<std::uint32_t> block;
+};
+
+bytes peak_of(const sw::task_graph& g) {
+  const sw::storage_uses uses(g);
+  sw::memory_tracker tracker(uses, g.storages().size());
+  for (task_index t = 0; t < g.size(); ++t) tracker.run(t);
+  return tracker.peak();
+}
+
+/// Layers of random operations, each with a parameter that is gathered; backward tasks read what the forward ones read
+/// and made, views stand in both parts, the last block is followed by a loss.
+training random_training(sw::random_source& random) {
+  sw::task_graph_builder b;
+  b.name = "random";
+  const auto group = b.add_group({.id = 0, .name = "dp", .size = 4});
+  std::vector<std::uint32_t> block, gave;
+  const auto storage = [&] { return b.add_storage(bytes(static_cast<std::int64_t>(1 + random.below(20)) << 20)); };
+  const auto add = [&](const std::string& name, sw::task_kind kind, sw::phase when, sw::task_role role,
+                       std::vector<task_index> inputs, std::uint32_t in_block, std::uint32_t gives) {
+    sw::task_record r{.name = name, .op = "op", .kind = kind, .inputs = std::move(inputs), .role = role, .when = when};
+    if (kind == sw::task_kind::other) r.duration = sw::nanoseconds(static_cast<std::int64_t>(random.below(1000)));
+    if (kind == sw::task_kind::collective) {
+      r.duration = sw::nanoseconds(500);
+      r.collective = sw::collective_record{sw::collective::all_gather, group, bytes(64), bytes(256), "bf16"};
+    }
+    if (kind == sw::task_kind::wait) r.completes = r.inputs[0];
+    if (gives != no_index) r.outputs = {{.size = bytes(1), .storage = gives}};
+    block.push_back(in_block);
+    gave.push_back(gives);
+    return b.add_task(r);
+  };
+  using k = sw::task_kind;
+  using p = sw::phase;
+  using role = sw::task_role;
+  const std::size_t layers = 1 + random.below(4);
+  std::vector<task_index> shard;
+  for (std::size_t l = 0; l < layers; ++l)
+    shard.push_back(
+        add("primals.w" + std::to_string(l), k::input, p::forward, role::parameter, {}, no_index, storage()));
+  task_index x = add("data", k::input, p::forward, role::data, {}, no_index, storage());
+  x = add("embed", k::other, p::forward, role::activation, {x}, no_index, storage());
+  std::vector<std::vector<task_index>> made(layers);
+  std::vector<task_index> weight;
+  for (std::uint32_t l = 0; l < layers; ++l) {
+    const std::string in = "layers." + std::to_string(l) + ".";
+    const task_index gather = add(in + "gather", k::collective, p::forward, role::parameter, {shard[l]}, l, storage());
+    weight.push_back(add(in + "wait", k::wait, p::forward, role::parameter, {gather}, l, storage()));
+    made[l] = {x};
+    for (std::size_t i = 2 + random.below(5); i-- > 0;) {
+      std::vector<task_index> inputs{made[l][random.below(made[l].size())], made[l].back()};
+      if (random.below(2) == 0) inputs.push_back(weight[l]);
+      if (random.below(4) == 0) {  // a view of what was made last
+        const std::uint32_t last = made[l].back() == x ? no_index : gave[made[l].back()];
+        if (last != no_index) {
+          made[l].push_back(add(in + "view", k::view, p::forward, role::activation, {made[l].back()}, l, last));
+          continue;
+        }
+      }
+      made[l].push_back(
+          add(in + "f" + std::to_string(i), k::other, p::forward, role::activation, inputs, l, storage()));
+    }
+    x = made[l].back();
+  }
+  task_index gradient = add("loss", k::other, p::forward, role::activation, {x}, no_index, storage());
+  for (std::uint32_t l = static_cast<std::uint32_t>(layers); l-- > 0;) {
+    const std::string in = "backward.layers." + std::to_string(l) + ".";
+    for (std::size_t i = 1 + random.below(5); i-- > 0;) {
+      std::vector<task_index> inputs{gradient};
+      for (std::size_t reads = random.below(3); reads-- > 0;) inputs.push_back(made[l][random.below(made[l].size())]);
+      if (random.below(2) == 0) inputs.push_back(weight[l]);
+      gradient = add(in + "b" + std::to_string(i), k::other, p::backward, role::gradient, inputs, l, storage());
+    }
+  }
+  add("output", k::output, p::backward, role::none, {gradient}, no_index, no_index);
+  return {std::move(b).build(), block};
+}
+
+}  // namespace
+
+TEST_SUITE("memory") {
+  TEST_CASE("a graph that makes values again does the same work, and keeps nothing that is dropped") {
+    sw::random_source random(17);
+    std::size_t repeated = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random);
+      const sw::task_graph& g = made.graph;
+      std::vector<char> dropped(g.storages().size());
+      for (char& d : dropped) d = static_cast<char>(random.below(2));
+      const sw::recomputed_graph r = sw::with_recomputation(g, dropped);
+      std::vector<task_index> first;  // the given tasks, in their order
+      std::set<task_index> again;
+      for (task_index t = 0; t < r.tasks.size(); ++t) {
+        const task_index of = r.original[t];
+        if (!r.again[t]) first.push_back(of);
+        if (r.again[t]) CHECK(again.insert(of).second);  // once
+        const bool is_late = g.when(of) == sw::phase::backward || r.again[t];
+        REQUIRE(r.tasks.inputs(t).size() == g.inputs(of).size());
+        for (std::size_t a = 0; a < g.inputs(of).size(); ++a) {
+          const task_index from = r.tasks.inputs(t)[a];
+          CHECK(from < t);
+          CHECK(r.original[from] == g.inputs(of)[a]);
+          if (!is_late || r.again[from]) continue;
+          // read where it is: an input, a late one, or one that is kept
+          for (std::size_t o = 0; o < g.output_count(r.original[from]); ++o)
+            if (g.kind(r.original[from]) != sw::task_kind::input && g.when(r.original[from]) == sw::phase::forward)
+              CHECK(dropped[g.output_storage(r.original[from], o)] == 0);
+        }
+        CHECK(r.tasks.duration(t) == g.duration(of));
+        if (g.completes(of) != no_index) CHECK(r.original[r.tasks.completes(t)] == g.completes(of));
+        if (r.again[t]) {
+          CHECK(r.tasks.name_of(t) == std::string(g.name_of(of)) + ".again");
+          CHECK(r.tasks.when(t) == sw::phase::backward);
+          bool is_read = g.kind(of) == sw::task_kind::collective;
+          for (task_index u = t + 1; u < r.tasks.size(); ++u)
+            is_read |= std::ranges::find(r.tasks.inputs(u), t) != r.tasks.inputs(u).end();
+          CHECK(is_read);
+        }
+      }
+      REQUIRE(first.size() == g.size());
+      CHECK(std::is_sorted(first.begin(), first.end()));
+      repeated += again.size();
+    }
+    CHECK(repeated > 1000);
+  }
+
+  TEST_CASE(
+      "the peak that a choice promises is kept, exactly where nothing is dropped, and its time is what is repeated") {
+    sw::random_source random(4);
+    std::size_t chosen = 0, tight = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random);
+      const bool regather = random.below(2) == 0;
+      const sw::activation_options options{.least = sw::mebibytes(static_cast<std::int64_t>(random.below(6))),
+                                           .regather = regather};
+      const bytes before = peak_of(made.graph);
+      const auto none = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::none, options);
+      REQUIRE(none.graph.has_value());
+      if (!regather) CHECK(peak_of(none.graph->tasks) == before);
+      CHECK(peak_of(none.graph->tasks) <= none.chosen.peak);
+      const auto full = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::full, options);
+      REQUIRE(full.graph.has_value());
+      CHECK(peak_of(full.graph->tasks) <= full.chosen.peak);
+      CHECK(full.chosen.kept <= none.chosen.kept);
+      const bytes limit =
+          full.chosen.peak + (none.chosen.peak - full.chosen.peak) / static_cast<std::int64_t>(1 + random.below(4));
+      const auto plan = sw::choose_recomputation(made.graph, made.block, limit, options);
+      if (!plan.graph) {
+        CHECK(plan.chosen.shortage->least > limit);
+        CHECK(full.chosen.peak > limit);
+        CHECK(none.chosen.peak > limit);
+        continue;
+      }
+      ++chosen;
+      tight += plan.chosen.time.count() > 0 ? 1U : 0U;
+      CHECK(plan.chosen.peak <= limit);
+      CHECK(peak_of(plan.graph->tasks) <= plan.chosen.peak);
+      CHECK(plan.chosen.is_proven());
+      if (full.chosen.peak <= limit) CHECK(plan.chosen.time <= full.chosen.time);
+      // what is repeated of the blocks' own values; views take no time, gathers are not counted
+      CHECK(plan.graph->compute == plan.chosen.time);
+    }
+    CHECK(chosen > shardweave_test::at_scale(1000) / 2);
+    CHECK(tight > shardweave_test::at_scale(1000) / 10);
+  }
+
+  TEST_CASE("graphs that have no such blocks are refused by what is wrong with them") {
+    sw::random_source random(1);
+    const training made = random_training(random);
+    const auto refused = [](auto work) -> std::string {
+      try {
+        work();
+      } catch (const sw::error& e) {
+        return e.what();
+      }
+      return "";
+    };
+    CHECK(refused([&] { static_cast<void>(sw::with_recomputation(made.graph, {})); }) ==
+          "recomputation: 0 storages are kept or dropped, the graph has " +
+              std::to_string(made.graph.storages().size()));
+    CHECK(refused([&] { static_cast<void>(sw::activation_blocks_of(made.graph, {})); }) ==
+          "blocks: 0 tasks have a block, the graph has " + std::to_string(made.graph.size()));
+    std::vector<std::uint32_t> gap = made.block;
+    for (std::uint32_t& b : gap)
+      if (b != no_index) ++b;
+    CHECK(refused([&] { static_cast<void>(sw::activation_blocks_of(made.graph, gap)); }) ==
+          "blocks: there is no forward part of block 0");
+    sw::task_graph_builder b;
+    b.add_task({.name = "untold", .op = "op", .kind = sw::task_kind::other});
+    const sw::task_graph untold = std::move(b).build();
+    CHECK(refused([&] { static_cast<void>(sw::with_recomputation(untold, {})); }) ==
+          "recomputation: task 0 (untold) does not state its phase (inferred_tags tells it)");
+  }
+}
+
+}  // namespace recomputation_tests
