@@ -12,6 +12,7 @@
 #include "support/overlap_form.hpp"
 #include "support/plan_summary.hpp"
 #include "support/program.hpp"
+#include "support/recompute.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
 #include "support/step_text.hpp"
@@ -44,6 +45,7 @@
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdint>
 #include <cstdio>
@@ -84,6 +86,7 @@ struct options {
   bool propagate = false;
   std::vector<std::string> annotations;
   bool regather = false;
+  std::string recompute = programs::recomputations().front().name;
   programs::around_options around;
   std::optional<double> gap;
   std::string out;
@@ -181,7 +184,7 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 template <class Model>
 std::string json_line(const Model& model, const sw::training_plan& plan,
                       const std::optional<sw::fastest_plan_result>& fastest,
-                      const std::optional<programs::memory_need>& need,
+                      const std::optional<programs::memory_need>& need, sw::nanoseconds recomputed,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
                       bool interrupted, double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
@@ -211,6 +214,7 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
     if (fastest) programs::write_step(out, model, *fastest, plan);
+    figure("recomputed_ns", [&] { return recomputed.count(); });
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
     figure("optimizer_bytes", [&] { return need->state; });
     figure("device_bytes", [&] { return need->capacity; });
@@ -387,15 +391,34 @@ int plan(const options& chosen) {
   }
 
   std::optional<programs::memory_need> need;
+  std::optional<programs::recomputed_plan> again;
   if (plan.tasks) {
     const double before = seconds();
     sw::device_profile held = device;
     if (memory) held.memory = memory->count();
     need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
-    if (!need->fits() && !chosen.regather && !work.is_interrupted()) {
+    const sw::bytes room(static_cast<std::int64_t>(std::max(0.0, need->capacity - need->state)));
+    const sw::pipeline within(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room});
+    if (!chosen.regather && !work.is_interrupted()) {
       work.progress.begin("memory");
-      const auto again = sw::lower(model, plan.placement.choice, {.regather_parameters = true});
-      need->regathered = static_cast<double>(way.run(again.tasks, limit.rest()).after.peak.count());
+      programs::about("--recompute " + chosen.recompute, [&] {
+        const sw::computation& operations = model.operations();
+        if (chosen.recompute == "full")
+          again = programs::recomputed_by_rule(*plan.lowered, operations, sw::recompute_rule::full,
+                                               [&](const sw::task_graph& g) { return way.run(g, limit.rest()); });
+        if (chosen.recompute == "auto" && !need->fits())
+          again = programs::fit_by_recomputation(
+              *plan.lowered, operations, room, [&](const sw::task_graph& g) { return within.run(g, limit.rest()); },
+              limit.rest());
+      });
+      if (again) {
+        plan.lowered = std::move(again->lowered);
+        plan.tasks = std::move(again->tasks);
+        need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
+      } else if (!need->fits()) {
+        const auto gathered = sw::lower(model, plan.placement.choice, {.regather_parameters = true});
+        need->regathered = static_cast<double>(way.run(gathered.tasks, limit.rest()).after.peak.count());
+      }
       work.progress.clear();
     }
     plan.stages.push_back({"memory", seconds() - before});
@@ -416,14 +439,19 @@ int plan(const options& chosen) {
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, fastest, need, annotated, around, interrupted, seconds()).c_str(), stdout);
+    std::fputs(json_line(model, plan, fastest, need, again ? again->time : sw::nanoseconds(), annotated, around,
+                         interrupted, seconds())
+                   .c_str(),
+               stdout);
   } else if (plan.tasks) {
     const auto [name, parameters] =
         std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
     const std::string on = memory ? "--memory" : std::string(device.name);
-    const std::string summary = programs::plan_summary(
-        {name, parameters, shape, mesh, device}, model, plan, fastest, need->fits(),
-        programs::memory_text(*need, mesh.to_string(), on, chosen.regather), refusal.empty() ? chosen.out : "");
+    const std::string summary =
+        programs::plan_summary({name, parameters, shape, mesh, device}, model, plan, fastest, need->fits(),
+                               programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
+                                   (again ? programs::recomputation_text(*again) : ""),
+                               refusal.empty() ? chosen.out : "");
     std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
     if (const sw::budget_use* use = memory_use(plan))
@@ -505,6 +533,9 @@ int main(int argc, char** argv) {
   app.add_option("--annotate", chosen.annotations,
                  "ANNOTATION: carry this placement too, for example \"layers.*.w1 1 S(0)\"; may be given again")
       ->allow_extra_args(false);
+  app.add_option("--recompute", chosen.recompute, "what is made again in the backward part, to hold less; see below")
+      ->check(programs::one_of(programs::names_of(programs::recomputations())))
+      ->capture_default_str();
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
   app.add_option("--mesh-search", chosen.around.mesh_dims,
@@ -529,6 +560,7 @@ int main(int argc, char** argv) {
              programs::help_section("Models of collectives", programs::collective_models()) +
              programs::help_section("Solvers", known_solvers) +
              programs::help_section("Overlap", programs::overlaps()) +
+             programs::help_section("Recomputation", programs::recomputations()) +
              programs::help_section("Bucketings", programs::bucketings()) +
              programs::help_section("Schedulers", programs::schedulers()));
   chosen.common.add_to(app, "placing and scheduling");

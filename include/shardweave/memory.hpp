@@ -1,9 +1,12 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <shardweave/memory/activation_blocks.hpp>
 #include <shardweave/memory/block_policies.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
+#include <shardweave/memory/choose_recomputation.hpp>
+#include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 // IWYU pragma: end_exports
 

@@ -26,7 +26,7 @@ struct recomputed_graph {
   task_graph tasks;
   std::vector<task_index> original;  ///< by task: itself in the given graph
   std::vector<bool> again;           ///< by task: whether it repeats that one
-  nanoseconds compute{};             ///< of what is repeated, collectives left out
+  nanoseconds compute{};             ///< of what is done twice, collectives left out
 };
 
 namespace detail {
@@ -50,8 +50,10 @@ class recomputation_writer {
   }
 
   recomputed_graph write() && {
+    find_postponed();
     for (task_index t = 0; t < g_.size(); ++t) {
-      const bool is_late = g_.when(t) && *g_.when(t) != phase::forward;
+      if (postponed_[t]) continue;
+      const bool is_late = is_in_later_phase(t);
       task_record r = g_.record(t);
       for (task_index& p : r.inputs) p = is_late ? late(p) : task_of_[p];
       for (task_index& p : r.after) p = task_of_[p];
@@ -66,6 +68,21 @@ class recomputation_writer {
   }
 
  private:
+  [[nodiscard]] bool is_in_later_phase(task_index t) const { return g_.when(t) && *g_.when(t) != phase::forward; }
+
+  /// What is dropped before anything of the forward part has read it is made later only.
+  void find_postponed() {
+    postponed_.assign(g_.size(), true);
+    for (task_index t = static_cast<task_index>(g_.size()); t-- > 0;) {
+      postponed_[t] = postponed_[t] && is_dropped(t) && !g_.dependencies().out(t).empty();
+      if (postponed_[t] || is_in_later_phase(t)) {
+        for (const task_index p : g_.after(t)) postponed_[p] = false;
+        continue;
+      }
+      for (const auto& e : g_.dependencies().in(t)) postponed_[e.source] = false;
+    }
+  }
+
   [[nodiscard]] bool is_dropped(task_index t) const {
     if (g_.when(t) != phase::forward || g_.kind(t) == task_kind::input) return false;
     for (std::size_t i = 0; i < g_.output_count(t); ++i)
@@ -110,7 +127,7 @@ class recomputation_writer {
       if (own == no_index) own = b_.add_storage(g_.storages()[o.storage]);
       o.storage = own;
     }
-    if (r.kind != task_kind::collective) result_.compute += r.duration;
+    if (r.kind != task_kind::collective && !postponed_[t]) result_.compute += r.duration;
     return add(t, r, true);
   }
 
@@ -125,6 +142,7 @@ class recomputation_writer {
   const std::vector<char>& dropped_;
   task_graph_builder b_;
   recomputed_graph result_;
+  std::vector<bool> postponed_;
   std::vector<task_index> task_of_, again_of_;
   std::vector<std::uint32_t> storage_again_;
 };
@@ -135,7 +153,7 @@ class recomputation_writer {
 /// dropped storage and whose result a later phase wants is repeated, once, just before the first task of that phase
 /// which needs it, as `NAME.again` with storages of its own; what it needs itself is repeated likewise where it is
 /// dropped, else read where it is. Collectives are repeated with their waits: a gathered parameter whose storages are
-/// dropped is gathered again.
+/// dropped is gathered again. What no forward task reads is not made before it is wanted.
 /// \param dropped  by storage: whether it is dropped; inputs never are
 /// \throws error (input) if the graph's order is not topological, a task does not state its phase, or `dropped` has
 ///         another size than the graph has storages
