@@ -127,9 +127,9 @@ template <class Run>
   namespace sw = shardweave;
   std::size_t layers = 0;
   for (const sw::block_policy& policy : plan.chosen.policies) layers += policy.time > sw::nanoseconds(0) ? 1U : 0U;
-  std::string text = sw::time_text(static_cast<double>(plan.time.count())) + " of it make values of " +
+  std::string text = sw::time_text(plan.time) + " of it make values of " +
                      std::to_string(layers) + " layers again, which keep " +
-                     sw::size_text(static_cast<double>(plan.chosen.chosen.kept.count()));
+                     sw::size_text(plan.chosen.chosen.kept);
   if (plan.regathers) text += "; parameters are gathered again";
   return text + ".\n";
 }

@@ -579,7 +579,7 @@ TEST_SUITE("plan_training") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
     const std::string line =
-        config + " --mesh 4 --sequence 256 --batch 8 --threads 1 --compute roofline --overlap off ";
+        config + " --mesh 4 --sequence 256 --batch 8 --threads 1 --compute roofline --recompute none ";
     const auto roomy = object_of(plan(folder, line + "--json").out);
     CHECK(roomy.at("fits").as_bool());
     CHECK(real(roomy, "device_bytes") == 80.0 * 1024 * 1024 * 1024);
@@ -616,6 +616,38 @@ TEST_SUITE("plan_training") {
     CHECK(hopeless.out.find("--memory-budget alone cannot help: no placement on 4 holds less than ") !=
           std::string::npos);
     CHECK(hopeless.status == 1);
+  }
+
+  TEST_CASE("what does not fit makes values again until it does, and what it promises is simulated") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string line = config + " --mesh 4 --sequence 2048 --batch 8 --threads 1 --compute roofline --json ";
+    const auto free = object_of(plan(folder, line).out);
+    const auto full = object_of(plan(folder, line + "--recompute full").out);
+    CHECK(whole(free, "recomputed_ns") == 0);
+    CHECK(whole(full, "recomputed_ns") > 0);
+    CHECK(whole(full, "peak_bytes") < whole(free, "peak_bytes"));
+    CHECK(whole(full, "end_to_end_ns") > whole(free, "end_to_end_ns"));
+
+    const auto state = static_cast<std::int64_t>(real(free, "optimizer_bytes"));
+    const std::int64_t room = (whole(free, "peak_bytes") + whole(full, "peak_bytes")) / 2;
+    const std::string memory = "--memory " + std::to_string(room + state);
+    const fs::path out = folder / "plan";
+    const auto fitted = object_of(plan(folder, line + memory + " --out " + out.string()).out);
+    CHECK(fitted.at("fits").as_bool());
+    CHECK(whole(fitted, "peak_bytes") <= room);
+    CHECK(whole(fitted, "recomputed_ns") <= whole(full, "recomputed_ns"));
+    CHECK(whole(fitted, "end_to_end_ns") <= whole(full, "end_to_end_ns"));
+    CHECK_FALSE(object_of(plan(folder, line + memory + " --recompute none").out).at("fits").as_bool());
+
+    const sw::task_graph g = sw::read_task_graph(out / "tasks.json", {.strict = true});
+    const sw::schedule s = sw::read_schedule(out / "schedule.json", g, {.strict = true});
+    const sw::timeline replayed = sw::simulate(g, s);
+    CHECK(replayed.end_to_end.count() == whole(fitted, "end_to_end_ns"));
+    CHECK(replayed.peak.count() == whole(fitted, "peak_bytes"));
+    std::size_t again = 0;
+    for (sw::task_index t = 0; t < g.size(); ++t) again += g.name_of(t).ends_with(".again") ? 1U : 0U;
+    CHECK(again > 0);
   }
 
   TEST_CASE("the first signal ends a search: the best so far is planned to the end and written") {
