@@ -153,11 +153,15 @@ class pipeline {
   [[nodiscard]] training_plan run(const G& graph, const M& model, const constraint_set& constraints = {},
                                   const solve_control& control = {}, const Names& names = {}) const {
     static_assert(std::same_as<typename M::cost_type, double>, "A pipeline plans with costs in double.");
-    static_assert(lowering_policy<Lowering, M>,
+    constexpr bool lowers = lowering_policy<Lowering, M>;
+    static_assert(lowers,
                   "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment "
                   "(shardweave::lowering_policy); the default one is for spmd_cost_model.");
-    return run_stated(model, control,
-                      [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });
+    if constexpr (lowers)
+      return run_stated(model, control,
+                        [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });
+    else
+      return {};
   }
 
   /// From a task graph, lowered here or captured elsewhere.

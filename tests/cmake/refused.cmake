@@ -1,5 +1,5 @@
 # cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -P refused.cmake
-# Passes if the compiler refuses FILE with messages that match each regular expression of its first lines.
+# Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines.
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS ${source} expectations REGEX "^// expect: ")
@@ -18,6 +18,13 @@ execute_process(COMMAND ${compiler} -std=c++20 -fsyntax-only ${no_quotes} ${incl
 string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)
   message(FATAL_ERROR "${source} compiles, but should be refused: ${expectations}")
+endif()
+# what a user has to read; where headers are included from does not count
+string(REGEX REPLACE "(^|\n)(In file included| +from )[^\n]*" "" text "${output}")
+string(REGEX MATCHALL "\n[^\n]" lines "\n${text}")
+list(LENGTH lines count)
+if(count GREATER 15)
+  message(FATAL_ERROR "${source} is refused in ${count} lines, expected at most 15:\n${output}")
 endif()
 foreach(line IN LISTS expectations)
   string(REGEX REPLACE "^// expect: " "" expected "${line}")

@@ -4,7 +4,7 @@
 #include <vector>
 
 template <shardweave::writable_map<int, double> Map>
-void fill(Map map) {
+void write_all(Map map) {
   put(map, 0, 1.0);
 }
 
@@ -15,5 +15,5 @@ using storage = std::vector<double>;
 #endif
 
 void use(storage& values) {
-  fill(boost::make_iterator_property_map(values.begin(), boost::typed_identity_property_map<int>()));
+  write_all(boost::make_iterator_property_map(values.begin(), boost::typed_identity_property_map<int>()));
 }

@@ -39,8 +39,9 @@ class backward_rules {
   /// has come to, and gives the gradients of the inputs that want one.
   template <class Rule>
   backward_rules& add(std::string op, Rule rule_of_op) {
-    static_assert(std::invocable<Rule&, backward_pass&>, "a backward rule is called with (backward_pass&)");
-    rules_.insert_or_assign(std::move(op), rule(std::move(rule_of_op)));
+    constexpr bool is_rule = std::invocable<Rule&, backward_pass&>;
+    static_assert(is_rule, "a backward rule is called with (backward_pass&)");
+    if constexpr (is_rule) rules_.insert_or_assign(std::move(op), rule(std::move(rule_of_op)));
     return *this;
   }
   /// The rule of an operator, or null.

@@ -124,8 +124,10 @@ class rule_table {
       return set(std::move(op), mesh_function(std::move(rule)), std::move(cost));
     } else if constexpr (follow_rule<Rule>) {
       return set(std::move(op), follow_function(std::move(rule)), std::move(cost));
-    } else {
+    } else if constexpr (dim_rule<Rule>) {
       return set(std::move(op), dim_function(std::move(rule)), std::move(cost));
+    } else {
+      return *this;  // refused above, in one sentence
     }
   }
 

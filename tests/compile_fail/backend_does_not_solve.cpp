@@ -1,0 +1,10 @@
+// expect: linear_backend
+#include <shardweave/solve/linear/lp_relaxation.hpp>
+namespace sw = shardweave;
+struct my_backend {
+  static constexpr std::string_view name = "mine";
+#ifndef SHARDWEAVE_REFUSED
+  sw::backend_outcome solve(const sw::linear_model&, const sw::backend_limits&) const { return {}; }
+#endif
+};
+sw::lp_relaxation<my_backend> mine() { return {}; }

@@ -1,0 +1,11 @@
+// expect: integer_backend
+#include <shardweave/solve/linear/ilp.hpp>
+namespace sw = shardweave;
+struct my_backend {
+  static constexpr std::string_view name = "mine";
+#ifdef SHARDWEAVE_REFUSED
+  static constexpr bool whole_numbers = false;
+#endif
+  sw::backend_outcome solve(const sw::linear_model&, const sw::backend_limits&) const { return {}; }
+};
+sw::ilp<my_backend> mine() { return {}; }

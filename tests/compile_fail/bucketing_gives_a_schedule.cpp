@@ -1,0 +1,12 @@
+// expect: bucketing_policy
+#include <shardweave/bucketing/bucketing_policy.hpp>
+namespace sw = shardweave;
+struct my_buckets {
+  static constexpr std::string_view name = "mine";
+#ifdef SHARDWEAVE_REFUSED
+  sw::schedule operator()(const sw::task_graph&, const sw::solve_control&) const { return {}; }
+#else
+  sw::bucketing_result operator()(const sw::task_graph&, const sw::solve_control&) const { return {}; }
+#endif
+};
+sw::bucketing_result merge(const sw::task_graph& g) { return sw::bucket_collectives(g, my_buckets{}); }

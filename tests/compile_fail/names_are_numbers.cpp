@@ -1,0 +1,11 @@
+// expect: vertex_names
+#include "plain_costs.hpp"
+#include <shardweave/placement/describe.hpp>
+
+#include <string>
+#ifdef SHARDWEAVE_REFUSED
+const auto names = [](std::uint32_t v) { return v; };
+#else
+const auto names = [](std::uint32_t v) { return std::to_string(v); };
+#endif
+auto stated(const graph& g) { return sw::describe(g, plain_costs{}, {}, {}, names); }

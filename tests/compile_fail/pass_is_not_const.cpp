@@ -1,0 +1,13 @@
+// expect: scheduling_pass
+#include <shardweave/pipeline.hpp>
+#include <shardweave/solve/bound/trws.hpp>
+namespace sw = shardweave;
+struct my_pass {
+  static constexpr std::string_view name = "mine";
+#ifdef SHARDWEAVE_REFUSED
+  sw::schedule plan(const sw::task_graph&, const sw::solve_control&) { return {}; }
+#else
+  sw::schedule plan(const sw::task_graph&, const sw::solve_control&) const { return {}; }
+#endif
+};
+auto way() { return sw::pipeline<sw::trws, my_pass>{}; }

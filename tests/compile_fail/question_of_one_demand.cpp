@@ -1,0 +1,11 @@
+// expect: feasibility_question
+#include <shardweave/spmd/smallest_conflict.hpp>
+namespace sw = shardweave;
+#ifdef SHARDWEAVE_REFUSED
+using asked = std::size_t;
+#else
+using asked = std::span<const std::size_t>;
+#endif
+auto conflict() {
+  return sw::smallest_conflict(3, [](asked) { return true; });
+}
