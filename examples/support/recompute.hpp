@@ -91,10 +91,11 @@ template <class Run>
   const std::vector<std::uint32_t> layers = layers_of(lowered, model);
   std::optional<recomputed_plan> best;
   for (const bool regathers : {false, true}) {
+    sw::solve_control rest = clock.rest_for_part();
+    rest.gap = 1e-3;
     sw::bytes aim = limit;
     for (int i = 0; i < most_tries && aim > sw::bytes(0); ++i) {
-      auto chosen =
-          sw::choose_recomputation(lowered.tasks, layers, aim, {.regather = regathers}, clock.rest_for_part());
+      auto chosen = sw::choose_recomputation(lowered.tasks, layers, aim, {.regather = regathers}, rest);
       if (!chosen.graph) break;
       recomputed_plan plan = detail::as_lowered(lowered, std::move(chosen), regathers);
       plan.tasks = run(plan.lowered.tasks);
@@ -127,9 +128,8 @@ template <class Run>
   namespace sw = shardweave;
   std::size_t layers = 0;
   for (const sw::block_policy& policy : plan.chosen.policies) layers += policy.time > sw::nanoseconds(0) ? 1U : 0U;
-  std::string text = sw::time_text(plan.time) + " of it make values of " +
-                     std::to_string(layers) + " layers again, which keep " +
-                     sw::size_text(plan.chosen.chosen.kept);
+  std::string text = sw::time_text(plan.time) + " of it make values of " + std::to_string(layers) +
+                     " layers again, which keep " + sw::size_text(plan.chosen.chosen.kept);
   if (plan.regathers) text += "; parameters are gathered again";
   return text + ".\n";
 }

@@ -67,8 +67,8 @@ namespace detail {
 /// and one per byte offloaded, is not below the best choice known.
 class policy_chooser {
  public:
-  policy_chooser(std::span<const memory_block> blocks, const memory_rows& rows, const deadline& limit)
-      : blocks_(blocks), rows_(rows), limit_(limit) {}
+  policy_chooser(std::span<const memory_block> blocks, const memory_rows& rows, double gap, const deadline& limit)
+      : blocks_(blocks), rows_(rows), gap_(gap), limit_(limit) {}
 
   chosen_policies run() {
     chosen_policies result;
@@ -78,9 +78,10 @@ class policy_chooser {
     }
     find_prices();
     // first what is little above the bound alone, then more, until nothing that matters is left out
-    double beyond = std::max(1.0, 0.002 * std::abs(bound_));
+    double beyond = std::max(1.0, 0.0005 * std::abs(bound_));
     cutoff_ = bound_ + beyond;
     while (search()) {
+      if (best_ && gap_ > 0 && best_->time <= bound_ * (1 + gap_)) break;
       exact_ = best_ ? best_->time <= cutoff_ : cutoff_ > slowest();
       if (exact_) break;
       beyond *= 8;
@@ -296,6 +297,7 @@ class policy_chooser {
 
   std::span<const memory_block> blocks_;
   memory_rows rows_;
+  double gap_;
   const deadline& limit_;
   std::vector<std::int64_t> least_kept_;  ///< by the blocks from each one on
   std::vector<double> rest_;              ///< the same of time and prices
@@ -316,7 +318,8 @@ class policy_chooser {
 ///     between forward and backward parts:     what all blocks keep + `after`                 <= limit
 ///
 /// The backward parts run in the opposite order, so that of the later blocks nothing is kept any more. The answer is
-/// exact unless the control's limits come first; then it is the best one found, if there is one, with a valid bound.
+/// exact unless the control's limits come first, or its gap is enough; then it is the best one found, if there is one,
+/// with a valid bound.
 ///
 /// Method: dynamic programming over the blocks, and bounds by prices on what is kept and offloaded (the Lagrangian
 /// relaxation of a knapsack), which leave few partial choices.
@@ -334,7 +337,7 @@ class policy_chooser {
       refuse(error_category::input, "block " + std::to_string(l) + " has no policy" +
                                         (policies.empty() ? "" : " without offloading, which it may not do"));
   }
-  return detail::policy_chooser(blocks, rows, limit).run();
+  return detail::policy_chooser(blocks, rows, control.gap, limit).run();
 }
 
 }  // namespace v0

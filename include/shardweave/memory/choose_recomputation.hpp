@@ -89,8 +89,9 @@ namespace detail {
       kinds.emplace_back(&found.blocks[b], block_policies(found.blocks[b], {}, clock.rest_for_part()));
     found.rows[b].policies = known == kinds.end() ? kinds.back().second : known->second;
   }
-  return detail::recomputation_by(
-      g, found, choose_policies(found.rows, {.limit = limit, .after = found.after}, clock.rest_for_part()));
+  solve_control rest = clock.rest_for_part();
+  rest.gap = control.gap;
+  return detail::recomputation_by(g, found, choose_policies(found.rows, {.limit = limit, .after = found.after}, rest));
 }
 
 /// The same by a rule, whatever the memory.
