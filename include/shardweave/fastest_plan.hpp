@@ -4,6 +4,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>

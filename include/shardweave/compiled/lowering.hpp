@@ -2,6 +2,7 @@
 
 #include <shardweave/lowering/impl/collective_tables.hpp>
 #include <shardweave/lowering/impl/lower.hpp>
+#include <shardweave/lowering/impl/spmd_lowering.hpp>
 
 /// \file
 /// The compiled part of room lowering; see `shardweave/compiled.hpp`.

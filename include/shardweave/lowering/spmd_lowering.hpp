@@ -2,7 +2,6 @@
 
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
@@ -16,6 +15,8 @@
 namespace shardweave {
 inline namespace v0 {
 
+class lowered_work;
+
 /// `lower`, with its options.
 struct spmd_lowering {
   static constexpr std::string_view name = "spmd";
@@ -25,13 +26,15 @@ struct spmd_lowering {
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen) const {
     return lower(model, chosen, options);
   }
-  /// What the tasks take, before there are any.
-  [[nodiscard]] lowered_work work(const spmd_cost_model& model, unsigned threads = 1) const {
-    return lowered_work(model, options, threads);
-  }
+  /// What the tasks take, before there are any; who asks includes `lowering/lowered_work.hpp`.
+  [[nodiscard]] lowered_work work(const spmd_cost_model& model, unsigned threads = 1) const;
 };
 
 static_assert(lowering_policy<spmd_lowering, spmd_cost_model>);
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/lowering/impl/spmd_lowering.hpp>
+#endif

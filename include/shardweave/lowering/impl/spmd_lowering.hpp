@@ -1,0 +1,19 @@
+#pragma once
+
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/lowering/lowered_work.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+/// \file
+/// What the tasks of a lowering take.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE lowered_work spmd_lowering::work(const spmd_cost_model& model, unsigned threads) const {
+  return lowered_work(model, options, threads);
+}
+
+}  // namespace v0
+}  // namespace shardweave
