@@ -38,7 +38,8 @@ TEST_SUITE("large_neighbourhood") {
       REQUIRE(naive_rows<double>(p, labels));
       double cost = p.cost(labels);
       sw::random_source random(seed);
-      const sw::deadline limit{sw::solve_control{}};
+      const sw::solve_control unlimited;  // a deadline looks at it
+      const sw::deadline limit{unlimited};
       const auto least = brute_optimum_of(p);
       REQUIRE(least.has_value());
       for (int step = 0; step < 10; ++step) {
