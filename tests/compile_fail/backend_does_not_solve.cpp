@@ -7,4 +7,5 @@ struct my_backend {
   sw::backend_outcome solve(const sw::linear_model&, const sw::backend_limits&) const { return {}; }
 #endif
 };
-sw::lp_relaxation<my_backend> mine() { return {}; }
+using mine = sw::lp_relaxation<my_backend>;
+void use(const mine&) {}

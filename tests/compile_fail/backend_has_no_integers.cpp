@@ -8,4 +8,5 @@ struct my_backend {
 #endif
   sw::backend_outcome solve(const sw::linear_model&, const sw::backend_limits&) const { return {}; }
 };
-sw::ilp<my_backend> mine() { return {}; }
+using mine = sw::ilp<my_backend>;
+void use(const mine&) {}

@@ -54,6 +54,7 @@ class by_size {
     requires declines
       : small(std::move(for_small)), most(limits) {}
   explicit by_size(Small for_small, Large for_large, small_size limits = {}, std::size_t without_rows = 0)
+    requires(!declines)
       : small(std::move(for_small)), large(std::move(for_large)), most(limits), labels_without_rows(without_rows) {}
 
   template <cost_value Cost>
