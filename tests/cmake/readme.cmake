@@ -14,6 +14,7 @@ endfunction()
 
 file(REMOVE_RECURSE ${work_dir})
 file(COPY ${source_dir}/CMakeLists.txt ${source_dir}/LICENSE ${source_dir}/include DESTINATION ${work_dir}/shardweave)
+file(COPY ${source_dir}/docs/packaging/cmake DESTINATION ${work_dir}/shardweave/docs/packaging)
 set(ENV{CMAKE_GENERATOR} ${generator})
 set(ENV{CXX} ${compiler})
 set(ENV{CMAKE_CXX_COMPILER_LAUNCHER} "${launcher}")
