@@ -19,7 +19,7 @@ class ShardweaveConan(ConanFile):
 
     def export_sources(self):
         root = os.path.join(self.recipe_folder, "..", "..", "..")
-        for pattern in ("CMakeLists.txt", "LICENSE", "include/*"):
+        for pattern in ("CMakeLists.txt", "LICENSE", "include/*", "docs/packaging/cmake/*"):
             copy(self, pattern, root, self.export_sources_folder)
 
     def layout(self):
