@@ -11,7 +11,7 @@
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/simulate/simulate.hpp>
 

@@ -5,20 +5,20 @@
 #include <shardweave/planner.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/linear/backend/glpk.hpp>
-#include <shardweave/solve/linear/ilp.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
+#include <shardweave/solve/ilp.hpp>
 #endif
 
 #include <cstddef>

@@ -3,7 +3,7 @@
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <cstddef>

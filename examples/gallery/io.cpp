@@ -8,9 +8,9 @@
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/report/chrome_trace.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #include <cstdint>
 #include <cstdio>

@@ -3,8 +3,8 @@
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/solve/elimination.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

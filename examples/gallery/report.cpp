@@ -8,7 +8,7 @@
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_timeline.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <cstdio>

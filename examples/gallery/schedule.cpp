@@ -1,9 +1,9 @@
 // In which order are tasks launched? The library's schedulers, one of one's own, and the least that is possible.
 #include "support/small_step.hpp"
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 

@@ -4,16 +4,16 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/polished.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <cstddef>
 #include <cstdint>

@@ -2,7 +2,7 @@
 
 #include "option_values.hpp"
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 
 #include <CLI/CLI.hpp>
 

@@ -10,11 +10,11 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
-#include <shardweave/schedule/search/exact.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

@@ -3,32 +3,32 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/backend/any_backend.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
-#include <shardweave/solve/linear/backend/any_backend.hpp>
-#include <shardweave/solve/linear/ilp.hpp>
-#include <shardweave/solve/linear/lp_relaxation.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/guided_search.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/local_search.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
 #include <shardweave/solve/search/dive.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/guided_search.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/trws.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/linear/backend/glpk.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CLP
-#include <shardweave/solve/linear/backend/clp.hpp>
+#include <shardweave/solve/backend/clp.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CBC
-#include <shardweave/solve/linear/backend/cbc.hpp>
+#include <shardweave/solve/backend/cbc.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_HIGHS
-#include <shardweave/solve/linear/backend/highs.hpp>
+#include <shardweave/solve/backend/highs.hpp>
 #endif
 
 #include <cstdint>

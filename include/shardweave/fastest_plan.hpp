@@ -16,7 +16,7 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/work_model.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>

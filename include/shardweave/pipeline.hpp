@@ -13,9 +13,9 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/pass.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/solver.hpp>

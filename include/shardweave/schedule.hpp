@@ -4,18 +4,18 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/best_of.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/module_plan.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/pass.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
-#include <shardweave/schedule/search/exact.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/search.hpp>
 // IWYU pragma: end_exports
 
 /// \file

@@ -5,12 +5,12 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <benchmark/benchmark.h>
 

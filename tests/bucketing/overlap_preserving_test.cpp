@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/core/random.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

@@ -47,11 +47,11 @@ expect("includes with quotes" core/a.hpp "${once}" core/b.hpp "${once}#include \
 expect("which no public header may" core/a.hpp "${once}#include <iostream>\n")
 expect("belongs to component io" report/a.hpp "${once}#include <boost/json.hpp>\n")
 expect("belongs to component glpk" solve/a.hpp "${once}#include <glpk.h>\n")
-expect("belongs to component clp" solve/linear/backend/cbc.hpp "${once}#include <ClpSimplex.hpp>\n")
-expect("belongs to component cbc" solve/linear/backend/clp.hpp "${once}#include <OsiClpSolverInterface.hpp>\n")
+expect("belongs to component clp" solve/backend/cbc.hpp "${once}#include <ClpSimplex.hpp>\n")
+expect("belongs to component cbc" solve/backend/clp.hpp "${once}#include <OsiClpSolverInterface.hpp>\n")
 expect("belongs to component highs" solve/a.hpp "${once}#include <interfaces/highs_c_api.h>\n")
 expect("belongs to component cublas" engine/nccl_a.hpp "${once}#include <cublas_v2.h>\n")
-expect("shardweave.hpp: reaches solve/linear/backend/glpk.hpp" solve/linear/backend/glpk.hpp "${once}#include <glpk.h>\n"
-       solve/a.hpp "${once}#include <shardweave/solve/linear/backend/glpk.hpp>\n"
+expect("shardweave.hpp: reaches solve/backend/glpk.hpp" solve/backend/glpk.hpp "${once}#include <glpk.h>\n"
+       solve/a.hpp "${once}#include <shardweave/solve/backend/glpk.hpp>\n"
        shardweave.hpp "${once}#include <shardweave/solve/a.hpp>\n")
 file(REMOVE_RECURSE ${work_dir})

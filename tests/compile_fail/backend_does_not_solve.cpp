@@ -1,5 +1,5 @@
 // expect: linear_backend
-#include <shardweave/solve/linear/lp_relaxation.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 namespace sw = shardweave;
 struct my_backend {
   static constexpr std::string_view name = "mine";

@@ -1,5 +1,5 @@
 // expect: integer_backend
-#include <shardweave/solve/linear/ilp.hpp>
+#include <shardweave/solve/ilp.hpp>
 namespace sw = shardweave;
 struct my_backend {
   static constexpr std::string_view name = "mine";

@@ -1,6 +1,6 @@
 // expect: scheduling_pass
 #include <shardweave/pipeline.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 namespace sw = shardweave;
 struct my_pass {
   static constexpr std::string_view name = "mine";

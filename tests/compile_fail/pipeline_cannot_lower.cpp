@@ -1,7 +1,7 @@
 // expect: The lowering of a pipeline must make a lowered_graph of the cost model
 #include "plain_costs.hpp"
 #include <shardweave/pipeline.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <span>
 #include <string_view>

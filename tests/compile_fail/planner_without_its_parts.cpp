@@ -2,7 +2,7 @@
 // expect: The solver of a planner must have static members name and abilities
 #include "plain_costs.hpp"
 #include <shardweave/planner.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #ifdef SHARDWEAVE_REFUSED
 struct half_costs {

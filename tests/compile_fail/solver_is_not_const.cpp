@@ -1,5 +1,5 @@
 // expect: solve
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 struct my_solver {
   static constexpr std::string_view name = "mine";

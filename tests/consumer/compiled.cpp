@@ -1,7 +1,7 @@
 // A host that links the compiled solvers: their definitions are nowhere in what it includes.
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 

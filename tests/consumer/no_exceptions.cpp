@@ -4,7 +4,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/planner.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 

@@ -4,7 +4,7 @@
 #include <shardweave/engine/virtual_engine.hpp>
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

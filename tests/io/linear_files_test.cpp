@@ -5,13 +5,13 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/linear/backend/glpk.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CBC
-#include <shardweave/solve/linear/backend/cbc.hpp>
+#include <shardweave/solve/backend/cbc.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_HIGHS
-#include <shardweave/solve/linear/backend/highs.hpp>
+#include <shardweave/solve/backend/highs.hpp>
 #endif
 
 #include <doctest/doctest.h>

@@ -4,7 +4,7 @@
 #include <shardweave/io/solution.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>
 

@@ -9,8 +9,8 @@
 #include <shardweave/planner.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/task_tags.hpp>

@@ -6,7 +6,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>

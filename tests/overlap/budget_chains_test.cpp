@@ -7,7 +7,7 @@
 #include <shardweave/overlap/savings.hpp>
 #include <shardweave/overlap/segments.hpp>
 #include <shardweave/overlap/window.hpp>
-#include <shardweave/solve/linear/backend/glpk.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 
 #include <doctest/doctest.h>

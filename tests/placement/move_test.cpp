@@ -2,7 +2,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/restrict.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>
 

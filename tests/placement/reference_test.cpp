@@ -2,8 +2,8 @@
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/bound/trws.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>

@@ -6,7 +6,7 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

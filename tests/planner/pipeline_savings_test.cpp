@@ -4,7 +4,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 

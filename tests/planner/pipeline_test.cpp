@@ -5,9 +5,9 @@
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>

@@ -4,7 +4,7 @@
 #include <shardweave/placement/cost_model.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_savings.hpp>

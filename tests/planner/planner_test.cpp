@@ -4,9 +4,9 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/planner.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/local_search.hpp>
 
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/graph/compressed_sparse_row_graph.hpp>

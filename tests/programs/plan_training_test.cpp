@@ -11,7 +11,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>

@@ -6,7 +6,7 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <boost/json.hpp>

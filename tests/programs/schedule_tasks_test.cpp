@@ -4,7 +4,7 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 

@@ -1,7 +1,7 @@
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/benefit.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

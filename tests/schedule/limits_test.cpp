@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <doctest/doctest.h>

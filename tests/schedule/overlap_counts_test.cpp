@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

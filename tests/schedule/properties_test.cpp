@@ -2,12 +2,12 @@
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/schedule/benefit.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>

@@ -2,10 +2,10 @@
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/schedule/best_known.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/critical_path.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>

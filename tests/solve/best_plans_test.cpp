@@ -3,9 +3,9 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/best_plans.hpp>
-#include <shardweave/solve/bound/trws.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

@@ -3,11 +3,11 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 
 #include <doctest/doctest.h>
 

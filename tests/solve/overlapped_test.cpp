@@ -4,20 +4,20 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/certified.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
 #include <shardweave/solve/search/detail/cut_front.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_savings.hpp>

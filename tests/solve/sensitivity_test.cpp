@@ -2,7 +2,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/solution.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "suite.hpp"
-#include <shardweave/solve/linear/ilp.hpp>
-#include <shardweave/solve/linear/lp_relaxation.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/reduced.hpp>
 
 #include <doctest/doctest.h>

@@ -1,16 +1,16 @@
 #include "suite.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/certified.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/race.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,7 +1,7 @@
 #include "suite.hpp"
-#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
 
 #include <doctest/doctest.h>
 

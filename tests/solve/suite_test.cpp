@@ -1,10 +1,10 @@
 #include "suite.hpp"
 
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

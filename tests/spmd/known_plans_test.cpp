@@ -5,7 +5,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 

@@ -6,7 +6,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

@@ -3,9 +3,9 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

@@ -3,7 +3,7 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/annotation.hpp>
 #include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/propagation.hpp>

@@ -7,7 +7,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/repeated_layers.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>

@@ -2,7 +2,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>

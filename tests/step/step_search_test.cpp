@@ -1,7 +1,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_search.hpp>
 #include <shardweave/step/step_work.hpp>

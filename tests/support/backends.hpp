@@ -1,17 +1,17 @@
 #pragma once
 
-#include <shardweave/solve/linear/backend/any_backend.hpp>
+#include <shardweave/solve/backend/any_backend.hpp>
 #ifdef SHARDWEAVE_HAS_GLPK
-#include <shardweave/solve/linear/backend/glpk.hpp>
+#include <shardweave/solve/backend/glpk.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CLP
-#include <shardweave/solve/linear/backend/clp.hpp>
+#include <shardweave/solve/backend/clp.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_CBC
-#include <shardweave/solve/linear/backend/cbc.hpp>
+#include <shardweave/solve/backend/cbc.hpp>
 #endif
 #ifdef SHARDWEAVE_HAS_HIGHS
-#include <shardweave/solve/linear/backend/highs.hpp>
+#include <shardweave/solve/backend/highs.hpp>
 #endif
 
 #include <vector>

@@ -6,7 +6,7 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/work_model.hpp>
-#include <shardweave/schedule/search/exact.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <shardweave/solve/bound/impl/trws.hpp>
 #include <shardweave/solve/impl/auto_solver.hpp>
+#include <shardweave/solve/impl/trws.hpp>
 
 #include <cstdint>
 

@@ -4,8 +4,8 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
 #include <shardweave/schedule/pass.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -5,7 +5,7 @@
 #include <shardweave/bucketing/topological_span.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -3,9 +3,9 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/detail/solve_restricted.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cstddef>

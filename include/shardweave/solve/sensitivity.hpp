@@ -5,9 +5,9 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/detail/solve_restricted.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

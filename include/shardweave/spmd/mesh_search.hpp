@@ -2,8 +2,8 @@
 
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/mesh.hpp>
 
 #include <algorithm>

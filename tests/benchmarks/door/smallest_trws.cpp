@@ -1,5 +1,5 @@
 #include "smallest.hpp"
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 
 int main() {
   graph g(2);

@@ -7,9 +7,9 @@
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/linear/ilp.hpp>
-#include <shardweave/solve/linear/lp_relaxation.hpp>
+#include <shardweave/solve/ilp.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 
 #include <cmath>
 #include <functional>

@@ -4,7 +4,7 @@
 #include "benchmarks/tables/table.hpp"
 #include "benchmarks/tables/upstream_passes.hpp"
 #include <shardweave/io/tasks.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 namespace sw = shardweave;

@@ -4,8 +4,8 @@
 #include "benchmarks/tables/scheduled.hpp"
 #include "benchmarks/tables/table.hpp"
 #include <shardweave/io/tasks.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 namespace sw = shardweave;

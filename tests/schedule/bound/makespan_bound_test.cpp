@@ -1,9 +1,9 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/schedule/bound/detail/cheapest_in_bucket.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/schedule/search/exact.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <doctest/doctest.h>

@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

@@ -1,7 +1,7 @@
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
-#include <shardweave/schedule/search/exact.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/exact.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

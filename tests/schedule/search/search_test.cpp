@@ -1,8 +1,8 @@
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
-#include <shardweave/schedule/search/exact.hpp>
-#include <shardweave/schedule/search/search.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 

@@ -4,7 +4,7 @@
 #include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/bound/row_prices.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

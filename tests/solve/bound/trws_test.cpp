@@ -3,12 +3,12 @@
 #include "support/scale.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/budgeted.hpp>
 #include <shardweave/solve/by_size.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

@@ -1,8 +1,8 @@
 #include "solve/long_intervals.hpp"
 #include "solve/suite.hpp"
-#include <shardweave/solve/linear/ilp.hpp>
-#include <shardweave/solve/linear/lp_relaxation.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

@@ -1,7 +1,7 @@
 #include "solve/savings_answer.hpp"
 #include <shardweave/placement/compile.hpp>
-#include <shardweave/solve/linear/ilp.hpp>
-#include <shardweave/solve/linear/lp_relaxation.hpp>
+#include <shardweave/solve/ilp.hpp>
+#include <shardweave/solve/lp_relaxation.hpp>
 #include <shardweave/solve/reduced.hpp>
 
 #include <doctest/doctest.h>

@@ -1,6 +1,6 @@
 #include "solve/small_problems.hpp"
 #include <shardweave/core/random.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/solve/elimination.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

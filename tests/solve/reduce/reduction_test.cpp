@@ -1,8 +1,8 @@
 #include "solve/small_problems.hpp"
 #include <shardweave/placement/class_costs.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

@@ -4,8 +4,8 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
 

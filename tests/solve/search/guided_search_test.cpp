@@ -3,10 +3,10 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/guided_search.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
 #include <shardweave/solve/search/dive.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/guided_search.hpp>
-#include <shardweave/solve/search/large_neighbourhood.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>

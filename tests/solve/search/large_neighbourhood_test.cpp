@@ -2,8 +2,8 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/large_neighbourhood.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
 
 #include <doctest/doctest.h>
 

@@ -3,8 +3,8 @@
 #include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/solve/search/exhaustive.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/local_search.hpp>
 
 #include <doctest/doctest.h>
 

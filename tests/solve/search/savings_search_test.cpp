@@ -1,9 +1,9 @@
 #include "solve/savings_answer.hpp"
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/search/detail/savings_state.hpp>
-#include <shardweave/solve/search/large_neighbourhood.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_savings.hpp>

@@ -7,7 +7,7 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
 #include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>

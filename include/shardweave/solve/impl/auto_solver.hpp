@@ -1,15 +1,15 @@
 #pragma once
 
 #include <shardweave/solve/auto_solver.hpp>
-#include <shardweave/solve/bound/trws.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/first_proven.hpp>
+#include <shardweave/solve/guided_search.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
-#include <shardweave/solve/search/guided_search.hpp>
-#include <shardweave/solve/search/local_search.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cstddef>

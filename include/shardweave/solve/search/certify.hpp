@@ -2,9 +2,9 @@
 
 #include <shardweave/solve/bound/certificate.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/bound_cases.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -3,9 +3,9 @@
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/label_repair.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>

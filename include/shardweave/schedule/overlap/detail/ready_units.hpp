@@ -4,7 +4,7 @@
 #include <shardweave/schedule/detail/unit_progress.hpp>
 #include <shardweave/schedule/overlap/detail/exposure_account.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_facts.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

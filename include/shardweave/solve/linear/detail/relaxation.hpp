@@ -1,7 +1,7 @@
 #pragma once
 
+#include <shardweave/solve/backend/backend.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/linear/backend/backend.hpp>
 #include <shardweave/solve/linear/detail/relaxation_state.hpp>
 #include <shardweave/solve/linear/detail/rounding.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>

@@ -2,9 +2,9 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/problem.hpp>
+#include <shardweave/solve/backend/backend.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/linear/backend/backend.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 #include <shardweave/solve/solution.hpp>
 

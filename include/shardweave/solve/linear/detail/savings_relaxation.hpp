@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/solve/backend/backend.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/priced_problem.hpp>
 #include <shardweave/solve/bound/savings_ascent.hpp>
-#include <shardweave/solve/linear/backend/backend.hpp>
 #include <shardweave/solve/linear/detail/relaxation_state.hpp>
 #include <shardweave/solve/linear/detail/rounding.hpp>
 #include <shardweave/solve/linear/model/local_polytope.hpp>

@@ -4,8 +4,8 @@
 #include <shardweave/solve/bound/certificate.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

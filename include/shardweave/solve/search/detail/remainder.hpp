@@ -4,9 +4,9 @@
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cstddef>

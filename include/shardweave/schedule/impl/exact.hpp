@@ -4,9 +4,9 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/bound/detail/activity_network.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/exact.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
-#include <shardweave/schedule/search/exact.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/launch_units.hpp>

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <shardweave/solve/bound/dual_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

@@ -2,16 +2,16 @@
 
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
-#include <shardweave/solve/bound/trws.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/reduce/elimination.hpp>
+#include <shardweave/solve/elimination.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <array>

@@ -8,7 +8,7 @@
 #include <shardweave/schedule/list/detail/launch_budget.hpp>
 #include <shardweave/schedule/list/detail/list_plan.hpp>
 #include <shardweave/schedule/list/detail/list_run.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>

@@ -2,7 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
-#include <shardweave/schedule/list/prefetch.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -36,5 +36,5 @@ static_assert(scheduler<exact>);
 }  // namespace shardweave
 
 #ifndef SHARDWEAVE_COMPILED
-#include <shardweave/schedule/search/impl/exact.hpp>
+#include <shardweave/schedule/impl/exact.hpp>
 #endif

@@ -1,15 +1,15 @@
 #pragma once
 
 #include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
+#include <shardweave/solve/large_neighbourhood.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/search/detail/bound_side.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/elite.hpp>
 #include <shardweave/solve/search/dive.hpp>
-#include <shardweave/solve/search/large_neighbourhood.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>

@@ -3,10 +3,10 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/solve/bound/priced_problem.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
-#include <shardweave/solve/search/branch_and_bound.hpp>
+#include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/search/detail/savings_state.hpp>
-#include <shardweave/solve/search/local_search.hpp>
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>

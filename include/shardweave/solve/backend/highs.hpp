@@ -1,7 +1,7 @@
 #pragma once
 
-#include <shardweave/solve/linear/backend/backend.hpp>
-#include <shardweave/solve/linear/backend/detail/column_major.hpp>
+#include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/backend/detail/column_major.hpp>
 
 #include <interfaces/highs_c_api.h>
 

@@ -5,7 +5,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/bound/detail/activity_network.hpp>
 #include <shardweave/schedule/bound/detail/cheapest_in_bucket.hpp>
-#include <shardweave/schedule/bound/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,6 +1,6 @@
 #pragma once
 
-#include <shardweave/solve/linear/backend/backend.hpp>
+#include <shardweave/solve/backend/backend.hpp>
 
 #include <concepts>
 #include <functional>

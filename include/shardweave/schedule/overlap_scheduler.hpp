@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -49,5 +49,5 @@ static_assert(scheduler<overlap_scheduler>);
 }  // namespace shardweave
 
 #ifndef SHARDWEAVE_COMPILED
-#include <shardweave/schedule/overlap/impl/overlap_scheduler.hpp>
+#include <shardweave/schedule/impl/overlap_scheduler.hpp>
 #endif

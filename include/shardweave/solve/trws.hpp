@@ -37,5 +37,5 @@ class trws {
 }  // namespace shardweave
 
 #ifndef SHARDWEAVE_COMPILED
-#include <shardweave/solve/bound/impl/trws.hpp>
+#include <shardweave/solve/impl/trws.hpp>
 #endif

@@ -4,9 +4,9 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_run.hpp>
-#include <shardweave/schedule/overlap/overlap_scheduler.hpp>
-#include <shardweave/schedule/overlap/overlap_settings.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
+#include <shardweave/schedule/overlap_scheduler.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>

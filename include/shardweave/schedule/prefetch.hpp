@@ -54,5 +54,5 @@ static_assert(scheduler<prefetch>);
 }  // namespace shardweave
 
 #ifndef SHARDWEAVE_COMPILED
-#include <shardweave/schedule/list/impl/prefetch.hpp>
+#include <shardweave/schedule/impl/prefetch.hpp>
 #endif

@@ -1,7 +1,7 @@
 #pragma once
 
-#include <shardweave/solve/linear/backend/backend.hpp>
-#include <shardweave/solve/linear/backend/clp.hpp>
+#include <shardweave/solve/backend/backend.hpp>
+#include <shardweave/solve/backend/clp.hpp>
 
 #include <CbcEventHandler.hpp>
 #include <CbcHeuristic.hpp>

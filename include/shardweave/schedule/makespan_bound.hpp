@@ -60,5 +60,5 @@ struct makespan_bound_options {
 }  // namespace shardweave
 
 #ifndef SHARDWEAVE_COMPILED
-#include <shardweave/schedule/bound/impl/makespan_bound.hpp>
+#include <shardweave/schedule/impl/makespan_bound.hpp>
 #endif
