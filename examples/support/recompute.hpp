@@ -3,7 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/memory/choose_recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/report/unit_text.hpp>
@@ -91,11 +91,12 @@ template <class Run>
   const std::vector<std::uint32_t> layers = layers_of(lowered, model);
   std::optional<recomputed_plan> best;
   for (const bool regathers : {false, true}) {
-    sw::solve_control rest = clock.rest_for_part();
-    rest.gap = 1e-3;
+    const sw::recomputation_choices choices(lowered.tasks, layers, {.regather = regathers}, clock.rest_for_part());
     sw::bytes aim = limit;
     for (int i = 0; i < most_tries && aim > sw::bytes(0); ++i) {
-      auto chosen = sw::choose_recomputation(lowered.tasks, layers, aim, {.regather = regathers}, rest);
+      sw::solve_control rest = clock.rest_for_part();
+      rest.gap = 1e-3;
+      auto chosen = choices.within(aim, rest);
       if (!chosen.graph) break;
       recomputed_plan plan = detail::as_lowered(lowered, std::move(chosen), regathers);
       plan.tasks = run(plan.lowered.tasks);

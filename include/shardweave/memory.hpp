@@ -5,8 +5,8 @@
 #include <shardweave/memory/block_policies.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
-#include <shardweave/memory/choose_recomputation.hpp>
 #include <shardweave/memory/recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 // IWYU pragma: end_exports
 

@@ -2,8 +2,8 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
-#include <shardweave/memory/choose_recomputation.hpp>
 #include <shardweave/memory/recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
@@ -177,7 +177,7 @@ TEST_SUITE("memory") {
       CHECK(full.chosen.kept <= none.chosen.kept);
       const bytes limit =
           full.chosen.peak + (none.chosen.peak - full.chosen.peak) / static_cast<std::int64_t>(1 + random.below(4));
-      const auto plan = sw::choose_recomputation(made.graph, made.block, limit, options);
+      const auto plan = sw::recomputation_choices(made.graph, made.block, options).within(limit);
       if (!plan.graph) {
         CHECK(plan.chosen.shortage->least > limit);
         CHECK(full.chosen.peak > limit);

@@ -190,6 +190,7 @@ TEST_SUITE("overlapped") {
   }
 
   TEST_CASE("a front of labelings bounds the optimum, and one that is complete reaches it") {
+    const sw::solve_control unlimited;
     std::size_t closed = 0, tried = 0;
     for (std::uint64_t seed = 400001; seed < 400001 + shardweave_test::at_scale(400); ++seed) {
       CAPTURE(seed);
@@ -212,8 +213,8 @@ TEST_SUITE("overlapped") {
       };
       for (const double share : {0.0, 0.1}) {
         const auto bound = sw::detail::front_bound(
-            problem->compact(), *problem->savings(), ascent, {}, share, sw::deadline(sw::solve_control{}),
-            [&] { return target; }, offer);
+            problem->compact(), *problem->savings(), ascent, {}, share, sw::deadline(unlimited), [&] { return target; },
+            offer);
         REQUIRE(bound.has_value());
         CHECK(*bound <= optimum + near);
         if (share > 0) continue;
@@ -223,8 +224,8 @@ TEST_SUITE("overlapped") {
       }
       // no labeling lies below the optimum, and a front says so
       const auto none = sw::detail::front_bound(
-          problem->compact(), *problem->savings(), ascent, {}, 0, sw::deadline(sw::solve_control{}),
-          [&] { return optimum - 1; }, [](std::span<const sw::strategy>) {});
+          problem->compact(), *problem->savings(), ascent, {}, 0, sw::deadline(unlimited), [&] { return optimum - 1; },
+          [](std::span<const sw::strategy>) {});
       REQUIRE(none.has_value());
       CHECK(*none <= optimum - 1);
     }

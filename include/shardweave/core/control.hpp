@@ -74,6 +74,7 @@ class deadline {
 
   /// \throws error (input) as `validate`
   explicit deadline(const solve_control& control) : control_(&control) { validate(control); }
+  explicit deadline(const solve_control&& control) = delete;  ///< the control must outlive it
 
   [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
   [[nodiscard]] double remaining() const { return control_->seconds - elapsed(); }

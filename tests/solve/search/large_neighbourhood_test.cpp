@@ -29,6 +29,7 @@ sw::large_neighbourhood<sw::exhaustive> narrow() {
 
 TEST_SUITE("large_neighbourhood") {
   TEST_CASE("a window never makes labels dearer, keeps rows, and says whether they are cheaper") {
+    const sw::solve_control unlimited;
     int cheaper = 0, unchanged = 0;
     for (std::uint64_t seed = 0; seed < 80; ++seed) {
       CAPTURE(seed);
@@ -38,7 +39,6 @@ TEST_SUITE("large_neighbourhood") {
       REQUIRE(naive_rows<double>(p, labels));
       double cost = p.cost(labels);
       sw::random_source random(seed);
-      const sw::solve_control unlimited;  // a deadline looks at it
       const sw::deadline limit{unlimited};
       const auto least = brute_optimum_of(p);
       REQUIRE(least.has_value());
@@ -58,6 +58,7 @@ TEST_SUITE("large_neighbourhood") {
   }
 
   TEST_CASE("a window of all variables, solved exactly, gives the optimum at once") {
+    const sw::solve_control unlimited;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       CAPTURE(seed);
       const auto p =
@@ -67,7 +68,7 @@ TEST_SUITE("large_neighbourhood") {
       sw::random_source random(seed);
       sw::large_neighbourhood whole(sw::exhaustive{});
       whole.least = whole.largest = p.size();
-      for (int step = 0; step < 20; ++step) whole.once(p, labels, cost, sw::deadline{sw::solve_control{}}, random);
+      for (int step = 0; step < 20; ++step) whole.once(p, labels, cost, sw::deadline(unlimited), random);
       CHECK(cost == *brute_optimum_of(p));
     }
   }

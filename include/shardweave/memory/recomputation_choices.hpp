@@ -52,14 +52,15 @@ namespace detail {
          std::equal(a.backward.begin(), a.backward.end(), b.backward.begin(), b.backward.end(), same_step);
 }
 
+/// \param rows  those of `found`, with the policies from which it was chosen
 [[nodiscard]] inline recomputation_plan recomputation_by(const task_graph& g, const activation_blocks& found,
-                                                         chosen_policies chosen) {
+                                                         std::span<const memory_block> rows, chosen_policies chosen) {
   recomputation_plan plan;
   plan.chosen = std::move(chosen);
   if (plan.chosen.policy.empty() && !found.blocks.empty()) return plan;
   std::vector<const block_policy*> of_block;
   for (std::size_t b = 0; b < found.blocks.size(); ++b) {
-    of_block.push_back(&found.rows[b].policies[plan.chosen.policy[b]]);
+    of_block.push_back(&rows[b].policies[plan.chosen.policy[b]]);
     plan.policies.push_back(*of_block.back());
   }
   plan.graph = with_recomputation(g, found.dropped(g.storages().size(), of_block));
@@ -68,33 +69,50 @@ namespace detail {
 
 }  // namespace detail
 
-/// The quickest recomputation within a limit: blocks are read off the graph (`activation_blocks_of`), equal ones share
-/// their policies (`block_policies`), one is chosen for each (`choose_policies`), and the graph is written
-/// (`with_recomputation`). The limit holds for the graph's own order; one that launches collectives earlier may hold
-/// more.
-/// \param limit  of all that the graph's storages and baseline take
-/// \throws error as these functions
-[[nodiscard]] inline recomputation_plan choose_recomputation(const task_graph& g,
-                                                             std::span<const std::uint32_t> block_of, bytes limit,
-                                                             const activation_options& options = {},
-                                                             const solve_control& control = {}) {
-  const deadline clock(control);
-  activation_blocks found = activation_blocks_of(g, block_of, options);
-  std::deque<std::pair<const recompute_block*, std::vector<block_policy>>> kinds;  // addresses stay
-  for (std::size_t b = 0; b < found.blocks.size(); ++b) {
-    const auto known = std::find_if(kinds.begin(), kinds.end(), [&](const auto& kind) {
-      return detail::does_the_same(*kind.first, found.blocks[b]);
-    });
-    if (known == kinds.end())
-      kinds.emplace_back(&found.blocks[b], block_policies(found.blocks[b], {}, clock.rest_for_part()));
-    found.rows[b].policies = known == kinds.end() ? kinds.back().second : known->second;
+/// The blocks of a training graph with all their policies: from these a recomputation is chosen, for one limit after
+/// the other. Blocks are read off the graph (`activation_blocks_of`); equal ones share their policies
+/// (`block_policies`).
+class recomputation_choices {
+ public:
+  /// \pre `g` outlives this object
+  /// \throws error as these functions
+  recomputation_choices(const task_graph& g, std::span<const std::uint32_t> block_of,
+                        const activation_options& options = {}, const solve_control& control = {})
+      : g_(&g), found_(activation_blocks_of(g, block_of, options)) {
+    const deadline clock(control);
+    std::vector<std::size_t> first;  // block of each kind
+    for (std::size_t b = 0; b < found_.blocks.size(); ++b) {
+      const auto same = [&](std::size_t a) { return detail::does_the_same(found_.blocks[a], found_.blocks[b]); };
+      const auto known = std::find_if(first.begin(), first.end(), same);
+      kind_.push_back(static_cast<std::size_t>(known - first.begin()));
+      if (known != first.end()) continue;
+      first.push_back(b);
+      policies_.push_back(block_policies(found_.blocks[b], {}, clock.rest_for_part()));
+    }
   }
-  solve_control rest = clock.rest_for_part();
-  rest.gap = control.gap;
-  return detail::recomputation_by(g, found, choose_policies(found.rows, {.limit = limit, .after = found.after}, rest));
-}
 
-/// The same by a rule, whatever the memory.
+  /// The quickest recomputation within a limit: a policy for every block (`choose_policies`), and the graph that does
+  /// so
+  /// (`with_recomputation`). The limit holds for the graph's own order; one that launches collectives earlier may hold
+  /// more.
+  /// \param limit    of all that the graph's storages and baseline take
+  /// \param control  its gap is that of the choice
+  [[nodiscard]] recomputation_plan within(bytes limit, const solve_control& control = {}) const {
+    std::vector<memory_block> rows = found_.rows;
+    for (std::size_t b = 0; b < rows.size(); ++b) rows[b].policies = policies_[kind_[b]];
+    return detail::recomputation_by(*g_, found_, rows,
+                                    choose_policies(rows, {.limit = limit, .after = found_.after}, control));
+  }
+
+ private:
+  const task_graph* g_;
+  activation_blocks found_;
+  std::vector<std::size_t> kind_;  ///< of each block
+  std::vector<std::vector<block_policy>> policies_;
+};
+
+/// What a rule makes of a training graph, whatever the memory.
+/// \throws error as `activation_blocks_of`
 [[nodiscard]] inline recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                           recompute_rule rule, const activation_options& options = {}) {
   activation_blocks found = activation_blocks_of(g, block_of, options);
@@ -108,7 +126,8 @@ namespace detail {
     found.rows[b].policies = std::span(&policies.back(), 1);
   }
   constexpr auto everything = bytes(std::int64_t{1} << 62);
-  return detail::recomputation_by(g, found, choose_policies(found.rows, {.limit = everything, .after = found.after}));
+  return detail::recomputation_by(g, found, found.rows,
+                                  choose_policies(found.rows, {.limit = everything, .after = found.after}));
 }
 
 }  // namespace v0
