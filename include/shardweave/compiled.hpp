@@ -8,6 +8,7 @@
 #include <shardweave/compiled/cost.hpp>
 #include <shardweave/compiled/graph.hpp>
 #include <shardweave/compiled/lowering.hpp>
+#include <shardweave/compiled/memory.hpp>
 #include <shardweave/compiled/models.hpp>
 #include <shardweave/compiled/placement.hpp>
 #include <shardweave/compiled/report.hpp>

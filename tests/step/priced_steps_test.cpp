@@ -2,7 +2,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/step/detail/matrix_game.hpp>
+#include <shardweave/step/detail/game_value.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>

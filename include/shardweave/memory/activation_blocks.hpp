@@ -1,22 +1,14 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
-#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
-#include <shardweave/memory/block_policies.hpp>
+#include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
 #include <shardweave/memory/recompute_block.hpp>
-#include <shardweave/tasks/memory_tracker.hpp>
-#include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -52,260 +44,6 @@ struct activation_blocks {
   }
 };
 
-namespace detail {
-
-/// Reads blocks off a graph.
-class block_reader {
- public:
-  block_reader(const task_graph& g, std::span<const std::uint32_t> block_of, const activation_options& options)
-      : g_(g), block_of_(block_of), options_(options) {}
-
-  activation_blocks read() {
-    find_parts();
-    find_storages();
-    choose_values();
-    measure();
-    return std::move(result_);
-  }
-
- private:
-  struct use {
-    task_index made = no_index;
-    task_index last = 0;  ///< that reads it; the maker if nothing does
-    task_index last_forward = 0;
-    task_index until = 0;            ///< it must live if that is later than `last`
-    bool is_read_late = false;       ///< in its own block's backward part
-    bool is_read_beyond = false;     ///< later than that
-    bool is_read_elsewhere = false;  ///< by another block, or before its own backward part
-    std::uint32_t value = no_index;  ///< in its block
-  };
-
-  [[nodiscard]] bool is_late(task_index t) const { return g_.when(t) && *g_.when(t) != phase::forward; }
-  [[nodiscard]] std::size_t blocks() const { return first_forward_.size(); }
-
-  /// Where the parts of each block begin.
-  void find_parts() {
-    std::uint32_t count = 0;
-    for (task_index t = 0; t < g_.size(); ++t)
-      if (block_of_[t] != no_index) count = std::max(count, block_of_[t] + 1);
-    first_forward_.assign(count, no_index);
-    first_late_.assign(count, no_index);
-    for (task_index t = 0; t < g_.size(); ++t) {
-      const std::uint32_t b = block_of_[t];
-      if (b == no_index || g_.kind(t) == task_kind::input || g_.kind(t) == task_kind::output) continue;
-      task_index& first = is_late(t) ? first_late_[b] : first_forward_[b];
-      first = std::min(first, t);
-      if (!is_late(t) && b + 1 == count) last_forward_ = t;
-    }
-    for (std::uint32_t b = 0; b < count; ++b) {
-      const auto part = [&](const char* which) { return std::string(which) + " part of block " + std::to_string(b); };
-      if (first_forward_[b] == no_index || first_late_[b] == no_index)
-        refuse(error_category::input,
-               "blocks: there is no " + part(first_forward_[b] == no_index ? "forward" : "backward"));
-      if (b > 0 && first_forward_[b] < first_forward_[b - 1])
-        refuse(error_category::input, "blocks: the " + part("forward") + " begins before that of the one before it");
-      if (b > 0 && first_late_[b] > first_late_[b - 1])
-        refuse(error_category::input, "blocks: the " + part("backward") + " begins after that of the one before it");
-    }
-    if (count > 0 && first_late_.back() < last_forward_)
-      refuse(error_category::input, "blocks: the first backward part begins before the last forward part ends");
-  }
-  /// Which block's backward part a late task stands in; the number of blocks before the first of them.
-  [[nodiscard]] std::size_t part_of(task_index t) const {
-    std::size_t b = blocks();
-    while (b > 0 && t >= first_late_[b - 1]) --b;
-    return b;
-  }
-
-  /// The last task of a block's backward part.
-  [[nodiscard]] task_index end_of_part(std::size_t b) const {
-    return b > 0 ? first_late_[b - 1] - 1 : static_cast<task_index>(g_.size() - 1);
-  }
-
-  void find_storages() {
-    uses_.assign(g_.storages().size(), {});
-    late_part_.assign(g_.size(), blocks());
-    for (task_index t = 0; t < g_.size(); ++t) {
-      if (is_late(t)) late_part_[t] = part_of(t);
-      for (std::size_t i = 0; i < g_.output_count(t); ++i) {
-        const std::uint32_t s = g_.output_storage(t, i);
-        if (s == no_index) continue;
-        if (uses_[s].made == no_index) uses_[s].made = uses_[s].last = uses_[s].last_forward = t;
-      }
-      for (const task_index p : g_.inputs(t))
-        for (std::size_t i = 0; i < g_.output_count(p); ++i)
-          if (const std::uint32_t s = g_.output_storage(p, i); s != no_index) read_by(t, uses_[s]);
-    }
-  }
-  void read_by(task_index t, use& u) const {
-    u.last = std::max(u.last, t);
-    const std::uint32_t own = block_of_[u.made];
-    if (!is_late(t)) {
-      u.last_forward = std::max(u.last_forward, t);
-      u.is_read_elsewhere |= block_of_[t] != own;
-    } else if (own != no_index) {
-      u.is_read_late |= late_part_[t] == own;
-      u.is_read_beyond |= late_part_[t] < own;
-      u.is_read_elsewhere |= late_part_[t] > own;
-    }
-  }
-
-  [[nodiscard]] bool is_value(std::uint32_t s) const {
-    const use& u = uses_[s];
-    if (u.made == no_index || block_of_[u.made] == no_index || is_late(u.made) || u.is_read_beyond) return false;
-    if (u.last == u.made) return false;  // what nothing reads is never freed
-    if (g_.kind(u.made) == task_kind::input || g_.storages()[s].device != storage_device::gpu) return false;
-    return options_.regather || g_.role(u.made) != task_role::parameter;
-  }
-
-  void choose_values() {
-    result_.blocks.resize(blocks());
-    result_.storages.resize(blocks());
-    std::vector<std::uint32_t> in_order;
-    for (std::uint32_t s = 0; s < uses_.size(); ++s)
-      if (is_value(s)) in_order.push_back(s);
-    std::stable_sort(in_order.begin(), in_order.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return uses_[a].made < uses_[b].made; });
-    for (const std::uint32_t s : in_order) {
-      use& u = uses_[s];
-      const std::uint32_t b = block_of_[u.made];
-      u.value = static_cast<std::uint32_t>(result_.storages[b].size());
-      result_.storages[b].push_back(s);
-      const bool is_parameter = g_.role(u.made) == task_role::parameter;
-      block_value value{.name = std::string(g_.name_of(u.made)), .size = g_.storages()[s].size};
-      value.may_drop = !u.is_read_elsewhere;
-      // what is read in the block's own backward part may be kept, unless it is a parameter to be gathered again
-      value.may_keep = !value.may_drop || (u.is_read_late && !is_parameter);
-      if (value.may_keep && value.size < options_.least) value.may_drop = false;
-      result_.blocks[b].values.push_back(std::move(value));
-    }
-    for (task_index t = 0; t < g_.size(); ++t) {
-      if (is_late(t) || block_of_[t] == no_index) continue;
-      for (std::size_t i = 0; i < g_.output_count(t); ++i)
-        if (const std::uint32_t s = g_.output_storage(t, i); s != no_index && uses_[s].value != no_index)
-          add_maker(t, s);
-    }
-    for (std::size_t b = 0; b < blocks(); ++b) limit_choices(result_.blocks[b]);
-  }
-  /// A task that lists a value: its time, and what it reads.
-  void add_maker(task_index t, std::uint32_t s) {
-    block_value& value = result_.blocks[block_of_[t]].values[uses_[s].value];
-    const bool is_parameter = g_.role(t) == task_role::parameter;
-    if (!is_parameter) value.time += g_.duration(t);
-    for (const task_index p : g_.inputs(t))
-      for (std::size_t i = 0; i < g_.output_count(p); ++i) {
-        const std::uint32_t q = g_.output_storage(p, i);
-        if (q == no_index || q == s) continue;
-        if (uses_[q].value != no_index && block_of_[uses_[q].made] == block_of_[t]) {
-          if (uses_[q].value < uses_[s].value) value.inputs.push_back(uses_[q].value);
-        } else if (uses_[q].value == no_index && !is_given(q)) {
-          use& other = uses_[q];  // it may be read again for this block's backward part
-          other.until = std::max(other.until, end_of_part(block_of_[t]));
-        }
-      }
-  }
-  [[nodiscard]] bool is_given(std::uint32_t s) const {
-    return uses_[s].made == no_index || g_.kind(uses_[s].made) == task_kind::input;
-  }
-  /// Of too many choices those that matter least are taken: the smallest values are kept.
-  static void limit_choices(recompute_block& block) {
-    std::vector<std::uint32_t> free;
-    for (std::uint32_t v = 0; v < block.values.size(); ++v)
-      if (block.values[v].may_keep && block.values[v].may_drop) free.push_back(v);
-    std::stable_sort(free.begin(), free.end(),
-                     [&](std::uint32_t a, std::uint32_t b) { return block.values[a].size > block.values[b].size; });
-    for (std::size_t i = most_read_choices; i < free.size(); ++i) block.values[free[i]].may_drop = false;
-  }
-
-  /// What is live beside values, task by task: `forward`, `beside`, `after`, gradients.
-  void measure() {
-    const storage_uses uses(g_);
-    memory_tracker tracker(uses, g_.storages().size());
-    std::vector<std::int64_t> change(g_.size() + 1), held(g_.size() + 1);
-    for (std::size_t b = 0; b < blocks(); ++b)
-      for (const std::uint32_t s : result_.storages[b]) {
-        change[uses_[s].made] += g_.storages()[s].size.count();
-        // the tracker never frees what nothing reads
-        if (uses_[s].last != uses_[s].made) change[uses_[s].last + 1] -= g_.storages()[s].size.count();
-      }
-    for (std::uint32_t q = 0; q < uses_.size(); ++q)
-      if (uses_[q].until > uses_[q].last && uses_[q].last != uses_[q].made) {
-        held[uses_[q].last + 1] += g_.storages()[q].size.count();
-        held[uses_[q].until + 1] -= g_.storages()[q].size.count();
-      }
-
-    std::vector<std::int64_t> forward(blocks()), own(blocks()),
-        beside(blocks(), std::numeric_limits<std::int64_t>::max());
-    std::int64_t after = 0, values = 0, longer = 0;
-    std::vector<std::int64_t> live_of(blocks());
-    std::size_t current = 0;  // the block whose forward part runs
-    for (task_index t = 0; t < g_.size(); ++t) {
-      tracker.restart_peak();
-      tracker.run(t);
-      values += change[t];
-      longer += held[t];
-      const std::int64_t other = tracker.peak().count() - values + longer;
-      if (blocks() == 0) continue;
-      while (current + 1 < blocks() && t >= first_forward_[current + 1]) ++current;
-      const std::size_t part = is_late(t) ? late_part_[t] : blocks();
-      if (part < blocks()) {
-        backward_step step{.gradients = bytes(other)};
-        for (const task_index p : g_.inputs(t))
-          for (std::size_t i = 0; i < g_.output_count(p); ++i)
-            if (const std::uint32_t s = g_.output_storage(p, i);
-                s != no_index && uses_[s].value != no_index && block_of_[uses_[s].made] == part &&
-                std::find(step.reads.begin(), step.reads.end(), uses_[s].value) == step.reads.end())
-              step.reads.push_back(uses_[s].value);
-        beside[part] = std::min(beside[part], other);
-        result_.blocks[part].backward.push_back(std::move(step));
-      } else if (t <= last_forward_) {
-        forward[current] = std::max(forward[current], other + live_values(current, t));
-      } else {
-        after = std::max(after, other);
-      }
-    }
-    for (std::size_t b = 0; b < blocks(); ++b) {
-      result_.rows.push_back({.forward = bytes(forward[b]), .beside = bytes(beside[b])});
-      for (backward_step& step : result_.blocks[b].backward) step.gradients -= bytes(beside[b]);
-      drop_quiet_steps(result_.blocks[b]);
-    }
-    result_.after = bytes(after);
-  }
-  /// Bytes of a block's values that live while a task of its forward part runs, kept ones to the end.
-  [[nodiscard]] std::int64_t live_values(std::size_t b, task_index t) const {
-    std::int64_t sum = 0;
-    for (std::size_t v = 0; v < result_.storages[b].size(); ++v) {
-      const std::uint32_t s = result_.storages[b][v];
-      if (uses_[s].made <= t && (t <= uses_[s].last_forward || result_.blocks[b].values[v].may_keep))
-        sum += g_.storages()[s].size.count();
-    }
-    return sum;
-  }
-  /// Steps that read nothing and hold no more than the step before them tell nothing.
-  static void drop_quiet_steps(recompute_block& block) {
-    std::vector<backward_step> steps;
-    for (backward_step& step : block.backward) {
-      if (!steps.empty() && step.reads.empty() && step.gradients <= steps.back().gradients) continue;
-      if (!steps.empty() && steps.back().reads.empty() && steps.back().gradients <= step.gradients) steps.pop_back();
-      steps.push_back(std::move(step));
-    }
-    block.backward = std::move(steps);
-  }
-
-  static constexpr std::size_t most_read_choices = 16;
-
-  const task_graph& g_;
-  std::span<const std::uint32_t> block_of_;
-  activation_options options_;
-  activation_blocks result_;
-  std::vector<task_index> first_forward_, first_late_;
-  task_index last_forward_ = 0;
-  std::vector<use> uses_;
-  std::vector<std::size_t> late_part_;
-};
-
-}  // namespace detail
-
 /// Reads the blocks of a training graph off it: what a block's forward tasks allocate and its backward tasks read are
 /// its values; the tasks that list a storage make it, in their summed durations, from what they read. Kept whatever the
 /// policy is what other blocks read, what is smaller than `options.least`, and of more than 16 large values of a block
@@ -316,14 +54,12 @@ class block_reader {
 /// parts
 ///         in the opposite one
 /// Complexity: O(V + E), and for every forward task the values of its block
-[[nodiscard]] inline activation_blocks activation_blocks_of(const task_graph& g,
-                                                            std::span<const std::uint32_t> block_of,
-                                                            const activation_options& options = {}) {
-  if (block_of.size() != g.size())
-    refuse(error_category::input, "blocks: " + std::to_string(block_of.size()) + " tasks have a block, the graph has " +
-                                      std::to_string(g.size()));
-  return detail::block_reader(g, block_of, options).read();
-}
+[[nodiscard]] activation_blocks activation_blocks_of(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                     const activation_options& options = {});
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/memory/impl/activation_blocks.hpp>
+#endif

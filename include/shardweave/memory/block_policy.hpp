@@ -1,15 +1,9 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <limits>
 #include <span>
-#include <string>
 #include <vector>
 
 /// \file
@@ -32,100 +26,9 @@ struct block_policy {
 /// What copies to the host's memory may do.
 struct offload_rates {
   bytes window{};  ///< copied while the forward part of a block computes; 0: nothing is offloaded
-  double memory_bandwidth =
-      0;  ///< bytes per second of the device's memory, which copies take from computation; 0: none
+  /// Of the device's memory, in bytes per second: what copies take of it is lost to computation; 0: nothing is.
+  double memory_bandwidth = 0;
 };
-
-namespace detail {
-
-/// Plays the backward part of a block under one policy after the other. Holds what all of them share.
-class policy_player {
- public:
-  policy_player(const recompute_block& block, const offload_rates& rates) : block_(&block), rates_(rates) {
-    const std::size_t n = block.values.size();
-    uses_.resize(n);
-    made_.resize(n);
-  }
-
-  /// \pre one choice per value
-  [[nodiscard]] block_policy play(std::span<const retention> choice) {
-    block_policy result{.values = {choice.begin(), choice.end()}};
-    count_uses(choice);
-    std::int64_t live = 0, most = std::numeric_limits<std::int64_t>::min();
-    for (std::size_t v = 0; v < choice.size(); ++v) {
-      const block_value& value = block_->values[v];
-      if (choice[v] == retention::keep) result.kept += value.size;
-      if (choice[v] == retention::offload) result.offloaded += value.size;
-      // what waited in the host's memory is back before the block's backward part begins
-      made_[v] = choice[v] != retention::recompute;
-      if (choice[v] == retention::offload) live += value.size.count();
-      if (made_[v] && uses_[v] == 0) live -= value.size.count();
-    }
-    for (const backward_step& step : block_->backward) {
-      const std::int64_t gradients = step.gradients.count();
-      for (const std::uint32_t read : step.reads) result.time += make(read, gradients, live, most);
-      most = std::max(most, live + gradients);
-      for (const std::uint32_t read : step.reads) release(read, live);
-    }
-    result.transient = bytes(std::max<std::int64_t>(most, 0));
-    if (rates_.memory_bandwidth > 0)  // each byte is read once and written once
-      result.time += nanoseconds(
-          static_cast<std::int64_t>(2e9 * static_cast<double>(result.offloaded.count()) / rates_.memory_bandwidth));
-    return result;
-  }
-
- private:
-  /// How often each value is read by backward steps and by what is made again for them.
-  void count_uses(std::span<const retention> choice) {
-    std::fill(uses_.begin(), uses_.end(), std::size_t{0});
-    for (const backward_step& step : block_->backward)
-      for (const std::uint32_t read : step.reads) ++uses_[read];
-    for (std::size_t v = choice.size(); v-- > 0;)
-      if (choice[v] == retention::recompute && uses_[v] > 0)
-        for (const std::uint32_t input : block_->values[v].inputs) ++uses_[input];
-  }
-
-  /// Makes a value and what it needs, unless it is there. \returns the time
-  nanoseconds make(std::uint32_t v, std::int64_t gradients, std::int64_t& live, std::int64_t& most) {
-    if (made_[v]) return {};
-    made_[v] = true;
-    const block_value& value = block_->values[v];
-    nanoseconds time = value.time;
-    for (const std::uint32_t input : value.inputs) time += make(input, gradients, live, most);
-    live += value.size.count();
-    most = std::max(most, live + gradients);
-    for (const std::uint32_t input : value.inputs) release(input, live);
-    return time;
-  }
-
-  void release(std::uint32_t v, std::int64_t& live) {
-    if (--uses_[v] == 0) live -= block_->values[v].size.count();
-  }
-
-  const recompute_block* block_;
-  offload_rates rates_;
-  std::vector<std::size_t> uses_;
-  std::vector<char> made_;
-};
-
-/// \throws error (input) for a choice that the block does not allow
-inline void validate(const recompute_block& block, std::span<const retention> choice) {
-  if (choice.size() != block.values.size())
-    refuse(error_category::input, "block '" + block.name + "' has " + std::to_string(block.values.size()) +
-                                      " values, the policy says what becomes of " + std::to_string(choice.size()));
-  for (std::size_t v = 0; v < choice.size(); ++v) {
-    const block_value& value = block.values[v];
-    const bool may = choice[v] == retention::keep        ? value.may_keep
-                     : choice[v] == retention::recompute ? value.may_drop
-                                                         : value.may_offload;
-    constexpr const char* words[] = {"kept", "dropped", "offloaded"};
-    if (!may)
-      refuse(error_category::input, "block '" + block.name + "': value '" + value.name + "' may not be " +
-                                        words[static_cast<std::size_t>(choice[v])]);
-  }
-}
-
-}  // namespace detail
 
 /// What a policy costs. Values that are dropped are made again just before the first backward step that wants them,
 /// with all that they need, once, and stay until their last use; a value that nothing wants is not made again. What is
@@ -134,12 +37,12 @@ inline void validate(const recompute_block& block, std::span<const retention> ch
 /// \throws error (input) for a wrong block, or a choice that it does not allow
 /// Source: V. Korthikanti et al., Reducing activation recomputation in large transformer models (MLSys 2023), for
 /// policies per value; just-in-time recomputation as in PyTorch's partitioner.
-[[nodiscard]] inline block_policy price_policy(const recompute_block& block, std::span<const retention> choice,
-                                               const offload_rates& rates = {}) {
-  validate(block);
-  detail::validate(block, choice);
-  return detail::policy_player(block, rates).play(choice);
-}
+[[nodiscard]] block_policy price_policy(const recompute_block& block, std::span<const retention> choice,
+                                        const offload_rates& rates = {});
 
 }  // namespace v0
 }  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/memory/impl/block_policy.hpp>
+#endif

@@ -6,7 +6,7 @@
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
-#include <shardweave/step/detail/matrix_game.hpp>
+#include <shardweave/step/detail/game_value.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>

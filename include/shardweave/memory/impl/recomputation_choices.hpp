@@ -1,0 +1,103 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/memory/activation_blocks.hpp>
+#include <shardweave/memory/block_policies.hpp>
+#include <shardweave/memory/block_policy.hpp>
+#include <shardweave/memory/choose_policies.hpp>
+#include <shardweave/memory/recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/memory/recompute_block.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a training graph keeps and makes again, so that it fits.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+[[nodiscard]] inline bool does_the_same(const recompute_block& a, const recompute_block& b) {
+  const auto same_value = [](const block_value& x, const block_value& y) {
+    return x.size == y.size && x.time == y.time && x.inputs == y.inputs && x.may_keep == y.may_keep &&
+           x.may_drop == y.may_drop && x.may_offload == y.may_offload;
+  };
+  const auto same_step = [](const backward_step& x, const backward_step& y) {
+    return x.reads == y.reads && x.gradients == y.gradients;
+  };
+  return std::equal(a.values.begin(), a.values.end(), b.values.begin(), b.values.end(), same_value) &&
+         std::equal(a.backward.begin(), a.backward.end(), b.backward.begin(), b.backward.end(), same_step);
+}
+
+/// \param rows  those of `found`, with the policies from which it was chosen
+[[nodiscard]] inline recomputation_plan recomputation_by(const task_graph& g, const activation_blocks& found,
+                                                         std::span<const memory_block> rows, chosen_policies chosen) {
+  recomputation_plan plan;
+  plan.chosen = std::move(chosen);
+  if (plan.chosen.policy.empty() && !found.blocks.empty()) return plan;
+  std::vector<const block_policy*> of_block;
+  for (std::size_t b = 0; b < found.blocks.size(); ++b) {
+    of_block.push_back(&rows[b].policies[plan.chosen.policy[b]]);
+    plan.policies.push_back(*of_block.back());
+  }
+  plan.graph = with_recomputation(g, found.dropped(g.storages().size(), of_block));
+  return plan;
+}
+
+}  // namespace detail
+
+SHARDWEAVE_INLINE recomputation_choices::recomputation_choices(const task_graph& g,
+                                                               std::span<const std::uint32_t> block_of,
+                                                               const activation_options& options,
+                                                               const solve_control& control)
+    : g_(&g), found_(activation_blocks_of(g, block_of, options)) {
+  const deadline clock(control);
+  std::vector<std::size_t> first;  // block of each kind
+  for (std::size_t b = 0; b < found_.blocks.size(); ++b) {
+    const auto same = [&](std::size_t a) { return detail::does_the_same(found_.blocks[a], found_.blocks[b]); };
+    const auto known = std::find_if(first.begin(), first.end(), same);
+    kind_.push_back(static_cast<std::size_t>(known - first.begin()));
+    if (known != first.end()) continue;
+    first.push_back(b);
+    policies_.push_back(block_policies(found_.blocks[b], {}, clock.rest_for_part()));
+  }
+}
+
+SHARDWEAVE_INLINE recomputation_plan recomputation_choices::within(bytes limit, const solve_control& control) const {
+  std::vector<memory_block> rows = found_.rows;
+  for (std::size_t b = 0; b < rows.size(); ++b) rows[b].policies = policies_[kind_[b]];
+  return detail::recomputation_by(*g_, found_, rows,
+                                  choose_policies(rows, {.limit = limit, .after = found_.after}, control));
+}
+
+SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                       recompute_rule rule, const activation_options& options) {
+  activation_blocks found = activation_blocks_of(g, block_of, options);
+  std::deque<block_policy> policies;
+  for (std::size_t b = 0; b < found.blocks.size(); ++b) {
+    std::vector<retention> choice;
+    for (const block_value& value : found.blocks[b].values)
+      choice.push_back(value.may_keep && (rule == recompute_rule::none || !value.may_drop) ? retention::keep
+                                                                                           : retention::recompute);
+    policies.push_back(price_policy(found.blocks[b], choice));
+    found.rows[b].policies = std::span(&policies.back(), 1);
+  }
+  constexpr auto everything = bytes(std::int64_t{1} << 62);
+  return detail::recomputation_by(g, found, found.rows,
+                                  choose_policies(found.rows, {.limit = everything, .after = found.after}));
+}
+
+}  // namespace v0
+}  // namespace shardweave
