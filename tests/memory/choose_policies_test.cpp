@@ -238,7 +238,9 @@ TEST_SUITE("memory") {
       REQUIRE(chosen.policy.empty() == !best.has_value());
       if (!best) {
         REQUIRE(chosen.shortage.has_value());
-        CHECK(chosen.shortage->least > rows.limit);
+        CHECK(chosen.shortage->least > chosen.shortage->limit);
+        CHECK((chosen.shortage->limit == rows.limit || chosen.shortage->limit == rows.host));
+        CHECK(chosen.shortage->least < bytes(1000));
         CHECK(chosen.shortage->block <= layers);
         continue;
       }

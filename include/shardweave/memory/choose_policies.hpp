@@ -38,7 +38,7 @@ struct memory_rows {
 struct memory_shortage {
   std::size_t block = 0;  ///< whose forward or backward part, or the number of blocks: between these parts
   bytes least{};          ///< needed at least, whatever the policies
-  bytes limit{};
+  bytes limit{};          ///< what there is: `memory_rows::limit`, or `host` where offloading is all that is left
 };
 
 /// A policy for every block.

@@ -26,9 +26,10 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Exact choice of policies: dynamic programming over the blocks. A partial choice is its time, what is kept and what
-/// is offloaded so far; those that another one dominates are gone, and those whose bound, by one price per byte kept
-/// and one per byte offloaded, is not below the best choice known.
+/// Exact choice of policies: dynamic programming over the blocks, the last one first, because the rows of the last ones
+/// bind. A partial choice is its time, what it takes of the room that blocks share (what it keeps, and what its rows
+/// demand), and what it offloads; those that another one dominates are gone, and those whose bound, by one price per
+/// byte of the room and one per byte offloaded, is not below the best choice known.
 class policy_chooser {
  public:
   policy_chooser(std::span<const memory_block> blocks, const memory_rows& rows, double gap, const deadline& limit)
@@ -42,14 +43,15 @@ class policy_chooser {
     }
     find_prices();
     // first what is little above the bound alone, then more, until nothing that matters is left out
-    double beyond = std::max(1.0, 0.0005 * std::abs(bound_));
-    cutoff_ = bound_ + beyond;
-    while (search()) {
-      if (best_ && gap_ > 0 && best_->time <= bound_ * (1 + gap_)) break;
-      exact_ = best_ ? best_->time <= cutoff_ : cutoff_ > slowest();
+    constexpr double everything = std::numeric_limits<double>::infinity();
+    double beyond = std::max(1.0, 5e-5 * std::abs(bound_));
+    while (!is_enough()) {
+      cutoff_ = std::min(bound_ + beyond, best_ ? best_->time : everything);
+      if (!best_ && cutoff_ > slowest()) cutoff_ = everything;
+      if (!search()) break;
+      exact_ = best_ ? best_->time <= cutoff_ : cutoff_ == everything;
       if (exact_) break;
       beyond *= 8;
-      cutoff_ = best_ ? best_->time : bound_ + beyond;
     }
     if (!best_) {
       if (exact_) result.shortage = narrowest_;
@@ -61,9 +63,9 @@ class policy_chooser {
 
  private:
   struct partial {
-    std::int64_t kept = 0, offloaded = 0;
+    std::int64_t taken = 0, offloaded = 0;
     double time = 0;
-    std::uint32_t before = 0;  ///< position in the layer before
+    std::uint32_t after = 0;  ///< position in the layer of the block after it
     std::uint32_t policy = 0;
   };
   struct finished {
@@ -71,14 +73,21 @@ class policy_chooser {
     double time = 0;
   };
 
+  /// Whether the best known need not be bettered: times are whole numbers.
+  [[nodiscard]] bool is_enough() {
+    if (!best_) return false;
+    exact_ = best_->time <= std::ceil(bound_);
+    return exact_ || (gap_ > 0 && best_->time <= bound_ * (1 + gap_));
+  }
   [[nodiscard]] bool is_allowed(std::size_t l, const block_policy& p) const {
     return p.offloaded == bytes(0) || blocks_[l].may_offload;
   }
-  /// What the rows need at least if the blocks before keep so much, and a block takes a policy.
-  [[nodiscard]] std::int64_t needed(std::size_t l, std::int64_t before, const block_policy& p) const {
-    const std::int64_t kept = before + p.kept.count();
-    return std::max({before + blocks_[l].forward.count(), kept + p.transient.count() + blocks_[l].beside.count(),
-                     kept + least_kept_[l + 1] + rows_.after.count()});
+  /// What is gone of the room for the blocks before, when a block takes a policy and the later ones leave `room -
+  /// taken`.
+  [[nodiscard]] std::int64_t taken_by(std::size_t l, const block_policy& p, std::int64_t taken) const {
+    const std::int64_t own_row = room() - (rows_.limit.count() - blocks_[l].beside.count() - p.transient.count());
+    const std::int64_t forward_row = room() - (rows_.limit.count() - blocks_[l].forward.count());
+    return std::max(std::max(taken, own_row) + p.kept.count(), forward_row);
   }
   [[nodiscard]] double slowest() const {
     double sum = 0;
@@ -93,7 +102,7 @@ class policy_chooser {
   /// The first row that no choice keeps by itself.
   std::optional<memory_shortage> shortage() {
     std::int64_t kept = 0;
-    least_kept_.assign(blocks_.size() + 1, 0);
+    least_before_.assign(blocks_.size() + 1, 0);
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       std::int64_t least = std::numeric_limits<std::int64_t>::max(), least_at_peak = least;
       for (const block_policy& p : blocks_[l].policies)
@@ -104,11 +113,10 @@ class policy_chooser {
       const std::int64_t peak = kept + std::max(least_at_peak + blocks_[l].beside.count(), blocks_[l].forward.count());
       if (peak > rows_.limit.count()) return memory_shortage{l, bytes(peak), rows_.limit};
       kept += least;
-      least_kept_[l] = least;
+      least_before_[l + 1] = kept;
     }
     if (kept + rows_.after.count() > rows_.limit.count())
       return memory_shortage{blocks_.size(), bytes(kept) + rows_.after, rows_.limit};
-    for (std::size_t l = blocks_.size(); l-- > 0;) least_kept_[l] += least_kept_[l + 1];
     return std::nullopt;
   }
   /// The least of time + prices over a block's policies.
@@ -121,7 +129,7 @@ class policy_chooser {
     return least;
   }
   [[nodiscard]] double bound_at(double of_kept, double of_host) const {
-    double sum = -of_kept * static_cast<double>(room()) - (of_host == 0 ? 0 : of_host * host_room());
+    double sum = -of_kept * static_cast<double>(room() - least_taken_) - (of_host == 0 ? 0 : of_host * host_room());
     for (const auto& [l, count] : kinds_) sum += static_cast<double>(count) * cheapest(l, of_kept, of_host);
     return sum;
   }
@@ -147,6 +155,13 @@ class policy_chooser {
   /// The best prices: the bound is concave in each, so thirds of the interval are left out in turn.
   void find_prices() {
     find_kinds();
+    if (!blocks_.empty()) {  // what the last block's rows leave at most
+      least_taken_ = std::numeric_limits<std::int64_t>::max();
+      for (const block_policy& p : blocks_.back().policies)
+        if (is_allowed(blocks_.size() - 1, p))
+          least_taken_ = std::min(least_taken_, taken_by(blocks_.size() - 1, p, 0) - p.kept.count());
+      least_taken_ = std::max<std::int64_t>(least_taken_, 0);
+    }
     const auto climb = [](double most, const auto& value) {
       double low = 0, high = most;
       for (int i = 0; i < 100; ++i) {
@@ -166,68 +181,71 @@ class policy_chooser {
     bound_ = bound_at(price_of_kept_, price_of_host_);
     bound_ -= 1e-9 * (1 + std::abs(bound_) + price_of_kept_ * static_cast<double>(room()));  // rounding
     rest_.assign(blocks_.size() + 1, 0.0);
-    for (std::size_t l = blocks_.size(); l-- > 0;)
-      rest_[l] = rest_[l + 1] + cheapest(l, price_of_kept_, price_of_host_);
+    for (std::size_t l = 0; l < blocks_.size(); ++l)
+      rest_[l + 1] = rest_[l] + cheapest(l, price_of_kept_, price_of_host_);
   }
 
-  /// What a partial choice of the first blocks takes at least when it is completed.
-  [[nodiscard]] double least_of(const partial& a, std::size_t blocks) const {
+  /// What a partial choice takes at least when it is completed by so many blocks before it.
+  [[nodiscard]] double least_of(const partial& a, std::size_t before) const {
     const double host = price_of_host_ == 0 ? 0 : price_of_host_ * (static_cast<double>(a.offloaded) - host_room());
-    return a.time + rest_[blocks] + price_of_kept_ * static_cast<double>(a.kept - room()) + host;
+    return a.time + rest_[before] + price_of_kept_ * static_cast<double>(a.taken - room()) + host;
   }
 
   /// Looks at all choices of at most `cutoff_`. \returns false if the control's limits came first
   bool search() {
-    const double slack = 1e-9 * (1 + std::abs(cutoff_) + price_of_kept_ * static_cast<double>(room()));
-    layers_.assign(1, {partial{}});
-    for (std::size_t l = 0; l < blocks_.size(); ++l) {
-      std::vector<partial> next;
-      std::int64_t least_needed = std::numeric_limits<std::int64_t>::max();
-      for (std::uint32_t b = 0; b < layers_[l].size(); ++b) {
-        const partial& from = layers_[l][b];
+    const double slack = 1e-9 * (1 + std::abs(bound_) + price_of_kept_ * static_cast<double>(room()));
+    layers_.assign(blocks_.size() + 1, {});
+    layers_.back() = {partial{}};
+    for (std::size_t l = blocks_.size(); l-- > 0;) {
+      std::vector<partial>& next = layers_[l];
+      constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
+      std::int64_t least_needed = nothing, least_offloaded = nothing;
+      for (std::uint32_t b = 0; b < layers_[l + 1].size(); ++b) {
+        const partial& from = layers_[l + 1][b];
         if ((b & 1023U) == 0 && limit_.expired()) return false;
         for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
           const block_policy& p = blocks_[l].policies[i];
           if (!is_allowed(l, p)) continue;
-          const partial to{from.kept + p.kept.count(), from.offloaded + p.offloaded.count(),
+          const partial to{taken_by(l, p, from.taken), from.offloaded + p.offloaded.count(),
                            from.time + static_cast<double>(p.time.count()), b, i};
-          if (to.offloaded > rows_.host.count() || least_of(to, l + 1) > cutoff_ + slack) continue;
-          const std::int64_t need = needed(l, from.kept, p);
+          least_offloaded = std::min(least_offloaded, to.offloaded);
+          if (to.offloaded > rows_.host.count()) continue;
+          const std::int64_t need = to.taken + least_before_[l] + rows_.after.count();
           least_needed = std::min(least_needed, need);
-          if (need > rows_.limit.count()) continue;
+          if (need > rows_.limit.count() || least_of(to, l) > cutoff_ + slack) continue;
           next.push_back(to);
         }
       }
       if (next.empty()) {
-        narrowest_ = {l, bytes(least_needed), rows_.limit};
+        narrowest_ = least_needed == nothing ? memory_shortage{l, bytes(least_offloaded), rows_.host}
+                                             : memory_shortage{l, bytes(least_needed), rows_.limit};
         return true;
       }
       drop_dominated(next);
-      layers_.push_back(std::move(next));
     }
-    for (const partial& last : layers_.back())
-      if (!best_ || last.time < best_->time) best_ = finished{trace(last), last.time};
+    for (const partial& first : layers_.front())
+      if (!best_ || first.time < best_->time) best_ = finished{trace(first), first.time};
     return true;
   }
 
-  /// Leaves of the partial choices those that no other one is as good as. The rows of later blocks, too, ask for what
-  /// is kept so far alone.
+  /// Leaves of the partial choices those that no other one is as good as: of the later blocks the earlier ones see what
+  /// is taken alone.
   void drop_dominated(std::vector<partial>& all) const {
     std::sort(all.begin(), all.end(), [](const partial& a, const partial& b) {
-      return std::tie(a.time, a.kept, a.offloaded, a.before, a.policy) <
-             std::tie(b.time, b.kept, b.offloaded, b.before, b.policy);
+      return std::tie(a.time, a.taken, a.offloaded, a.after, a.policy) <
+             std::tie(b.time, b.taken, b.offloaded, b.after, b.policy);
     });
     const bool host_binds = rows_.host.count() < std::numeric_limits<std::int64_t>::max();
-    std::vector<std::pair<std::int64_t, std::int64_t>> front;  // kept ascending, offloaded descending
+    std::vector<std::pair<std::int64_t, std::int64_t>> front;  // taken ascending, offloaded descending
     std::size_t left = 0;
     for (const partial& next : all) {
       const std::int64_t offloaded = host_binds ? next.offloaded : 0;
       const auto after =
-          std::upper_bound(front.begin(), front.end(), std::pair(next.kept, std::numeric_limits<std::int64_t>::max()));
+          std::upper_bound(front.begin(), front.end(), std::pair(next.taken, std::numeric_limits<std::int64_t>::max()));
       if (after != front.begin() && std::prev(after)->second <= offloaded) continue;
       auto last = after;
       while (last != front.end() && last->second >= offloaded) ++last;
-      front.insert(front.erase(after, last), {next.kept, offloaded});
+      front.insert(front.erase(after, last), {next.taken, offloaded});
       all[left++] = next;
     }
     all.resize(left);
@@ -235,9 +253,9 @@ class policy_chooser {
 
   [[nodiscard]] std::vector<std::uint32_t> trace(partial at) const {
     std::vector<std::uint32_t> policy(blocks_.size());
-    for (std::size_t l = blocks_.size(); l-- > 0;) {
+    for (std::size_t l = 0; l < blocks_.size(); ++l) {
       policy[l] = at.policy;
-      at = layers_[l][at.before];
+      at = layers_[l + 1][at.after];
     }
     return policy;
   }
@@ -263,8 +281,9 @@ class policy_chooser {
   memory_rows rows_;
   double gap_;
   const deadline& limit_;
-  std::vector<std::int64_t> least_kept_;  ///< by the blocks from each one on
-  std::vector<double> rest_;              ///< the same of time and prices
+  std::vector<std::int64_t> least_before_;  ///< kept by so many first blocks
+  std::vector<double> rest_;                ///< the same of time and prices
+  std::int64_t least_taken_ = 0;            ///< of the room, by the last block's rows
   std::vector<std::pair<std::size_t, std::size_t>> kinds_;
   std::vector<std::vector<partial>> layers_;
   std::optional<finished> best_;
