@@ -1,0 +1,346 @@
+#include <shardweave/bucketing/bucketing_policy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/any_collectives.hpp>
+#include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/nccl_smooth.hpp>
+#include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/best_known.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
+#include <shardweave/tasks/content_hash.hpp>
+#include <shardweave/tasks/launch_signature.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <nanobind/nanobind.h>
+#include <nanobind/stl/optional.h>
+#include <nanobind/stl/pair.h>
+#include <nanobind/stl/string.h>
+#include <nanobind/stl/vector.h>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What Python sees of the library: machines, task graphs, schedules. Times are integer nanoseconds, sizes integer
+/// bytes.
+
+namespace nb = nanobind;
+namespace sw = shardweave;
+
+namespace {
+
+/// The enumerator of a name. \throws sw::error that names what was given and what is known
+template <class Enum, class From>
+Enum named(const std::string& name, const char* what, const From& from) {
+  if (const std::optional<Enum> found = from(name)) return *found;
+  sw::refuse(sw::error_category::input, std::string("no ") + what + " is called '" + name + "'");
+}
+
+sw::any_collectives collectives_of(const sw::device_preset& preset, const std::string& model) {
+  if (model == "nccl") return sw::nccl_smooth(preset.profile);
+  if (model == "fitted") return preset.collectives();
+  sw::refuse(sw::error_category::input, "no model of collectives is called '" + model + "'; known are nccl, fitted");
+}
+
+/// The arithmetic of elements of that size, which is all that decides a device's rate.
+sw::arithmetic arithmetic_of(std::int64_t element_bytes) {
+  if (element_bytes >= 8) return sw::arithmetic::f64;
+  if (element_bytes == 4) return sw::arithmetic::f32;
+  return element_bytes == 2 ? sw::arithmetic::f16 : sw::arithmetic::i8;
+}
+
+/// A device and the model of its collectives: all durations come from here.
+class machine {
+ public:
+  machine(const std::string& device, const std::string& collectives, std::int64_t devices_per_node)
+      : preset_(sw::find_preset(device)),
+        compute_(preset_.compute()),
+        model_(collectives_of(preset_, collectives)),
+        collectives_(collectives) {
+    if (devices_per_node < 0)
+      sw::refuse(sw::error_category::input, "devices_per_node is " + std::to_string(devices_per_node) +
+                                                ", expected a positive number, or 0 for the device's own");
+    per_node_ = devices_per_node > 0 ? devices_per_node : preset_.profile.devices_per_node;
+  }
+
+  [[nodiscard]] std::string name() const { return std::string(preset_.profile.name); }
+  [[nodiscard]] const std::string& collectives() const { return collectives_; }
+  [[nodiscard]] std::int64_t devices_per_node() const { return per_node_; }
+  [[nodiscard]] double bandwidth() const { return preset_.profile.memory_bandwidth; }
+
+  [[nodiscard]] std::int64_t moving(std::int64_t moved) const {
+    return sw::from_microseconds(compute_.memory_time(sw::bytes(moved))).count();
+  }
+  /// What moving takes within a kernel that is launched anyway.
+  [[nodiscard]] std::int64_t streaming(std::int64_t moved) const {
+    if (moved <= 0) return 0;
+    const auto amount = static_cast<double>(moved);
+    return sw::from_microseconds(amount / bandwidth() * 1e6 / compute_.memory.at(amount)).count();
+  }
+  /// \param kind  "product", "attention" or "attention_backward"
+  [[nodiscard]] std::int64_t computing(const std::string& kind, double flops, std::int64_t moved,
+                                       std::int64_t element_bytes) const {
+    const sw::kernel_kind kernel = kind == "attention"            ? sw::kernel_kind::attention
+                                   : kind == "attention_backward" ? sw::kernel_kind::attention_backward
+                                                                  : sw::kernel_kind::matrix_product;
+    const sw::device_work work{flops, sw::bytes(moved), arithmetic_of(element_bytes)};
+    return sw::from_microseconds(compute_.compute_time(work, kernel)).count();
+  }
+  /// How ranks of a group lie on nodes: consecutive ranks fill a node.
+  [[nodiscard]] sw::group_shape shape_of(const std::vector<std::int64_t>& ranks) const {
+    if (ranks.empty()) return {1, 1};
+    std::vector<std::int64_t> nodes;
+    for (const std::int64_t r : ranks) nodes.push_back(r / per_node_);
+    std::sort(nodes.begin(), nodes.end());
+    const auto distinct = static_cast<std::int64_t>(std::unique(nodes.begin(), nodes.end()) - nodes.begin());
+    const auto count = static_cast<std::int64_t>(ranks.size());
+    return {(count + distinct - 1) / distinct, distinct};
+  }
+  [[nodiscard]] std::int64_t communicating(const std::string& kind, std::int64_t bytes_in,
+                                           const std::vector<std::int64_t>& ranks) const {
+    const auto op = named<sw::collective>(kind, "collective", sw::collective_from);
+    const sw::group_shape shape = shape_of(ranks);
+    return sw::from_microseconds(model_.estimate(op, sw::largest_buffer(op, sw::bytes(bytes_in), shape), shape).time_us)
+        .count();
+  }
+  [[nodiscard]] const sw::any_collectives& model() const { return model_; }
+
+ private:
+  sw::device_preset preset_;
+  sw::compute_profile compute_;
+  sw::any_collectives model_;
+  std::string collectives_;
+  std::int64_t per_node_ = 8;
+};
+
+/// Collects tasks one by one, in their original order, and makes the graph.
+class graph_builder {
+ public:
+  graph_builder(std::string name, const machine& on) : on_(&on) {
+    builder_.name = std::move(name);
+    builder_.device.name = on.name();
+    builder_.device.dram_bytes_per_ns = on.bandwidth() / 1e9;
+  }
+
+  std::uint32_t group(std::string name, std::vector<std::int64_t> ranks) {
+    shapes_.push_back(on_->shape_of(ranks));
+    sw::process_group made;
+    made.id = static_cast<std::int64_t>(shapes_.size() - 1);
+    made.name = std::move(name);
+    made.size = static_cast<std::int64_t>(ranks.size());
+    made.ranks = std::move(ranks);
+    return builder_.add_group(std::move(made));
+  }
+  std::uint32_t storage(std::int64_t size) { return builder_.add_storage(sw::bytes(size)); }
+
+  /// \param outputs  size and storage of each tensor
+  std::uint32_t task(std::string name, std::string op, const std::string& kind, std::int64_t duration,
+                     std::vector<sw::task_index> inputs, std::vector<sw::task_index> after, std::int64_t completes,
+                     const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs, const std::string& role) {
+    sw::task_record t = record(std::move(name), std::move(op), duration, std::move(inputs), std::move(after), outputs);
+    t.kind = named<sw::task_kind>(kind, "kind of task", sw::task_kind_from);
+    t.role = named<sw::task_role>(role, "role", sw::task_role_from);
+    if (completes >= 0) t.completes = static_cast<sw::task_index>(completes);
+    return builder_.add_task(t);
+  }
+  /// A collective takes what the machine's model says.
+  std::uint32_t collective(std::string name, std::string op, const std::string& kind, std::uint32_t group,
+                           std::int64_t bytes_in, std::int64_t bytes_out, std::string dtype, std::string reduce,
+                           std::optional<std::int64_t> duration, std::vector<sw::task_index> inputs,
+                           std::vector<sw::task_index> after,
+                           const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs,
+                           const std::string& role) {
+    const auto what = named<sw::collective>(kind, "collective", sw::collective_from);
+    if (group >= shapes_.size())
+      sw::refuse(sw::error_category::input, "collective " + name + " is of group " + std::to_string(group) +
+                                                ", but there are only " + std::to_string(shapes_.size()));
+    std::int64_t takes = 0;
+    if (duration) {
+      takes = *duration;
+    } else if (what != sw::collective::other) {
+      const sw::bytes largest = sw::largest_buffer(what, sw::bytes(bytes_in), shapes_[group]);
+      takes = sw::from_microseconds(on_->model().estimate(what, largest, shapes_[group]).time_us).count();
+    }
+    sw::task_record t = record(std::move(name), std::move(op), takes, std::move(inputs), std::move(after), outputs);
+    t.kind = sw::task_kind::collective;
+    t.role = named<sw::task_role>(role, "role", sw::task_role_from);
+    t.collective = sw::collective_record{
+        what, group, sw::bytes(bytes_in), sw::bytes(bytes_out), std::move(dtype), std::move(reduce)};
+    collectives_.push_back(t);
+    return builder_.add_task(t);
+  }
+  [[nodiscard]] sw::task_graph build() {
+    for (sw::duration_table& table : sw::collective_tables(collectives_, on_->model(), shapes_))
+      builder_.add_table(std::move(table));
+    return std::move(builder_).build();
+  }
+
+ private:
+  static sw::task_record record(std::string name, std::string op, std::int64_t duration,
+                                std::vector<sw::task_index> inputs, std::vector<sw::task_index> after,
+                                const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs) {
+    sw::task_record t;
+    t.name = std::move(name);
+    t.op = std::move(op);
+    t.duration = sw::nanoseconds(duration);
+    t.inputs = std::move(inputs);
+    t.after = std::move(after);
+    for (const auto& [size, storage] : outputs) {
+      sw::output_record made;
+      made.size = sw::bytes(size);
+      made.storage = storage;
+      t.outputs.push_back(std::move(made));
+    }
+    return t;
+  }
+
+  const machine* on_;
+  sw::task_graph_builder builder_;
+  std::vector<sw::group_shape> shapes_;
+  std::vector<sw::task_record> collectives_;
+};
+
+/// Buckets and order by a pass. \param memory  budget for the peak, absent = that of the original order
+sw::schedule planned(const sw::task_graph& g, const std::string& pass, std::optional<std::int64_t> memory, bool buckets,
+                     std::uint64_t seed, std::optional<double> seconds) {
+  sw::solve_control control;
+  control.seed = seed;
+  if (seconds) control.seconds = *seconds;
+  const sw::bytes budget = memory ? sw::bytes(*memory) : sw::simulate(g).peak;
+  if (pass == "prefetch" || (!buckets && pass == "best_known")) {
+    if (pass == "prefetch" && buckets)
+      return sw::benefit<>{.order = {.memory = budget}, .memory = budget}.plan(g, control);
+    return sw::prefetch{.memory = budget}(g, {}, control);
+  }
+  if (pass == "best_known") return sw::best_known{.memory = budget}.plan(g, control);
+  if (pass == "in_order") return sw::in_order{}(g, {}, control);
+  sw::refuse(sw::error_category::input, "no pass is called '" + pass + "'; known are prefetch, best_known, in_order");
+}
+
+/// A schedule that a caller made: its order and the members of its buckets.
+sw::schedule stated(const sw::task_graph& g, std::vector<sw::task_index> order,
+                    const std::vector<std::vector<sw::task_index>>& buckets) {
+  sw::schedule s;
+  s.order = std::move(order);
+  for (const auto& members : buckets) {
+    for (const sw::task_index t : members)
+      if (t >= g.size() || !g.is_collective(t))
+        sw::refuse(sw::error_category::input, "a bucket lists task " + std::to_string(t) + ", which is no collective");
+    if (!members.empty()) s.buckets.push_back(sw::make_bucket(g, members));
+  }
+  sw::validate_schedule(g, s);
+  return s;
+}
+
+sw::schedule coalesced(sw::schedule s) {
+  for (sw::bucket& b : s.buckets) b.coalesced = true;
+  return s;
+}
+
+std::vector<std::vector<sw::task_index>> members_of(const sw::schedule& s) {
+  std::vector<std::vector<sw::task_index>> all;
+  for (const sw::bucket& b : s.buckets) all.push_back(b.members);
+  return all;
+}
+
+nb::dict figures(const sw::timeline& line) {
+  nb::dict d;
+  d["end_to_end"] = line.end_to_end.count();
+  d["compute"] = line.compute.count();
+  d["packing"] = line.packing.count();
+  d["communication"] = line.communication.count();
+  d["exposed"] = line.exposed.count();
+  d["hidden"] = line.hidden.count();
+  d["tail"] = line.tail.count();
+  d["collectives"] = line.collectives;
+  d["hidden_count"] = line.hidden_count;
+  d["peak"] = line.peak.count();
+  return d;
+}
+
+}  // namespace
+
+NB_MODULE(_planner, m) {
+  m.doc() = "Task graphs, schedules and machines of shardweave. Times are integer nanoseconds, sizes integer bytes.";
+  nb::register_exception_translator([](const std::exception_ptr& p, void*) {
+    try {
+      std::rethrow_exception(p);
+    } catch (const sw::error& e) {
+      PyErr_SetString(PyExc_ValueError, e.what());
+    }
+  });
+
+  nb::class_<machine>(m, "Machine")
+      .def(nb::init<const std::string&, const std::string&, std::int64_t>(), nb::arg("device"),
+           nb::arg("collectives") = "nccl", nb::arg("devices_per_node") = 0)
+      .def_prop_ro("name", &machine::name)
+      .def_prop_ro("collectives", &machine::collectives)
+      .def_prop_ro("devices_per_node", &machine::devices_per_node)
+      .def("moving", &machine::moving, nb::arg("bytes"))
+      .def("streaming", &machine::streaming, nb::arg("bytes"))
+      .def("computing", &machine::computing, nb::arg("kind"), nb::arg("flops"), nb::arg("bytes"),
+           nb::arg("element_bytes"))
+      .def("communicating", &machine::communicating, nb::arg("kind"), nb::arg("bytes_in"), nb::arg("ranks"));
+
+  nb::class_<sw::schedule>(m, "Schedule")
+      .def_prop_ro("order", [](const sw::schedule& s) { return s.order; })
+      .def_prop_ro("buckets", &members_of)
+      .def_prop_ro("within_memory", [](const sw::schedule& s) { return s.within_memory; })
+      .def_prop_ro("statistics",
+                   [](const sw::schedule& s) {
+                     nb::dict d;
+                     for (const sw::statistic& x : s.statistics) d[x.name.c_str()] = x.value;
+                     return d;
+                   })
+      .def("coalesced", &coalesced);
+
+  nb::class_<sw::task_graph>(m, "TaskGraph")
+      .def("__len__", &sw::task_graph::size)
+      .def_prop_ro("content_hash", &sw::content_hash_text)
+      .def("kind", [](const sw::task_graph& g, sw::task_index t) { return std::string(sw::to_string(g.kind(t))); })
+      .def("name", [](const sw::task_graph& g, sw::task_index t) { return std::string(g.name_of(t)); })
+      .def("duration", [](const sw::task_graph& g, sw::task_index t) { return g.duration(t).count(); })
+      .def("needs",
+           [](const sw::task_graph& g, sw::task_index t) {
+             std::vector<sw::task_index> all;
+             for (const auto& e : g.dependencies().in(t)) all.push_back(e.source);
+             return all;
+           })
+      .def("plan", &planned, nb::arg("scheduling") = "best_known", nb::arg("memory") = nb::none(),
+           nb::arg("buckets") = true, nb::arg("seed") = 1, nb::arg("seconds") = nb::none(),
+           nb::call_guard<nb::gil_scoped_release>())
+      .def("stated", &stated, nb::arg("order"), nb::arg("buckets"))
+      .def(
+          "simulate",
+          [](const sw::task_graph& g, const sw::schedule* s) {
+            return figures(s ? sw::simulate(g, *s) : sw::simulate(g));
+          },
+          nb::arg("schedule") = nb::none())
+      .def("bound", [](const sw::task_graph& g) { return sw::bound_of_all_bucketings(g).value().count(); })
+      .def("signature", &sw::launch_signature, nb::arg("schedule"));
+
+  nb::class_<graph_builder>(m, "GraphBuilder")
+      .def(nb::init<std::string, const machine&>(), nb::arg("name"), nb::arg("machine"), nb::keep_alive<1, 3>())
+      .def("group", &graph_builder::group, nb::arg("name"), nb::arg("ranks"))
+      .def("storage", &graph_builder::storage, nb::arg("bytes"))
+      .def("task", &graph_builder::task, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("duration"),
+           nb::arg("inputs"), nb::arg("after"), nb::arg("completes"), nb::arg("outputs"), nb::arg("role"))
+      .def("collective", &graph_builder::collective, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("group"),
+           nb::arg("bytes_in"), nb::arg("bytes_out"), nb::arg("dtype"), nb::arg("reduce"), nb::arg("duration").none(),
+           nb::arg("inputs"), nb::arg("after"), nb::arg("outputs"), nb::arg("role"))
+      .def("build", &graph_builder::build);
+}
