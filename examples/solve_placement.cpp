@@ -6,16 +6,19 @@
 #include "support/program.hpp"
 #include "support/solvers.hpp"
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/solve/search/certify_placement.hpp>
 
 #include <CLI/CLI.hpp>
 
 #include <chrono>
 #include <cmath>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <utility>
 #include <variant>
@@ -32,6 +35,7 @@ struct options {
   programs::window_options windows;
   std::string solution;
   std::string answer;
+  std::string certificate;
   programs::common_options common;
 };
 
@@ -123,9 +127,55 @@ void print_summary(const sw::placement_description<Cost>& d, const sw::solution<
   if (d.reference) print_reference(d, answer);
 }
 
+/// What a certificate proves, and what that says of an answer.
+struct certified {
+  bool written = false;
+  bool infeasible = false;
+  double bound = 0;
+  bool proves_answer = false;  ///< that nothing is better than the answer, or that there is none
+  std::size_t cases = 0;
+  double seconds = 0;
+};
+
+/// Proves the answer's bound in words of the problem, and writes that.
+/// \param problem  null where the constraints contradict each other
+template <class Cost>
+certified certify(const sw::placement_description<Cost>& d, const sw::placement_problem<Cost>* problem,
+                  const sw::solution<Cost>& answer, const std::string& file, const sw::solve_control& control) {
+  const stopwatch watch;
+  std::optional<sw::placement_certificate<Cost>> c;
+  if (problem != nullptr) {
+    c = sw::certify_placement(*problem, answer.has_assignment() ? answer.objective : sw::forbidden<Cost>, {}, control);
+  } else {
+    c = sw::certify_infeasible(d);
+  }
+  if (!c) return {.seconds = watch.seconds()};
+  sw::write_certificate(file, *c);
+  certified result{.written = true, .infeasible = c->infeasible, .bound = static_cast<double>(c->lower_bound)};
+  result.proves_answer = answer.has_assignment() ? sw::proves(result.bound, answer.objective) : c->infeasible;
+  result.cases = static_cast<std::size_t>(
+      std::count_if(c->cases.begin(), c->cases.end(), [](const auto& one) { return one.multipliers.has_value(); }));
+  result.seconds = watch.seconds();
+  return result;
+}
+
+template <class Cost>
+void print_certified(const certified& c, const sw::solution<Cost>& answer, const std::string& unit) {
+  if (!c.written) return print_line("certificate", "none: what contradicts each other is more than this proof can say");
+  std::string text = c.infeasible ? "nothing is feasible" : "no less than " + text_of(c.bound);
+  if (!c.infeasible && !unit.empty()) text += " " + unit;
+  text += ", by " + std::to_string(c.cases) + (c.cases == 1 ? " case, " : " cases, ") + text_of(c.seconds) + " s";
+  if (c.proves_answer) {
+    text += answer.has_assignment() ? ": nothing is better" : "";
+  } else if (answer.status == sw::solve_status::optimal || answer.lower_bound > c.bound) {
+    text += "; that the bound is as high as above rests on the solver's word";
+  }
+  print_line("certificate", text);
+}
+
 template <class Cost>
 std::string json_line(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds,
-                      const std::string& solver, bool interrupted) {
+                      const std::string& solver, bool interrupted, const std::optional<certified>& proof) {
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("problem", d.name).member("solver", solver).key("objective");
     answer.has_assignment() ? out.value(answer.objective) : out.null();
@@ -144,6 +194,12 @@ std::string json_line(const sw::placement_description<Cost>& d, const sw::soluti
     if (d.counted != sw::savings_form::off) out.member("overlap", sw::name_of(d.counted));
     out.member("vertices", d.vertices.size()).member("edges", d.edges.size());
     out.member("seconds", answer.statistics.seconds).member("seconds_to_best", answer.statistics.seconds_to_best);
+    if (proof) {
+      out.key("certificate").begin_object().key("lower_bound");
+      proof->written && !proof->infeasible ? out.value(proof->bound) : out.null();
+      out.member("infeasible", proof->infeasible).member("proves_answer", proof->proves_answer);
+      out.member("cases", proof->cases).member("seconds", proof->seconds).end_object();
+    }
     out.member("build_seconds", build_seconds).member("peak_rss_bytes", programs::peak_rss_bytes());
     out.end_object().line();
   });
@@ -164,11 +220,13 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
 
   sw::solution<Cost> answer;
   double build_seconds = 0;
+  std::optional<sw::placement_problem<Cost>> compiled;
   try {
     sw::solve_control building = control;
     building.seconds = std::numeric_limits<double>::infinity();
     const auto problem = programs::about(chosen.problem, [&] { return sw::compile(d, building); });
     build_seconds = watch.seconds();
+    if (!chosen.certificate.empty()) compiled = problem;
     const auto known = programs::solvers<Cost>();
     const auto solver =
         std::find_if(known.begin(), known.end(), [&](const auto& s) { return s.name == chosen.solver; });
@@ -180,6 +238,9 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
     answer.status = sw::solve_status::infeasible;
     answer.statistics.note = e.what();
   }
+  std::optional<certified> proof;
+  if (!chosen.certificate.empty())
+    proof = certify<Cost>(*d, compiled ? &*compiled : nullptr, answer, chosen.certificate, control);
   work.progress.clear();
   const bool interrupted = work.is_interrupted();
 
@@ -193,9 +254,10 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
   if (to_output) {
     if (answer.has_assignment()) std::fputs(answer_line(answer.choice).c_str(), stdout);
   } else if (chosen.common.json) {
-    std::fputs(json_line(*d, answer, build_seconds, chosen.solver, interrupted).c_str(), stdout);
+    std::fputs(json_line(*d, answer, build_seconds, chosen.solver, interrupted, proof).c_str(), stdout);
   } else {
     print_summary(*d, answer, build_seconds);
+    if (proof) print_certified(*proof, answer, d->unit);
   }
   if (answer.has_assignment()) return interrupted ? programs::interrupted : programs::done;
   std::string why = answer.statistics.note;
@@ -223,11 +285,19 @@ int main(int argc, char** argv) {
   app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
   app.add_option("--answer", chosen.answer,
                  "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
+  app.add_option(
+      "--certificate", chosen.certificate,
+      "file for a proof of the lower bound, which check_certificate checks; takes as long as --seconds again, "
+      "at most");
   app.footer(programs::help_section("Solvers", known) + programs::help_section("Overlap", programs::overlaps()));
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {
     if (chosen.answer == "-" && chosen.common.json)
       sw::refuse(sw::error_category::input, "--answer - and --json both claim standard output, expected one of them");
+    if (!chosen.certificate.empty() && chosen.overlap != "off")
+      sw::refuse(sw::error_category::input,
+                 "--certificate proves bounds of costs, and does not know savings: it needs "
+                 "--overlap off");
     const stopwatch watch;
     sw::any_placement problem = sw::read_any_placement(chosen.problem);
     return std::visit(

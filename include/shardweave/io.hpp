@@ -14,6 +14,7 @@
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/nccl_tests_json.hpp>
 #include <shardweave/io/placement.hpp>
+#include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/read_link_shares.hpp>
 #include <shardweave/io/read_nccl_graphs.hpp>

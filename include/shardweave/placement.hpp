@@ -1,6 +1,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/class_costs.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -14,10 +15,12 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/placement/move.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 #include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/placement/stated_form.hpp>
 #include <shardweave/placement/validate.hpp>
 #include <shardweave/placement/work_model.hpp>
 // IWYU pragma: end_exports

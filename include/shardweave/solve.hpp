@@ -34,6 +34,7 @@
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/search/certify.hpp>
+#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>

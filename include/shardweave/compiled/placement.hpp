@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/impl/check_certificate.hpp>
 #include <shardweave/placement/impl/compile.hpp>
 #include <shardweave/placement/impl/evaluate.hpp>
 #include <shardweave/placement/impl/savings_layout.hpp>
@@ -20,6 +21,10 @@ template evaluation<double> evaluate(const placement_problem<double>&, std::span
 template std::vector<hidden_part<double>> hidden_parts(const placement_description<double>&, std::span<const strategy>);
 template placement_problem<double> compile(std::shared_ptr<const placement_description<double>>, const solve_control&);
 template savings_layout layout_of(const placement_description<double>&);
+template certificate_verdict<double> check_certificate(const placement_description<double>&,
+                                                       const placement_certificate<double>&);
+template certificate_verdict<double> proven_by(const placement_description<double>&,
+                                               const placement_certificate<double>&);
 
 template evaluation<std::int64_t> evaluate(const placement_description<std::int64_t>&, std::span<const strategy>);
 template evaluation<std::int64_t> evaluate(const placement_problem<std::int64_t>&, std::span<const strategy>);
@@ -28,6 +33,10 @@ template std::vector<hidden_part<std::int64_t>> hidden_parts(const placement_des
 template placement_problem<std::int64_t> compile(std::shared_ptr<const placement_description<std::int64_t>>,
                                                  const solve_control&);
 template savings_layout layout_of(const placement_description<std::int64_t>&);
+template certificate_verdict<std::int64_t> check_certificate(const placement_description<std::int64_t>&,
+                                                             const placement_certificate<std::int64_t>&);
+template certificate_verdict<std::int64_t> proven_by(const placement_description<std::int64_t>&,
+                                                     const placement_certificate<std::int64_t>&);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -1,0 +1,160 @@
+#pragma once
+
+#include <shardweave/io/json_file.hpp>
+#include <shardweave/io/json_stream.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// The format `shardweave.certificate`, version 1, of placements: why no assignment costs less.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+inline void write_multipliers(json_writer& out, const placement_multipliers& m) {
+  out.line().begin_object().member("message_bits", m.message_bits).member("price_bits", m.price_bits);
+  if (m.only_limits) out.member("only_limits", true);
+  out.key("prices").begin_list();
+  for (const row_price& p : m.prices)
+    out.begin_object().member("budget", p.budget).member("time", p.time).member("price", p.price).end_object();
+  out.end_list().line().key("messages").begin_list();
+  for (const moved_cost& one : m.messages)
+    out.line()
+        .begin_object()
+        .member("from", one.first)
+        .member("to", one.second)
+        .list("amounts", one.amounts)
+        .end_object();
+  out.end_list().end_object();
+}
+
+/// The shape of a certificate's file, with variables for what is being read.
+class multipliers_reader {
+ public:
+  [[nodiscard]] json_shape shape(std::vector<placement_multipliers>& into) {
+    auto message = json_object({json_required("from", json_number(message_.first)),
+                                json_required("to", json_number(message_.second)),
+                                json_required("amounts", json_numbers(message_.amounts))});
+    auto price = json_object({json_required("budget", json_number(price_.budget)),
+                              json_optional("time", json_number(price_.time)),
+                              json_required("price", json_number(price_.price))});
+    auto one = json_object({json_optional("message_bits", json_number(one_.message_bits)),
+                            json_optional("price_bits", json_number(one_.price_bits)),
+                            json_optional("only_limits", json_flag(one_.only_limits)),
+                            json_optional("prices", json_items(price_, one_.prices, std::move(price))),
+                            json_optional("messages", json_items(message_, one_.messages, std::move(message)))});
+    return json_items(one_, into, std::move(one));
+  }
+
+ private:
+  placement_multipliers one_;
+  moved_cost message_;
+  row_price price_;
+};
+
+}  // namespace detail
+
+/// Writes a certificate. Equal ones give equal files.
+template <cost_value Cost>
+void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
+  out.begin_object().member("format", "shardweave.certificate").member("version", 1).member("of", "placement");
+  out.line().member("problem", c.problem);
+  c.infeasible ? out.member("infeasible", true) : out.member("lower_bound", c.lower_bound);
+  out.line().key("ruled_out").begin_list();
+  for (const strategies_ruled_out& r : c.ruled_out) {
+    out.line().begin_object().member("vertex", r.vertex).list("strategies", r.strategies);
+    out.member("budget", r.budget).member("time", r.time).member("limit", r.of_lower_limit ? "low" : "high");
+    out.end_object();
+  }
+  out.end_list().line().key("multipliers").begin_list();
+  for (const placement_multipliers& m : c.multipliers) detail::write_multipliers(out, m);
+  out.end_list().line().key("cases").begin_list();
+  for (const placement_case& one : c.cases) {
+    out.line().begin_object();
+    if (one.multipliers) {
+      out.member("multipliers", *one.multipliers);
+    } else {
+      out.member("vertex", one.vertex).key("parts").begin_list();
+      for (const auto& part : one.parts) out.values(part);
+      out.end_list().list("cases", one.cases);
+    }
+    out.end_object();
+  }
+  out.end_list().end_object().line();
+}
+template <cost_value Cost>
+void write_certificate(const std::filesystem::path& path, const placement_certificate<Cost>& c) {
+  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
+}
+
+/// Reads what `write_certificate` writes. Nothing is checked against a problem: `check_certificate` does that.
+/// \throws error (format)
+template <cost_value Cost>
+[[nodiscard]] placement_certificate<Cost> read_placement_certificate(text_input& input,
+                                                                     const read_options& options = {}) {
+  placement_certificate<Cost> c;
+  std::optional<Cost> bound;
+  auto of = json_value("\"placement\"",
+                       [](const json_scalar& s) { return s.type == json_scalar::kind::text && s.text == "placement"; });
+  strategies_ruled_out out;
+  auto limit = json_value("\"high\" or \"low\"", [&](const json_scalar& s) {
+    out.of_lower_limit = s.text == "low";
+    return s.type == json_scalar::kind::text && (s.text == "low" || s.text == "high");
+  });
+  auto ruled_out = json_object(
+      {json_required("vertex", json_number(out.vertex)), json_required("strategies", json_numbers(out.strategies)),
+       json_required("budget", json_number(out.budget)), json_optional("time", json_number(out.time)),
+       json_optional("limit", std::move(limit))});
+  detail::multipliers_reader multipliers;
+  placement_case one;
+  std::vector<strategy> part;
+  bool is_split = false;
+  auto parts = json_list(json_numbers(part), [&] {
+    one.parts.push_back(part);
+    return std::string();
+  });
+  parts.begin = [&] { is_split = true; };
+  auto some_case = json_object(
+      {json_optional("multipliers", json_number(one.multipliers)), json_optional("vertex", json_number(one.vertex)),
+       json_optional("parts", std::move(parts)), json_optional("cases", json_numbers(one.cases))},
+      [&] {
+        return std::string(one.multipliers.has_value() != std::exchange(is_split, false)
+                               ? ""
+                               : "needs multipliers or parts, and not both");
+      });
+  auto fields = json_header("shardweave.certificate", 1);
+  for (json_field field :
+       {json_required("of", std::move(of)), json_optional("problem", json_text(c.problem)),
+        json_optional("lower_bound", json_number(bound)), json_optional("infeasible", json_flag(c.infeasible)),
+        json_optional("ruled_out", json_items(out, c.ruled_out, std::move(ruled_out))),
+        json_required("multipliers", multipliers.shape(c.multipliers)),
+        json_required("cases", json_items(one, c.cases, std::move(some_case)))})
+    fields.push_back(std::move(field));
+  read_json(input,
+            json_object(std::move(fields),
+                        [&] {
+                          return std::string(
+                              bound.has_value() != c.infeasible ? "" : "needs lower_bound or infeasible, and not both");
+                        }),
+            options);
+  if (bound) c.lower_bound = *bound;
+  return c;
+}
+template <cost_value Cost>
+[[nodiscard]] placement_certificate<Cost> read_placement_certificate(const std::filesystem::path& path,
+                                                                     const read_options& options = {}) {
+  text_input input(path);
+  return read_placement_certificate<Cost>(input, options);
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,276 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/budget_rows.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <deque>
+#include <map>
+#include <memory>
+#include <numeric>
+#include <span>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A stated problem as those see it who check proofs: tied vertices are one unknown, all tables between two unknowns
+/// one table. Shares nothing with `compile`.
+
+namespace shardweave {
+inline namespace v0 {
+/// Strategies that are left, per unknown.
+using strategies_left = std::vector<std::vector<char>>;
+
+/// A table of costs that counts so many times.
+template <cost_value Cost>
+struct counted_table {
+  const cost_table<Cost>* table = nullptr;
+  bool turned = false;  ///< its rows are the second unknown's
+  std::int64_t times = 1;
+  friend bool operator==(const counted_table&, const counted_table&) = default;
+
+  [[nodiscard]] Cost at(strategy first, strategy second) const {
+    return turned ? (*table)(second, first) : (*table)(first, second);
+  }
+  [[nodiscard]] std::uint32_t class_of(bool of_first, strategy s) const {
+    return of_first != turned ? table->row_class(s) : table->column_class(s);
+  }
+  friend bool operator<(const counted_table& a, const counted_table& b) {
+    return std::tuple(a.table, a.turned, a.times) < std::tuple(b.table, b.turned, b.times);
+  }
+};
+
+template <cost_value Cost>
+class stated_form {
+ public:
+  /// Costs of the strategies of one unknown.
+  struct list {
+    std::span<const Cost> costs;
+    std::int64_t times = 1;
+  };
+  /// The sum of some tables, by classes of strategies that none of them tells apart.
+  struct joint_table {
+    std::vector<counted_table<Cost>> terms;
+    std::vector<std::uint32_t> row_class, column_class;
+    std::vector<strategy> row, column;  ///< one strategy per class
+    std::vector<char> allowed;          ///< per pair of classes
+    bool forbids = false;               ///< some pair
+  };
+  struct pair {
+    std::uint32_t first = 0, second = 0;  ///< unknowns, first < second
+    std::uint32_t table = 0;              ///< of `tables`
+  };
+
+  /// \pre `d` is valid and outlives this object
+  explicit stated_form(const placement_description<Cost>& d) : stated_(&d), unknown_of_(d.vertices.size()) {
+    join_ties();
+    for (std::uint32_t v = 0; v < unknown_of_.size(); ++v) lists_[unknown_of_[v]].push_back({d.vertices[v].compute, 1});
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<counted_table<Cost>>> found;
+    const auto add = [&](std::uint32_t from, std::uint32_t to, const cost_table<Cost>& t) {
+      const std::uint32_t a = unknown_of_[from], b = unknown_of_[to];
+      if (a == b) return diagonals_[a].push_back({&t, false, 1});
+      found[std::minmax(a, b)].push_back({&t, a > b, 1});
+    };
+    for (const described_edge& e : d.edges)
+      for (const std::uint32_t t : {e.communication, e.transition})
+        if (t != no_table) add(e.from, e.to, *d.tables[t]);
+    for (const pairing& p : d.constraints.pairs) add(p.a, p.b, table_of(p));
+    std::map<std::tuple<std::size_t, std::size_t, std::vector<counted_table<Cost>>>, std::uint32_t> known;
+    pairs_of_.resize(size());
+    for (auto& [ends, terms] : found) {
+      std::sort(terms.begin(), terms.end());
+      const auto [at, fresh] = known.try_emplace({strategies(ends.first), strategies(ends.second), terms},
+                                                 static_cast<std::uint32_t>(tables_.size()));
+      if (fresh) tables_.push_back(joined(strategies(ends.first), strategies(ends.second), terms));
+      for (const std::uint32_t x : {ends.first, ends.second})
+        pairs_of_[x].push_back(static_cast<std::uint32_t>(pairs_.size()));
+      pairs_.push_back({ends.first, ends.second, at->second});
+    }
+  }
+
+  [[nodiscard]] std::size_t size() const { return first_vertex_.size(); }
+  [[nodiscard]] std::size_t strategies(std::uint32_t x) const {
+    return stated_->vertices[first_vertex_[x]].compute.size();
+  }
+  [[nodiscard]] std::uint32_t unknown_of(std::uint32_t vertex) const { return unknown_of_[vertex]; }
+  [[nodiscard]] std::uint32_t first_vertex(std::uint32_t x) const { return first_vertex_[x]; }
+  [[nodiscard]] std::span<const list> lists(std::uint32_t x) const { return lists_[x]; }
+  /// Tables between an unknown and itself.
+  [[nodiscard]] std::span<const counted_table<Cost>> diagonals(std::uint32_t x) const { return diagonals_[x]; }
+  /// By first, then by second unknown.
+  [[nodiscard]] std::span<const pair> pairs() const { return pairs_; }
+  [[nodiscard]] std::span<const joint_table> tables() const { return tables_; }
+  /// The pair of two unknowns; the number of pairs if there is none. \pre first < second
+  [[nodiscard]] std::size_t pair_between(std::uint32_t first, std::uint32_t second) const {
+    const auto at = std::lower_bound(pairs_.begin(), pairs_.end(), std::pair(first, second),
+                                     [](const pair& p, auto k) { return std::pair(p.first, p.second) < k; });
+    const bool found = at != pairs_.end() && at->first == first && at->second == second;
+    return found ? static_cast<std::size_t>(at - pairs_.begin()) : pairs_.size();
+  }
+
+  /// What is left before edges are looked at: strategies that cost something finite and that no constraint excludes.
+  [[nodiscard]] strategies_left all_left() const {
+    strategies_left left(size());
+    for (std::uint32_t x = 0; x < size(); ++x) {
+      left[x].assign(strategies(x), 1);
+      for (const list& l : lists_[x])
+        for (std::size_t s = 0; s < left[x].size(); ++s)
+          if (is_forbidden(l.costs[s])) left[x][s] = 0;
+      for (const counted_table<Cost>& t : diagonals_[x])
+        for (strategy s = 0; s < left[x].size(); ++s)
+          if (is_forbidden(t.at(s, s))) left[x][s] = 0;
+    }
+    for (const fixed_strategies& f : stated_->constraints.fixed)
+      for (strategy s = 0; s < strategies(unknown_of_[f.vertex]); ++s)
+        if (std::find(f.allowed.begin(), f.allowed.end(), s) == f.allowed.end()) left[unknown_of_[f.vertex]][s] = 0;
+    return left;
+  }
+
+  /// Drops strategies without a partner over some pair, until every one has one.
+  /// \param changed  unknowns that lost some; all if it is empty
+  void propagate(strategies_left& left, std::vector<std::uint32_t> changed = {}) const {
+    std::deque<std::uint32_t> open(changed.begin(), changed.end());
+    if (changed.empty())
+      for (std::uint32_t x = 0; x < size(); ++x) open.push_back(x);
+    std::vector<char> queued(size());
+    for (const std::uint32_t x : open) queued[x] = 1;
+    while (!open.empty()) {
+      const std::uint32_t x = open.front();
+      open.pop_front();
+      queued[x] = 0;
+      for (const std::uint32_t p : pairs_of_[x]) {
+        const joint_table& t = tables_[pairs_[p].table];
+        const std::uint32_t other = pairs_[p].first == x ? pairs_[p].second : pairs_[p].first;
+        if (!t.forbids && std::find(left[x].begin(), left[x].end(), 1) != left[x].end()) continue;
+        if (keep_partners(t, pairs_[p].first == x, left[x], left[other]) && queued[other] == 0) {
+          queued[other] = 1;
+          open.push_back(other);
+        }
+      }
+    }
+  }
+
+  /// Budgets at the times at which they can bind.
+  [[nodiscard]] std::vector<usage_row> rows() const { return detail::rows_of(stated_->constraints.budgets).rows; }
+  /// Per unknown and strategy what it takes of a budget at a time; empty where it takes nothing.
+  /// \param convert  of one usage to a number
+  template <class Number, class Convert>
+  [[nodiscard]] std::vector<std::vector<Number>> usage(const budget& b, std::int64_t time, Convert convert) const {
+    std::vector<std::vector<Number>> used(size());
+    for (const budget_term& term : b.terms) {
+      if (term.live && (time < term.live->first || time >= term.live->end)) continue;
+      auto& of = used[unknown_of_[term.vertex]];
+      of.resize(term.usage.size());
+      for (std::size_t s = 0; s < of.size(); ++s) of[s] += convert(term.usage[s]);
+    }
+    return used;
+  }
+
+ private:
+  void join_ties() {
+    const std::size_t n = unknown_of_.size();
+    std::vector<std::uint32_t> leader(n);
+    std::iota(leader.begin(), leader.end(), 0U);
+    const auto find = [&](std::uint32_t v) {
+      while (leader[v] != v) v = leader[v] = leader[leader[v]];
+      return v;
+    };
+    for (const tie& t : stated_->constraints.ties)
+      for (const std::uint32_t v : t.vertices) {
+        const std::uint32_t a = find(t.vertices.front()), b = find(v);
+        leader[std::max(a, b)] = std::min(a, b);
+      }
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (find(v) == v) {
+        unknown_of_[v] = static_cast<std::uint32_t>(first_vertex_.size());
+        first_vertex_.push_back(v);
+      } else {
+        unknown_of_[v] = unknown_of_[find(v)];
+      }
+      const std::size_t expected = stated_->vertices[find(v)].compute.size();
+      if (stated_->vertices[v].compute.size() != expected)
+        refuse(error_category::input, "ties join " + stated_->name_of(find(v)) + " with " + std::to_string(expected) +
+                                          " strategies to " + stated_->name_of(v) + " with " +
+                                          std::to_string(stated_->vertices[v].compute.size()));
+    }
+    lists_.resize(size());
+    diagonals_.resize(size());
+  }
+
+  /// A pairing as a table: nothing where it is allowed, forbidden elsewhere.
+  const cost_table<Cost>& table_of(const pairing& p) {
+    const std::size_t rows = stated_->vertices[p.a].compute.size(), columns = stated_->vertices[p.b].compute.size();
+    std::vector<Cost> entries(rows * columns, forbidden<Cost>);
+    for (const auto& [a, b] : p.allowed) entries[a * columns + b] = Cost{};
+    own_tables_.push_back(
+        std::make_unique<const cost_table<Cost>>(cost_table<Cost>::from_entries(rows, columns, entries)));
+    return *own_tables_.back();
+  }
+
+  [[nodiscard]] static joint_table joined(std::size_t rows, std::size_t columns,
+                                          std::vector<counted_table<Cost>> terms) {
+    joint_table t{
+        .terms = std::move(terms), .row_class = {}, .column_class = {}, .row = {}, .column = {}, .allowed = {}};
+    const auto classes = [&](bool of_first, std::size_t count, std::vector<std::uint32_t>& of,
+                             std::vector<strategy>& members) {
+      interner<std::vector<std::uint32_t>, sequence_hash> known;
+      for (strategy s = 0; s < count; ++s) {
+        std::vector<std::uint32_t> key;
+        for (const counted_table<Cost>& term : t.terms) key.push_back(term.class_of(of_first, s));
+        of.push_back(known(std::move(key)));
+        if (of.back() == members.size()) members.push_back(s);
+      }
+    };
+    classes(true, rows, t.row_class, t.row);
+    classes(false, columns, t.column_class, t.column);
+    for (const strategy a : t.row)
+      for (const strategy b : t.column) {
+        t.allowed.push_back(
+            std::none_of(t.terms.begin(), t.terms.end(), [&](const auto& term) { return is_forbidden(term.at(a, b)); })
+                ? 1
+                : 0);
+        t.forbids = t.forbids || t.allowed.back() == 0;
+      }
+    return t;
+  }
+
+  /// Drops what has no partner. \returns whether there was any
+  static bool keep_partners(const joint_table& t, bool x_is_first, const std::vector<char>& of_x,
+                            std::vector<char>& of_other) {
+    const auto& x_class = x_is_first ? t.row_class : t.column_class;
+    const auto& other_class = x_is_first ? t.column_class : t.row_class;
+    const std::size_t x_classes = x_is_first ? t.row.size() : t.column.size();
+    const std::size_t other_classes = x_is_first ? t.column.size() : t.row.size();
+    std::vector<char> there(x_classes), met(other_classes);
+    for (std::size_t s = 0; s < of_x.size(); ++s)
+      if (of_x[s] != 0) there[x_class[s]] = 1;
+    for (std::size_t i = 0; i < x_classes; ++i)
+      for (std::size_t j = 0; there[i] != 0 && j < other_classes; ++j)
+        if (t.allowed[x_is_first ? i * other_classes + j : j * x_classes + i] != 0) met[j] = 1;
+    bool changed = false;
+    for (std::size_t s = 0; s < of_other.size(); ++s)
+      if (of_other[s] != 0 && met[other_class[s]] == 0) {
+        of_other[s] = 0;
+        changed = true;
+      }
+    return changed;
+  }
+
+  const placement_description<Cost>* stated_;
+  std::vector<std::uint32_t> unknown_of_, first_vertex_;
+  std::vector<std::vector<list>> lists_;
+  std::vector<std::vector<counted_table<Cost>>> diagonals_;
+  std::vector<std::unique_ptr<const cost_table<Cost>>> own_tables_;
+  std::vector<pair> pairs_;
+  std::vector<joint_table> tables_;
+  std::vector<std::vector<std::uint32_t>> pairs_of_;
+};
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,83 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/io/placement_certificate.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_certificate.hpp>
+#include <support/random_problem.hpp>
+
+#include <cstdint>
+#include <limits>
+#include <string>
+#include <string_view>
+
+namespace sw = shardweave;
+
+namespace placement_certificate_tests {
+namespace {
+
+template <class Cost>
+std::string text_of(const sw::placement_certificate<Cost>& c) {
+  return sw::json_string([&](sw::json_writer& out) { sw::write_certificate(out, c); });
+}
+template <class Cost>
+sw::placement_certificate<Cost> read(std::string_view text) {
+  auto input = sw::text_input::of_memory("proof.json", text, 1 + text.size() / 2);
+  return sw::read_placement_certificate<Cost>(input);
+}
+std::string refusal_of(std::string_view text) {
+  try {
+    static_cast<void>(read<double>(text));
+  } catch (const sw::error& e) {
+    CHECK(e.category() == sw::error_category::format);
+    return e.what();
+  }
+  return "";
+}
+
+}  // namespace
+
+TEST_SUITE("placement_certificate") {
+  TEST_CASE_TEMPLATE("what is written reads back to the same", Cost, double, std::int64_t) {
+    for (std::uint64_t seed = 0; seed < 60; ++seed) {
+      const auto stated = shardweave_test::draw_problem<Cost>(seed);
+      auto c = shardweave_test::draw_certificate(stated.description, seed);
+      c.problem = "random";
+      c.lower_bound = std::numeric_limits<Cost>::max() / 7;  // with all its digits
+      c.ruled_out.push_back(
+          {.vertex = 1, .strategies = {0, 2}, .budget = 3, .time = -4, .of_lower_limit = seed % 2 == 0});
+      const auto again = read<Cost>(text_of(c));
+      CHECK(again.lower_bound == c.lower_bound);
+      CHECK(text_of(again) == text_of(c));
+      REQUIRE(again.multipliers.size() == c.multipliers.size());
+      CHECK(again.multipliers[0].only_limits == c.multipliers[0].only_limits);
+      REQUIRE(again.multipliers[0].messages.size() == c.multipliers[0].messages.size());
+      for (std::size_t i = 0; i < c.multipliers[0].messages.size(); ++i)
+        CHECK(again.multipliers[0].messages[i].amounts == c.multipliers[0].messages[i].amounts);
+      CHECK(again.ruled_out[0].of_lower_limit == c.ruled_out[0].of_lower_limit);
+      CHECK(again.cases.size() == c.cases.size());
+      CHECK(again.cases[0].parts == c.cases[0].parts);
+      c.infeasible = true;
+      CHECK(read<Cost>(text_of(c)).infeasible);
+    }
+  }
+  TEST_CASE("what is no certificate is refused, with its place") {
+    const std::string head = R"({"format":"shardweave.certificate","version":1,"of":"placement",)";
+    CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{}],"cases":[{"multipliers":0}]})").empty());
+    CHECK(refusal_of(head + R"("multipliers":[{}],"cases":[{"multipliers":0}]})")
+              .find("needs lower_bound or infeasible, and not both") != std::string::npos);
+    CHECK(refusal_of(head + R"("lower_bound":1,"infeasible":true,"multipliers":[{}],"cases":[{"multipliers":0}]})")
+              .find("needs lower_bound or infeasible, and not both") != std::string::npos);
+    CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{}],"cases":[{"multipliers":0,"parts":[]}]})")
+              .find("needs multipliers or parts, and not both") != std::string::npos);
+    CHECK(refusal_of(head + R"("lower_bound":1,"multipliers":[{}],"cases":[{}]})")
+              .find("needs multipliers or parts, and not both") != std::string::npos);
+    CHECK(refusal_of(head +
+                     R"("lower_bound":1,"multipliers":[{"messages":[{"from":0,"to":1,"amounts":[1.5]}]}],"cases":[]})")
+              .find("multipliers[0].messages[0].amounts[0]") != std::string::npos);
+    CHECK(refusal_of(R"({"format":"shardweave.certificate","version":1,"of":"something"})").find("\"placement\"") !=
+          std::string::npos);
+  }
+}
+
+}  // namespace placement_certificate_tests

@@ -1,0 +1,277 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_certificate.hpp>
+#include <support/random_problem.hpp>
+#include <support/scale.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <memory>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace check_certificate_tests {
+namespace {
+
+using shardweave_test::at_scale;
+
+/// Two vertices with two strategies and an edge that costs 3 where they differ; the first two take 4 and 5 of `room`.
+sw::placement_description<double> two_of_two(double room = 6) {
+  sw::placement_description<double> d;
+  d.vertices.push_back({.name = "a", .compute = {1, 2}});
+  d.vertices.push_back({.name = "b", .compute = {4, 1}});
+  d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
+      sw::cost_table<double>::from_entries(2, 2, std::vector<double>{0, 3, 3, 0})));
+  d.edges.push_back({.from = 0, .to = 1, .communication = 0});
+  d.constraints.budgets.push_back({.name = "memory", .high = room, .terms = {{0, {4, 1}, {}}, {1, {1, 5}, {}}}});
+  return d;
+}
+
+/// One message, one case.
+sw::placement_certificate<double> one_case(std::vector<std::int64_t> amounts, double bound) {
+  sw::placement_certificate<double> c{.lower_bound = bound};
+  c.multipliers.push_back({.messages = {{0, 1, std::move(amounts)}}});
+  c.cases.push_back({.multipliers = 0});
+  return c;
+}
+
+/// By vertex a into its strategies, each bounded by the first multipliers.
+sw::placement_certificate<double> split(sw::placement_certificate<double> c) {
+  c.cases.clear();
+  c.cases.push_back({.vertex = 0, .parts = {{0}, {1}}, .cases = {1, 2}});
+  c.cases.push_back({.multipliers = 0});
+  c.cases.push_back({.multipliers = 0});
+  return c;
+}
+
+std::string failure_of(const sw::placement_description<double>& d, const sw::placement_certificate<double>& c) {
+  const auto verdict = sw::check_certificate(d, c);
+  CHECK(verdict.accepted == verdict.failure.empty());
+  return verdict.failure;
+}
+
+}  // namespace
+
+TEST_SUITE("check_certificate") {
+  TEST_CASE_TEMPLATE("whatever the numbers are, no assignment is below what is proven", Cost, double, std::int64_t) {
+    std::size_t bounded = 0, tight = 0, empty = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(1500); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_problem<Cost>(seed, {.max_assignments = 512});
+      const auto best = shardweave_test::brute_force(stated);
+      for (std::uint64_t trial = 0; trial < 4; ++trial) {
+        auto c = shardweave_test::draw_certificate(stated.description, 7 * seed + trial);
+        const auto proven = sw::proven_by(stated.description, c);
+        if (!proven.accepted) {
+          CHECK(proven.failure.ends_with("is not shown to break a limit, which only_limits is for"));
+          continue;
+        }
+        CHECK(proven.steps > 0);
+        if (sw::is_forbidden(proven.bound)) {
+          CHECK(!best.objective);
+          ++empty;
+          c.infeasible = true;
+          CHECK(sw::check_certificate(stated.description, c).accepted);
+          continue;
+        }
+        c.lower_bound = proven.bound;
+        CHECK(sw::check_certificate(stated.description, c).accepted);
+        c.lower_bound += static_cast<Cost>(1);
+        CHECK(!sw::check_certificate(stated.description, c).accepted);
+        c.infeasible = true;
+        CHECK(!sw::check_certificate(stated.description, c).accepted);
+        if (!best.objective) continue;
+        ++bounded;
+        const double tolerance = 1e-9 * (1 + std::abs(static_cast<double>(*best.objective)));  // of the oracle's sums
+        CHECK(static_cast<double>(proven.bound) <= static_cast<double>(*best.objective) + tolerance);
+        if (static_cast<double>(proven.bound) >= static_cast<double>(*best.objective) - tolerance) ++tight;
+      }
+    }
+    CHECK(bounded > at_scale(1500));
+    CHECK(tight > at_scale(40));
+    CHECK(empty > at_scale(40));
+  }
+  TEST_CASE_TEMPLATE("what was spoiled is refused, or holds all the same", Cost, double, std::int64_t) {
+    std::size_t refused = 0, held = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(600); ++seed) {
+      const auto stated = shardweave_test::draw_problem<Cost>(seed, {.impossible = false, .max_assignments = 256});
+      const auto best = shardweave_test::brute_force(stated);
+      if (!best.objective) continue;
+      auto c = shardweave_test::draw_certificate(stated.description, seed);
+      c.lower_bound = *best.objective;
+      for (std::uint64_t trial = 0; trial < 5; ++trial) {
+        CAPTURE(seed);
+        CAPTURE(trial);
+        shardweave_test::spoil(c, 5 * seed + trial);
+        const auto proven = sw::proven_by(stated.description, c);
+        if (proven.accepted) {
+          ++held;
+          CHECK(static_cast<double>(proven.bound) <=
+                static_cast<double>(*best.objective) + 1e-9 * (1 + std::abs(static_cast<double>(*best.objective))));
+        } else {
+          ++refused;
+        }
+        auto wrong = c;
+        wrong.lower_bound += static_cast<Cost>(1);
+        CHECK(!sw::check_certificate(stated.description, wrong).accepted);
+        wrong.infeasible = true;
+        CHECK(!sw::check_certificate(stated.description, wrong).accepted);
+      }
+    }
+    CHECK(refused > at_scale(300));
+    CHECK(held > at_scale(300));
+  }
+  TEST_CASE("each step that does not hold is named, with what was found") {
+    const auto d = two_of_two();
+    const auto fine = one_case({-1, 1}, 3);  // b: 3 and 2, a: 2 and 1
+    CHECK(failure_of(d, fine).empty());
+    auto c = fine;
+    c.lower_bound = 3.5;
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 3, expected no less than 3.5, which is claimed");
+    c = fine;
+    c.cases.clear();
+    CHECK(failure_of(d, c) == "there are no cases, expected one at least");
+    c = fine;
+    c.cases[0].multipliers = 1;
+    CHECK(failure_of(d, c) == "cases[0] names multipliers 1, but there are only 1");
+    c = fine;
+    std::swap(c.multipliers[0].messages[0].first, c.multipliers[0].messages[0].second);
+    CHECK(failure_of(d, c) ==
+          "multipliers[0] the message from vertex 1 to 0: there is no edge between them, or the "
+          "second is not after the first");
+    c = fine;
+    c.multipliers[0].messages.push_back(c.multipliers[0].messages[0]);
+    CHECK(failure_of(d, c) == "multipliers[0] the message from vertex 0 to 1 is there twice");
+    c = fine;
+    c.multipliers[0].messages[0].amounts.pop_back();
+    CHECK(failure_of(d, c) == "multipliers[0] the message from vertex 0 to 1 has 1 amounts for 2 strategies");
+    c = fine;
+    c.multipliers[0].prices.push_back({0, 0, -1});
+    CHECK(failure_of(d, c) == "multipliers[0] the price of budget 0 is against a limit that is not there");
+    c = fine;
+    c.multipliers[0].price_bits = -1;
+    CHECK(failure_of(d, c) == "multipliers[0] has units of -1 bits, expected 0 to 1200");
+    c = split(fine);
+    CHECK(failure_of(d, c).empty());
+    c.cases[0].parts[1] = {0};
+    CHECK(failure_of(d, c) == "cases[0] has no part with strategy 1 of vertex 0");
+    c = split(fine);
+    c.cases[0].cases[1] = 1;
+    CHECK(failure_of(d, c) == "cases[1] is a part of two others, or twice of one");
+    c = split(fine);
+    c.cases[0].cases[1] = 0;
+    CHECK(failure_of(d, c) == "cases[0] is split into case 0, expected one from 1 to 2");
+    c = split(fine);
+    c.cases.push_back({.multipliers = 0});
+    CHECK(failure_of(d, c) == "cases[3] is a part of no other");
+    c = fine;
+    c.ruled_out.push_back({.vertex = 1, .strategies = {0}, .budget = 0});
+    CHECK(failure_of(d, c) == "ruled_out[0] rules out strategy 0 of vertex 1, with which the limit can be kept");
+    c.ruled_out[0].strategies = {2};
+    CHECK(failure_of(d, c) == "ruled_out[0] names strategy 2 of vertex 1, which has only 2");
+    c.ruled_out[0] = {.vertex = 1, .strategies = {0}, .budget = 0, .of_lower_limit = true};
+    CHECK(failure_of(d, c) == "ruled_out[0] names a limit that is not there");
+    c.ruled_out[0] = {.vertex = 1, .strategies = {0}, .budget = 3};
+    CHECK(failure_of(d, c) == "ruled_out[0] names budget 3, but there are only 1");
+  }
+  TEST_CASE("strategies that break a limit are ruled out, one after another, and then cost nothing") {
+    const auto d = two_of_two(5.5);  // a = 0 and b = 1 need 9, a = 1 and b = 1 need 6
+    auto c = one_case({0, 0}, 5);
+    c.ruled_out.push_back({.vertex = 1, .strategies = {1}, .budget = 0});
+    CHECK(failure_of(d, c).empty());  // b = 0 is left: 4, and a = 0: 1
+    c.lower_bound = 5.5;
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 5, expected no less than 5.5, which is claimed");
+    c.infeasible = true;
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 5, expected that nothing is feasible");
+    const auto full = two_of_two(1.5);
+    c = one_case({0, 0}, 0);
+    c.infeasible = true;
+    c.ruled_out.push_back({.vertex = 0, .strategies = {0, 1}, .budget = 0});
+    CHECK(failure_of(full, c).empty());
+    c.ruled_out.clear();
+    c.multipliers[0].only_limits = true;
+    c.multipliers[0].prices.push_back({0, 0, 1});  // 2 is used at least
+    CHECK(failure_of(full, c).empty());
+    c.multipliers[0].only_limits = false;
+    CHECK(failure_of(full, c) == "cases[0] is bounded by 7, expected that nothing is feasible");
+  }
+  TEST_CASE("tied vertices are one unknown, tables between two are one, and what has no partner goes") {
+    auto d = two_of_two();
+    d.vertices.push_back({.name = "c", .compute = {0, 7}});
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(
+        2, 2, std::vector<double>{std::numeric_limits<double>::infinity(), 2, 1, 5})));
+    d.edges.push_back({.from = 1, .to = 2, .transition = 1});
+    d.constraints.ties.push_back({.vertices = {2, 0}});
+    const sw::stated_form<double> form(d);
+    REQUIRE(form.size() == 2);
+    CHECK(form.unknown_of(2) == 0);
+    CHECK(form.first_vertex(1) == 1);
+    REQUIRE(form.pairs().size() == 1);
+    CHECK(form.pair_between(0, 1) == 0);
+    CHECK(form.tables()[0].terms.size() == 2);
+    auto left = form.all_left();
+    left[0][1] = 0;  // c = 0, which b = 0 may not meet
+    form.propagate(left, {0});
+    CHECK(left[1] == std::vector<char>{0, 1});
+    left[1][1] = 0;
+    form.propagate(left, {1});
+    CHECK(left[0] == std::vector<char>{0, 0});
+    CHECK(form.rows().size() == 1);
+  }
+  TEST_CASE("numbers of any size are added exactly") {
+    auto d = two_of_two();
+    d.vertices[0].compute = {0x1p-1074, 0x1p-1000};  // more bits than 128 between them and the other costs
+    auto c = one_case({3, 0}, 1);
+    c.multipliers[0].messages[0].amounts = {0, 0};
+    const auto proven = sw::proven_by(d, c);
+    REQUIRE(proven.accepted);
+    CHECK(proven.bound == 1);  // 1 + 2^-1074 in full, rounded down
+    c.lower_bound = 1;
+    CHECK(failure_of(d, c).empty());
+    c.lower_bound = std::nextafter(1, 2);
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 1, expected no less than 1.0000000000000002, which is claimed");
+    d.vertices[1].compute = {0x1p900, 0x1p900};
+    c.lower_bound = 0x1p900;
+    CHECK(failure_of(d, c).empty());
+    c.lower_bound = std::nextafter(0x1p900, std::numeric_limits<double>::infinity());
+    CHECK(!failure_of(d, c).empty());
+  }
+  TEST_CASE("whole costs make whole objectives") {
+    sw::placement_description<std::int64_t> d;
+    d.vertices.push_back({.compute = {5, 6}});
+    d.constraints.budgets.push_back({.name = "memory", .high = 3, .terms = {{0, {4, 1}, {}}}});
+    sw::placement_certificate<std::int64_t> c{.lower_bound = 6};
+    c.multipliers.push_back({.price_bits = 2, .prices = {{0, 0, 2}}});  // half a unit: 7, 6.5 less 1.5
+    c.cases.push_back({.multipliers = 0});
+    CHECK(sw::proven_by(d, c).bound == 5);
+    CHECK(!sw::check_certificate(d, c).accepted);
+    c.multipliers[0].prices[0].price = 1;  // a quarter: 6, 6.25 less 0.75 is 5.25
+    CHECK(sw::proven_by(d, c).bound == 6);
+    CHECK(sw::check_certificate(d, c).accepted);
+    c.lower_bound = 7;
+    CHECK(!sw::check_certificate(d, c).accepted);
+  }
+  TEST_CASE("limits are kept to within what assignments are judged by, and whole usage has whole limits") {
+    auto d = two_of_two(6.9);  // 9, 6, 5 and 2 are used: so 6 is the limit that counts
+    auto c = one_case({0, 0}, 0);
+    c.multipliers[0].messages.clear();
+    c.multipliers[0].prices.push_back({0, 0, 1});
+    CHECK(sw::proven_by(d, c).bound == 2);  // a: 3 by its second strategy, b: 5 and 6, less 6
+    d.constraints.budgets[0].terms[0].usage = {4, 1.5};
+    CHECK(sw::proven_by(d, c).bound == 2);  // multiples of a half: 3.5 and 5, less 6.5
+    d.constraints.budgets[0].high = 6;
+    d.constraints.budgets[0].terms[0].usage = {4, 1 + 0x1p-30};
+    CHECK(sw::proven_by(d, c).bound == 2 + 0x1p-30 - 0x1p-18);
+  }
+}
+
+}  // namespace check_certificate_tests

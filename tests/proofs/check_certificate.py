@@ -1,0 +1,404 @@
+#!/usr/bin/env python3
+"""check_certificate.py PROBLEM CERTIFICATE: a second opinion on proofs of lower bounds.
+
+Written from docs/proofs.md and docs/formats.md alone, in exact fractions, slow and short. Prints the bound and exits with 0,
+or prints the step that does not hold and exits with 1; 2 if a file cannot be read.
+"""
+
+import gzip
+import json
+import sys
+from fractions import Fraction
+
+TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
+IOPDDL_FORBIDDEN = 10**17
+
+
+class Refused(Exception):
+    pass
+
+
+def demand(condition, text):
+    if not condition:
+        raise Refused(text)
+
+
+def read(path):
+    def no_twins(pairs):
+        keys = [k for k, _ in pairs]
+        demand(len(set(keys)) == len(keys), "a field stands twice in one object")
+        return dict(pairs)
+
+    def no_constant(name):
+        raise ValueError(name + " is no number")
+
+    with open(path, "rb") as file:
+        data = file.read()
+    if data[:2] == b"\x1f\x8b":
+        data = gzip.decompress(data)
+    return json.loads(data.decode(), object_pairs_hook=no_twins, parse_constant=no_constant)
+
+
+def exact(number):
+    """A cost as the exact fraction that its double is; None is forbidden."""
+    return None if number is None else Fraction(number)
+
+
+def index(value, count, what):
+    demand(type(value) is int and 0 <= value < count, f"{what} {value} is not from 0 to {count - 1}")
+    return value
+
+
+def whole(value, what):
+    demand(type(value) is int and -(2**63) <= value < 2**63, f"{what} is no whole number of 64 bits")
+    return value
+
+
+class Problem:
+    """Unknowns with strategies, tables between two of them, budgets: all as exact fractions."""
+
+    def __init__(self, text):
+        self.budgets = []
+        self.whole_costs = "problem" in text
+        if self.whole_costs:
+            self.read_iopddl(text["problem"])
+        else:
+            demand(text["format"] == "shardweave.placement", "the problem is of another format")
+            self.read_placement(text)
+
+    def start(self, compute, ties):
+        """Tied vertices become one unknown, named by the first of them."""
+        self.counts = [len(c) for c in compute]
+        leader = list(range(len(compute)))
+
+        def find(v):
+            while leader[v] != v:
+                v = leader[v]
+            return v
+
+        for group in ties:
+            for v in group:
+                a, b = sorted((find(group[0]), find(v)))
+                leader[b] = a
+        self.unknown = [find(v) for v in range(len(compute))]
+        self.unary = {}
+        self.left = {}
+        for v, costs in enumerate(compute):
+            x = self.unknown[v]
+            demand(self.counts[v] == self.counts[x], f"vertices {v} and {x} are tied and differ in strategies")
+            sums = self.unary.setdefault(x, [Fraction(0)] * len(costs))
+            for s, cost in enumerate(costs):
+                sums[s] = None if sums[s] is None or cost is None else sums[s] + cost
+        for x, costs in self.unary.items():
+            self.left[x] = {s for s, cost in enumerate(costs) if cost is not None}
+        self.recipes = {}
+
+    def add_table(self, a, b, rows):
+        """rows[strategy of a][strategy of b]"""
+        x, y = self.unknown[a], self.unknown[b]
+        if x == y:
+            for s in range(self.counts[x]):
+                if rows[s][s] is None:
+                    self.left[x].discard(s)
+                elif self.unary[x][s] is not None:
+                    self.unary[x][s] += rows[s][s]
+        else:
+            self.recipes.setdefault((min(x, y), max(x, y)), []).append((id(rows), x > y, rows))
+
+    def finish(self):
+        """One table per pair; equal sums are made once, equal rows and columns are one class."""
+        self.pairs, known = {}, {}
+        for (x, y), terms in self.recipes.items():
+            key = (self.counts[x], self.counts[y], tuple(sorted((i, turned) for i, turned, _ in terms)))
+            if key not in known:
+                table = [[Fraction(0)] * self.counts[y] for _ in range(self.counts[x])]
+                for _, turned, rows in terms:
+                    for a in range(self.counts[x]):
+                        for b in range(self.counts[y]):
+                            cost = rows[b][a] if turned else rows[a][b]
+                            old = table[a][b]
+                            table[a][b] = None if old is None or cost is None else old + cost
+                known[key] = Table(table)
+            self.pairs[x, y] = known[key]
+        self.partners = {x: [] for x in self.unary}
+        for x, y in self.pairs:
+            self.partners[x].append((x, y))
+            self.partners[y].append((x, y))
+
+    def read_placement(self, text):
+        vertices, edges = text["vertices"], text["edges"]
+        ties = {}
+        for v, vertex in enumerate(vertices):
+            if "tie" in vertex:
+                ties.setdefault(vertex["tie"], []).append(v)
+        self.start([[exact(c) for c in v["compute"]] for v in vertices], ties.values())
+        shaped = {}
+        for e in edges:
+            a, b = index(e["from"], len(vertices), "vertex"), index(e["to"], len(vertices), "vertex")
+            for part in ("communication", "transition"):
+                if part not in e:
+                    continue
+                m, n = e[part], self.counts[b]
+                entries = text["matrices"][index(m, len(text["matrices"]), "matrix")]
+                demand(len(entries) == n * self.counts[a], f"matrix {m} has the wrong size")
+                if (m, n) not in shaped:
+                    shaped[m, n] = [[exact(c) for c in entries[i : i + n]] for i in range(0, len(entries), n)]
+                self.add_table(a, b, shaped[m, n])
+        self.keep = []  # ids are of living objects
+        for p in text.get("pairs", []):
+            a, b = index(p["a"], len(vertices), "vertex"), index(p["b"], len(vertices), "vertex")
+            rows = [[None] * self.counts[b] for _ in range(self.counts[a])]
+            for s, t in p["allowed"]:
+                rows[index(s, self.counts[a], "strategy")][index(t, self.counts[b], "strategy")] = Fraction(0)
+            self.keep.append(rows)
+            self.add_table(a, b, rows)
+        for f in text.get("fixed", []):
+            self.left[self.unknown[f["vertex"]]] &= set(f["strategies"])
+        for b in text.get("budgets", []):
+            terms = [(t["vertex"], [Fraction(u) for u in t["usage"]], t.get("live")) for t in b["terms"]]
+            self.add_budget(b.get("low"), b.get("high"), terms)
+        self.finish()
+
+    def read_iopddl(self, p):
+        def costs(row):
+            return [None if c >= IOPDDL_FORBIDDEN else Fraction(c) for c in row]
+
+        nodes = p["nodes"]
+        self.start([costs(row) for row in nodes["costs"]], [])
+        shaped, self.keep = {}, []
+        for (a, b), entries in zip(p["edges"]["nodes"], p["edges"]["costs"]):
+            n = self.counts[b]
+            key = (n, tuple(entries))
+            if key not in shaped:
+                flat = costs(entries)
+                shaped[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
+            self.add_table(a, b, shaped[key])
+        if "usage_limit" in p:
+            terms = [
+                (v, [Fraction(u) for u in usage], live)
+                for v, (usage, live) in enumerate(zip(nodes["usages"], nodes["intervals"]))
+                if live[0] < live[1]
+            ]
+            self.add_budget(None, p["usage_limit"], terms)
+        self.finish()
+
+    def add_budget(self, low, high, terms):
+        """Limits with the tolerance, rounded to what sums of the usages can be."""
+        unit = max([u.denominator for _, usage, _ in terms for u in usage], default=1)
+        if high is not None:
+            high = Fraction((Fraction(high) + TOLERANCE) * unit // 1, unit)
+        if low is not None:
+            low = Fraction(-((TOLERANCE - Fraction(low)) * unit // 1), unit)
+        self.budgets.append((low, high, terms))
+
+    def usage(self, budget, time):
+        """Per unknown, what each strategy takes of a budget at a time."""
+        used = {}
+        for v, usage, live in self.budgets[budget][2]:
+            if live is None or live[0] <= time < live[1]:
+                sums = used.setdefault(self.unknown[v], [Fraction(0)] * self.counts[v])
+                for s, u in enumerate(usage):
+                    sums[s] += u
+        return used
+
+    def propagate(self, left, changed):
+        """Drops strategies without a partner, until every one has one."""
+        queue = list(changed)
+        while queue:
+            x = queue.pop()
+            for a, b in self.partners[x]:
+                table = self.pairs[a, b]
+                y = b if x == a else a
+                met = table.partners(left[x], x == a)
+                of_y = table.column_class if x == a else table.row_class
+                kept = {s for s in left[y] if of_y[s] in met}
+                if kept != left[y]:
+                    left[y] = kept
+                    queue.append(y)
+
+
+class Table:
+    def __init__(self, rows):
+        def classes(lines):
+            known = {}
+            return [known.setdefault(tuple(line), len(known)) for line in lines], known
+
+        self.row_class, kinds = classes(rows)
+        self.column_class, columns = classes(zip(*kinds))
+        self.columns = list(columns)  # per column class: per row class a cost
+        self.rows = list(zip(*self.columns))
+
+    def partners(self, of_x, x_is_row):
+        """The classes of the other side that some strategy of x may meet."""
+        own, lines = (self.row_class, self.rows) if x_is_row else (self.column_class, self.columns)
+        met = set()
+        for k in {own[s] for s in of_x}:
+            met.update(j for j, cost in enumerate(lines[k]) if cost is not None)
+        return met
+
+
+class Checker:
+    def __init__(self, problem, certificate):
+        self.p, self.c = problem, certificate
+        demand(certificate["format"] == "shardweave.certificate", "the certificate is of another format")
+        demand(certificate["version"] == 1 and certificate["of"] == "placement", "the certificate is of another kind")
+        self.infeasible = certificate.get("infeasible", False)
+        demand(type(self.infeasible) is bool, "infeasible is true or false")
+        demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
+        self.claimed = None if self.infeasible else Fraction(certificate["lower_bound"])
+        self.steps = 0
+
+    def vertex(self, v):
+        return self.p.unknown[index(v, len(self.p.unknown), "vertex")]
+
+    def row(self, entry):
+        b = index(entry["budget"], len(self.p.budgets), "budget")
+        return b, whole(entry.get("time", 0), "time")
+
+    def rule_out(self, r, left):
+        x, (b, time) = self.vertex(r["vertex"]), self.row(r)
+        demand(r.get("limit", "high") in ("high", "low"), "a limit is high or low")
+        sign = -1 if r.get("limit") == "low" else 1
+        limit = self.p.budgets[b][0 if sign < 0 else 1]
+        demand(limit is not None, "names a limit that is not there")
+        used = self.p.usage(b, time)
+        others = sum((min((sign * used[y][s] for s in left[y]), default=0) for y in used if y != x), Fraction(0))
+        for s in r["strategies"]:
+            own = used[x][s] if x in used and index(s, self.p.counts[x], "strategy") >= 0 else 0
+            demand(others + sign * own > sign * limit, f"strategy {s} of vertex {x} can keep the limit")
+        left[x] = left[x] - set(r["strategies"])
+        self.p.propagate(left, [x])
+
+    def bound(self, m, left):
+        """What multipliers prove of all that is left; None if nothing is left."""
+        unit = Fraction(1, 2 ** index(m.get("message_bits", 0), 1201, "message_bits"))
+        price_unit = Fraction(1, 2 ** index(m.get("price_bits", 0), 1201, "price_bits"))
+        only_limits = m.get("only_limits", False)
+        demand(type(only_limits) is bool, "only_limits is true or false")
+        belief = {x: {s: Fraction(0) if only_limits else self.p.unary[x][s] for s in left[x]} for x in left}
+        total = Fraction(0)
+        for entry in m.get("prices", []):
+            b, time = self.row(entry)
+            price = price_unit * whole(entry["price"], "price")
+            if price == 0:
+                continue
+            limit = self.p.budgets[b][1 if price > 0 else 0]
+            demand(limit is not None, "a price is against a limit that is not there")
+            total -= price * limit
+            for x, used in self.p.usage(b, time).items():
+                for s in belief[x]:
+                    belief[x][s] += price * used[s]
+        messages = {}
+        for entry in m.get("messages", []):
+            pair = self.vertex(entry["from"]), self.vertex(entry["to"])
+            demand(pair in self.p.pairs, f"there is no edge from {pair[0]} to {pair[1]}")
+            demand(pair not in messages, f"the message from {pair[0]} to {pair[1]} is there twice")
+            demand(len(entry["amounts"]) == self.p.counts[pair[1]], "a message has too many or too few amounts")
+            messages[pair] = [whole(a, "an amount") for a in entry["amounts"]]
+        for (x, y), table in self.p.pairs.items():
+            given = messages.get((x, y))
+            if given is None and only_limits:
+                continue
+            most = {}  # per column class
+            for s in left[y]:
+                amount = unit * given[s] if given else Fraction(0)
+                belief[y][s] += amount
+                k = table.column_class[s]
+                most[k] = max(most.get(k, amount), amount)
+            rest = {}  # per row class
+            for i in {table.row_class[s] for s in left[x]}:
+                costs = table.rows[i]
+                rest[i] = min((0 if only_limits else costs[k]) - most[k] for k in most if costs[k] is not None)
+            for s in left[x]:
+                belief[x][s] += rest[table.row_class[s]]
+        for x in belief:
+            total += min(belief[x].values())
+        demand(total > 0 or not only_limits, "is not shown to break a limit")
+        return None if only_limits else total
+
+    def run(self):
+        left = {x: set(of) for x, of in self.p.left.items()}
+        self.p.propagate(left, list(left))
+        self.step = "the problem"
+        for i, r in enumerate(self.c.get("ruled_out", [])):
+            self.step = f"ruled_out[{i}]"
+            self.rule_out(r, left)
+            self.steps += 1
+        cases, seen, least = self.c["cases"], set(), None
+        stack = [(0, left)]
+        while stack:
+            number, left = stack.pop()
+            self.step = f"cases[{number}]"
+            demand(number not in seen, "is a part of two others")
+            seen.add(number)
+            case = cases[index(number, len(cases), "case")]
+            demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
+            self.steps += 1
+            if "multipliers" in case:
+                m = self.c["multipliers"][index(case["multipliers"], len(self.c["multipliers"]), "multipliers")]
+                if any(not of for of in left.values()):
+                    continue
+                bound = self.bound(m, left)
+                if bound is None:
+                    continue
+                demand(not self.infeasible, "something may be feasible")
+                slack = 1 if self.p.whole_costs else 0
+                demand(
+                    bound > self.claimed - slack if slack else bound >= self.claimed,
+                    f"is bounded by {float(bound)!r}, less than {float(self.claimed)!r}",
+                )
+                least = bound if least is None else min(least, bound)
+                continue
+            x = self.vertex(case["vertex"])
+            covered = set()
+            demand(len(case["parts"]) == len(case["cases"]) > 0, "has parts without cases")
+            for part, following in zip(case["parts"], case["cases"]):
+                for s in part:
+                    covered.add(index(s, self.p.counts[x], "strategy"))
+                demand(type(following) is int and following > number, "is split into an earlier case")
+                less = dict(left)
+                less[x] = left[x] & set(part)
+                self.p.propagate(less, [x])
+                stack.append((following, less))
+            demand(left[x] <= covered, f"has no part with strategy {min(left[x] - covered, default=0)} of vertex {x}")
+        self.step = "the cases"
+        demand(len(seen) == len(cases), "some are part of no other")
+        return least
+
+
+def judge(problem_path, certificate_path):
+    """Whether the proof holds, and what there is to say."""
+    step = "reading"
+    checker = None
+    try:
+        problem, certificate = read(problem_path), read(certificate_path)
+        checker = Checker(Problem(problem), certificate)
+        checker.run()
+    except Refused as why:
+        return False, f"not accepted: {getattr(checker, 'step', step)}: {why}"
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
+        return False, f"not accepted: {getattr(checker, 'step', step)}: malformed: {why!r}"
+    if checker.infeasible:
+        return True, f"accepted: nothing is feasible ({checker.steps} steps)"
+    return True, f"accepted: {checker.c['lower_bound']!r} ({checker.steps} steps)"
+
+
+def main(arguments):
+    """Pairs of a problem and a certificate; one line each."""
+    if len(arguments) < 2 or len(arguments) % 2 != 0:
+        print(__doc__, file=sys.stderr)
+        return 2
+    status = 0
+    for i in range(0, len(arguments), 2):
+        try:
+            accepted, text = judge(arguments[i], arguments[i + 1])
+        except (OSError, EOFError) as why:
+            print(f"check_certificate.py: {why}", file=sys.stderr)
+            return 2
+        print(text)
+        status = status if accepted else 1
+    return status
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

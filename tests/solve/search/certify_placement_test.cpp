@@ -1,0 +1,90 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/search/certify_placement.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_problem.hpp>
+#include <support/scale.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+
+namespace sw = shardweave;
+
+namespace certify_placement_tests {
+namespace {
+
+using shardweave_test::at_scale;
+
+template <class Cost>
+std::optional<sw::placement_problem<Cost>> compiled(const sw::placement_description<Cost>& d) {
+  try {
+    return sw::compile(std::make_shared<const sw::placement_description<Cost>>(d));
+  } catch (const sw::error& e) {
+    CHECK(e.category() == sw::error_category::constraint);
+    return std::nullopt;
+  }
+}
+
+}  // namespace
+
+TEST_SUITE("certify_placement") {
+  TEST_CASE_TEMPLATE("on random problems nearly all optima are proven, and never more", Cost, double, std::int64_t) {
+    std::size_t feasible = 0, proven = 0, impossible = 0, refuted = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(400); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_problem<Cost>(seed, {.max_assignments = 512});
+      const auto best = shardweave_test::brute_force(stated);
+      const auto problem = compiled(stated.description);
+      if (!problem) {
+        CHECK(!best.objective);
+        ++impossible;
+        const auto c = sw::certify_infeasible(stated.description);
+        refuted += c && sw::check_certificate(stated.description, *c).accepted ? 1U : 0U;
+        continue;
+      }
+      const auto c = sw::certify_placement(*problem, best.objective.value_or(sw::forbidden<Cost>));
+      const auto verdict = sw::check_certificate(stated.description, c);
+      REQUIRE_MESSAGE(verdict.accepted, verdict.failure);
+      if (!best.objective) {
+        ++impossible;
+        refuted += c.infeasible ? 1U : 0U;
+        continue;
+      }
+      ++feasible;
+      CHECK(!c.infeasible);
+      const auto objective = static_cast<double>(*best.objective), bound = static_cast<double>(c.lower_bound);
+      CHECK(bound <= objective + 1e-9 * (1 + std::abs(objective)));
+      proven += sw::proves(bound, *best.objective) ? 1U : 0U;
+    }
+    CHECK(feasible > at_scale(120));
+    CHECK(proven * 100 >= feasible * 94);
+    CHECK(refuted * 100 >= impossible * 97);
+  }
+  TEST_CASE("equal calls give equal certificates, and a stop leaves one that holds") {
+    const auto stated = shardweave_test::draw_problem<double>(11, {.budgets = false, .timed = false});
+    const auto problem = compiled(stated.description);
+    REQUIRE(problem);
+    const auto one = sw::certify_placement(*problem), other = sw::certify_placement(*problem);
+    CHECK(one.lower_bound == other.lower_bound);
+    CHECK(one.cases.size() == other.cases.size());
+    const auto early = sw::certify_placement(*problem, sw::forbidden<double>, {}, {.seconds = 0});
+    CHECK(early.lower_bound <= one.lower_bound);
+    CHECK(sw::check_certificate(stated.description, early).accepted);
+  }
+  TEST_CASE("what cannot be certified is said") {
+    const auto stated = shardweave_test::draw_problem<double>(3);
+    const auto problem = compiled(stated.description);
+    REQUIRE(problem);
+    CHECK_THROWS_WITH(static_cast<void>(sw::certify_placement(sw::placement_problem<double>(problem->compact()))),
+                      "a certificate is of a problem as it is stated, but this one has no description");
+  }
+}
+
+}  // namespace certify_placement_tests

@@ -1,0 +1,149 @@
+#pragma once
+
+#include <shardweave/core/random.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Certificates of the right shape whose numbers mean nothing, and certificates with something wrong in them.
+
+namespace shardweave_test {
+
+namespace sw = shardweave;
+
+/// Whatever the numbers are, what such a certificate proves holds. Edges between vertices that are tied or whose ends
+/// stand in the other order have no message.
+template <class Cost>
+[[nodiscard]] sw::placement_certificate<Cost> draw_certificate(const sw::placement_description<Cost>& d,
+                                                               std::uint64_t seed) {
+  sw::random_source random(seed * 2 + 1);
+  sw::placement_certificate<Cost> c;
+  std::vector<std::uint32_t> leader(d.vertices.size());
+  for (std::uint32_t v = 0; v < leader.size(); ++v) leader[v] = v;
+  for (const sw::tie& t : d.constraints.ties)
+    for (const std::uint32_t v : t.vertices) {
+      const std::uint32_t a = leader[t.vertices.front()], b = leader[v];
+      std::replace(leader.begin(), leader.end(), std::max(a, b), std::min(a, b));
+    }
+  for (std::size_t count = 1 + random.below(3); count-- > 0;) {
+    sw::placement_multipliers m{.message_bits = static_cast<int>(random.below(20)),
+                                .price_bits = static_cast<int>(random.below(20)),
+                                .only_limits = random.chance(0.1)};
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> joined;
+    for (const sw::described_edge& e : d.edges)
+      if (leader[e.from] != leader[e.to] && (e.communication != sw::no_table || e.transition != sw::no_table))
+        joined.push_back(std::minmax(leader[e.from], leader[e.to]));
+    std::sort(joined.begin(), joined.end());
+    joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
+    for (const auto& [a, b] : joined) {
+      if (random.chance(0.3)) continue;
+      sw::moved_cost moved{a, b, {}};
+      for (std::size_t s = 0; s < d.vertices[b].compute.size(); ++s)
+        moved.amounts.push_back(static_cast<std::int64_t>(random.below(41) << static_cast<unsigned>(m.message_bits)) -
+                                (std::int64_t{20} << static_cast<unsigned>(m.message_bits)));
+      m.messages.push_back(std::move(moved));
+    }
+    for (std::uint32_t b = 0; b < d.constraints.budgets.size(); ++b)
+      for (int times = 0; times < 3; ++times) {
+        const auto price = static_cast<std::int64_t>(random.below(9) << static_cast<unsigned>(m.price_bits)) / 2;
+        const auto time = static_cast<std::int64_t>(random.below(20));
+        if (d.constraints.budgets[b].high < 1e300 && random.chance(0.5)) m.prices.push_back({b, time, price});
+        if (d.constraints.budgets[b].low > -1e300 && random.chance(0.5)) m.prices.push_back({b, time, -price});
+      }
+    c.multipliers.push_back(std::move(m));
+  }
+  const auto any_multipliers = [&] { return static_cast<std::uint32_t>(random.below(c.multipliers.size())); };
+  c.cases.emplace_back();
+  for (std::size_t at = 0; at < c.cases.size(); ++at) {
+    if (at > 12 || random.chance(0.4)) {
+      c.cases[at].multipliers = any_multipliers();
+      continue;
+    }
+    const auto v = static_cast<std::uint32_t>(random.below(d.vertices.size()));
+    const std::size_t strategies = d.vertices[v].compute.size();
+    std::vector<std::vector<sw::strategy>> parts(1 + random.below(strategies));
+    for (sw::strategy s = 0; s < strategies; ++s) {
+      parts[random.below(parts.size())].push_back(s);
+      if (random.chance(0.1)) parts[random.below(parts.size())].push_back(s);  // parts may overlap
+    }
+    c.cases[at].vertex = v;
+    for (auto& part : parts) {
+      c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
+      c.cases[at].parts.push_back(std::move(part));
+      c.cases.emplace_back();
+    }
+  }
+  return c;
+}
+
+/// Changes something: a bit of a number, an index, two that change places, a part or a case that goes.
+template <class Cost>
+void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
+  sw::random_source random(seed * 2 + 1);
+  const auto flip = [&](auto& number) {
+    using type = std::remove_reference_t<decltype(number)>;
+    number = static_cast<type>(static_cast<std::uint64_t>(number) ^
+                               (std::uint64_t{1} << random.below(sizeof(type) * 8 - 1)));
+  };
+  const auto any_of = [&](auto& list) -> auto& { return list[random.below(list.size())]; };
+  auto& m = any_of(c.multipliers);
+  auto& one = any_of(c.cases);
+  switch (random.below(10)) {
+    case 0:
+      if (!m.messages.empty()) {
+        auto& amounts = any_of(m.messages).amounts;
+        if (!amounts.empty()) flip(any_of(amounts));
+      }
+      break;
+    case 1:
+      if (!m.prices.empty()) flip(any_of(m.prices).price);
+      break;
+    case 2:
+      if (!m.messages.empty()) random.chance(0.5) ? flip(any_of(m.messages).first) : flip(any_of(m.messages).second);
+      break;
+    case 3:
+      if (!m.prices.empty()) random.chance(0.5) ? flip(any_of(m.prices).budget) : flip(any_of(m.prices).time);
+      break;
+    case 4:
+      flip(random.chance(0.5) ? m.message_bits : m.price_bits);
+      break;
+    case 5:
+      if (one.multipliers) {
+        flip(*one.multipliers);
+      } else if (!one.parts.empty()) {
+        flip(random.chance(0.5) ? one.vertex : any_of(one.cases));
+      }
+      break;
+    case 6:
+      if (!one.multipliers && !one.parts.empty()) std::swap(any_of(one.cases), any_of(one.cases));
+      break;
+    case 7:
+      if (!one.multipliers && !one.parts.empty()) {
+        auto& part = any_of(one.parts);
+        if (!part.empty()) flip(any_of(part));
+      }
+      break;
+    case 8:
+      if (!one.multipliers && !one.parts.empty()) {  // a case is left out
+        const std::size_t at = random.below(one.parts.size());
+        one.parts.erase(one.parts.begin() + static_cast<std::ptrdiff_t>(at));
+        one.cases.erase(one.cases.begin() + static_cast<std::ptrdiff_t>(at));
+      }
+      break;
+    default:
+      if (!c.ruled_out.empty()) {
+        auto& r = any_of(c.ruled_out);
+        random.chance(0.5) ? flip(r.vertex) : r.strategies.empty() ? void() : flip(any_of(r.strategies));
+      } else if (m.messages.size() > 1) {
+        std::swap(any_of(m.messages).amounts, any_of(m.messages).amounts);
+      }
+  }
+}
+
+}  // namespace shardweave_test
