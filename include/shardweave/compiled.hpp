@@ -17,6 +17,7 @@
 #include <shardweave/compiled/solvers_of_double.hpp>
 #include <shardweave/compiled/solvers_of_int64.hpp>
 #include <shardweave/compiled/spmd.hpp>
+#include <shardweave/compiled/step.hpp>
 #include <shardweave/compiled/tasks.hpp>
 
 /// \file

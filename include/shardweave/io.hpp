@@ -27,6 +27,7 @@
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/io/text_input.hpp>
+#include <shardweave/io/training_runs.hpp>
 #include <shardweave/io/write_placement.hpp>
 #include <shardweave/io/write_tasks.hpp>
 // IWYU pragma: end_exports

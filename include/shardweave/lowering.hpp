@@ -2,11 +2,13 @@
 
 // IWYU pragma: begin_exports
 #include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/lowering/fused_kernels.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowered_step.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
+#include <shardweave/lowering/optimizer_step.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
 // IWYU pragma: end_exports
 

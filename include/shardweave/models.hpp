@@ -13,6 +13,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/models/shape_inference.hpp>
 #include <shardweave/models/standard_backward_rules.hpp>
+#include <shardweave/models/training_layout.hpp>
 // IWYU pragma: end_exports
 
 /// \file

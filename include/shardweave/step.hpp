@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/predict_step.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>

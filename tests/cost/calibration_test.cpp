@@ -395,7 +395,7 @@ TEST_SUITE("calibrate") {
 
 TEST_SUITE("device_presets") {
   TEST_CASE("every preset says where its figures come from and keeps the promises of a model") {
-    CHECK(device_presets().size() == 5);
+    CHECK(device_presets().size() == 7);
     for (const device_preset& preset : device_presets()) {
       CAPTURE(std::string(preset.profile.name));
       CHECK(&find_preset(preset.profile.name) == &preset);

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/data/pack.sh FOLDER: makes the archives beside this script from the whole data, of which FOLDER holds
-# placement/, tasks/, collectives/ and iopddl/. Equal files make equal archives.
+# placement/, tasks/, collectives/, iopddl/ and training/. Equal files make equal archives.
 set -euo pipefail
 [ $# = 1 ] && [ -d "$1/placement" ] || { echo "usage: tests/data/pack.sh FOLDER" >&2; exit 2; }
 from=$(cd "$1" && pwd)
@@ -40,3 +40,7 @@ take collectives/{coreweave_gb200_nvl72,coreweave_h100_64_sharp}_allreduce.csv
 take collectives/xla_{h100_8gpu,b200_8gpu,gb200_nvl72}.csv
 take iopddl/example.json iopddl/asplos-2025-iopddl-{B,G}.json.gz
 pack tables
+# every third row, in the order of the table
+mkdir -p "$work/training"
+awk 'NR == 1 || NR % 3 == 0' "$from/training/measured.csv" >"$work/training/measured.csv"
+pack training

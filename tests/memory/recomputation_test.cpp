@@ -199,6 +199,88 @@ TEST_SUITE("memory") {
     CHECK(tight > shardweave_test::at_scale(1000) / 10);
   }
 
+  TEST_CASE("rules of frameworks keep what their sources say") {
+    // two layers as torchtitan's: wq wk wv attention wo add norm w1 w3 mul w2, and reduce-scatters after wo and w2
+    sw::task_graph_builder b;
+    const auto tp = b.add_group({.id = 0, .name = "tp", .size = 2});
+    std::vector<std::uint32_t> block;
+    std::vector<std::string> of_storage;
+    const auto add = [&](const std::string& name, const std::string& op, std::vector<task_index> inputs,
+                         std::uint32_t in_block, sw::phase when = sw::phase::forward) {
+      sw::task_record r{
+          .name = name, .op = op, .kind = sw::task_kind::other, .inputs = std::move(inputs), .when = when};
+      if (op == "einsum" || op == "sdpa") r.kind = sw::task_kind::compute;
+      if (op == "input") r.kind = sw::task_kind::input;
+      if (op == "reduce_scatter") {
+        r.kind = sw::task_kind::collective;
+        r.collective = sw::collective_record{sw::collective::reduce_scatter, tp, bytes(8), bytes(4), "bf16", "sum"};
+      }
+      if (op == "wait") {
+        r.kind = sw::task_kind::wait;
+        r.completes = r.inputs[0];
+      }
+      r.outputs = {{.size = bytes(1), .storage = b.add_storage(bytes(1))}};
+      of_storage.push_back(name);
+      block.push_back(in_block);
+      return b.add_task(r);
+    };
+    auto x = add("x", "input", {}, no_index);
+    std::vector<task_index> made;
+    for (std::uint32_t l = 0; l < 2; ++l) {
+      const std::string at = std::to_string(l) + ".";
+      const auto made_by = [&](const std::string& name, const std::string& op, std::vector<task_index> inputs) {
+        made.push_back(add(at + name, op, std::move(inputs), l));
+        return made.back();
+      };
+      const auto n = made_by("n", "norm", {x});
+      const auto q = made_by("wq", "einsum", {n}), k = made_by("wk", "einsum", {n}), v = made_by("wv", "einsum", {n});
+      const auto o = made_by("o", "sdpa", {q, k, v});
+      const auto rs = made_by("rs", "reduce_scatter", {made_by("wo", "einsum", {o})});
+      const auto h = made_by("h", "add", {x, made_by("got", "wait", {rs})});
+      const auto u = made_by("w1", "einsum", {h}), g = made_by("w3", "einsum", {h});
+      const auto z = made_by("mul", "mul", {u, g});
+      const auto y = made_by("w2", "einsum", {z});
+      x = made_by("out", "add", {h, y});
+    }
+    const auto loss = add("loss", "loss", {x}, no_index);
+    for (const std::uint32_t l : {1U, 0U}) {
+      std::vector<task_index> reads(made.begin() + l * 14, made.begin() + (l + 1) * 14);
+      reads.push_back(loss);
+      (void)add("back." + std::to_string(l), "back", reads, l, sw::phase::backward);
+    }
+    const sw::task_graph g = std::move(b).build();
+    const auto kept = [&](sw::recompute_rule rule, std::uint32_t every = 1) {
+      std::set<std::string> names;
+      const std::vector<char> dropped = sw::dropped_by_rule(g, block, rule, every);
+      for (std::size_t s = 0; s < dropped.size(); ++s)
+        if (dropped[s] == 0 && (of_storage[s].starts_with("0.") || of_storage[s].starts_with("1.")))
+          names.insert(of_storage[s]);
+      return names;
+    };
+    using enum sw::recompute_rule;
+    const std::set<std::string> everything = kept(none);
+    CHECK(everything.size() == 2 * 14);
+    CHECK(kept(full) == std::set<std::string>{"0.out", "1.out"});  // what goes into the next block, and into the loss
+    CHECK(kept(selective_op) == std::set<std::string>{"0.wq", "0.wv", "0.o", "0.rs", "0.got", "0.w1", "0.w2", "0.out",
+                                                      "1.wq", "1.wv", "1.o", "1.rs", "1.got", "1.w1", "1.w2", "1.out"});
+    std::set<std::string> but_attention = everything;
+    but_attention.erase("0.o");
+    but_attention.erase("1.o");
+    CHECK(kept(attention) == but_attention);
+    const std::set<std::string> second = kept(full, 2);  // the first of two
+    CHECK(second.contains("1.wq"));
+    CHECK_FALSE(second.contains("0.wq"));
+    CHECK(second.size() == 1 + 14);
+    const auto again = sw::with_recomputation(g, sw::dropped_by_rule(g, block, selective_op));
+    std::set<std::string> repeated;
+    for (task_index t = 0; t < again.tasks.size(); ++t)
+      if (again.again[t]) repeated.insert(std::string(again.tasks.name_of(t)));
+    CHECK(repeated.contains("0.wk.again"));
+    CHECK(repeated.contains("0.w3.again"));
+    CHECK_FALSE(repeated.contains("0.w1.again"));
+    CHECK_FALSE(repeated.contains("0.rs.again"));
+  }
+
   TEST_CASE("graphs that have no such blocks are refused by what is wrong with them") {
     sw::random_source random(1);
     const training made = random_training(random);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/lowering/impl/collective_tables.hpp>
+#include <shardweave/lowering/impl/fused_kernels.hpp>
 #include <shardweave/lowering/impl/lower.hpp>
 #include <shardweave/lowering/impl/spmd_lowering.hpp>
 

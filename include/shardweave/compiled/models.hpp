@@ -2,6 +2,7 @@
 
 #include <shardweave/models/impl/deepseek.hpp>
 #include <shardweave/models/impl/llama.hpp>
+#include <shardweave/models/impl/training_layout.hpp>
 
 /// \file
 /// The compiled part of room models; see `shardweave/compiled.hpp`.

@@ -8,8 +8,10 @@
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/fitted_lines.hpp>
 
+#include <algorithm>
 #include <array>
 #include <cctype>
+#include <cmath>
 #include <span>
 #include <string>
 #include <string_view>
@@ -29,6 +31,13 @@ struct kernel_shares {
   saturation memory = {0.70, 0, 1};
 };
 
+/// The clock that a power limit leaves, in shares of the one at full power. What a chip draws beyond its idle power
+/// grows with the square of its clock, where the voltage follows the clock's root: between the line of a voltage that
+/// stays and the cube of one that follows the clock itself. \pre idle < limit, idle < full
+[[nodiscard]] inline double clock_under_power_limit(double limit_watts, double full_watts, double idle_watts) {
+  return std::sqrt(std::min(limit_watts - idle_watts, full_watts - idle_watts) / (full_watts - idle_watts));
+}
+
 /// A device as its data sheet states it (decimal units, unlike the built-in table of `find_device`, which keeps the
 /// units of published reference placements), with links as NCCL counts them and collectives fitted to measurements.
 struct device_preset {
@@ -40,6 +49,8 @@ struct device_preset {
   std::string_view source_of_lines;
   kernel_shares shares;
   std::string_view source_of_shares;
+  double clock =
+      1;  ///< of what the shares were measured at: below 1 where power is limited (`clock_under_power_limit`)
 
   /// Fitted lines, and rings over the preset's links where none was measured.
   [[nodiscard]] fitted_lines<> collectives() const { return fitted_lines<>(lines, alpha_beta(profile)); }
@@ -52,6 +63,8 @@ struct device_preset {
     result.attention[f16] = shares.attention;
     result.attention_backward[f16] = shares.attention_backward;
     result.memory = shares.memory;
+    for (saturation* s : {&result.product[f16], &result.attention[f16], &result.attention_backward[f16]})
+      s->peak *= clock;
     return result;
   }
   [[nodiscard]] struct contention contention() const {
@@ -104,7 +117,7 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
 /// 20.6 and 18 x 40.1 GB/s per device and direction. Networks: 200 Gb/s per A100, 400 Gb/s per device of the others.
 [[nodiscard]] inline std::span<const device_preset> device_presets() {
   constexpr std::string_view links = "NVLink counts and speeds of NCCL 2.30";
-  static constexpr std::array presets{
+  static const std::array presets{
       device_preset{{"a100", 2.039e12, detail::tera_operations(19.5, 156, 312, 624), architecture::ampere, 240, 25, 8,
                      true, 80 * detail::gibibyte},
                     108,
@@ -114,6 +127,15 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "nccl-tests all-reduce: Azure ND A100 v4 (one node), AWS p4d (two nodes)",
                     detail::a100_shares,
                     "memory: CUB on A100; products: of H100; attention: not measured"},
+      device_preset{{"a100-40gb", 1.555e12, detail::tera_operations(19.5, 156, 312, 624), architecture::ampere, 240, 25,
+                     8, true, 40 * detail::gibibyte},
+                    108,
+                    detail::a100_lines,
+                    "NVIDIA A100 40GB SXM data sheet",
+                    links,
+                    "as a100",
+                    detail::a100_shares,
+                    "of a100"},
       device_preset{{"h100", 3.35e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50, 8,
                      true, 80 * detail::gibibyte},
                     132,
@@ -123,6 +145,16 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "XLA performance table 2026 (one node), nccl-tests all-reduce on AWS p5 (two nodes)",
                     detail::h100_shares,
                     "products: AutoParallel; attention: FlashAttention 3; memory: PyTorch"},
+      device_preset{{"h100-96gb", 2.4e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50,
+                     8, true, 96 * detail::gibibyte},
+                    132,
+                    detail::h100_lines,
+                    "as h100, but for its memory: 96 GB of HBM2e at 2.4 TB/s; limited to 500 W (torchtitan's report)",
+                    links,
+                    "as h100",
+                    detail::h100_shares,
+                    "of h100, at the clock that 500 of 700 W leave",
+                    clock_under_power_limit(500, 700, 150)},
       device_preset{{"h200", 4.8e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50, 8,
                      true, 141 * detail::gibibyte},
                     132,

@@ -29,9 +29,21 @@ struct recomputation_plan {
 
 /// Usual rules, for comparison.
 enum class recompute_rule : std::uint8_t {
-  none,  ///< everything that the backward part reads is kept
-  full,  ///< a block keeps what it must: every block is checkpointed
+  none,          ///< everything that the backward part reads is kept
+  full,          ///< a block keeps what it must: every block is checkpointed
+  selective_op,  ///< torchtitan's: a block keeps the results of attention, of reduce-scatters, and of every first of
+                 ///< two products, counted in the block; all else is made again
+  attention      ///< Megatron's `selective`: the core of attention alone is made again
 };
+
+/// By storage: whether a rule drops it, as `with_recomputation` takes it. Dropped are only storages that tasks of a
+/// block's forward part make and nothing outside of the block reads. Gathered parameters are no matter of a rule.
+/// \param every     of so many blocks the rule applies to the first, and the others keep everything
+/// \param block_of  by task: the number of its block; `no_index` = in none
+/// \pre tasks state their phases (`inferred_tags`); `block_of` has an entry for each task
+/// Complexity: O(V + E)
+[[nodiscard]] std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                recompute_rule rule, std::uint32_t every = 1);
 
 /// The blocks of a training graph with all their policies: from these a recomputation is chosen, for one limit after
 /// the other. Blocks are read off the graph (`activation_blocks_of`); equal ones share their policies

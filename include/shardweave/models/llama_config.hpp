@@ -11,6 +11,11 @@
 namespace shardweave {
 inline namespace v0 {
 
+/// What a layer's feed-forward is: w2 (silu(w1 y) * (w3 y)), or without a gate w2 gelu(w1 y), or w2 relu(w1 y)^2.
+enum class feed_forward_kind : std::uint8_t { gated_silu, gelu, squared_relu };
+
+/// A decoder of equal layers: attention, then feed-forward, each on what a norm gives and added to what came in. The
+/// defaults are LLaMA's; the fields after `rms_norm_eps` make its relatives of it (MPT, GPT-3, Nemotron, Qwen3).
 struct llama_config {
   std::string name = "llama";
   std::int64_t hidden_size = 0;
@@ -22,14 +27,18 @@ struct llama_config {
   bool tie_word_embeddings = false;  ///< the output weight is the embedding
   double rope_theta = 10000;
   double rms_norm_eps = 1e-6;
+  std::int64_t head_dim = 0;  ///< width of a head; 0: hidden_size / num_attention_heads
+  feed_forward_kind feed_forward = feed_forward_kind::gated_silu;
+  bool rotary = true;  ///< queries and keys are rotated by position; without, positions cost nothing
 
-  [[nodiscard]] std::int64_t head_size() const { return hidden_size / num_attention_heads; }
+  [[nodiscard]] std::int64_t head_size() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
+  [[nodiscard]] bool is_gated() const { return feed_forward == feed_forward_kind::gated_silu; }
 
   /// Number of weights: attention, feed-forward and norms of every layer, final norm, embedding, output.
   [[nodiscard]] std::int64_t parameter_count() const {
     const std::int64_t d = hidden_size;
-    const std::int64_t attention = 2 * d * d + 2 * d * num_key_value_heads * head_size();
-    return num_hidden_layers * (attention + 3 * d * intermediate_size + 2 * d) + d +
+    const std::int64_t attention = 2 * d * (num_attention_heads + num_key_value_heads) * head_size();
+    return num_hidden_layers * (attention + (is_gated() ? 3 : 2) * d * intermediate_size + 2 * d) + d +
            (tie_word_embeddings ? 1 : 2) * vocab_size * d;
   }
 
@@ -42,10 +51,13 @@ struct llama_config {
                                                                   {"intermediate_size", intermediate_size},
                                                                   {"vocab_size", vocab_size}});
     if (!wrong.empty()) return wrong;
-    if (hidden_size % (2 * num_attention_heads) != 0)
+    if (head_dim < 0) return detail::wrong_field("head_dim", head_dim, "0 or a positive number");
+    if (head_dim > 0 && rotary && head_dim % 2 != 0) return detail::wrong_field("head_dim", head_dim, "an even number");
+    if (head_dim == 0 && hidden_size % ((rotary ? 2 : 1) * num_attention_heads) != 0)
       return detail::wrong_field(
           "hidden_size", hidden_size,
-          "a multiple of twice num_attention_heads (" + std::to_string(2 * num_attention_heads) + ")");
+          rotary ? "a multiple of twice num_attention_heads (" + std::to_string(2 * num_attention_heads) + ")"
+                 : "a multiple of num_attention_heads (" + std::to_string(num_attention_heads) + ")");
     if (num_attention_heads % num_key_value_heads != 0)
       return detail::wrong_field("num_attention_heads", num_attention_heads,
                                  "a multiple of num_key_value_heads (" + std::to_string(num_key_value_heads) + ")");
@@ -54,10 +66,19 @@ struct llama_config {
   }
 };
 
+/// Where a training graph ends.
+enum class training_loss : std::uint8_t {
+  logits,   ///< the logits are the result, and their gradient comes in
+  fused,    ///< cross entropy of the logits as they are, one kernel each way
+  float32,  ///< of a copy in f32, whose logarithms and gradients are tensors of their own: eager frameworks
+  sharded   ///< in f32 too, where logits may be cut by words: a row's largest and sum come from its pieces
+};
+
 /// One step of training: sequences in the batch (over all devices) and tokens per sequence.
 struct training_shape {
   std::int64_t batch = 1;
   std::int64_t sequence = 1;
+  training_loss loss = training_loss::logits;
 };
 
 }  // namespace v0

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
@@ -16,8 +17,10 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <map>
 #include <optional>
 #include <span>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -85,18 +88,58 @@ SHARDWEAVE_INLINE recomputation_plan recomputation_choices::within(bytes limit, 
 SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                        recompute_rule rule, const activation_options& options) {
   activation_blocks found = activation_blocks_of(g, block_of, options);
+  const std::vector<char> dropped = dropped_by_rule(g, block_of, rule);
+  const bool by_operator = rule == recompute_rule::selective_op || rule == recompute_rule::attention;
   std::deque<block_policy> policies;
   for (std::size_t b = 0; b < found.blocks.size(); ++b) {
     std::vector<retention> choice;
-    for (const block_value& value : found.blocks[b].values)
-      choice.push_back(value.may_keep && (rule == recompute_rule::none || !value.may_drop) ? retention::keep
-                                                                                           : retention::recompute);
+    for (std::size_t v = 0; v < found.blocks[b].values.size(); ++v) {
+      const block_value& value = found.blocks[b].values[v];
+      const bool keeps = by_operator ? dropped[found.storages[b][v]] == 0 : rule == recompute_rule::none;
+      choice.push_back(value.may_keep && (keeps || !value.may_drop) ? retention::keep : retention::recompute);
+    }
     policies.push_back(price_policy(found.blocks[b], choice));
     found.rows[b].policies = std::span(&policies.back(), 1);
   }
   constexpr auto everything = bytes(std::int64_t{1} << 62);
   return detail::recomputation_by(g, found, found.rows,
                                   choose_policies(found.rows, {.limit = everything, .after = found.after}));
+}
+
+SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                    recompute_rule rule, std::uint32_t every) {
+  SHARDWEAVE_EXPECTS(block_of.size() == g.size() && every > 0);
+  using enum recompute_rule;
+  std::vector<char> dropped(g.storages().size());
+  if (rule == none) return dropped;
+  const auto applies = [&](task_index t) {
+    return block_of[t] != no_index && block_of[t] % every == 0 && g.when(t) == phase::forward;
+  };
+  std::map<std::uint32_t, std::uint32_t> products;  // counted by block
+  const auto makes_again = [&](task_index t) {
+    const std::string_view op = g.op(t);
+    if (rule == attention) return op == "sdpa";
+    if (rule == full) return true;
+    // a wait gives what its collective brought
+    const task_index launched = g.kind(t) == task_kind::wait ? g.completes(t) : t;
+    if (launched != no_index && g.is_collective(launched))
+      return g.collective(launched).op != collective::reduce_scatter;
+    if (op == "sdpa") return false;
+    return op != "einsum" || ++products[block_of[t]] % 2 == 0;
+  };
+  for (task_index t = 0; t < g.size(); ++t) {
+    if (!applies(t) || g.kind(t) == task_kind::input || g.kind(t) == task_kind::view) continue;
+    if (g.role(t) == task_role::parameter || !makes_again(t)) continue;
+    for (std::size_t i = 0; i < g.output_count(t); ++i)
+      if (const std::uint32_t s = g.output_storage(t, i); s != no_index) dropped[s] = 1;
+  }
+  // what comes into another block, or goes anywhere else, is there already
+  for (task_index t = 0; t < g.size(); ++t)
+    for (const task_index p : g.inputs(t))
+      if (block_of[p] != block_of[t])
+        for (std::size_t i = 0; i < g.output_count(p); ++i)
+          if (const std::uint32_t s = g.output_storage(p, i); s != no_index) dropped[s] = 0;
+  return dropped;
 }
 
 }  // namespace v0

@@ -34,12 +34,13 @@ class llama_writer final : public transformer_writer {
 
   void add_weights(std::int64_t l, const std::string& at) override {
     const std::int64_t d = c_.hidden_size;
+    const std::int64_t heads = c_.num_attention_heads * c_.head_size();
     const std::int64_t kv = c_.num_key_value_heads * c_.head_size();
-    weights_of(l) = {weight("wq", {d, d}, at), weight("wk", {kv, d}, at), weight("wv", {kv, d}, at),
-                     weight("wo", {d, d}, at), feed_weights_of(d, c_.intermediate_size, at)};
+    weights_of(l) = {weight("wq", {heads, d}, at), weight("wk", {kv, d}, at), weight("wv", {kv, d}, at),
+                     weight("wo", {d, heads}, at), feed_weights_of(d, c_.intermediate_size, at, "", c_.is_gated())};
   }
   void add_constants() override {
-    rotations_ = b_.constant("rotations", {{s_.sequence, c_.head_size() / 2}, dtype::c64});
+    if (c_.rotary) rotations_ = b_.constant("rotations", {{s_.sequence, c_.head_size() / 2}, dtype::c64});
   }
 
   value add_attention(std::int64_t l, value y) override {
@@ -51,17 +52,24 @@ class llama_writer final : public transformer_writer {
     const value qh = as_heads(q, c_.num_attention_heads);
     const value kh = as_heads(k, c_.num_key_value_heads);
     const value vh = as_heads(v, c_.num_key_value_heads);
-    const value qc = as_pairs(qh);
-    const value kc = as_pairs(kh);
-    const value angles = b_.view(rotations_, {1, s_.sequence, 1, c_.head_size() / 2});
-    const value qr = turned(qc, angles);
-    const value kr = turned(kc, angles);
+    value qr = qh, kr = kh;
+    if (c_.rotary) {
+      const value qc = as_pairs(qh);
+      const value kc = as_pairs(kh);
+      const value angles = b_.view(rotations_, {1, s_.sequence, 1, c_.head_size() / 2});
+      qr = turned(qc, angles);
+      kr = turned(kc, angles);
+    }
     const value qt = in("attention").permute(qr, {0, 2, 1, 3});
     const value kt = b_.permute(kr, {0, 2, 1, 3});
     const value out = attend(qt, kt, b_.permute(vh, {0, 2, 1, 3}));
-    return project("wo", w.wo, b_.view(b_.permute(out, {0, 2, 1, 3}), {s_.batch, s_.sequence, c_.hidden_size}));
+    const std::int64_t width = c_.num_attention_heads * c_.head_size();
+    return project("wo", w.wo, b_.view(b_.permute(out, {0, 2, 1, 3}), {s_.batch, s_.sequence, width}));
   }
-  value add_feed(std::int64_t l, value y) override { return feed(weights_of(l).feed, y); }
+  value add_feed(std::int64_t l, value y) override {
+    const feed_weights& w = weights_of(l).feed;
+    return c_.is_gated() ? feed(w, y) : plain_feed(w, y, c_.feed_forward == feed_forward_kind::squared_relu);
+  }
 
   llama_config c_;
   std::vector<layer_weights> weights_;

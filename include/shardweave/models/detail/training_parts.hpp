@@ -2,6 +2,7 @@
 
 #include <shardweave/models/backward_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
+#include <shardweave/models/llama_config.hpp>
 
 #include <cstdint>
 #include <string>
@@ -33,11 +34,12 @@ class training_parts {
   value weight(const std::string& name, shape_vector shape, const std::string& prefix = "") {
     return in(name).parameter(prefix + name, {std::move(shape), dtype::f32});
   }
-  /// Of a gated feed-forward from `d` to `width` and back. Groups are w1, w2, w3 after `prefix`.
+  /// Of a feed-forward from `d` to `width` and back. Groups are w1, w2, w3 after `prefix`; w3 with a gate alone.
   feed_weights feed_weights_of(std::int64_t d, std::int64_t width, const std::string& at,
-                               const std::string& prefix = "") {
-    return {weight(prefix + "w1", {width, d}, at), weight(prefix + "w2", {d, width}, at),
-            weight(prefix + "w3", {width, d}, at)};
+                               const std::string& prefix = "", bool gated = true) {
+    feed_weights w{weight(prefix + "w1", {width, d}, at), weight(prefix + "w2", {d, width}, at), {}};
+    if (gated) w.w3 = weight(prefix + "w3", {width, d}, at);
+    return w;
   }
 
   /// y = x / sqrt(mean(x^2) + eps) * w, over the last of three dimensions, in f32.
@@ -106,6 +108,61 @@ class training_parts {
     const value gate = project(prefix + "w3", w.w3, y);
     const value z = in("silu").mul(s, gate);
     return project(prefix + "w2", w.w2, z);
+  }
+
+  /// w2 gelu(w1 y), or w2 relu(w1 y)^2. Groups are w1, activation, w2.
+  value plain_feed(const feed_weights& w, value y, bool squared_relu) {
+    const value u = project("w1", w.w1, y);
+    b_.group("activation");
+    const tensor like = b_.of_value(u);
+    value a;
+    if (squared_relu) {
+      const value r = b_.apply("relu", {u}, {like});
+      a = b_.mul(r, r);
+      b_.with_gradient(a, [u, like](backward_pass& p) {
+        graph_builder& b = p.builder();
+        p.give(u, b.mul(p.gradient(), b.mul_scalar(b.apply("relu", {u}, {like}), 2)));
+      });
+    } else {
+      a = b_.apply("gelu", {u}, {like});
+      b_.with_gradient(a, [u, like](backward_pass& p) {
+        p.give(u, p.builder().apply("gelu_backward", {p.gradient(), u}, {like}));
+      });
+    }
+    return project("w2", w.w2, a);
+  }
+
+  /// The mean over all tokens of the cross entropy of logits [batch, position, word].
+  value mean_loss(value logits, value classes, training_loss how) {
+    b_.group("loss");
+    if (how == training_loss::fused) return b_.mean(b_.getitem(b_.cross_entropy(logits, classes), 0), {0, 1});
+    const value wide = b_.conv(logits, dtype::f32);
+    if (how == training_loss::sharded) return b_.mean(loss_of_pieces(wide, classes), {0, 1});
+    const value logs = b_.log_softmax(wide, -1);
+    const value both = b_.cross_entropy(logs, classes);  // of logarithms: picks one of each row
+    const value loss = b_.getitem(both, 0);
+    const value sums = b_.getitem(both, 1);
+    b_.with_gradient(loss, [wide, logs, classes, sums](backward_pass& p) {
+      graph_builder& b = p.builder();
+      p.give(wide, b.softmax_backward(b.cross_entropy_backward(p.gradient(), logs, classes, sums), logs, -1));
+    });
+    return b_.mean(loss, {0, 1});
+  }
+
+  /// The loss of each token, [batch, position, 1], by operations that all may be cut by words.
+  value loss_of_pieces(value wide, value classes) {
+    const shape_vector shape = b_.of_value(wide).shape;
+    const value picked = b_.view(classes, {shape[0], shape[1], 1});
+    const value most = b_.amax(wide, {-1}, true);
+    const value sum = b_.sum(b_.exp(b_.sub(wide, most)), {-1}, true);
+    const value all = b_.add(b_.log(sum), most);
+    const value loss = b_.sub(all, b_.gather(wide, picked, -1));
+    b_.with_gradient(loss, [wide, all, picked, words = shape[2]](backward_pass& p) {
+      graph_builder& b = p.builder();
+      const value share = b.mul(b.exp(b.sub(wide, all)), p.gradient());
+      p.give(wide, b.sub(share, b.gather_backward(p.gradient(), picked, words, -1)));
+    });
+    return loss;
   }
 
   /// Neighbours along the last of four dimensions, as complex numbers.

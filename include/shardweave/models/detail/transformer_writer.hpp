@@ -43,6 +43,8 @@ class transformer_writer : protected training_parts {
     const value last_norm = weight("norm", {width_});
     const value output = tied_ ? embedding : weight("output", {vocabulary_, width_});
     const value tokens = input("tokens");
+    const bool has_loss = s_.loss != training_loss::logits;
+    const value labels = has_loss ? input("labels") : value{};
     add_constants();
 
     const value table = in("embedding").cast(embedding, dtype::bf16);
@@ -51,7 +53,8 @@ class transformer_writer : protected training_parts {
     b_.layer(-1);
     const value y = normalize("norm", last_norm, x, eps_);
     const value head = transposed("output", output);
-    b_.result(b_.einsum("bsk,kn->bsn", {y, head}));
+    const value logits = b_.einsum("bsk,kn->bsn", {y, head});
+    b_.result(has_loss ? mean_loss(logits, labels, s_.loss) : logits);
     for (std::int64_t l = layer_count_; l < layer_count_ + further_count_; ++l) {
       x = add_further(l, x, table);
       const value more = normalize("norm", weights_of_layer(l).last, x, eps_);

@@ -84,8 +84,8 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
   rules.add("maximum", extremum_rule(partial_kind::max));
   rules.add("minimum", extremum_rule(partial_kind::min));
   rules.add("where", choice_rule());
-  for (const char* op :
-       {"pow", "rsqrt", "reciprocal", "add_scalar", "rsub_scalar", "silu", "gelu", "log", "sqrt", "abs"})
+  for (const char* op : {"pow", "rsqrt", "reciprocal", "add_scalar", "rsub_scalar", "silu", "gelu", "gelu_backward",
+                         "log", "sqrt", "abs"})
     rules.add(op, pointwise_rule{});
   for (const char* op : {"view_as_complex", "view_as_real"}) rules.add(op, complex_view_rule{}, view);
 

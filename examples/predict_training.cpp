@@ -1,0 +1,208 @@
+// Predicts measured training steps from first principles, and tells how far off it is.
+//
+//   predict_training TABLE.csv
+//   predict_training TABLE.csv --device-file rack.json --json
+#include "support/measured_steps.hpp"
+#include "support/program.hpp"
+#include <shardweave/core/parallel.hpp>
+#include <shardweave/cost/accuracy.hpp>
+#include <shardweave/cost/nccl_node.hpp>
+#include <shardweave/cost/nccl_smooth.hpp>
+#include <shardweave/engine/rank_correlation.hpp>
+#include <shardweave/io/device_file.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/training_runs.hpp>
+#include <shardweave/report/text_table.hpp>
+#include <shardweave/report/unit_text.hpp>
+#include <shardweave/step/predict_step.hpp>
+
+#include <CLI/CLI.hpp>
+
+#include <cstdio>
+#include <map>
+#include <optional>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace {
+
+struct options {
+  std::string table;
+  std::string device_file;
+  bool each = false;
+  programs::common_options common;
+};
+
+struct prediction {
+  const sw::training_run* row = nullptr;
+  sw::predicted_step step;
+  std::string framework;
+  [[nodiscard]] double seconds() const { return static_cast<double>(step.step.count()) / 1e9; }
+  [[nodiscard]] double gib() const { return static_cast<double>(step.memory().count()) / sw::detail::binary_giga; }
+  [[nodiscard]] double step_error() const { return 100 * (seconds() / row->step_seconds - 1); }
+  [[nodiscard]] double memory_error() const { return 100 * (gib() / row->memory_gib - 1); }
+};
+
+struct series_figures {
+  std::vector<double> predicted, measured, step, memory;
+};
+
+void write_errors(sw::json_writer& out, const char* name, const sw::error_figures& e) {
+  out.key(name).begin_object().member("count", e.count).member("median", e.median).member("p90", e.p90);
+  out.member("signed_median", e.signed_median).end_object();
+}
+
+int predict(const options& chosen) {
+  const std::vector<sw::training_run> rows = sw::read_training_runs(std::filesystem::path(chosen.table));
+  std::optional<sw::device_calibration> measured;
+  if (!chosen.device_file.empty()) measured = sw::read_device(chosen.device_file);
+  programs::long_work work("predict_training", chosen.common, "");
+  const sw::solve_control control{};
+
+  std::map<std::string, std::size_t> skipped;
+  std::vector<std::pair<const sw::training_run*, programs::read_step>> stated;
+  for (const sw::training_run& row : rows) {
+    programs::read_step s = programs::step_of(row);
+    if (s.step)
+      stated.emplace_back(&row, std::move(s));
+    else
+      ++skipped[s.why_not];
+  }
+  std::vector<std::optional<prediction>> made(stated.size());
+  std::vector<std::string> failed(stated.size());
+  sw::for_each_number(stated.size(), chosen.common.threads, [&] {
+    return [&](std::size_t i) {
+      const auto& [row, s] = stated[i];
+      try {
+        const sw::device_preset& preset = sw::find_preset(s.device);
+        sw::device_profile device = preset.profile;
+        if (row->network > 0) device.network_bandwidth = row->network;
+        sw::compute_profile compute = preset.compute();
+        sw::any_collectives collectives = sw::nccl_smooth(sw::nccl_node_of(device));
+        if (measured) {
+          collectives = measured->correct(collectives);
+          if (measured->compute) compute = measured->compute_on(device);
+        }
+        made[i] = prediction{row, sw::predict_step(*s.step, compute, collectives, control), s.step->framework.name};
+      } catch (const sw::error& e) {
+        failed[i] = e.what();
+      }
+    };
+  });
+  std::vector<prediction> predictions;
+  for (std::size_t i = 0; i < made.size(); ++i) {
+    if (made[i]) {
+      predictions.push_back(*made[i]);
+    } else {
+      ++skipped["cannot be placed"];
+      std::fprintf(stderr, "predict_training: %s: %s\n", stated[i].first->id.c_str(), failed[i].c_str());
+    }
+  }
+
+  std::map<std::string, series_figures> by_series;
+  std::vector<double> step_errors, memory_errors;
+  for (const prediction& p : predictions) {
+    series_figures& s = by_series[p.row->series()];
+    s.predicted.push_back(p.seconds());
+    s.measured.push_back(p.row->step_seconds);
+    s.step.push_back(p.step_error());
+    step_errors.push_back(p.step_error());
+    if (p.row->memory_gib > 0) {
+      s.memory.push_back(p.memory_error());
+      memory_errors.push_back(p.memory_error());
+    }
+  }
+  const sw::error_figures step = sw::error_figures::of(step_errors), memory = sw::error_figures::of(memory_errors);
+  if (chosen.common.json) {
+    std::fputs(sw::json_string([&](sw::json_writer& out) {
+                 out.begin_object().member("rows", rows.size()).member("predicted", predictions.size());
+                 out.key("skipped").begin_object();
+                 for (const auto& [why, count] : skipped) out.member(why, count);
+                 out.end_object();
+                 write_errors(out, "step_error", step);
+                 write_errors(out, "memory_error", memory);
+                 out.key("rank_correlation").begin_object();
+                 for (const auto& [name, s] : by_series)
+                   out.member(name, sw::rank_correlation(s.predicted, s.measured));
+                 out.end_object().key("predictions").begin_list();
+                 for (const prediction& p : predictions)
+                   out.line()
+                       .begin_object()
+                       .member("id", p.row->id)
+                       .member("step_s", p.seconds())
+                       .member("memory_gib", p.gib())
+                       .end_object();
+                 out.end_list().end_object().line();
+               }).c_str(),
+               stdout);
+    return programs::done;
+  }
+  using enum sw::text_side;
+  if (chosen.each) {
+    sw::text_table each({{"row"},
+                         {"model"},
+                         {"measured", right},
+                         {"predicted", right},
+                         {"off", right},
+                         {"exposed", right},
+                         {"starved", right},
+                         {"optimizer", right},
+                         {"memory", right},
+                         {"measured", right}});
+    const auto s = [](double seconds) { return sw::fixed_text(seconds, 3); };
+    const auto ns = [&](sw::nanoseconds t) { return s(static_cast<double>(t.count()) / 1e9); };
+    for (const prediction& p : predictions)
+      each.row({p.row->id, p.row->model, s(p.row->step_seconds), s(p.seconds()),
+                sw::fixed_text(p.step_error(), 1) + " %", ns(p.step.exposed), ns(p.step.starved),
+                ns(p.step.optimizer.all()), sw::fixed_text(p.gib(), 1),
+                p.row->memory_gib > 0 ? sw::fixed_text(p.row->memory_gib, 1) : ""});
+    std::printf("%s\n", each.text().c_str());
+  }
+  sw::text_table table({{"series"},
+                        {"rows", right},
+                        {"median", right},
+                        {"p90", right},
+                        {"signed", right},
+                        {"rank", right},
+                        {"memory", right},
+                        {"median", right},
+                        {"p90", right},
+                        {"signed", right}});
+  const auto percent = [](double p) { return sw::fixed_text(p, 1) + " %"; };
+  const auto row_of = [&](const std::string& name, const sw::error_figures& t, const std::string& rank,
+                          const sw::error_figures& m) {
+    std::vector<std::string> cells{name,           std::to_string(t.count),  percent(t.median),
+                                   percent(t.p90), percent(t.signed_median), rank};
+    if (m.count > 0)
+      for (std::string cell : {std::to_string(m.count), percent(m.median), percent(m.p90), percent(m.signed_median)})
+        cells.push_back(std::move(cell));
+    table.row(std::move(cells));
+  };
+  for (const auto& [name, s] : by_series)
+    row_of(name, sw::error_figures::of(s.step),
+           s.step.size() >= 5 ? sw::fixed_text(sw::rank_correlation(s.predicted, s.measured), 2) : "",
+           sw::error_figures::of(s.memory));
+  table.rule();
+  row_of("all", step, "", memory);
+  std::printf("%s", table.text().c_str());
+  std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
+  for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
+  return programs::done;
+}
+
+}  // namespace
+
+int main(int argc, char** argv) {
+  options chosen;
+  CLI::App app("Predicts training steps that others measured, row by row of a table, and tells how far off it is.",
+               "predict_training");
+  app.add_option("table", chosen.table, "TABLE.csv: a measured configuration a row")->required();
+  app.add_option("--device-file", chosen.device_file,
+                 "FILE: measurements that correct what collectives cost, and shares that kernels reach");
+  app.add_flag("--each", chosen.each, "print every row");
+  chosen.common.add_to(app, nullptr);
+  return programs::run(app, argc, argv, [&] { return predict(chosen); });
+}

@@ -1,0 +1,123 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/io/detail/collective_csv.hpp>
+#include <shardweave/io/detail/record_text.hpp>
+#include <shardweave/io/detail/shortened.hpp>
+#include <shardweave/io/text_input.hpp>
+
+#include <algorithm>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Reads tables of measured training steps.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// One measured configuration. A number is 0 and a text is empty where the source does not say it.
+struct training_run {
+  std::string id, date, model, gpu, precision, sharing, checkpointing, framework, mixture, notes;
+  std::int64_t hidden = 0, layers = 0, heads = 0, key_heads = 0, feed = 0, vocabulary = 0;
+  std::int64_t devices = 0, devices_per_node = 0, sequence = 0, micro_batch = 0, micro_batches = 0;
+  std::int64_t data = 0, tensor = 0, pipeline = 0, context = 0;
+  double network = 0;  ///< GB/s of each device between nodes
+  bool sequence_parallel = false;
+  double step_seconds = 0;
+  double memory_gib = 0;
+
+  /// What comes before the last dash: rows of one source and date.
+  [[nodiscard]] std::string series() const { return id.substr(0, id.rfind('-')); }
+};
+
+/// Reads CSV with a line of names: `id`, `date`, `model`, `hidden`, `layers`, `heads`, `kv_heads`, `ffn`, `vocab`,
+/// `moe`, `gpu`, `gpus`, `gpus_per_node`, `inter_node_GBps_per_gpu`, `precision`, `seq_len`, `micro_batch_per_dp_rank`,
+/// `grad_accum`, `fsdp_or_zero`, `dp`, `tp`, `sp`, `pp`, `cp`, `activation_checkpointing`, `compile_or_framework`,
+/// `step_time_s`, `memory_gib`, `notes`. Other columns, and lines that begin with #, are skipped; empty cells are
+/// allowed, but for `id`. \throws error (format) naming the file, the line, the column, what was found and what was
+/// expected
+[[nodiscard]] inline std::vector<training_run> read_training_runs(text_input& input) {
+  std::string text;
+  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
+  const detail::record_text source{input.name(), text};
+  std::vector<std::string> names;
+  std::vector<training_run> runs;
+  source.lines([&](std::size_t number, std::string_view line) {
+    if (line.empty() || line.front() == '#') return;
+    const std::vector<std::string> cells = detail::csv_cells(line);
+    if (names.empty()) {
+      names = cells;
+      return;
+    }
+    if (cells.size() != names.size())
+      source.fail(number, "has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(names.size()));
+    const auto cell = [&](std::string_view name) -> const std::string& {
+      const auto at = std::find(names.begin(), names.end(), name);
+      if (at == names.end()) source.fail(number, "no column is called '" + std::string(name) + "'");
+      return cells[static_cast<std::size_t>(at - names.begin())];
+    };
+    const auto figure = [&](std::string_view name, auto& value) {
+      const std::string& found = cell(name);
+      if (found.empty()) return;
+      const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
+      if (code != std::errc{} || end != found.data() + found.size() || !(value >= 0))
+        source.fail(number, std::string(name) + " is '" + detail::shortened(found) + "', expected a number from 0 on");
+    };
+    training_run r;
+    r.id = cell("id");
+    if (r.id.empty()) source.fail(number, "id is empty, expected a name");
+    for (const auto& [name, value] : std::initializer_list<std::pair<std::string_view, std::string*>>{
+             {"date", &r.date},
+             {"model", &r.model},
+             {"gpu", &r.gpu},
+             {"precision", &r.precision},
+             {"fsdp_or_zero", &r.sharing},
+             {"activation_checkpointing", &r.checkpointing},
+             {"compile_or_framework", &r.framework},
+             {"moe", &r.mixture},
+             {"notes", &r.notes}})
+      *value = cell(name);
+    for (const auto& [name, value] :
+         std::initializer_list<std::pair<std::string_view, std::int64_t*>>{{"hidden", &r.hidden},
+                                                                           {"layers", &r.layers},
+                                                                           {"heads", &r.heads},
+                                                                           {"kv_heads", &r.key_heads},
+                                                                           {"ffn", &r.feed},
+                                                                           {"vocab", &r.vocabulary},
+                                                                           {"gpus", &r.devices},
+                                                                           {"gpus_per_node", &r.devices_per_node},
+                                                                           {"seq_len", &r.sequence},
+                                                                           {"micro_batch_per_dp_rank", &r.micro_batch},
+                                                                           {"grad_accum", &r.micro_batches},
+                                                                           {"dp", &r.data},
+                                                                           {"tp", &r.tensor},
+                                                                           {"pp", &r.pipeline},
+                                                                           {"cp", &r.context}})
+      figure(name, *value);
+    figure("inter_node_GBps_per_gpu", r.network);
+    figure("step_time_s", r.step_seconds);
+    figure("memory_gib", r.memory_gib);
+    r.sequence_parallel = cell("sp") == "yes";
+    runs.push_back(std::move(r));
+  });
+  if (runs.empty()) refuse(error_category::format, input.name() + ": holds no measured step");
+  return runs;
+}
+
+/// The runs of a file, which may be compressed.
+/// \throws error as above, or (system) if the file cannot be read
+[[nodiscard]] inline std::vector<training_run> read_training_runs(const std::filesystem::path& path) {
+  text_input input(path);
+  return read_training_runs(input);
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,287 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/models/training_layout.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <algorithm>
+#include <array>
+#include <charconv>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <set>
+#include <string>
+#include <string_view>
+#include <system_error>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What usual plans say of each operation.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+/// Says of each operation where its first result lies along each mesh dimension, as far as the layout says it.
+class layout_writer {
+ public:
+  layout_writer(const spmd_cost_model& model, const training_layout& layout)
+      : model_(model), graph_(model.operations()), layout_(layout), wanted_(graph_.operations.size()) {
+    std::size_t next = 0;
+    if (layout.replicas > 1) replica_ = next++;
+    if (layout.shards > 1) shard_ = next++;
+    if (layout.tensor > 1) tensor_ = next++;
+    if (model.mesh() != layout.mesh())
+      refuse(error_category::constraint, "layout " + layout.to_string() + " is one of a mesh " +
+                                             layout.mesh().to_string() + ", found " + model.mesh().to_string());
+  }
+
+  [[nodiscard]] constraint_set write() {
+    find_data();
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
+      const operation& op = graph_.operations[v];
+      if (op.outputs.empty()) continue;
+      if (op.kind == role::parameter) {
+        place_parameter(v, v, false);
+      } else if (op.kind == role::input) {
+        along(v, replica_, dim_placement::shard(0));
+        along(v, shard_, dim_placement::shard(0));
+        along(v, tensor_, dim_placement::replicate());
+      } else if (is_data_[v] && op.outputs.front().rank() >= 3) {
+        along(v, replica_, dim_placement::shard(0));
+        along(v, shard_, dim_placement::shard(0));
+        place_value(v);
+      } else if (!is_data_[v]) {
+        place_weight(v);
+      }
+    }
+    for (const auto& [parameter, gradient] : graph_.gradient_of)
+      if (graph_.operations[parameter].kind == role::parameter) {
+        place_parameter(gradient, parameter, true);
+        place_before(gradient);
+      }
+    constraint_set all;
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v)
+      if (!graph_.operations[v].outputs.empty()) state(all, v);
+    for (const auto& [result, tangent] : graph_.tangent_of)
+      all.pairs.push_back(results_alike(model_, result, tangent, "incoming gradient placed as its result"));
+    tie_layers(all, model_);
+    return all;
+  }
+
+ private:
+  struct wish {
+    std::array<std::optional<dim_placement>, 3> along;
+    bool must = false;  ///< refused where it cannot be; else what cannot be is left out, the last dimension first
+  };
+  using dimension = std::optional<std::size_t>;
+
+  void along(std::uint32_t v, dimension d, dim_placement where) {
+    if (d) wanted_[v].along[*d] = where;
+  }
+
+  /// What comes from tokens or incoming gradients, and is not the gradient of a parameter.
+  void find_data() {
+    is_data_.assign(graph_.operations.size(), false);
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
+      const operation& op = graph_.operations[v];
+      is_data_[v] = op.kind == role::input || op.kind == role::tangent;
+      if (op.kind == role::input && op.outputs.front().rank() == 2) sequence_ = op.outputs.front().shape[1];
+      for (const std::uint32_t p : op.inputs) is_data_[v] = is_data_[v] || is_data_[p];
+    }
+  }
+
+  static bool is_one_of(std::string_view name, std::initializer_list<std::string_view> names) {
+    return std::find(names.begin(), names.end(), name) != names.end();
+  }
+  static bool by_columns(std::string_view group) {
+    return is_one_of(group, {"wq", "wk", "wv", "w1", "w3", "output", "embedding"});
+  }
+  static bool by_rows(std::string_view group) { return is_one_of(group, {"wo", "w2"}); }
+
+  void place_parameter(std::uint32_t v, std::uint32_t parameter, bool is_gradient) {
+    const operation& op = graph_.operations[parameter];
+    wanted_[v].must = true;
+    const bool cut_by_tensor = tensor_ && op.outputs.front().rank() == 2 && (by_columns(op.group) || by_rows(op.group));
+    const std::size_t cut = by_rows(op.group) ? 1 : 0;
+    if (tensor_) along(v, tensor_, cut_by_tensor ? dim_placement::shard(cut) : dim_placement::replicate());
+    along(v, replica_, dim_placement::replicate());
+    const bool shared =
+        layout_.stage == zero_stage::parameters || (layout_.stage == zero_stage::optimizer && is_gradient);
+    if (!shared) return along(v, shard_, dim_placement::replicate());
+    // the dimension that tensor parallelism leaves: both cuts of one would nest
+    std::size_t where = cut_by_tensor ? 1 - cut : 0;
+    if (op.outputs.front().shape[where] < layout_.shards && op.outputs.front().rank() == 2 && !cut_by_tensor)
+      where = 1 - where;
+    along(v, shard_, dim_placement::shard(where));
+    if (op.outputs.front().shape[where] < layout_.shards) along(v, shard_, dim_placement::replicate());
+  }
+
+  /// Between products values are cut by positions; inside of attention by heads, inside of a feed-forward by features.
+  void place_value(std::uint32_t v) {
+    if (!tensor_) return;
+    const operation& op = graph_.operations[v];
+    const tensor& value = op.outputs.front();
+    const auto cut = [&](std::size_t dim) { along(v, tensor_, dim_placement::shard(dim)); };
+    if (op.op == "einsum") {
+      if (value.rank() != 3 || (!by_columns(op.group) && !by_rows(op.group))) return;
+      // a product sums over what is cut on the way back of columns, and on the way there of rows
+      if (by_columns(op.group) == (op.when == phase::forward)) return cut(2);
+      return along(v, tensor_, dim_placement::partial());
+    }
+    if (op.op == "sdpa" || op.op == "sdpa_backward") return cut(1);
+    if (is_one_of(op.group, {"rope", "attention"})) return cut(value.shape[1] == sequence_ || value.rank() < 4 ? 2 : 1);
+    if (value.rank() != 3) return;
+    if (is_one_of(op.group, {"silu", "activation", "loss"})) return cut(2);
+    if (is_one_of(op.group, {"residual", "attention_norm", "ffn_norm", "norm"})) return cut(1);
+  }
+
+  /// A gradient is cut by tensor parallelism from the product on that makes it; what adds up rows of a table is summed
+  /// over all that see different data.
+  void place_before(std::uint32_t v) {
+    while (graph_.operations[v].inputs.size() == 1 && graph_.operations[v].outputs.front().rank() == 2) {
+      const operation& op = graph_.operations[v];
+      const std::uint32_t p = op.inputs.front();
+      if (graph_.operations[p].outputs.front().rank() != 2) return;
+      if (tensor_ && wanted_[v].along[*tensor_]) {
+        const dim_placement lies = *wanted_[v].along[*tensor_];
+        const bool turns = op.op == "permute" && lies.is_sharded();
+        along(p, tensor_, turns ? dim_placement::shard(1 - lies.dim()) : lies);
+      }
+      v = p;
+    }
+    if (graph_.operations[v].op != "embedding_backward") return;
+    along(v, replica_, dim_placement::partial());
+    along(v, shard_, dim_placement::partial());
+    if (tensor_) wanted_[v].along[*tensor_].reset();
+  }
+
+  /// What is made of a parameter alone lies as the parameter does, seen the other way round where it is turned.
+  void place_weight(std::uint32_t v) {
+    const operation& op = graph_.operations[v];
+    if (!tensor_ || op.inputs.size() != 1 || op.outputs.front().rank() != 2) return;
+    const std::optional<dim_placement> from = wanted_[op.inputs.front()].along[*tensor_];
+    if (!from) return;
+    const bool turns = op.op == "permute" && from->is_sharded();
+    along(v, tensor_, turns ? dim_placement::shard(1 - from->dim()) : *from);
+  }
+
+  /// Strategies whose first result lies as wished, dimension by dimension as far as some do.
+  void state(constraint_set& all, std::uint32_t v) {
+    const wish& w = wanted_[v];
+    const std::size_t rank = model_.mesh().rank();
+    const sharding_classes& offered = model_.strategies(v).outputs.front();
+    fixed_strategies fixed{v, {}, "layout " + layout_.to_string()};
+    for (strategy s = 0; s < offered.of.size(); ++s) fixed.allowed.push_back(s);
+    const std::size_t all_of_them = fixed.allowed.size();
+    for (std::size_t d = 0; d < rank; ++d) {
+      if (!w.along[d]) continue;
+      std::vector<strategy> left;
+      for (const strategy s : fixed.allowed) {
+        const sharding& lies = offered.distinct[offered.of[s]];
+        if (!lies.is_none() && lies[d] == *w.along[d]) left.push_back(s);
+      }
+      if (!left.empty()) {
+        fixed.allowed = std::move(left);
+      } else if (w.must) {
+        refuse(error_category::constraint, fixed.why + ": operation '" + graph_.operations[v].name +
+                                               "' cannot be placed " + sharding{*w.along[d]}.to_string() +
+                                               " along mesh dimension " + std::to_string(d));
+      }
+    }
+    if (fixed.allowed.size() < all_of_them) all.fixed.push_back(std::move(fixed));
+  }
+
+  const spmd_cost_model& model_;
+  const computation& graph_;
+  training_layout layout_;
+  dimension replica_, shard_, tensor_;
+  std::vector<wish> wanted_;
+  std::vector<bool> is_data_;
+  std::int64_t sequence_ = 0;
+};
+
+}  // namespace detail
+
+SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) {
+  training_layout layout;
+  std::set<std::string_view> known;
+  const auto wrong = [&](std::string_view word) {
+    refuse(error_category::input, "layout '" + std::string(text) + "': '" + std::string(word) +
+                                      "', expected words like fsdp=8, tp=8, dp=8, zero1=8 or hsdp=4x8, each once");
+  };
+  for (std::size_t at = 0; at <= text.size();) {
+    const std::size_t end = std::min(text.find(',', at), text.size());
+    const std::string_view word = text.substr(at, end - at);
+    at = end + 1;
+    const std::size_t is = word.find('=');
+    if (is == std::string_view::npos) wrong(word);
+    const std::string_view name = word.substr(0, is);
+    const auto number = [&](std::string_view digits) {
+      std::int64_t n = 0;
+      const auto [last, code] = std::from_chars(digits.data(), digits.data() + digits.size(), n);
+      if (code != std::errc{} || last != digits.data() + digits.size() || n < 1) wrong(word);
+      return n;
+    };
+    std::string_view amount = word.substr(is + 1);
+    const bool of_data = name == "fsdp" || name == "dp" || name == "zero1" || name == "hsdp";
+    if (!known.insert(of_data ? "data" : name).second) wrong(word);
+    if (name == "hsdp") {
+      const std::size_t by = amount.find('x');
+      if (by == std::string_view::npos) wrong(word);
+      layout.replicas = number(amount.substr(0, by));
+      amount = amount.substr(by + 1);
+    }
+    if (of_data) {
+      layout.shards = number(amount);
+      layout.stage = name == "dp" ? zero_stage::none : name == "zero1" ? zero_stage::optimizer : zero_stage::parameters;
+    } else if (name == "tp") {
+      layout.tensor = number(amount);
+    } else {
+      wrong(word);
+    }
+  }
+  return layout;
+}
+
+SHARDWEAVE_INLINE std::string training_layout::to_string() const {
+  std::string text = replicas > 1                     ? "hsdp=" + std::to_string(replicas) + "x"
+                     : stage == zero_stage::none      ? "dp="
+                     : stage == zero_stage::optimizer ? "zero1="
+                                                      : "fsdp=";
+  text += std::to_string(shards);
+  return tensor > 1 ? text + ",tp=" + std::to_string(tensor) : text;
+}
+
+SHARDWEAVE_INLINE device_mesh training_layout::mesh() const {
+  std::vector<std::int64_t> shape;
+  std::vector<std::string> names;
+  const auto add = [&](std::int64_t extent, const char* name) {
+    if (extent < 1)
+      refuse(error_category::input,
+             "a layout has " + std::to_string(extent) + " ranks along " + name + ", expected at least 1");
+    if (extent == 1) return;
+    shape.push_back(extent);
+    names.emplace_back(name);
+  };
+  add(replicas, "replica");
+  add(shards, stage == zero_stage::none ? "dp" : "fsdp");
+  add(tensor, "tp");
+  if (shape.empty()) return device_mesh({1});
+  return device_mesh(std::move(shape), std::move(names));
+}
+
+SHARDWEAVE_INLINE constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout) {
+  return detail::layout_writer(model, layout).write();
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,84 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/any_collectives.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/cost/saturation.hpp>
+#include <shardweave/lowering/optimizer_step.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/llama_config.hpp>
+#include <shardweave/models/training_layout.hpp>
+#include <shardweave/simulate/machine.hpp>
+
+#include <cstdint>
+#include <optional>
+#include <string>
+#include <vector>
+
+/// \file
+/// What a training step takes by a given plan, without searching for one.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// How a framework runs what a plan says.
+struct framework_profile {
+  std::string name = {};
+  bool compiles = true;  ///< element-wise work is fused across operators (`with_fused_kernels`)
+  /// Without a compiler: parts of the model whose element-wise work is one kernel all the same, by group of operations,
+  /// for example "attention_norm"; each side of a phase for itself.
+  std::vector<std::string> fused_parts = {"silu", "activation", "attention_norm", "ffn_norm", "norm", "loss"};
+  training_loss loss = training_loss::fused;
+  bool reduces_in_f32 = true;            ///< gradients are cast to f32 before they are reduced
+  bool reduces_each_micro_batch = true;  ///< else once a step, with the last one
+  optimizer_options optimizer = {};
+  /// Shares of the peak rate that its attention kernels reach, where they are not those of the device's profile.
+  std::optional<saturation> attention = std::nullopt, attention_backward = std::nullopt;
+  /// Collectives of tensor parallelism run in pieces beside the pieces of the product before or after them: what is
+  /// seen of them is one piece of as many as there are ranks.
+  bool pipelines_tensor_collectives = false;
+  launch_costs launches = {};
+  uniform_interference interference = {.compute = {}, .collective = 1};
+};
+
+/// A training step as its user states it.
+struct stated_step {
+  llama_config model = {};
+  std::int64_t sequence = 1;       ///< tokens
+  std::int64_t micro_batch = 1;    ///< sequences that each of `layout.data_ranks()` sees at a time
+  std::int64_t micro_batches = 1;  ///< of them in a step
+  training_layout layout = {};
+  recompute_rule recompute = recompute_rule::none;
+  std::uint32_t recompute_every = 1;  ///< of so many layers it applies to the first
+  framework_profile framework = {};
+};
+
+/// What a step takes, and what one device holds.
+struct predicted_step {
+  nanoseconds micro_batch;  ///< one that is not the last
+  nanoseconds last;         ///< the last one, with what is reduced once a step
+  optimizer_work optimizer;
+  nanoseconds step;     ///< all of it
+  nanoseconds exposed;  ///< of the last micro-batch: communication that nothing hides
+  nanoseconds starved;  ///< of the last micro-batch: waiting for the host
+  bytes peak;           ///< parameters, gradients and activations where most is live
+  bytes state;          ///< of the optimizer
+  [[nodiscard]] bytes memory() const { return peak + state; }
+};
+
+/// Lowers the step by its layout, makes values again by its rule, fuses what the framework fuses, merges and orders
+/// collectives as sharded data parallelism does (`module_plan`: a layer's gathers are launched one layer ahead), and
+/// simulates it on a host that launches as stated. Equal layers are not simulated one by one: two depths tell what a
+/// layer adds, and the rest is a straight line.
+/// \param compute  of the device \param collectives  what communication costs
+/// \throws error if the model's figures do not fit, or the layout cannot be placed
+[[nodiscard]] predicted_step predict_step(const stated_step& stated, const compute_profile& compute,
+                                          const any_collectives& collectives, const solve_control& control = {});
+
+}  // namespace v0
+}  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/step/impl/predict_step.hpp>
+#endif

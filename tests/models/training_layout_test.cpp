@@ -1,0 +1,165 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/models/training_layout.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstdint>
+#include <map>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace training_layout_tests {
+namespace {
+
+sw::llama_config tiny(sw::feed_forward_kind feed = sw::feed_forward_kind::gated_silu) {
+  sw::llama_config c{.name = "tiny",
+                     .hidden_size = 2048,
+                     .num_hidden_layers = 2,
+                     .num_attention_heads = 16,
+                     .num_key_value_heads = 4,
+                     .intermediate_size = 8192,
+                     .vocab_size = 32000};
+  c.feed_forward = feed;
+  return c;
+}
+
+struct laid_out {
+  sw::spmd_cost_model model;
+  sw::lowered_graph lowered;
+};
+
+laid_out lay_out(const sw::llama_config& config, const std::string& words, bool again = false) {
+  const auto layout = sw::training_layout::parse(words);
+  const auto device = sw::find_device("h100");
+  sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 2 * layout.data_ranks(), .sequence = 4096}),
+                            layout.mesh(), sw::roofline{device}, sw::alpha_beta(device), sw::standard_rules(),
+                            {.reduce_after_cast = true});  // gradients are added up in f32
+  const auto problem = sw::compile(sw::describe(model, sw::layout_constraints(model, layout)));
+  const auto placed = sw::auto_solver{}.solve(problem);
+  REQUIRE(placed.has_assignment());
+  auto lowered = sw::lower(model, placed.choice, {.regather_parameters = again, .wait_shares_storage = true});
+  return {std::move(model), std::move(lowered)};
+}
+
+/// Bytes that a device holds of the parameters.
+std::int64_t held(const laid_out& plan) {
+  std::int64_t sum = 0;
+  const sw::task_graph& g = plan.lowered.tasks;
+  for (sw::task_index t = 0; t < g.size(); ++t)
+    if (g.kind(t) == sw::task_kind::input && g.role(t) == sw::task_role::parameter) sum += g.output(t, 0).size.count();
+  return sum;
+}
+
+struct moved {
+  std::int64_t count = 0, bytes = 0;  ///< of the larger buffer
+};
+std::map<sw::collective, moved> moved_on(const laid_out& plan, std::uint32_t group, bool parameters) {
+  std::map<sw::collective, moved> all;
+  const sw::task_graph& g = plan.lowered.tasks;
+  const std::vector<bool> tags = sw::fsdp_tags(g);
+  for (sw::task_index t = 0; t < g.size(); ++t) {
+    if (!g.is_collective(t) || g.collective(t).group != group || tags[t] != parameters) continue;
+    moved& m = all[g.collective(t).op];
+    ++m.count;
+    m.bytes += std::max(g.collective(t).bytes_in, g.collective(t).bytes_out).count();
+  }
+  return all;
+}
+
+TEST_SUITE("training_layout") {
+  using sw::collective;
+
+  TEST_CASE("words are read, written, and refused by name") {
+    for (const char* words : {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "hsdp=4x8", "hsdp=2x16,tp=2"})
+      CHECK(sw::training_layout::parse(words).to_string() == words);
+    CHECK(sw::training_layout::parse("tp=2,fsdp=4") == sw::training_layout::parse("fsdp=4,tp=2"));
+    CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").size() == 64);
+    CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").mesh().to_string() == "4x8x2");
+    CHECK(sw::training_layout::parse("tp=1,fsdp=1").mesh().to_string() == "1");
+    for (const char* words : {"", "fsdp", "fsdp=", "fsdp=0", "fsdp=8x2", "hsdp=8", "pp=2", "fsdp=8,dp=2", "tp=2,tp=2"})
+      CHECK_THROWS_AS((void)sw::training_layout::parse(words), sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("fsdp=8,ep=2"), doctest::Contains("'ep=2'"), sw::error);
+  }
+
+  TEST_CASE("sharded data parallelism holds an equal share and gathers every parameter twice") {
+    const laid_out plan = lay_out(tiny(), "fsdp=8", true);
+    const std::int64_t parameters = tiny().parameter_count();
+    CHECK(held(plan) == 4 * parameters / 8);
+    const auto all = moved_on(plan, 0, true);
+    // once forward, once backward, in bf16; the embedding's rows are looked up before any gradient needs them
+    const std::int64_t embedding = 32000 * 2048;
+    CHECK(all.at(collective::all_gather).bytes >= 2 * 2 * (parameters - embedding));
+    CHECK(all.at(collective::all_gather).bytes <= 2 * 2 * parameters);
+    CHECK(all.at(collective::reduce_scatter).bytes == 4 * parameters);
+    CHECK_FALSE(all.contains(collective::all_reduce));
+    CHECK(moved_on(plan, 0, false).empty());  // activations stay where they are
+  }
+
+  TEST_CASE("without sharing out parameters are held whole, and gradients are all-reduced or scattered") {
+    const std::int64_t parameters = tiny().parameter_count();
+    const laid_out plain = lay_out(tiny(), "dp=8");
+    CHECK(held(plain) == 4 * parameters);
+    std::int64_t reduced = 0;
+    for (const bool tagged : {false, true}) {
+      const auto all = moved_on(plain, 0, tagged);
+      if (all.contains(collective::all_reduce)) reduced += all.at(collective::all_reduce).bytes;
+    }
+    CHECK(reduced == 4 * parameters);
+    const laid_out zero = lay_out(tiny(), "zero1=8");
+    CHECK(held(zero) == 4 * parameters);
+    CHECK(moved_on(zero, 0, true).at(collective::reduce_scatter).bytes == 4 * parameters);
+    CHECK_FALSE(moved_on(zero, 0, true).contains(collective::all_gather));
+  }
+
+  TEST_CASE("replicas of shards all-reduce what their shards have scattered") {
+    const laid_out plan = lay_out(tiny(), "hsdp=2x4");
+    const std::int64_t parameters = tiny().parameter_count();
+    CHECK(held(plan) == 4 * parameters / 4);
+    CHECK(moved_on(plan, 1, true).at(collective::reduce_scatter).bytes == 4 * parameters);
+    std::int64_t reduced = 0;
+    for (const bool tagged : {false, true})
+      for (const auto& [op, m] : moved_on(plan, 0, tagged))
+        if (op == collective::all_reduce) reduced += m.bytes;
+    CHECK(reduced == 4 * parameters / 4);
+  }
+
+  TEST_CASE("tensor parallelism gathers and scatters positions around each half of a layer") {
+    for (const auto feed : {sw::feed_forward_kind::gated_silu, sw::feed_forward_kind::gelu}) {
+      const laid_out plan = lay_out(tiny(feed), "fsdp=2,tp=4");
+      std::int64_t cut = 0, whole = 0;
+      for (const sw::operation& op : plan.model.operations().operations)
+        if (op.kind == sw::role::parameter)
+          (op.outputs.front().rank() == 2 ? cut : whole) += op.outputs.front().element_count();
+      CHECK(held(plan) == 4 * (cut / 8 + whole / 2));
+      const auto all = moved_on(plan, 1, false);
+      // two halves of two layers, forward and backward
+      CHECK(all.at(collective::reduce_scatter).count >= 2 * 2 * 2);
+      CHECK(all.at(collective::all_gather).count >= 2 * 2 * 2);
+      const std::int64_t value = 2LL * 2 * 4096 * 2048;  // two sequences of a rank, bf16
+      CHECK(all.at(collective::reduce_scatter).bytes >= 8 * value);
+    }
+  }
+
+  TEST_CASE("a model on another mesh is refused") {
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(sw::llama_training_graph(tiny(), {.batch = 8, .sequence = 4096}),
+                                    sw::device_mesh({4}), sw::roofline{device}, sw::alpha_beta(device));
+    CHECK_THROWS_WITH_AS((void)sw::layout_constraints(model, sw::training_layout::parse("fsdp=8")),
+                         "layout fsdp=8 is one of a mesh 8, found 4", sw::error);
+  }
+}
+
+}  // namespace
+}  // namespace training_layout_tests
