@@ -10,9 +10,11 @@
 #include "support/device_memory.hpp"
 #include "support/devices.hpp"
 #include "support/overlap_form.hpp"
+#include "support/plan_report.hpp"
 #include "support/plan_summary.hpp"
 #include "support/program.hpp"
 #include "support/recompute.hpp"
+#include "support/report_file.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
 #include "support/step_text.hpp"
@@ -35,6 +37,9 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/report/html.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
@@ -90,6 +95,7 @@ struct options {
   programs::around_options around;
   std::optional<double> gap;
   std::string out;
+  programs::report_option report;
   programs::common_options common;
 };
 
@@ -145,12 +151,15 @@ sw::computation graph_of(const sw::model_config& config, sw::training_shape shap
   return sw::deepseek_training_graph(std::get<sw::deepseek_config>(config), shape);
 }
 
-/// Four files, which take their names when all of them are whole.
-void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
+void make_folder(const std::filesystem::path& folder) {
   std::error_code failure;
   std::filesystem::create_directories(folder, failure);
   if (failure)
     sw::refuse(sw::error_category::system, "--out " + folder.string() + ": cannot be created: " + failure.message());
+}
+
+/// Four files, which take their names when all of them are whole.
+void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
   sw::atomic_file placement(folder / "plan.json"), tasks(folder / "tasks.json"), schedule(folder / "schedule.json"),
       trace(folder / "trace.json");
   const auto json = [](sw::atomic_file& file, auto write) {
@@ -164,6 +173,24 @@ void write_files(const std::filesystem::path& folder, const sw::training_plan& p
   json(schedule, [&](sw::json_writer& out) { sw::write_schedule(out, g, plan.tasks->order); });
   sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, plan.tasks->order, plan.tasks->after);
   for (sw::atomic_file* file : {&placement, &tasks, &schedule, &trace}) file->commit();
+}
+
+/// The plan beside the original order, in which nothing is merged.
+programs::report_file write_report(const options& chosen, const sw::training_plan& plan, const sw::html_options& told) {
+  std::filesystem::path usual = chosen.common.json ? "" : "plan_report.html";
+  if (!chosen.out.empty()) usual = std::filesystem::path(chosen.out) / "report.html";
+  const std::filesystem::path path = chosen.report.file(usual);
+  const bool asked_for = chosen.report.told || !chosen.out.empty();
+  if (path.empty()) return {path, asked_for, {}, {}};
+  const sw::task_graph& g = plan.lowered->tasks;
+  std::vector<char> again;
+  for (const sw::task_origin& from : plan.lowered->origin) again.push_back(from.again ? 1 : 0);
+  const sw::schedule given = sw::in_order{}(g, {});
+  const sw::timeline before = sw::simulate(g, given, {.validate = false, .memory_samples = true});
+  const std::vector<sw::html_plan> both = {
+      {.name = "scheduled", .graph = &g, .order = &plan.tasks->order, .line = &plan.tasks->after, .again = again},
+      {.name = "in order", .graph = &g, .order = &given, .line = &before, .again = again}};
+  return {path, asked_for, both, told};
 }
 
 double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view stage) {
@@ -433,9 +460,16 @@ int plan(const options& chosen) {
     refusal = "no order within " + std::to_string(memory->count()) + " bytes was found; the best one needs " +
               std::to_string(plan.tasks->after.peak.count());
   }
-  if (refusal.empty() && !chosen.out.empty()) {
+  const auto [name, parameters] =
+      std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
+  const programs::planned_step step{name, parameters, shape, mesh, device};
+  std::string report;
+  if (refusal.empty()) {
     const double before = seconds();
-    write_files(chosen.out, plan);
+    if (!chosen.out.empty()) make_folder(chosen.out);
+    programs::report_file page = write_report(chosen, plan, programs::plan_report(step, model, plan, fastest, *need));
+    if (!chosen.out.empty()) write_files(chosen.out, plan);
+    report = page.commit();
     plan.stages.push_back({"write", seconds() - before});
   }
   if (chosen.common.json) {
@@ -444,11 +478,9 @@ int plan(const options& chosen) {
                    .c_str(),
                stdout);
   } else if (plan.tasks) {
-    const auto [name, parameters] =
-        std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
     const std::string on = memory ? "--memory" : std::string(device.name);
     const std::string summary =
-        programs::plan_summary({name, parameters, shape, mesh, device}, model, plan, fastest, need->fits(),
+        programs::plan_summary(step, model, plan, fastest, need->fits(),
                                programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
                                    (again ? programs::recomputation_text(*again) : ""),
                                refusal.empty() ? chosen.out : "");
@@ -458,7 +490,7 @@ int plan(const options& chosen) {
       more = "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
              sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +
              " of a device: parameters with their optimizer state, and results while they are needed.\n" + more;
-    std::fputs((summary + more).c_str(), stdout);
+    std::fputs((summary + more + report).c_str(), stdout);
   }
   if (refusal.empty()) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());
@@ -555,7 +587,8 @@ int main(int argc, char** argv) {
          "PERCENT: how far above its lower bound the cost of a placement may be; 0: prove the best one (default: "
          "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
       ->check(programs::not_negative());
-  app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json");
+  app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json, report.html");
+  chosen.report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
   app.footer(programs::help_section("Devices", programs::devices()) +
              programs::help_section("Models of collectives", programs::collective_models()) +
              programs::help_section("Solvers", known_solvers) +

@@ -4,6 +4,7 @@
 //   mpirun -np 4 replay_schedule tasks.json schedule.json --engine mpi --calibrate host.json
 //   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
 #include "support/program.hpp"
+#include "support/report_file.hpp"
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/replay.hpp>
@@ -30,6 +31,7 @@
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/report/html.hpp>
 #include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
@@ -70,6 +72,7 @@ struct options {
   int ranks_per_node = 0;
   int device = -1;
   std::string picture;
+  programs::report_option report;
   programs::common_options common;
 };
 
@@ -93,6 +96,20 @@ void draw(const options& chosen, const sw::task_graph& g, const sw::schedule& s,
   sw::atomic_file file(chosen.picture);
   file.write(sw::svg_comparison(g, s, predicted, measured, {.title = g.name + " on engine " + chosen.engine}));
   file.commit();
+}
+
+/// What was measured beside what was predicted; the last line of the text for people.
+std::string write_report(const options& chosen, const sw::task_graph& g, const sw::schedule& s,
+                         const sw::timeline& predicted, const sw::timeline& measured) {
+  const std::vector<sw::html_plan> both = {
+      {.name = "measured", .graph = &g, .order = &s, .line = &measured, .is_simulated = false},
+      {.name = "predicted", .graph = &g, .order = &s, .line = &predicted}};
+  return programs::report_file(chosen.report.file(chosen.common.json ? "" : "replay_report.html"),
+                               chosen.report.told.has_value(), both,
+                               {.title = g.name + " on engine " + chosen.engine,
+                                .subtitle = "What the engine measured beside what the simulator predicts, on one "
+                                            "device."})
+      .commit();
 }
 
 double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
@@ -203,7 +220,8 @@ int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine
   }
   // ranks that measured other durations would predict other times
   const sw::task_graph g = sw::agreed_durations(priced(chosen, stated, run, device), engine);
-  const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
+  const sw::timeline predicted =
+      programs::about(chosen.schedule, [&] { return sw::simulate(g, s, {.memory_samples = true}); });
 
   engine.check(true);
   static_cast<void>(sw::replay(g, s, engine));  // checks every value, and warms up
@@ -220,6 +238,7 @@ int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine
   if (run.rank != 0) return programs::done;
 
   draw(chosen, g, s, predicted, measured);
+  const std::string report = write_report(chosen, g, s, predicted, measured);
   const sw::timeline_comparison c = sw::compare(predicted, measured);
   const ranks_report ranks{run.size, sw::nanoseconds(static_cast<std::int64_t>(slowest)),
                            static_cast<std::size_t>(run.size) * static_cast<std::size_t>(least)};
@@ -230,6 +249,7 @@ int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine
   print_summary(chosen, g, c);
   std::printf("\nthe slowest of %d ranks took %.3f ms, the median of %zu runs; %zu results were right\n", ranks.ranks,
               ms(ranks.slowest), runs.size(), ranks.checked);
+  std::fputs(report.c_str(), stdout);
   return programs::done;
 }
 #endif
@@ -337,14 +357,18 @@ int replay(const options& chosen) {
 #endif
   const sw::task_graph g = sw::read_task_graph(chosen.tasks);
   const sw::schedule s = sw::read_schedule(chosen.schedule, g);
-  const sw::timeline predicted = programs::about(chosen.schedule, [&] { return sw::simulate(g, s); });
+  const sw::timeline predicted =
+      programs::about(chosen.schedule, [&] { return sw::simulate(g, s, {.memory_samples = true}); });
   const sw::timeline measured = measure(chosen, g, s);
   draw(chosen, g, s, predicted, measured);
+  const std::string report = write_report(chosen, g, s, predicted, measured);
   const sw::timeline_comparison c = sw::compare(predicted, measured);
-  if (chosen.common.json)
+  if (chosen.common.json) {
     std::fputs(json_line(chosen, g, measured, c).c_str(), stdout);
-  else
+  } else {
     print_summary(chosen, g, c);
+    std::fputs(report.c_str(), stdout);
+  }
   return programs::done;
 }
 
@@ -403,6 +427,7 @@ int main(int argc, char** argv) {
   app.add_option("--device", chosen.device, "nccl: of this process (default: the rank modulo the devices it sees)")
       ->check(programs::whole_from(0));
   app.add_option("--picture", chosen.picture, "FILE.svg: prediction and measurement, on one time axis");
+  chosen.report.add_to(app, "replay_report.html, or none with --json");
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return replay(chosen); });
 }

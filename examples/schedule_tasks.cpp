@@ -3,14 +3,18 @@
 //   schedule_tasks tasks.json.gz --bucketing greedy --scheduler prefetch --schedule schedule.json
 #include "support/overlap_flags.hpp"
 #include "support/program.hpp"
+#include "support/report_file.hpp"
 #include "support/schedulers.hpp"
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/read_profiled_run.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/report/html.hpp>
+#include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -42,6 +46,7 @@ struct options {
   std::optional<std::int64_t> memory;
   std::string schedule;
   std::string trace;
+  programs::report_option report;
   programs::overlap_changes settings;
   programs::common_options common;
 };
@@ -64,44 +69,6 @@ double makespan_gap(const sw::timeline& line, sw::nanoseconds bound) {
   return 100 * (static_cast<double>(line.end_to_end.count()) / static_cast<double>(bound.count()) - 1);
 }
 
-/// For people; the words of the file are shorter.
-std::string_view meaning(sw::decision_reason reason) {
-  using enum sw::decision_reason;
-  switch (reason) {
-    case dependency:
-      return "needs the result of a member";
-    case cycle:
-      return "would close a cycle through other buckets";
-    case byte_cap:
-      return "the bucket would grow beyond its cap";
-    case foreign_user:
-      return "something besides its wait uses it";
-    case no_wait:
-      return "nothing waits for it";
-    case unpriced:
-      return "no table prices the merged collective";
-    case no_gain:
-      return "copies would cost more than merging saves";
-    case alone:
-      return "no partner was left";
-    case memory_limit:
-      return "memory would not suffice";
-    case in_flight_limit:
-      return "too many bytes would be in flight";
-    case distance_limit:
-      return "too far ahead, or from the first member";
-    case not_mergeable:
-      return "collectives of this operation are launched alone";
-    case other_role:
-      return "moves neither parameters nor their gradients";
-    case other_group:
-      return "collectives of this group are not bucketed";
-    case overlap:
-      return "what is hidden would be exposed";
-  }
-  return "";
-}
-
 /// How often something was refused, and for how many collectives, by reason.
 std::string decision_summary(const std::vector<sw::decision>& decisions) {
   std::map<sw::decision_reason, std::pair<std::size_t, std::vector<sw::task_index>>> reasons;
@@ -116,7 +83,7 @@ std::string decision_summary(const std::vector<sw::decision>& decisions) {
     std::sort(subjects.begin(), subjects.end());
     const auto distinct = std::unique(subjects.begin(), subjects.end()) - subjects.begin();
     table.row({std::string(sw::to_string(reason)), sw::count_text(times),
-               sw::count_text(static_cast<std::int64_t>(distinct)), std::string(meaning(reason))});
+               sw::count_text(static_cast<std::int64_t>(distinct)), std::string(sw::reason_text(reason))});
   }
   return table.empty() ? "" : "\n" + table.text();
 }
@@ -256,6 +223,24 @@ std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::ti
   });
 }
 
+/// The schedule beside the order as given; the last line of the text for people.
+std::string write_report(const options& chosen, const sw::task_graph& g, const sw::schedule& s,
+                         const sw::timeline& after, const certificate& bounds) {
+  const char* usual = chosen.common.json ? "" : "schedule_report.html";
+  if (chosen.report.file(usual).empty()) return {};
+  const sw::schedule given = sw::in_order{}(g, {});
+  const sw::timeline before = sw::simulate(g, given, {.memory_samples = true});
+  const std::vector<sw::html_plan> both = {{.name = "scheduled", .graph = &g, .order = &s, .line = &after},
+                                           {.name = "as given", .graph = &g, .order = &given, .line = &before}};
+  return programs::report_file(
+             chosen.report.file(usual), chosen.report.told.has_value(), both,
+             {.subtitle = sw::count_text(g.size()) + " tasks, " + sw::count_text(g.groups().size()) + " process groups",
+              .bounds = {{"any order with these buckets", bounds.chosen.value()},
+                         {"any order with any buckets (" + std::string(bounds.any.limited_by()) + ")",
+                          bounds.any.value()}}})
+      .commit();
+}
+
 int schedule(const options& chosen) {
   const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
   const timed_graph timed_by = timed(stated, chosen);
@@ -284,11 +269,13 @@ int schedule(const options& chosen) {
     sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, s, after);
     trace.commit();
   }
+  const std::string report = fits ? write_report(chosen, g, s, after, bounds) : "";
   if (chosen.common.json) {
     std::fputs(json_line(timed_by, s, after, bounds, seconds, interrupted).c_str(), stdout);
   } else {
     if (timed_by.profiled) std::fputs(profiled_summary(g, *timed_by.profiled, chosen.durations).c_str(), stdout);
     print_summary(g, s, before, after, bounds, seconds);
+    std::fputs(report.c_str(), stdout);
   }
   if (fits) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
@@ -321,6 +308,7 @@ int main(int argc, char** argv) {
                      "no such order is found (default: what the original order needs is aimed at)");
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
+  chosen.report.add_to(app, "schedule_report.html, or none with --json");
   programs::add_overlap_flags(app, chosen.settings);
   app.footer(programs::help_section("Bucketings", programs::bucketings()) +
              programs::help_section("Schedulers", programs::schedulers()));

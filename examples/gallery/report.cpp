@@ -1,11 +1,13 @@
-// A plan for people (text, a picture) and for tools (Chrome trace, Graphviz, CSV).
+// A plan for people (text, a picture, a page for a browser) and for tools (Chrome trace, Graphviz, CSV).
 //
 //   report           prints a summary
 //   report FILE.svg  draws the timeline too
+//   report FILE.html writes all of it as a page
 #include "support/small_step.hpp"
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/csv.hpp>
 #include <shardweave/report/graphviz.hpp>
+#include <shardweave/report/html.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 #include <shardweave/schedule/prefetch.hpp>
@@ -36,12 +38,14 @@ int main(int argc, char** argv) {
   std::string trace;  // the library makes text; where it goes is the host's affair
   sw::write_chrome_trace([&](std::string_view piece) { trace += piece; }, g, s, after);
   const std::string picture = sw::svg_timeline(g, s, after, {.title = "a small step", .width = 900});
+  const std::string page = sw::html(g, s, after, {.title = "a small step"});
   const std::string dot = sw::graphviz(g, s);
   const std::string table = sw::tasks_csv(g, s, after);
   // [files]
-  std::printf("\n%zu bytes of trace, %zu of SVG, %zu of Graphviz, %zu of CSV\n", trace.size(), picture.size(),
-              dot.size(), table.size());
-  if (argc > 1 && !(std::ofstream(argv[1]) << picture)) {
+  std::printf("\n%zu bytes of trace, %zu of SVG, %zu of HTML, %zu of Graphviz, %zu of CSV\n", trace.size(),
+              picture.size(), page.size(), dot.size(), table.size());
+  const bool as_page = argc > 1 && std::string_view(argv[1]).ends_with(".html");
+  if (argc > 1 && !(std::ofstream(argv[1]) << (as_page ? page : picture))) {
     std::fprintf(stderr, "report: %s: cannot be written\n", argv[1]);
     return 2;
   }
@@ -49,7 +53,7 @@ int main(int argc, char** argv) {
     return text.find(what) != std::string::npos;
   };
   return tells(trace, "\"traceEvents\"") && tells(trace, "gather3") && tells(picture, "</svg>") &&
-                 tells(dot, "digraph") && tells(table, "forward0")
+                 tells(page, "</html>") && tells(dot, "digraph") && tells(table, "forward0")
              ? 0
              : 1;
 }

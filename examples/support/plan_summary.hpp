@@ -33,6 +33,11 @@ struct planned_step {
   const shardweave::device_profile& device;
 
   [[nodiscard]] std::int64_t tokens() const { return shape.batch * shape.sequence; }
+  /// Of one device.
+  [[nodiscard]] std::int64_t tokens_per_second(const shardweave::timeline& line) const {
+    const double seconds = static_cast<double>(line.end_to_end.count()) / 1e9;
+    return static_cast<std::int64_t>(static_cast<double>(tokens()) / seconds / static_cast<double>(mesh.size()));
+  }
 };
 
 namespace detail {
@@ -77,14 +82,11 @@ std::vector<sw::strategy_row> parameter_rows(const Model& model, const sw::train
 /// The step in three lines: how long, how much of it waits, how far from the best.
 inline std::string outcome_text(const planned_step& step, const sw::task_plan& tasks) {
   const sw::timeline& line = tasks.after;
-  const auto devices = static_cast<double>(step.mesh.size());
-  const double seconds = static_cast<double>(line.end_to_end.count()) / 1e9;
   const double over = static_cast<double>(line.end_to_end.count()) /
                           static_cast<double>(std::max<std::int64_t>(tasks.makespan_bound.count(), 1)) -
                       1;
   std::string text = "\nOne step takes " + sw::time_text(line.end_to_end) + ", ";
-  text += sw::count_text(static_cast<std::int64_t>(static_cast<double>(step.tokens()) / seconds / devices)) +
-          " tokens per second and device.\n";
+  text += sw::count_text(step.tokens_per_second(line)) + " tokens per second and device.\n";
   text += sw::time_text(line.exposed + line.tail) + " of it wait for communication; " + sw::time_text(line.hidden) +
           " of " + sw::time_text(line.communication) + " hide behind computation.\n";
   text += "No order with these buckets ends before " + sw::time_text(tasks.makespan_bound) + ": this one is at most " +

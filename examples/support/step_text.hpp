@@ -28,6 +28,18 @@ inline double step_gap(const shardweave::fastest_plan_result& found, const shard
 
 }  // namespace detail
 
+/// What the bound is made of: prices with the names of what they are of, the largest first.
+template <class Model>
+[[nodiscard]] std::vector<std::pair<double, std::string>> step_prices(const Model& model,
+                                                                      const shardweave::fastest_plan_result& found) {
+  std::vector<std::pair<double, std::string>> worth{{found.channel_prices[0], "computation"},
+                                                    {found.path_price, "chains of both"}};
+  for (std::size_t d = 0; d < model.mesh().rank(); ++d)
+    worth.emplace_back(found.channel_prices[d + 1], "collectives along " + model.mesh().name(d));
+  std::ranges::stable_sort(worth, [](const auto& a, const auto& b) { return a.first > b.first; });
+  return worth;
+}
+
 /// Three lines: beside the plan of the least sum, beside all plans, and what the step waits for.
 /// \pre the plan has tasks
 template <class Model>
@@ -40,11 +52,7 @@ template <class Model>
   const sw::nanoseconds bound(static_cast<std::int64_t>(std::floor(found.bounds.bound)));
   text += "No plan of any placement, buckets and order ends before " + sw::time_text(bound) + ": this one is at most " +
           sw::percent_text(detail::step_gap(found, plan), 2) + " above the best.\n";
-  std::vector<std::pair<double, std::string>> worth{{found.channel_prices[0], "computation"},
-                                                    {found.path_price, "chains of both"}};
-  for (std::size_t d = 0; d < model.mesh().rank(); ++d)
-    worth.emplace_back(found.channel_prices[d + 1], "collectives along " + model.mesh().name(d));
-  std::ranges::stable_sort(worth, [](const auto& a, const auto& b) { return a.first > b.first; });
+  const std::vector<std::pair<double, std::string>> worth = step_prices(model, found);
   text += "The bound is made of " + sw::percent_text(worth[0].first, 0) + " " + worth[0].second;
   for (std::size_t i = 1; i < worth.size() && worth[i].first >= 0.005; ++i)
     text += ", " + sw::percent_text(worth[i].first, 0) + " " + worth[i].second;

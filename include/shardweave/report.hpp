@@ -6,6 +6,9 @@
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/csv.hpp>
 #include <shardweave/report/graphviz.hpp>
+#include <shardweave/report/html.hpp>
+#include <shardweave/report/memory_parts.hpp>
+#include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/report/svg_timeline.hpp>

@@ -76,7 +76,7 @@ std::set<std::string> names_in(const fs::path& folder) {
   return names;
 }
 
-const std::set<std::string> all_files{"plan.json", "schedule.json", "tasks.json", "trace.json"};
+const std::set<std::string> all_files{"plan.json", "report.html", "schedule.json", "tasks.json", "trace.json"};
 
 }  // namespace
 
@@ -413,7 +413,15 @@ TEST_SUITE("plan_training") {
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);
     const auto where = run.out.find("Written to " + (folder / "plan").string());
     CHECK(where != std::string::npos);
-    CHECK(plan(folder, config + shape).out.find("Written to") == std::string::npos);
+    CHECK(run.out.ends_with("\nReport, for a browser: " + (folder / "plan/report.html").string() + "\n"));
+    const auto elsewhere = plan(folder, config + shape + " --report " + (folder / "page.html").string());
+    CHECK(elsewhere.out.find("Written to") == std::string::npos);
+    CHECK(elsewhere.out.ends_with("\nReport, for a browser: " + (folder / "page.html").string() + "\n"));
+    CHECK(temporary_folder::read(folder / "page.html") == temporary_folder::read(folder / "plan/report.html"));
+    CHECK(plan(folder, config + shape + " --report none").out.find("Report") == std::string::npos);
+    const auto nowhere = plan(folder, config + shape + " --report " + (folder / "no/page.html").string());
+    CHECK(nowhere.status == 2);
+    CHECK(nowhere.err.find("no/page.html: cannot be opened for writing") != std::string::npos);
     for (std::size_t at = 0; at < run.out.size();) {  // it fits a terminal, and no line ends in blanks
       const std::size_t end = run.out.find('\n', at);
       REQUIRE(end != std::string::npos);
@@ -835,6 +843,39 @@ TEST_SUITE("plan_training") {
     CHECK(is_one_line(run.err));
     CHECK(run.err.find("trace.json: cannot be opened for writing") != std::string::npos);
     CHECK(names_in(folder / "plan") == std::set<std::string>{"trace.json"});
+    fs::remove(folder / "plan/trace.json");
+    fs::create_directories(folder / "plan/report.html");
+    CHECK(plan(folder, config + shape + " --out " + (folder / "plan").string()).status == 2);
+    CHECK(names_in(folder / "plan") == std::set<std::string>{"report.html"});
+  }
+
+  TEST_CASE("the report tells step, bounds, prices and placement as the JSON line does") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const auto line =
+        object_of(plan(folder, config + shape + " --json --report " + (folder / "page.html").string()).out);
+    const std::string page = temporary_folder::read(folder / "page.html");
+    const std::string_view open = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t from = page.find(open) + open.size();
+    const auto data = boost::json::parse(page.substr(from, page.find("</script>", from) - from)).as_object();
+    const auto& told = data.at("plans").at(0).at("totals").as_object();
+    for (const char* name : {"end_to_end_ns", "exposed_ns", "hidden_ns", "communication_ns", "peak_bytes"})
+      CHECK_MESSAGE(whole(told, name) == whole(line, name), name);
+    CHECK(data.at("plans").at(1).at("totals").at("collectives") == line.at("collectives_before"));
+    CHECK(data.at("bounds").at(0).at("ns") == line.at("makespan_bound_ns"));
+    CHECK(data.at("bounds").at(1).at("ns") == line.at("step_bound_ns"));
+    double shares = 0, prices = 0;
+    for (const auto& price : data.at("prices").as_array()) shares += price.at("share").to_number<double>();
+    for (const auto& [name, price] : line.at("prices").as_object()) prices += price.to_number<double>();
+    CHECK(shares == doctest::Approx(prices).epsilon(1e-4));
+    // every parameter of the plan at its layer, with the strategy and the bytes of the summary's table
+    const auto& placed = data.at("placement").as_object();
+    CHECK(placed.at("kinds").at(0) == "Parameters");
+    CHECK(placed.at("rows").at("label").as_array().size() == placed.at("rows").at("size").as_array().size());
+    std::size_t parameters = 0;
+    for (const auto& kind : placed.at("rows").at("kind").as_array()) parameters += kind == 0 ? 1U : 0U;
+    CHECK(parameters > 0);
+    CHECK(placed.at("rows").at("kind").as_array().size() > parameters);
   }
 
   TEST_CASE("--help names what can be chosen and ends well") {

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/report/impl/html.hpp>
+#include <shardweave/report/impl/memory_parts.hpp>
 #include <shardweave/report/impl/summary.hpp>
 #include <shardweave/report/impl/text_table.hpp>
 

@@ -18,11 +18,12 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Who lists and who uses which storage; fixed for a task graph, shared by its trackers. A task uses the
-/// storages that its inputs' producers list; only storages on the accelerator are kept.
-/// Complexity: O(V + E) to build.
+/// storages that its inputs' producers list; only storages on the accelerator are kept, unless the host's are asked
+/// for. Complexity: O(V + E) to build.
 class storage_uses {
  public:
-  explicit storage_uses(const task_graph& g);
+  /// \param where  which storages are kept; of the host's, those of inputs are alive from the start
+  explicit storage_uses(const task_graph& g, storage_device where = storage_device::gpu);
 
   /// Storages that a task lists among its outputs.
   [[nodiscard]] std::span<const std::uint32_t> listed(task_index t) const {
@@ -41,6 +42,19 @@ class storage_uses {
   /// Storages alive from the start, with repeats.
   [[nodiscard]] std::span<const std::uint32_t> initial() const { return initial_; }
   [[nodiscard]] bytes baseline() const { return baseline_; }
+  /// The same uses, where only the storages that `counts` says take memory: what they alone hold, from the start (be
+  /// the baseline stated otherwise) to the end. Trackers of parts that share no storage sum to that of the whole, but
+  /// for the buffers of buckets. \param counts  `counts(std::uint32_t storage)`, convertible to bool
+  template <class Counts>
+  [[nodiscard]] storage_uses only(Counts counts) const {
+    storage_uses part = *this;
+    for (std::uint32_t s = 0; s < size_.size(); ++s)
+      if (!counts(s)) part.size_[s] = bytes();
+    part.baseline_ = part.size_of_initial();
+    return part;
+  }
+  /// Of the storages alive from the start, each once.
+  [[nodiscard]] bytes size_of_initial() const;
 
  private:
   std::vector<bytes> size_;

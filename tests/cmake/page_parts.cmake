@@ -1,0 +1,67 @@
+# cmake -D source_dir=DIR [-D UPDATE=ON] -P page_parts.cmake
+# The look and the behaviour of a report are written as CSS and JavaScript, in docs/page/; a header holds the same texts
+# as string literals, in pieces that every compiler takes. Says where the two differ; with UPDATE it writes the header.
+cmake_minimum_required(VERSION 3.25)
+cmake_path(ABSOLUTE_PATH source_dir)  # relative to where one stands
+
+set(header ${source_dir}/include/shardweave/report/detail/html_page.hpp)
+set(piece_length 12000)  # characters; compilers promise 64 KiB, MSVC 16
+
+function(literal name file result)
+  file(READ ${source_dir}/docs/page/${file} text)
+  if(text MATCHES "\\)page\"" OR text MATCHES "</[sS]")
+    message(FATAL_ERROR "${file}: )page\" would end its literal, and </s its element")
+  endif()
+  set(pieces "")
+  set(count 0)
+  string(LENGTH "${text}" left)
+  while(left GREATER 0)
+    string(SUBSTRING "${text}" 0 ${piece_length} piece)
+    if(left GREATER piece_length)  # whole lines
+      string(FIND "${piece}" "\n" end REVERSE)
+      math(EXPR end "${end} + 1")
+      string(SUBSTRING "${text}" 0 ${end} piece)
+    endif()
+    string(LENGTH "${piece}" taken)
+    string(SUBSTRING "${text}" ${taken} -1 text)
+    string(LENGTH "${text}" left)
+    string(APPEND pieces "    R\"page(${piece})page\",\n")
+    math(EXPR count "${count} + 1")
+  endwhile()
+  set(${result} "/// `docs/page/${file}`.\ninline constexpr std::array<std::string_view, ${count}> ${name} = {\n${pieces}};\n"
+      PARENT_SCOPE)
+endfunction()
+
+literal(html_page_style report.css style)
+literal(html_page_script report.js script)
+set(made "#pragma once
+
+#include <array>
+#include <string_view>
+
+/// \\file
+/// Made of the files in docs/page/ by tests/cmake/page_parts.cmake: what a report looks like, and what it does.
+
+// clang-format off
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+${style}
+${script}
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
+")
+if(UPDATE)
+  file(WRITE ${header} "${made}")
+  return()
+endif()
+set(there "")
+if(EXISTS ${header})
+  file(READ ${header} there)
+endif()
+if(NOT there STREQUAL made)
+  message(FATAL_ERROR "${header} is not made of docs/page as it stands (-D UPDATE=ON writes it)\n")
+endif()
+message(STATUS "the page of a report is made of its parts")
