@@ -716,7 +716,7 @@
         }
         const every = Math.max(1, Math.ceil(layers.length / 16));
         return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Placement by layer" }, make("table", { class: "grid", style: "min-width:" + Math.min(60, 12 + layers.length * 0.7) + "rem" },
-          make("colgroup", {}, make("col", { class: "part" }), layers.map(() => make("col"))),
+          make("colgroup", {}, make("col", { class: "part" }), layers.map((l) => make("col", { class: number(l) < 0 && "apart" }))),
           make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), layers.map((l, i) =>
             make("th", { scope: "col" }, number(l) < 0 ? placed.layers[l] : number(l) % every === 0 || i + 1 === layers.length ? placed.layers[l] : "")))),
           body));

@@ -151,8 +151,10 @@ kbd { border: 1px solid var(--line); border-radius: .25rem; padding: 0 .3em; fon
 table.grid { width: 100%; border-collapse: separate; border-spacing: 1px; table-layout: fixed; font-size: .78rem; }
 table.grid th, table.grid td { border: 0; padding: .2rem .3rem; }
 table.grid thead th, table.grid td { text-align: center; overflow: hidden; text-overflow: ellipsis; white-space: nowrap; overflow-wrap: normal; }
+table.grid thead th { overflow: visible; text-overflow: clip; }
 table.grid tbody th { width: 9rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; position: sticky; left: 0; background: var(--ground); }
 table.grid col.part { width: 9rem; }
+table.grid col.apart { width: 5rem; }
 table.grid td { color: var(--on); border-radius: .2rem; }
 table.grid td.none { background: none; }
 details { border-bottom: 1px solid var(--line); padding: .25rem 0; }
@@ -898,7 +900,7 @@ inline constexpr std::array<std::string_view, 4> html_page_script = {
         }
         const every = Math.max(1, Math.ceil(layers.length / 16));
         return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Placement by layer" }, make("table", { class: "grid", style: "min-width:" + Math.min(60, 12 + layers.length * 0.7) + "rem" },
-          make("colgroup", {}, make("col", { class: "part" }), layers.map(() => make("col"))),
+          make("colgroup", {}, make("col", { class: "part" }), layers.map((l) => make("col", { class: number(l) < 0 && "apart" }))),
           make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), layers.map((l, i) =>
             make("th", { scope: "col" }, number(l) < 0 ? placed.layers[l] : number(l) % every === 0 || i + 1 === layers.length ? placed.layers[l] : "")))),
           body));
