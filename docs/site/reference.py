@@ -44,9 +44,13 @@ class Header:
 
 
 def bare(name):
+    """A piece of code without our namespaces, and with its marks as the project sets them."""
     for space in SPACES:
         name = name.replace(space, "")
-    return name
+    # Doxygen writes "span< const T > a" and "T &a"
+    if name.count("< ") and name.count("< ") == name.count(" >"):
+        name = name.replace("< ", "<").replace(" >", ">")
+    return re.sub(r" ([&*]+)(?=\w)", r"\1 ", name)
 
 
 def plain(node):
@@ -165,8 +169,14 @@ def default_of(member):
 
 
 def descriptions(node, link):
-    return markup(node.find("briefdescription"), link), "".join(
-        marked(x, link) for part in ("detaileddescription", "inbodydescription") if node.find(part) is not None for x in node.find(part))
+    brief = markup(node.find("briefdescription"), link)
+    text = "".join(marked(x, link) for part in ("detaileddescription", "inbodydescription") if node.find(part) is not None for x in node.find(part))
+    return told_apart(brief), told_apart(text)
+
+
+def told_apart(text):
+    """Complexity, memory and source stand out, as parameters and errors do."""
+    return re.sub(r"(?<![\w>])(Complexity|Memory|Source|Method):(?=\s)", r"<br><strong>\1</strong>:", text).replace("<p><br>", "<p>")
 
 
 def as_entity(member, link):
