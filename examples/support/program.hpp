@@ -43,7 +43,10 @@ struct common_options {
         ->check(within<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 on"));
     app.add_option("--threads", threads, "at most this many (default: the cores there are)")
         ->check(whole_within(1, std::numeric_limits<unsigned>::max()));
-    if (what_takes_seconds == nullptr) return;
+    if (what_takes_seconds == nullptr) {
+      app.footer(app.get_footer() + "\nExit status: 0 done, 1 no answer, 2 wrong input or usage.\n");
+      return;
+    }
     app.add_option("--seconds", seconds, std::string("time limit of ") + what_takes_seconds + " (default: none)")
         ->check(not_negative());
     app.footer(app.get_footer() +
