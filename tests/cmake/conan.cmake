@@ -1,0 +1,30 @@
+# cmake -D source_dir=DIR -D work_dir=DIR -D conan=FILE -P conan.cmake
+# Makes the Conan package and runs its test package, with Boost, Eigen and zlib as the system has them: nothing is fetched.
+cmake_minimum_required(VERSION 3.25)
+function(run)
+  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  set(output "${output}" PARENT_SCOPE)
+  if(NOT status EQUAL 0)
+    list(JOIN ARGN " " text)
+    message(FATAL_ERROR "${text}\n${output}")
+  endif()
+endfunction()
+
+file(REMOVE_RECURSE ${work_dir})
+file(MAKE_DIRECTORY ${work_dir})
+set(ENV{CONAN_HOME} ${work_dir}/home)
+run(${conan} profile detect)
+file(READ ${work_dir}/home/profiles/default profile)
+string(REGEX REPLACE "compiler.cppstd=[a-z0-9]+" "compiler.cppstd=20" profile "${profile}")
+file(WRITE ${work_dir}/home/profiles/system "${profile}
+[platform_requires]
+boost/1.83.0
+eigen/3.4.0
+zlib/1.3.1
+")
+run(${conan} create ${source_dir}/docs/packaging/conan -pr:a system --no-remote
+    -c tools.cmake.cmake_layout:test_folder=${work_dir}/test)
+if(NOT output MATCHES "Running test\\(\\)")
+  message(FATAL_ERROR "the test package did not run:\n${output}")
+endif()
+message(STATUS "a host builds with the Conan package")
