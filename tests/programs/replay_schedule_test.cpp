@@ -6,6 +6,7 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
@@ -117,6 +118,19 @@ TEST_SUITE("replay_schedule") {
     CHECK(run.err.empty());
     for (const char* row : {"on engine simulate", "end to end", "exposed", "channel of group 2", "farthest off"})
       CHECK_MESSAGE(run.out.find(row) != std::string::npos, row);
+  }
+
+  TEST_CASE("the report stands what was measured beside what was predicted, and the last line names it") {
+    const files f;
+    const std::string page = (f.folder / "page.html").string();
+    const auto run = f.run("--report " + page);
+    CHECK(run.status == 0);
+    CHECK(run.out.ends_with("\nReport, for a browser: " + page + "\n"));
+    const std::string text = temporary_folder::read(page);
+    CHECK(text.find("\"name\":\"measured\"") < text.find("\"name\":\"predicted\""));
+    const std::string end = sw::time_text(sw::simulate(f.graph, f.schedule).end_to_end);
+    CHECK(text.find("<th scope=\"row\">end to end</th><td class=\"n\">" + end + "</td><td class=\"n\">" + end +
+                    "</td><td class=\"n\">0 ns</td>") != std::string::npos);
   }
 
   TEST_CASE("engines that are not there, and unknown ones, are refused in one line") {

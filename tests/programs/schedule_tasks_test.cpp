@@ -180,6 +180,37 @@ TEST_SUITE("schedule_tasks") {
           std::string::npos);
   }
 
+  TEST_CASE("the last line names the report, which has the figures of the schedule; equal runs write equal ones") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(3);
+    sw::write_task_graph(folder / "tasks.json", g);
+    const auto run = [&](const std::string& options) {
+      return run_program("schedule_tasks", (folder / "tasks.json").string() + " --bucketing greedy " + options,
+                         folder.path());
+    };
+    const std::string page = (folder / "page.html").string();
+    const auto told = run("--report " + page + " --schedule " + (folder / "s.json").string());
+    CHECK(told.status == 0);
+    CHECK(told.out.ends_with("\nReport, for a browser: " + page + "\n"));
+    const std::string text = temporary_folder::read(page);
+    const std::string_view open = "<script type=\"application/json\" id=\"data\">";
+    const std::size_t from = text.find(open) + open.size();
+    const auto data = boost::json::parse(text.substr(from, text.find("</script>", from) - from)).as_object();
+    const sw::timeline after = sw::simulate(g, sw::read_schedule(folder / "s.json", g));
+    const auto& plans = data.at("plans").as_array();
+    REQUIRE(plans.size() == 2);
+    CHECK(plans[0].at("totals").at("end_to_end_ns") == after.end_to_end.count());
+    CHECK(plans[0].at("totals").at("exposed_ns") == after.exposed.count());
+    CHECK(plans[1].at("totals").at("end_to_end_ns") == sw::simulate(g).end_to_end.count());
+    CHECK(data.at("bounds").as_array().size() == 2);
+    CHECK(run("--json --report " + (folder / "again.html").string()).out.starts_with("{"));
+    CHECK(temporary_folder::read(folder / "again.html") == text);
+    CHECK(run("--report none").out.find("eport") == std::string::npos);
+    const auto nowhere = run("--report " + (folder / "no/page.html").string());
+    CHECK(nowhere.status == 2);
+    CHECK(nowhere.err.find("no/page.html: cannot be opened for writing") != std::string::npos);
+  }
+
   TEST_CASE("a memory budget that nothing meets ends with status 1 and writes nothing") {
     const temporary_folder folder;
     sw::write_task_graph(folder / "tasks.json", random_tasks(3));
