@@ -18,7 +18,7 @@ sys.path.insert(0, str(Path(__file__).parent))
 import reference
 
 GUIDES = ["index", "guide", "questions", "concepts", "cookbook", "cost_models", "step", "proofs", "formats", "trace", "performance", "compile_times"]
-ABOUT = ["mechanisms", "contributing", "changelog"]
+ABOUT = ["expectations", "mechanisms", "contributing", "changelog"]
 
 
 def slug_of(title):

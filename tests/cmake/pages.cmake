@@ -1,7 +1,7 @@
 # cmake -D source_dir=DIR -P pages.cmake
 # The pages name what there is: relative links lead to files; docs/rooms/ROOM.md has a row for every public header of the
 # room, whose names stand in it, and ends with what is not there yet; docs/fields/*.md has exactly the members of the
-# structs that it describes; the tests that docs/mechanisms.md names are there.
+# structs that it describes; the tests that docs/mechanisms.md and docs/expectations.md name are there.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
 set(include_dir ${source_dir}/include/shardweave)
@@ -156,8 +156,11 @@ foreach(page IN LISTS fields)
 endforeach()
 
 # --- tests ----------------------------------------------------------------------------------------------------
-if(EXISTS ${source_dir}/docs/mechanisms.md)
-  read_lines(lines ${source_dir}/docs/mechanisms.md)
+foreach(page mechanisms expectations)
+  if(NOT EXISTS ${source_dir}/docs/${page}.md)
+    continue()
+  endif()
+  read_lines(lines ${source_dir}/docs/${page}.md)
   foreach(line IN LISTS lines)
     string(REGEX MATCHALL "`tests/[^`]+`|\"[^\"]+\"" tests "${line}")
     set(text "")
@@ -167,7 +170,7 @@ if(EXISTS ${source_dir}/docs/mechanisms.md)
         set(file ${CMAKE_MATCH_1})
         set(text "")
         if(NOT EXISTS ${source_dir}/${file})
-          list(APPEND offences "docs/mechanisms.md: there is no ${file}")
+          list(APPEND offences "docs/${page}.md: there is no ${file}")
         elseif(NOT IS_DIRECTORY ${source_dir}/${file})
           file(READ ${source_dir}/${file} text)
           string(REGEX REPLACE "[][\\;]" "~" text "${text}")
@@ -175,12 +178,12 @@ if(EXISTS ${source_dir}/docs/mechanisms.md)
       elseif(NOT text STREQUAL "")
         string(FIND "${text}" "${test}" at)
         if(at EQUAL -1)
-          list(APPEND offences "docs/mechanisms.md: ${file} has no ${test}")
+          list(APPEND offences "docs/${page}.md: ${file} has no ${test}")
         endif()
       endif()
     endforeach()
   endforeach()
-endif()
+endforeach()
 
 if(offences)
   list(JOIN offences "\n  " text)
