@@ -111,7 +111,7 @@ TEST_SUITE("memory_parts") {
       const sw::task_graph g = random_tasks(seed, {.blocks = 30});
       sw::random_source random(seed);
       sw::schedule s;
-      s.buckets = sw::greedy{}(g, {}).buckets;
+      if (seed % 2 == 0) s.buckets = sw::greedy{}(g, {}).buckets;  // without them each part is compared by itself
       s.order = random_order(g, s.buckets, random);
       std::vector<char> again(g.size());
       for (char& x : again) x = random.chance(0.2) ? 1 : 0;

@@ -32,7 +32,7 @@ inline constexpr std::array<std::string_view, 1> html_page_style = {
   --collective: #15866a;
   --other: #98a1ae;
   --tail: #a8412a;
-  --p0: #2f6db3; --p1: #dd9300; --p2: #15866a; --p3: #b65fa5; --p4: #c9502e;
+  --p0: #2f6db3; --p1: #a66b00; --p2: #15866a; --p3: #b65fa5; --p4: #c9502e;
   --on: #ffffff;
   --p5: #6b7785; --p6: #7a63c7; --p7: #8c7a2b; --p8: #1a8fa8; --p9: #a8acb3;
 }
