@@ -10,6 +10,8 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_timeline.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
@@ -38,10 +40,17 @@ int main(int argc, char** argv) {
   std::string trace;  // the library makes text; where it goes is the host's affair
   sw::write_chrome_trace([&](std::string_view piece) { trace += piece; }, g, s, after);
   const std::string picture = sw::svg_timeline(g, s, after, {.title = "a small step", .width = 900});
-  const std::string page = sw::html(g, s, after, {.title = "a small step"});
   const std::string dot = sw::graphviz(g, s);
   const std::string table = sw::tasks_csv(g, s, after);
   // [files]
+
+  // [html]
+  const sw::schedule given = sw::in_order{}(g, {});
+  const std::vector<sw::html_plan> plans = {{.name = "scheduled", .graph = &g, .order = &s, .line = &after},
+                                            {.name = "as given", .graph = &g, .order = &given, .line = &before}};
+  const std::string page =
+      sw::html(plans, {.title = "a small step", .bounds = {{"any order", sw::makespan_bound(g, s.buckets).value()}}});
+  // [html]
   std::printf("\n%zu bytes of trace, %zu of SVG, %zu of HTML, %zu of Graphviz, %zu of CSV\n", trace.size(),
               picture.size(), page.size(), dot.size(), table.size());
   const bool as_page = argc > 1 && std::string_view(argv[1]).ends_with(".html");

@@ -69,6 +69,15 @@
     expect($("picked").textContent !== before, "j stays on its channel");
     press(canvas, "k");
 
+    // plans beside each other
+    const plans = document.querySelector("#timeline select");
+    expect(plans && plans.options.length === data.plans.length + 1, "the timeline does not offer all plans");
+    plans.value = "all";
+    plans.dispatchEvent(new Event("change"));
+    await frame();
+    expect(window_()[1] === Math.max(...data.plans.map((p) => p.totals.end_to_end_ns)), "both plans end at " + window_()[1]);
+    expect($("figures").querySelectorAll("thead th").length === 4, "the figures do not stand beside each other");
+
     // every part of the page can be reached and opened by keys: links, buttons, summaries
     for (const summary of document.querySelectorAll("summary")) {
       summary.click();
