@@ -1,12 +1,14 @@
-// Checks a proof that no placement costs less than a bound: against the problem as it is stated, in whole numbers, with
-// none of the solvers' code.
+// Checks a proof that no placement costs less than a bound, or that no plan ends earlier: against the problem as it is
+// stated, in whole numbers, with none of the solvers' code.
 //
 //   check_certificate problem.json.gz certificate.json.gz
 #include "support/program.hpp"
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/step/step_certificate.hpp>
 
 #include <CLI/CLI.hpp>
 
@@ -25,34 +27,63 @@ struct options {
   bool json = false;
 };
 
+class stopwatch {
+ public:
+  [[nodiscard]] double seconds() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
+
+ private:
+  using clock = std::chrono::steady_clock;
+  clock::time_point start_ = clock::now();
+};
+
+/// Says what was found. \param what  "assignment costs less than": what a bound is of
 template <class Cost>
-int check(const sw::placement_description<Cost>& d, const options& chosen) {
-  const auto start = std::chrono::steady_clock::now();
-  const auto c = sw::read_placement_certificate<Cost>(chosen.certificate);
-  const auto verdict = programs::about(chosen.problem, [&] { return sw::check_certificate(d, c); });
-  const double seconds = std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_certificate<Cost>& c,
+             const std::string& subject, const std::string& what, const std::string& unit, const stopwatch& watch,
+             const options& chosen) {
+  const bool proves_bound = verdict.accepted && !c.infeasible;
   if (chosen.json) {
     const std::string line = sw::json_string([&](sw::json_writer& out) {
-      out.begin_object().member("of", "placement").member("problem", d.name).member("accepted", verdict.accepted);
+      out.begin_object().member("of", subject).member("problem", c.problem).member("accepted", verdict.accepted);
       out.key("bound");
-      verdict.accepted && !c.infeasible ? out.value(c.lower_bound) : out.null();
+      proves_bound ? out.value(c.lower_bound) : out.null();
       out.member("infeasible", verdict.accepted && c.infeasible).member("steps", verdict.steps);
       out.text_if_any("failure", verdict.failure);
-      out.member("seconds", seconds).member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
+      out.member("seconds", watch.seconds()).member("peak_rss_bytes", programs::peak_rss_bytes());
+      out.end_object().line();
     });
     std::fputs(line.c_str(), stdout);
-  } else if (verdict.accepted && c.infeasible) {
-    std::printf("accepted: no assignment is feasible (%zu steps, %.3f s)\n", verdict.steps, seconds);
   } else if (verdict.accepted) {
-    const std::string unit = d.unit.empty() ? "" : " " + d.unit;
     const std::string bound = sw::json_string([&](sw::json_writer& out) { out.value(c.lower_bound); });
-    std::printf("accepted: no assignment costs less than %s%s (%zu steps, %.3f s)\n", bound.c_str(), unit.c_str(),
-                verdict.steps, seconds);
+    const std::string said =
+        c.infeasible ? "no assignment is feasible" : what + " " + bound + (unit.empty() ? "" : " " + unit);
+    std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), verdict.steps, watch.seconds());
   }
   if (verdict.accepted) return programs::done;
   std::fprintf(stderr, "check_certificate: %s: not accepted after %zu steps: %s\n", chosen.certificate.c_str(),
                verdict.steps, verdict.failure.c_str());
   return programs::no_answer;
+}
+
+template <class Cost>
+int check_placement(const sw::placement_description<Cost>& d, const options& chosen) {
+  const auto c = sw::read_placement_certificate<Cost>(chosen.certificate);
+  const stopwatch watch;
+  const auto verdict = programs::about(chosen.problem, [&] { return sw::check_certificate(d, c); });
+  return conclude(verdict, c, "placement", "no assignment costs less than", d.unit, watch, chosen);
+}
+
+int check_step(const options& chosen) {
+  const sw::step_problem problem = sw::read_step_problem(chosen.problem);
+  if (!problem.work)
+    sw::refuse(sw::error_category::input,
+               chosen.problem + ": has no field 'work', which a certificate of a step is about");
+  const sw::step_certificate c = sw::read_step_certificate(chosen.certificate);
+  const stopwatch watch;
+  const auto verdict =
+      programs::about(chosen.problem, [&] { return sw::check_certificate(problem.description, *problem.work, c); });
+  return conclude(verdict, c.placement, "step", "no plan of any placement, buckets and order ends before", "ns", watch,
+                  chosen);
 }
 
 }  // namespace
@@ -69,7 +100,10 @@ int main(int argc, char** argv) {
       "Exit status: 0 accepted, 1 a step of the proof does not hold (standard error names it), 2 wrong input or "
       "usage.\n");
   return programs::run(app, argc, argv, [&] {
+    sw::text_input certificate(chosen.certificate);
+    const std::string subject = sw::certificate_subject(certificate);
+    if (subject == "step") return check_step(chosen);
     const sw::any_placement problem = sw::read_any_placement(chosen.problem);
-    return std::visit([&](const auto& d) { return check(d, chosen); }, problem);
+    return std::visit([&](const auto& d) { return check_placement(d, chosen); }, problem);
   });
 }

@@ -6,6 +6,7 @@
 //   plan_training configs/deepseek-v3.json --mesh 8x32 --memory-budget 80GiB --propagate
 #include "support/annotated.hpp"
 #include "support/around_plan.hpp"
+#include "support/certify_plan.hpp"
 #include "support/collective_models.hpp"
 #include "support/device_memory.hpp"
 #include "support/devices.hpp"
@@ -96,6 +97,8 @@ struct options {
   std::optional<double> gap;
   std::string out;
   programs::report_option report;
+  std::string certificate;
+  std::string problem;
   programs::common_options common;
 };
 
@@ -213,7 +216,8 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
                       const std::optional<sw::fastest_plan_result>& fastest,
                       const std::optional<programs::memory_need>& need, sw::nanoseconds recomputed,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
-                      bool interrupted, double total_seconds) {
+                      const std::optional<programs::certified_plan>& certified, bool interrupted,
+                      double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     const bool found = plan.tasks.has_value();
     const auto figure = [&](const char* name, auto value) {
@@ -251,11 +255,12 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
     for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
-                              "simulate", "compare", "around", "memory", "write"})
+                              "simulate", "compare", "around", "memory", "write", "certificate"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (annotated) programs::write_annotated(out, model, *annotated);
     programs::write_around(out, model, *plan.problem, around);
+    if (certified && !certified->certificate.empty()) programs::write_certified(out, *certified);
     out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
   });
 }
@@ -472,9 +477,17 @@ int plan(const options& chosen) {
     report = page.commit();
     plan.stages.push_back({"write", seconds() - before});
   }
+  std::optional<programs::certified_plan> certified;
+  if (refusal.empty() && !(chosen.certificate.empty() && chosen.problem.empty())) {
+    const double before = seconds();
+    work.progress.begin("certificate");
+    certified = programs::certify_plan(plan, fastest, chosen.certificate, chosen.problem, work.control());
+    work.progress.clear();
+    plan.stages.push_back({"certificate", seconds() - before});
+  }
   if (chosen.common.json) {
     std::fputs(json_line(model, plan, fastest, need, again ? again->time : sw::nanoseconds(), annotated, around,
-                         interrupted, seconds())
+                         certified, interrupted, seconds())
                    .c_str(),
                stdout);
   } else if (plan.tasks) {
@@ -490,6 +503,7 @@ int plan(const options& chosen) {
       more = "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
              sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +
              " of a device: parameters with their optimizer state, and results while they are needed.\n" + more;
+    if (certified) more += programs::certified_text(*certified, plan.problem->unit);
     std::fputs((summary + more + report).c_str(), stdout);
   }
   if (refusal.empty()) return interrupted ? programs::interrupted : programs::done;
@@ -587,6 +601,13 @@ int main(int argc, char** argv) {
          "PERCENT: how far above its lower bound the cost of a placement may be; 0: prove the best one (default: "
          "0.1, and 0 with --best, --what-if, --annotate and --propagate)")
       ->check(programs::not_negative());
+  app.add_option("--certificate", chosen.certificate,
+                 "file for a proof of the bound on the step, or with --objective sum of the placement's, which "
+                 "check_certificate checks; takes as long as --seconds again, at most");
+  app.add_option(
+      "--problem", chosen.problem,
+      "file for the placement problem, with the work of its step: what a certificate is about (default: with "
+      "--certificate FILE, FILE.problem.json.gz)");
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json, report.html");
   chosen.report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
   app.footer(programs::help_section("Devices", programs::devices()) +

@@ -64,10 +64,11 @@ struct fastest_plan_options {
 /// The shortest step that was found, as a plan, and how far from the best it is at most.
 struct fastest_plan_result {
   training_plan plan;
-  step_bounds bounds;               ///< in nanoseconds
-  nanoseconds step_of_least_sum{};  ///< of the plan that a pipeline makes
-  std::size_t plans = 0;            ///< made and timed
-  bool stopped = false;             ///< a limit ended the search
+  step_bounds bounds;                               ///< in nanoseconds
+  std::shared_ptr<const step_work> work = nullptr;  ///< what the bound is about: what plans take at least
+  nanoseconds step_of_least_sum{};                  ///< of the plan that a pipeline makes
+  std::size_t plans = 0;                            ///< made and timed
+  bool stopped = false;                             ///< a limit ended the search
   /// What a nanosecond of work is worth in the step, by channel, the compute stream first, and along paths.
   std::vector<double> channel_prices = {};
   double path_price = 0;
@@ -145,10 +146,11 @@ template <class Pipeline, class G, class Model, class State>
   auto found = timed(plan.stages, "search", [&] {
     const auto strategies = [&](vertex_t<G> v) { return model.strategy_count(v); };
     const auto work = way.lowering.work(model, control.threads);
-    const step_work least = describe_work(graph, work.least(), strategies);
+    result.work = std::make_shared<const step_work>(describe_work(graph, work.least(), strategies));
     const step_work alone = describe_work(graph, work.alone(), strategies);
-    result.channel_prices.resize(least.channels);
-    return search_step(problem, least, alone, way.solver, planner, plan.placement.choice, options.search, timed.rest());
+    result.channel_prices.resize(result.work->channels);
+    return search_step(problem, *result.work, alone, way.solver, planner, plan.placement.choice, options.search,
+                       timed.rest());
   });
   if (std::isfinite(found.first_step))
     result.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(found.first_step));

@@ -25,6 +25,7 @@
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
+#include <shardweave/io/step_problem.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/io/text_input.hpp>
 #include <shardweave/io/training_runs.hpp>

@@ -57,8 +57,10 @@ def whole(value, what):
 class Problem:
     """Unknowns with strategies, tables between two of them, budgets: all as exact fractions."""
 
-    def __init__(self, text):
+    def __init__(self, text, in_place=None):
+        """in_place: what counts in place of the costs, see work_at_prices"""
         self.budgets = []
+        self.in_place = in_place
         self.whole_costs = "problem" in text
         if self.whole_costs:
             self.read_iopddl(text["problem"])
@@ -92,6 +94,10 @@ class Problem:
         for x, costs in self.unary.items():
             self.left[x] = {s for s, cost in enumerate(costs) if cost is not None}
         self.recipes = {}
+
+    def own(self, costs):
+        """Costs as they count: where others are in their place they only forbid."""
+        return costs if self.in_place is None else [None if c is None else Fraction(0) for c in costs]
 
     def add_table(self, a, b, rows):
         """rows[strategy of a][strategy of b]"""
@@ -131,7 +137,7 @@ class Problem:
         for v, vertex in enumerate(vertices):
             if "tie" in vertex:
                 ties.setdefault(vertex["tie"], []).append(v)
-        self.start([[exact(c) for c in v["compute"]] for v in vertices], ties.values())
+        self.start([self.own([exact(c) for c in v["compute"]]) for v in vertices], ties.values())
         shaped = {}
         for e in edges:
             a, b = index(e["from"], len(vertices), "vertex"), index(e["to"], len(vertices), "vertex")
@@ -142,7 +148,8 @@ class Problem:
                 entries = text["matrices"][index(m, len(text["matrices"]), "matrix")]
                 demand(len(entries) == n * self.counts[a], f"matrix {m} has the wrong size")
                 if (m, n) not in shaped:
-                    shaped[m, n] = [[exact(c) for c in entries[i : i + n]] for i in range(0, len(entries), n)]
+                    flat = self.own([exact(c) for c in entries])
+                    shaped[m, n] = [flat[i : i + n] for i in range(0, len(flat), n)]
                 self.add_table(a, b, shaped[m, n])
         self.keep = []  # ids are of living objects
         for p in text.get("pairs", []):
@@ -154,10 +161,36 @@ class Problem:
             self.add_table(a, b, rows)
         for f in text.get("fixed", []):
             self.left[self.unknown[f["vertex"]]] &= set(f["strategies"])
+        if self.in_place is not None:
+            self.add_work(text["work"], *self.in_place)
         for b in text.get("budgets", []):
             terms = [(t["vertex"], [Fraction(u) for u in t["usage"]], t.get("live")) for t in b["terms"]]
             self.add_budget(b.get("low"), b.get("high"), terms)
         self.finish()
+
+    def add_work(self, work, time, load, chain):
+        """Work times its prices; equal products are one table."""
+        for v, price in enumerate(time):
+            times = work["times"][work["vertices"][v]]
+            demand(len(times) == self.counts[v], f"work of vertex {v} has the wrong size")
+            sums = self.unary[self.unknown[v]]
+            for s, t in enumerate(times):
+                sums[s] = None if sums[s] is None else sums[s] + price * Fraction(t)
+        self.priced = {}
+        for e, edge in enumerate(work["edges"]):
+            a, b = edge["from"], edge["to"]
+            n, table = self.counts[b], work["tables"][edge["tables"]]
+            parts = [(m, load.get((e, c), 0)) for c, m in enumerate(table["loads"])] + [(table.get("chain"), chain[e])]
+            key = (self.counts[a], n, tuple((m, price) for m, price in parts if m is not None and price != 0))
+            if not key[2]:
+                continue
+            if key not in self.priced:
+                flat = [Fraction(0)] * (n * self.counts[a])
+                for m, price in key[2]:
+                    demand(len(work["matrices"][m]) == len(flat), f"matrix {m} of work has the wrong size")
+                    flat = [old + price * Fraction(t) for old, t in zip(flat, work["matrices"][m])]
+                self.priced[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
+            self.add_table(a, b, self.priced[key])
 
     def read_iopddl(self, p):
         def costs(row):
@@ -217,6 +250,38 @@ class Problem:
                     queue.append(y)
 
 
+def work_at_prices(work, certificate):
+    """What a unit of all times, loads and chains is worth, by claims that hold and weights that add up to 1 at most."""
+    unit = Fraction(1, 2 ** index(certificate["weight_bits"], 41, "weight_bits"))
+    edges, vertices, channels = work["edges"], len(work["vertices"]), whole(work["channels"], "channels")
+    time, load, chain, left = [Fraction(0)] * vertices, {}, [Fraction(0)] * len(edges), Fraction(1)
+    for t in work["times"] + work["matrices"]:
+        demand(all(x >= 0 for x in t), "work takes a time below zero")
+    for i, claim in enumerate(certificate["claims"]):
+        weight = unit * whole(claim["weight"], "weight")
+        left -= weight
+        demand(weight >= 0 and left >= 0, "weights are below zero or add up to more than 1")
+        demand(("first" in claim) != ("channel" in claim), "a claim needs channel or first, and not both")
+        chosen = [edges[index(e, len(edges), "edge")] for e in claim["edges"]]
+        if "first" in claim:
+            at = index(claim["first"], vertices, "vertex")
+            time[at] += weight
+            for e, edge in zip(claim["edges"], chosen):
+                demand(edge["from"] == at, f"claim {i} is no path")
+                at = edge["to"]
+                chain[e] += weight
+                time[at] += weight
+            continue
+        channel = index(claim["channel"], channels, "channel")
+        shares = [edge["share"] for edge in chosen]
+        demand(len(set(shares)) == len(shares), f"claim {i} counts a share twice")
+        if channel == 0:
+            time = [t + weight for t in time]
+        for e in claim["edges"]:
+            load[e, channel] = load.get((e, channel), 0) + weight
+    return time, load, chain
+
+
 class Table:
     def __init__(self, rows):
         def classes(lines):
@@ -241,7 +306,7 @@ class Checker:
     def __init__(self, problem, certificate):
         self.p, self.c = problem, certificate
         demand(certificate["format"] == "shardweave.certificate", "the certificate is of another format")
-        demand(certificate["version"] == 1 and certificate["of"] == "placement", "the certificate is of another kind")
+        demand(certificate["version"] == 1, "the certificate is of another version")
         self.infeasible = certificate.get("infeasible", False)
         demand(type(self.infeasible) is bool, "infeasible is true or false")
         demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
@@ -264,44 +329,51 @@ class Checker:
         used = self.p.usage(b, time)
         others = sum((min((sign * used[y][s] for s in left[y]), default=0) for y in used if y != x), Fraction(0))
         for s in r["strategies"]:
-            own = used[x][s] if x in used and index(s, self.p.counts[x], "strategy") >= 0 else 0
+            index(s, self.p.counts[x], "strategy")
+            own = used[x][s] if x in used else 0
             demand(others + sign * own > sign * limit, f"strategy {s} of vertex {x} can keep the limit")
         left[x] = left[x] - set(r["strategies"])
         self.p.propagate(left, [x])
 
-    def bound(self, m, left):
-        """What multipliers prove of all that is left; None if nothing is left."""
+    def multipliers(self, m):
+        """Prices in cost per unit of usage and messages in cost, once their shape is what it must be."""
         unit = Fraction(1, 2 ** index(m.get("message_bits", 0), 1201, "message_bits"))
         price_unit = Fraction(1, 2 ** index(m.get("price_bits", 0), 1201, "price_bits"))
         only_limits = m.get("only_limits", False)
         demand(type(only_limits) is bool, "only_limits is true or false")
-        belief = {x: {s: Fraction(0) if only_limits else self.p.unary[x][s] for s in left[x]} for x in left}
-        total = Fraction(0)
+        prices, messages = [], {}
         for entry in m.get("prices", []):
             b, time = self.row(entry)
             price = price_unit * whole(entry["price"], "price")
-            if price == 0:
-                continue
             limit = self.p.budgets[b][1 if price > 0 else 0]
-            demand(limit is not None, "a price is against a limit that is not there")
-            total -= price * limit
-            for x, used in self.p.usage(b, time).items():
-                for s in belief[x]:
-                    belief[x][s] += price * used[s]
-        messages = {}
+            demand(price == 0 or limit is not None, "a price is against a limit that is not there")
+            if price != 0:
+                prices.append((b, time, price, limit))
         for entry in m.get("messages", []):
             pair = self.vertex(entry["from"]), self.vertex(entry["to"])
             demand(pair in self.p.pairs, f"there is no edge from {pair[0]} to {pair[1]}")
             demand(pair not in messages, f"the message from {pair[0]} to {pair[1]} is there twice")
             demand(len(entry["amounts"]) == self.p.counts[pair[1]], "a message has too many or too few amounts")
-            messages[pair] = [whole(a, "an amount") for a in entry["amounts"]]
+            messages[pair] = [unit * whole(a, "an amount") for a in entry["amounts"]]
+        return only_limits, prices, messages
+
+    def bound(self, multipliers, left):
+        """What multipliers prove of all that is left; None if nothing keeps the limits."""
+        only_limits, prices, messages = multipliers
+        belief = {x: {s: Fraction(0) if only_limits else self.p.unary[x][s] for s in left[x]} for x in left}
+        total = Fraction(0)
+        for b, time, price, limit in prices:
+            total -= price * limit
+            for x, used in self.p.usage(b, time).items():
+                for s in belief[x]:
+                    belief[x][s] += price * used[s]
         for (x, y), table in self.p.pairs.items():
             given = messages.get((x, y))
             if given is None and only_limits:
                 continue
             most = {}  # per column class
             for s in left[y]:
-                amount = unit * given[s] if given else Fraction(0)
+                amount = given[s] if given else Fraction(0)
                 belief[y][s] += amount
                 k = table.column_class[s]
                 most[k] = max(most.get(k, amount), amount)
@@ -316,29 +388,48 @@ class Checker:
         demand(total > 0 or not only_limits, "is not shown to break a limit")
         return None if only_limits else total
 
+    def shape_of_case(self, number, case):
+        demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
+        if "multipliers" in case:
+            index(case["multipliers"], len(self.c["multipliers"]), "multipliers")
+            return
+        x = self.vertex(case["vertex"])
+        demand(len(case["parts"]) == len(case["cases"]) > 0, "has parts without cases")
+        for part in case["parts"]:
+            for s in part:
+                index(s, self.p.counts[x], "strategy")
+        for following in case["cases"]:
+            demand(index(following, len(self.c["cases"]), "case") > number, "is split into an earlier case")
+
     def run(self):
         left = {x: set(of) for x, of in self.p.left.items()}
         self.p.propagate(left, list(left))
-        self.step = "the problem"
+        multipliers = []
+        for i, m in enumerate(self.c["multipliers"]):
+            self.step = f"multipliers[{i}]"
+            multipliers.append(self.multipliers(m))
+        for i, case in enumerate(self.c["cases"]):
+            self.step = f"cases[{i}]"
+            self.shape_of_case(i, case)
         for i, r in enumerate(self.c.get("ruled_out", [])):
             self.step = f"ruled_out[{i}]"
             self.rule_out(r, left)
             self.steps += 1
         cases, seen, least = self.c["cases"], set(), None
+        self.step = "the cases"
+        demand(cases, "there are none")
         stack = [(0, left)]
         while stack:
             number, left = stack.pop()
             self.step = f"cases[{number}]"
             demand(number not in seen, "is a part of two others")
             seen.add(number)
-            case = cases[index(number, len(cases), "case")]
-            demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
+            case = cases[number]
             self.steps += 1
             if "multipliers" in case:
-                m = self.c["multipliers"][index(case["multipliers"], len(self.c["multipliers"]), "multipliers")]
                 if any(not of for of in left.values()):
                     continue
-                bound = self.bound(m, left)
+                bound = self.bound(multipliers[case["multipliers"]], left)
                 if bound is None:
                     continue
                 demand(not self.infeasible, "something may be feasible")
@@ -351,11 +442,8 @@ class Checker:
                 continue
             x = self.vertex(case["vertex"])
             covered = set()
-            demand(len(case["parts"]) == len(case["cases"]) > 0, "has parts without cases")
             for part, following in zip(case["parts"], case["cases"]):
-                for s in part:
-                    covered.add(index(s, self.p.counts[x], "strategy"))
-                demand(type(following) is int and following > number, "is split into an earlier case")
+                covered |= set(part)
                 less = dict(left)
                 less[x] = left[x] & set(part)
                 self.p.propagate(less, [x])
@@ -372,7 +460,9 @@ def judge(problem_path, certificate_path):
     checker = None
     try:
         problem, certificate = read(problem_path), read(certificate_path)
-        checker = Checker(Problem(problem), certificate)
+        demand(certificate.get("of") in ("placement", "step"), "the certificate is of another kind")
+        in_place = work_at_prices(problem["work"], certificate) if certificate["of"] == "step" else None
+        checker = Checker(Problem(problem, in_place), certificate)
         checker.run()
     except Refused as why:
         return False, f"not accepted: {getattr(checker, 'step', step)}: {why}"

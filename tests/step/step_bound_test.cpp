@@ -18,6 +18,7 @@
 #include <cstdint>
 #include <limits>
 #include <stop_token>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -96,14 +97,26 @@ TEST_SUITE("step bound") {
       const stated s(tiny_steps::random_model(random));
       const sw::step_bounds bounds = s.bound();
       sw::step_certificate c = sw::certify_step(bounds, s.problem, s.work);
-      const double checked = sw::check(c, s.problem, s.work);
-      CHECK(checked == c.bound);
+      const auto& stated = *s.problem.description();
+      const auto verdict = sw::check_certificate(stated, s.work, c);
+      REQUIRE_MESSAGE(verdict.accepted, verdict.failure);
+      const double checked = c.placement.lower_bound;
+      CHECK(verdict.bound == checked);
       CHECK(checked <= bounds.bound + 1e-6 * std::abs(bounds.bound));
       proven += checked >= bounds.bound * (1 - 1e-4) ? 1U : 0U;
       if (c.weights.empty()) continue;
-      for (double& w : c.weights) w *= 2;  // twice the weight for the same work
-      CHECK_THROWS_WITH_AS(static_cast<void>(sw::check(c, s.problem, s.work)), doctest::Contains("weights add up to 2"),
-                           sw::error);
+      auto wrong = c;
+      wrong.placement.lower_bound = std::nextafter(checked, std::numeric_limits<double>::infinity());
+      CHECK(!sw::check_certificate(stated, s.work, wrong).accepted);
+      wrong = c;
+      for (std::int64_t& w : wrong.weights) w *= 2;  // twice the weight for the same work
+      CHECK(sw::check_certificate(stated, s.work, wrong).failure == "weights add up to more than 1");
+      wrong = c;
+      wrong.weights.pop_back();
+      CHECK(sw::check_certificate(stated, s.work, wrong).failure.find("weights for") != std::string::npos);
+      wrong = c;
+      wrong.claims[0] = {.channel = 77};
+      CHECK(sw::check_certificate(stated, s.work, wrong).failure.find("claims[0]: ") == 0);
     }
     CHECK(proven * 2 > shardweave_test::at_scale(20));
   }

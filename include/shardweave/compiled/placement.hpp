@@ -22,9 +22,10 @@ template std::vector<hidden_part<double>> hidden_parts(const placement_descripti
 template placement_problem<double> compile(std::shared_ptr<const placement_description<double>>, const solve_control&);
 template savings_layout layout_of(const placement_description<double>&);
 template certificate_verdict<double> check_certificate(const placement_description<double>&,
-                                                       const placement_certificate<double>&);
+                                                       const placement_certificate<double>&,
+                                                       const costs_in_place<double>*);
 template certificate_verdict<double> proven_by(const placement_description<double>&,
-                                               const placement_certificate<double>&);
+                                               const placement_certificate<double>&, const costs_in_place<double>*);
 
 template evaluation<std::int64_t> evaluate(const placement_description<std::int64_t>&, std::span<const strategy>);
 template evaluation<std::int64_t> evaluate(const placement_problem<std::int64_t>&, std::span<const strategy>);
@@ -34,9 +35,11 @@ template placement_problem<std::int64_t> compile(std::shared_ptr<const placement
                                                  const solve_control&);
 template savings_layout layout_of(const placement_description<std::int64_t>&);
 template certificate_verdict<std::int64_t> check_certificate(const placement_description<std::int64_t>&,
-                                                             const placement_certificate<std::int64_t>&);
+                                                             const placement_certificate<std::int64_t>&,
+                                                             const costs_in_place<std::int64_t>*);
 template certificate_verdict<std::int64_t> proven_by(const placement_description<std::int64_t>&,
-                                                     const placement_certificate<std::int64_t>&);
+                                                     const placement_certificate<std::int64_t>&,
+                                                     const costs_in_place<std::int64_t>*);
 
 }  // namespace v0
 }  // namespace shardweave

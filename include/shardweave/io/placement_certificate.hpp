@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/json_writer.hpp>
@@ -61,14 +62,14 @@ class multipliers_reader {
   row_price price_;
 };
 
-}  // namespace detail
-
-/// Writes a certificate. Equal ones give equal files.
-template <cost_value Cost>
-void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
-  out.begin_object().member("format", "shardweave.certificate").member("version", 1).member("of", "placement");
+/// \param of    of what the certificate is
+/// \param more  writes further fields
+template <cost_value Cost, class More>
+void write_certificate(json_writer& out, const placement_certificate<Cost>& c, const char* of, More more) {
+  out.begin_object().member("format", "shardweave.certificate").member("version", 1).member("of", of);
   out.line().member("problem", c.problem);
   c.infeasible ? out.member("infeasible", true) : out.member("lower_bound", c.lower_bound);
+  more(out);
   out.line().key("ruled_out").begin_list();
   for (const strategies_ruled_out& r : c.ruled_out) {
     out.line().begin_object().member("vertex", r.vertex).list("strategies", r.strategies);
@@ -76,7 +77,7 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
     out.end_object();
   }
   out.end_list().line().key("multipliers").begin_list();
-  for (const placement_multipliers& m : c.multipliers) detail::write_multipliers(out, m);
+  for (const placement_multipliers& m : c.multipliers) write_multipliers(out, m);
   out.end_list().line().key("cases").begin_list();
   for (const placement_case& one : c.cases) {
     out.line().begin_object();
@@ -91,20 +92,16 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
   }
   out.end_list().end_object().line();
 }
-template <cost_value Cost>
-void write_certificate(const std::filesystem::path& path, const placement_certificate<Cost>& c) {
-  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
-}
 
-/// Reads what `write_certificate` writes. Nothing is checked against a problem: `check_certificate` does that.
-/// \throws error (format)
+/// \param of_what  the certificate must be
+/// \param more     further fields
 template <cost_value Cost>
-[[nodiscard]] placement_certificate<Cost> read_placement_certificate(text_input& input,
-                                                                     const read_options& options = {}) {
+[[nodiscard]] placement_certificate<Cost> read_certificate(text_input& input, const read_options& options,
+                                                           const std::string& of_what, std::vector<json_field> more) {
   placement_certificate<Cost> c;
   std::optional<Cost> bound;
-  auto of = json_value("\"placement\"",
-                       [](const json_scalar& s) { return s.type == json_scalar::kind::text && s.text == "placement"; });
+  auto of = json_value("\"" + of_what + "\"",
+                       [&](const json_scalar& s) { return s.type == json_scalar::kind::text && s.text == of_what; });
   strategies_ruled_out out;
   auto limit = json_value("\"high\" or \"low\"", [&](const json_scalar& s) {
     out.of_lower_limit = s.text == "low";
@@ -114,7 +111,7 @@ template <cost_value Cost>
       {json_required("vertex", json_number(out.vertex)), json_required("strategies", json_numbers(out.strategies)),
        json_required("budget", json_number(out.budget)), json_optional("time", json_number(out.time)),
        json_optional("limit", std::move(limit))});
-  detail::multipliers_reader multipliers;
+  multipliers_reader multipliers;
   placement_case one;
   std::vector<strategy> part;
   bool is_split = false;
@@ -139,6 +136,7 @@ template <cost_value Cost>
         json_required("multipliers", multipliers.shape(c.multipliers)),
         json_required("cases", json_items(one, c.cases, std::move(some_case)))})
     fields.push_back(std::move(field));
+  for (json_field& field : more) fields.push_back(std::move(field));
   read_json(input,
             json_object(std::move(fields),
                         [&] {
@@ -148,6 +146,41 @@ template <cost_value Cost>
             options);
   if (bound) c.lower_bound = *bound;
   return c;
+}
+
+}  // namespace detail
+
+/// Of what a certificate is: "placement", "step" or what else its file says. Reads no further than it must.
+/// \throws error (format) for text that is no certificate
+[[nodiscard]] inline std::string certificate_subject(text_input& input) {
+  std::string subject;
+  bool known = false;
+  auto of = json_value("a string", [&](const json_scalar& s) {
+    known = s.type == json_scalar::kind::text;
+    if (known) subject = s.text;
+    return known;
+  });
+  read_json(input, json_object({json_optional("of", std::move(of))}), {}, &known);
+  if (!known) refuse(error_category::format, input.name() + ": is no certificate: it has no field 'of'");
+  return subject;
+}
+
+/// Writes a certificate. Equal ones give equal files.
+template <cost_value Cost>
+void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
+  detail::write_certificate(out, c, "placement", [](json_writer&) {});
+}
+template <cost_value Cost>
+void write_certificate(const std::filesystem::path& path, const placement_certificate<Cost>& c) {
+  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
+}
+
+/// Reads what `write_certificate` writes. Nothing is checked against a problem: `check_certificate` does that.
+/// \throws error (format)
+template <cost_value Cost>
+[[nodiscard]] placement_certificate<Cost> read_placement_certificate(text_input& input,
+                                                                     const read_options& options = {}) {
+  return detail::read_certificate<Cost>(input, options, "placement", {});
 }
 template <cost_value Cost>
 [[nodiscard]] placement_certificate<Cost> read_placement_certificate(const std::filesystem::path& path,

@@ -28,14 +28,16 @@ namespace detail {
 /// The shape of a placement file. Members end in what the element being read leaves behind.
 class placement_reader {
  public:
-  placement_description<double> read(text_input& input, const read_options& options) {
+  /// \param work  the shape of field `work`, which is not part of the problem
+  placement_description<double> read(text_input& input, const read_options& options,
+                                     json_shape work = json_anything()) {
     auto fields = json_header("shardweave.placement", 1);
     for (json_field field :
          {json_optional("name", json_text(d_.name)), json_optional("description", json_text(d_.text)),
           json_optional("unit", json_text(d_.unit)), json_required("vertices", vertices()),
           json_optional("matrices", matrices()), json_required("edges", edges()), json_optional("fixed", fixed()),
           json_optional("pairs", pairs()), json_optional("budgets", budgets()), json_optional("overlap", overlap()),
-          json_optional("reference", reference())})
+          json_optional("reference", reference()), json_optional("work", std::move(work))})
       fields.push_back(std::move(field));
     read_json(input, json_object(std::move(fields)), options);
     return with_name_of(input, [&] { return finish(); });

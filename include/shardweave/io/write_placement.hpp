@@ -9,6 +9,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <vector>
@@ -141,7 +142,8 @@ inline void write_overlap(json_writer& out, const std::vector<hideable_edge>& ov
 
 /// Writes a problem so that reading gives it back, number by number; ties that share a vertex come back as one.
 template <cost_value Cost>
-void write_placement(json_writer& out, const placement_description<Cost>& d) {
+void write_placement(json_writer& out, const placement_description<Cost>& d,
+                     const std::function<void(json_writer&)>& more = {}) {
   out.begin_object().member("format", "shardweave.placement").member("version", 1);
   out.line().member("name", d.name).member("description", d.text).member("unit", d.unit);
   detail::write_vertices(out, d);
@@ -154,6 +156,7 @@ void write_placement(json_writer& out, const placement_description<Cost>& d) {
     out.member("solver", d.reference->solver).member("proven", d.reference->proven);
     out.list("assignment", d.reference->choice).end_object();
   }
+  if (more) more(out);
   out.end_object().line();
 }
 

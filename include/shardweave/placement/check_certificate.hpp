@@ -3,6 +3,7 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
 
 #include <cstddef>
 #include <string>
@@ -32,18 +33,21 @@ struct certificate_verdict {
 ///
 /// Savings are not seen: what is bounded are costs.
 ///
+/// \param other  costs that count in place of the problem's own, if there are
 /// \throws error (input) for a problem that `validate` refuses
 /// Complexity: per case linear in vertices, strategies, pairs of strategy classes over all edges, and in the terms of
 /// every priced budget; in the memory of the problem's tables in 128 bits
 /// Source: weak duality of the local polytope and of Lagrange multipliers, see docs/proofs.md.
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> check_certificate(const placement_description<Cost>& d,
-                                                          const placement_certificate<Cost>& c);
+                                                          const placement_certificate<Cost>& c,
+                                                          const costs_in_place<Cost>* other = nullptr);
 
 /// The same without regard to what is claimed: `bound` is what the proof proves, if it is one.
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> proven_by(const placement_description<Cost>& d,
-                                                  const placement_certificate<Cost>& c);
+                                                  const placement_certificate<Cost>& c,
+                                                  const costs_in_place<Cost>* other = nullptr);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -27,7 +27,8 @@ inline namespace v0 {
 /// Strategies that are left, per unknown.
 using strategies_left = std::vector<std::vector<char>>;
 
-/// A table of costs that counts so many times.
+/// A table of costs that counts so many times, in units of `stated_form::bits`; what it forbids is forbidden even if it
+/// counts no times.
 template <cost_value Cost>
 struct counted_table {
   const cost_table<Cost>* table = nullptr;
@@ -44,6 +45,24 @@ struct counted_table {
   friend bool operator<(const counted_table& a, const counted_table& b) {
     return std::tuple(a.table, a.turned, a.times) < std::tuple(b.table, b.turned, b.times);
   }
+};
+
+/// Costs that count in place of a problem's own, which then do no more than forbid.
+template <cost_value Cost>
+struct costs_in_place {
+  struct vertex_costs {
+    std::uint32_t vertex = 0;
+    std::span<const Cost> costs;
+    std::int64_t times = 1;
+  };
+  struct edge_costs {
+    std::uint32_t from = 0, to = 0;
+    const cost_table<Cost>* table = nullptr;
+    std::int64_t times = 1;
+  };
+  std::vector<vertex_costs> vertices;
+  std::vector<edge_costs> edges;
+  int bits = 0;  ///< `times` count in units of 2^-bits
 };
 
 template <cost_value Cost>
@@ -67,24 +86,33 @@ class stated_form {
     std::uint32_t table = 0;              ///< of `tables`
   };
 
-  /// \pre `d` is valid and outlives this object
-  explicit stated_form(const placement_description<Cost>& d) : stated_(&d), unknown_of_(d.vertices.size()) {
+  /// \param other  costs in place of the problem's own, if there are
+  /// \pre `d` is valid, `other` has its sizes, and both outlive this object
+  explicit stated_form(const placement_description<Cost>& d, const costs_in_place<Cost>* other = nullptr)
+      : stated_(&d), bits_(other == nullptr ? 0 : other->bits), unknown_of_(d.vertices.size()) {
     join_ties();
-    for (std::uint32_t v = 0; v < unknown_of_.size(); ++v) lists_[unknown_of_[v]].push_back({d.vertices[v].compute, 1});
+    const std::int64_t own = other == nullptr ? 1 : 0;
+    for (std::uint32_t v = 0; v < unknown_of_.size(); ++v)
+      lists_[unknown_of_[v]].push_back({d.vertices[v].compute, own});
     std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<counted_table<Cost>>> found;
-    const auto add = [&](std::uint32_t from, std::uint32_t to, const cost_table<Cost>& t) {
+    const auto add = [&](std::uint32_t from, std::uint32_t to, const cost_table<Cost>& t, std::int64_t times) {
       const std::uint32_t a = unknown_of_[from], b = unknown_of_[to];
-      if (a == b) return diagonals_[a].push_back({&t, false, 1});
-      found[std::minmax(a, b)].push_back({&t, a > b, 1});
+      if (a == b) return diagonals_[a].push_back({&t, false, times});
+      found[std::minmax(a, b)].push_back({&t, a > b, times});
     };
     for (const described_edge& e : d.edges)
       for (const std::uint32_t t : {e.communication, e.transition})
-        if (t != no_table) add(e.from, e.to, *d.tables[t]);
-    for (const pairing& p : d.constraints.pairs) add(p.a, p.b, table_of(p));
+        if (t != no_table) add(e.from, e.to, *d.tables[t], own);
+    for (const pairing& p : d.constraints.pairs) add(p.a, p.b, table_of(p), own);
+    if (other != nullptr) {
+      for (const auto& of : other->vertices) lists_[unknown_of_[of.vertex]].push_back({of.costs, of.times});
+      for (const auto& of : other->edges) add(of.from, of.to, *of.table, of.times);
+    }
     std::map<std::tuple<std::size_t, std::size_t, std::vector<counted_table<Cost>>>, std::uint32_t> known;
     pairs_of_.resize(size());
     for (auto& [ends, terms] : found) {
       std::sort(terms.begin(), terms.end());
+      add_up(terms);
       const auto [at, fresh] = known.try_emplace({strategies(ends.first), strategies(ends.second), terms},
                                                  static_cast<std::uint32_t>(tables_.size()));
       if (fresh) tables_.push_back(joined(strategies(ends.first), strategies(ends.second), terms));
@@ -95,6 +123,8 @@ class stated_form {
   }
 
   [[nodiscard]] std::size_t size() const { return first_vertex_.size(); }
+  /// Costs count in units of 2^-bits times what they are.
+  [[nodiscard]] int bits() const { return bits_; }
   [[nodiscard]] std::size_t strategies(std::uint32_t x) const {
     return stated_->vertices[first_vertex_[x]].compute.size();
   }
@@ -203,6 +233,18 @@ class stated_form {
     diagonals_.resize(size());
   }
 
+  /// Equal tables once, with the sum of their times.
+  static void add_up(std::vector<counted_table<Cost>>& sorted) {
+    std::vector<counted_table<Cost>> once;
+    for (const counted_table<Cost>& t : sorted)
+      if (!once.empty() && once.back().table == t.table && once.back().turned == t.turned) {
+        once.back().times += t.times;
+      } else {
+        once.push_back(t);
+      }
+    sorted = std::move(once);
+  }
+
   /// A pairing as a table: nothing where it is allowed, forbidden elsewhere.
   const cost_table<Cost>& table_of(const pairing& p) {
     const std::size_t rows = stated_->vertices[p.a].compute.size(), columns = stated_->vertices[p.b].compute.size();
@@ -263,6 +305,7 @@ class stated_form {
   }
 
   const placement_description<Cost>* stated_;
+  int bits_;
   std::vector<std::uint32_t> unknown_of_, first_vertex_;
   std::vector<std::vector<list>> lists_;
   std::vector<std::vector<counted_table<Cost>>> diagonals_;

@@ -1,15 +1,19 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/search/certify.hpp>
+#include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
+#include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <vector>
 
 /// \file
 /// Certificates for the step.
@@ -17,19 +21,26 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Certifies the prices that a bound was found with: branches over placements under these prices (`certify_by_cases`),
-/// up to what the best known placement takes.
-/// \param rounds  of work on the least case, at most
-/// \returns a certificate whose claim is what `check` proves; it may be a little below the bound, which solvers prove
-///          by other means, too
+/// Certifies the prices that a bound was found with: branches over placements under these prices, up to a little above
+/// the bound.
+/// \param problem  with its description
+/// \returns a certificate whose claim is what `check_certificate` accepts; it may be a little below the bound, which
+///          solvers prove by other means, too
 [[nodiscard]] inline step_certificate certify_step(const step_bounds& found, const placement_problem<double>& problem,
-                                                   const step_work& work, std::size_t steps = 1000,
-                                                   std::size_t rounds = 200) {
-  step_certificate c{.claims = found.claims, .weights = found.weights};
+                                                   const step_work& work, const certify_options& options = {},
+                                                   const solve_control& control = {}) {
+  step_certificate c{.claims = found.claims};
+  std::vector<double> weights;
+  for (const double w : found.weights) {
+    c.weights.push_back(static_cast<std::int64_t>(std::floor(std::ldexp(w, c.weight_bits) * (1 - 1e-12))));
+    weights.push_back(std::ldexp(static_cast<double>(c.weights.back()), -c.weight_bits));
+  }
   const priced_steps priced(problem, work);
-  const compact_problem<double> p = priced.at(prices_of(c.claims, c.weights, work));
-  c.placement = certify_by_cases(p, forbidden<double>, steps, rounds);
-  c.bound = check(c, problem, work);
+  const compact_problem<double> p = priced.at(prices_of(c.claims, weights, work));
+  const costs_in_place<double> costs = costs_at(c, work);
+  const double enough = found.bound + 2 * detail::lost_in_sums * std::abs(found.bound);
+  c.placement =
+      certify_placement(problem, p, costs, std::isfinite(enough) ? enough : forbidden<double>, options, control);
   return c;
 }
 

@@ -1,20 +1,22 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
-#include <shardweave/placement/compact_problem.hpp>
-#include <shardweave/placement/problem.hpp>
-#include <shardweave/solve/bound/certificate.hpp>
-#include <shardweave/step/priced_steps.hpp>
+#include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <cmath>
-#include <limits>
+#include <cstddef>
+#include <cstdint>
 #include <string>
 #include <vector>
 
 /// \file
-/// Why no plan at all ends earlier, as data that a host can prove anew.
+/// Why no plan at all ends earlier, as data that anyone can prove anew.
 
 namespace shardweave {
 inline namespace v0 {
@@ -22,9 +24,11 @@ inline namespace v0 {
 /// Prices of time, as claims and their weights, and the proof of what a placement costs at least under them.
 struct step_certificate {
   std::vector<step_claim> claims = {};
-  std::vector<double> weights = {};  ///< one per claim, not negative, 1 in all at most
-  certificate_by_cases placement = {};
-  double bound = -std::numeric_limits<double>::infinity();  ///< what is claimed, in the unit of the work
+  std::vector<std::int64_t> weights =
+      {};  ///< one per claim, in units of 2^-weight_bits; not negative, 1 in all at most
+  int weight_bits = 30;
+  /// Of the problem whose costs are work at these prices; `lower_bound` is what is claimed of the step.
+  placement_certificate<double> placement = {};
 };
 
 namespace detail {
@@ -36,39 +40,106 @@ inline constexpr double lost_in_sums = 1e-9;
   return std::isfinite(bound) ? bound - lost_in_sums * std::abs(bound) : bound;
 }
 
-/// \throws error (input) for weights that prove nothing
-inline void validate_weights(const std::vector<step_claim>& claims, const std::vector<double>& weights) {
-  if (weights.size() != claims.size())
-    refuse(error_category::input, "step certificate: has " + std::to_string(weights.size()) + " weights for " +
-                                      std::to_string(claims.size()) + " claims");
-  double sum = 0;
-  for (std::size_t i = 0; i < weights.size(); ++i) {
-    if (!(weights[i] >= 0))
-      refuse(error_category::input, "step certificate: weight " + std::to_string(i) + " is " +
-                                        std::to_string(weights[i]) + ", expected one from 0 on");
-    sum += weights[i];
+/// What is wrong with weights; nothing if they prove something.
+[[nodiscard]] inline std::string fault_of_weights(const step_certificate& c) {
+  if (c.weights.size() != c.claims.size())
+    return "there are " + std::to_string(c.weights.size()) + " weights for " + std::to_string(c.claims.size()) +
+           " claims";
+  if (c.weight_bits < 0 || c.weight_bits > 40)
+    return "weights have units of " + std::to_string(c.weight_bits) + " bits, expected 0 to 40";
+  const std::int64_t one = std::int64_t{1} << c.weight_bits;
+  std::int64_t left = one;
+  for (std::size_t r = 0; r < c.weights.size(); ++r) {
+    if (c.weights[r] < 0) return "weights[" + std::to_string(r) + "] is below zero";
+    if (c.weights[r] > left) return "weights add up to more than 1";
+    left -= c.weights[r];
   }
-  if (sum > 1 + 1e-12)
-    refuse(error_category::input,
-           "step certificate: weights add up to " + std::to_string(sum) + ", expected 1 at most");
+  return {};
+}
+
+/// What is wrong with work for a problem; nothing if they are of one graph.
+[[nodiscard]] inline std::string fault_of_work(const placement_description<double>& d, const step_work& work) {
+  if (work.vertex_count() != d.vertices.size())
+    return "work is told of " + std::to_string(work.vertex_count()) + " vertices, but the problem has " +
+           std::to_string(d.vertices.size());
+  for (std::size_t v = 0; v < work.vertex_count(); ++v)
+    if (work.times[work.times_of[v]].size() != d.vertices[v].compute.size())
+      return "work is told of " + std::to_string(work.times[work.times_of[v]].size()) + " strategies of " +
+             d.name_of(v) + ", which has " + std::to_string(d.vertices[v].compute.size());
+  for (std::size_t e = 0; e < work.edges.size(); ++e) {
+    const work_edge& edge = work.edges[e];
+    const auto fits = [&](const edge_tables::pointer& t) {
+      return t == nullptr ||
+             (t->rows() == d.vertices[edge.from].compute.size() && t->columns() == d.vertices[edge.to].compute.size());
+    };
+    bool all = edge.from < d.vertices.size() && edge.to < d.vertices.size() && edge.tables < work.tables.size();
+    if (all) {
+      all = fits(work.tables[edge.tables].chain) && work.tables[edge.tables].loads.size() == work.channels;
+      for (const auto& load : work.tables[edge.tables].loads) all = all && fits(load);
+    }
+    if (!all) return "work of edge " + std::to_string(e) + " is not of the problem's vertices and strategies";
+  }
+  return {};
 }
 
 }  // namespace detail
 
+/// Work at prices in whole numbers: what a placement costs that is worth its claims. `work` must outlive it.
+/// \pre claims and weights are valid, work is of the problem's graph
+[[nodiscard]] inline costs_in_place<double> costs_at(const step_certificate& c, const step_work& work) {
+  std::vector<std::int64_t> time(work.vertex_count()), load(work.edges.size() * work.channels),
+      chain(work.edges.size());
+  for (std::size_t r = 0; r < c.claims.size(); ++r) {
+    const step_claim& claim = c.claims[r];
+    const std::int64_t w = c.weights[r];
+    if (claim.channel == step_claim::path) {
+      time[claim.first] += w;
+      for (const std::uint32_t e : claim.edges) {
+        chain[e] += w;
+        time[work.edges[e].to] += w;
+      }
+      continue;
+    }
+    if (claim.channel == 0)
+      for (std::int64_t& t : time) t += w;
+    for (const std::uint32_t e : claim.edges) load[e * work.channels + claim.channel] += w;
+  }
+  costs_in_place<double> costs{.vertices = {}, .edges = {}, .bits = c.weight_bits};
+  for (std::uint32_t v = 0; v < time.size(); ++v)
+    if (time[v] != 0) costs.vertices.push_back({v, work.times[work.times_of[v]], time[v]});
+  for (std::size_t e = 0; e < work.edges.size(); ++e) {
+    const work_edge& edge = work.edges[e];
+    const edge_tables& tables = work.tables[edge.tables];
+    const auto add = [&](const edge_tables::pointer& t, std::int64_t times) {
+      if (t != nullptr && times != 0) costs.edges.push_back({edge.from, edge.to, t.get(), times});
+    };
+    for (std::size_t ch = 0; ch < work.channels; ++ch) add(tables.loads[ch], load[e * work.channels + ch]);
+    add(tables.chain, chain[e]);
+  }
+  return costs;
+}
+
 /// Proves a bound on the end of every plan: whatever the assignment, the buckets and the order. Knows nothing of how
 /// claims and weights were found: each claim holds by its form (`validate`), so a mixture of claims does; and no
-/// assignment makes the mixture less than what the placement's certificate proves.
+/// assignment makes the mixture less than what the placement's certificate proves. In whole numbers, without a solver.
 ///
-/// \returns the bound, in the unit of the work; less the part of 1e-9 that sums in floating point may have lost
-/// \throws error (input) naming what is wrong with a claim, a weight or the placement's certificate
-/// Complexity: that of `priced_steps::at` and of checking the placement's certificate
-[[nodiscard]] inline double check(const step_certificate& c, const placement_problem<double>& problem,
-                                  const step_work& work) {
-  for (const step_claim& claim : c.claims) validate(claim, work);
-  detail::validate_weights(c.claims, c.weights);
-  const priced_steps priced(problem, work);
-  const compact_problem<double> p = priced.at(prices_of(c.claims, c.weights, work));
-  return detail::rounded_down(check(p, c.placement));
+/// \param d  whose costs do not count; constraints and what is forbidden do
+/// Complexity: that of checking the placement's certificate, and linear in claims and work
+[[nodiscard]] inline certificate_verdict<double> check_certificate(const placement_description<double>& d,
+                                                                   const step_work& work, const step_certificate& c) {
+  std::string fault = detail::fault_of_work(d, work);
+  if (fault.empty()) fault = detail::fault_of_weights(c);
+  for (std::size_t r = 0; r < c.claims.size() && fault.empty(); ++r)
+    try_to([&] { validate(c.claims[r], work); },
+           [&](const error& e) {
+             fault = "claims[" + std::to_string(r) + "]: " + e.what();
+             return true;
+           });
+  if (!fault.empty()) return {.failure = fault};
+  const costs_in_place<double> costs = costs_at(c, work);
+  certificate_verdict<double> verdict = check_certificate(d, c.placement, &costs);
+  verdict.steps += c.claims.size();
+  return verdict;
 }
 
 }  // namespace v0

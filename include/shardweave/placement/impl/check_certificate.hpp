@@ -177,26 +177,30 @@ template <cost_value Cost>
     }
     return most;
   };
+  const auto times_of = [&](const auto& term) { return std::ldexp(static_cast<double>(term.times), -form.bits()); };
   for (std::uint32_t x = 0; x < form.size(); ++x) {
-    for (const auto& l : form.lists(x)) range.add(most_of(l.costs));
+    for (const auto& l : form.lists(x))
+      if (l.times != 0) range.add(most_of(l.costs), times_of(l));
     for (const auto& t : form.diagonals(x))
-      for (strategy s = 0; s < form.strategies(x); ++s) {
+      for (strategy s = 0; t.times != 0 && s < form.strategies(x); ++s) {
         const Cost cost = t.at(s, s);
         range.see(cost);
-        if (!is_forbidden(cost)) range.add(static_cast<double>(cost));
+        if (!is_forbidden(cost)) range.add(static_cast<double>(cost), times_of(t));
       }
   }
   std::vector<double> of_table;
   for (const auto& t : form.tables()) {
     double& most = of_table.emplace_back();
     for (const auto& term : t.terms) {
+      if (term.times == 0) continue;
       double of_term = 0;
       for (std::size_t i = 0; i < term.table->row_classes(); ++i)
         of_term = std::max(of_term, most_of(std::span(term.table->class_row(i), term.table->column_classes())));
-      most += of_term;
+      most += of_term * times_of(term);
     }
   }
   for (const auto& p : form.pairs()) range.add(of_table[p.table], 4);
+  range.bits += form.bits();
 
   for (const budget& b : d.constraints.budgets) {
     int& bits = range.usage.emplace_back();
@@ -367,7 +371,8 @@ class exact_check {
 
  private:
   [[nodiscard]] Whole of_cost(Cost c, std::int64_t times) const {
-    return is_forbidden(c) ? Whole(0) : Whole(whole_of<Whole>(c, range_.bits) * times);
+    if (times == 0 || is_forbidden(c)) return Whole(0);
+    return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
   }
 
   /// A limit with the tolerance, rounded to what usages can be, in their unit.
@@ -493,9 +498,10 @@ template <cost_value Cost, class Whole>
 
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> run_check(const placement_description<Cost>& d,
-                                                  const placement_certificate<Cost>& c, bool claims) {
+                                                  const placement_certificate<Cost>& c, bool claims,
+                                                  const costs_in_place<Cost>* other) {
   validate(d);
-  const stated_form<Cost> form(d);
+  const stated_form<Cost> form(d, other);
   const certificate_shape<Cost> shape(d, form);
   const auto fails = [](const std::string& what) { return certificate_verdict<Cost>{.failure = what}; };
   const auto at = [](const char* list, std::size_t i, const std::string& what) {
@@ -522,14 +528,15 @@ template <cost_value Cost>
 }  // namespace detail
 
 template <cost_value Cost>
-certificate_verdict<Cost> check_certificate(const placement_description<Cost>& d,
-                                            const placement_certificate<Cost>& c) {
-  return detail::run_check(d, c, true);
+certificate_verdict<Cost> check_certificate(const placement_description<Cost>& d, const placement_certificate<Cost>& c,
+                                            const costs_in_place<Cost>* other) {
+  return detail::run_check(d, c, true, other);
 }
 
 template <cost_value Cost>
-certificate_verdict<Cost> proven_by(const placement_description<Cost>& d, const placement_certificate<Cost>& c) {
-  return detail::run_check(d, c, false);
+certificate_verdict<Cost> proven_by(const placement_description<Cost>& d, const placement_certificate<Cost>& c,
+                                    const costs_in_place<Cost>* other) {
+  return detail::run_check(d, c, false, other);
 }
 
 }  // namespace v0

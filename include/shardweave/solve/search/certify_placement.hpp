@@ -95,9 +95,10 @@ template <cost_value Cost>
 template <cost_value Cost>
 class multiplier_translation {
  public:
-  multiplier_translation(const placement_problem<Cost>& problem, const stated_form<Cost>& form)
-      : problem_(&problem), form_(&form) {
-    const compact_problem<Cost>& p = problem.compact();
+  /// \param p  the compiled problem, perhaps with other costs
+  multiplier_translation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
+                         const stated_form<Cost>& form)
+      : problem_(&problem), p_(&p), form_(&form) {
     first_vertex_.resize(p.size());
     for (auto v = static_cast<std::uint32_t>(problem.vertex_count()); v-- > 0;)
       first_vertex_[problem.variable_of(v)] = v;
@@ -109,7 +110,7 @@ class multiplier_translation {
   }
 
   [[nodiscard]] placement_multipliers operator()(const dual_values& dual) const {
-    const compact_problem<Cost>& p = problem_->compact();
+    const compact_problem<Cost>& p = *p_;
     placement_multipliers m;
     double most_price = 0;
     for (const double price : dual.of_row) most_price = std::max(most_price, std::abs(price));
@@ -156,7 +157,7 @@ class multiplier_translation {
   /// What compiling left.
   [[nodiscard]] strategies_left left() const {
     strategies_left result(form_->size());
-    const compact_problem<Cost>& p = problem_->compact();
+    const compact_problem<Cost>& p = *p_;
     for (std::uint32_t x = 0; x < p.size(); ++x) {
       auto& of = result[unknown(x)];
       of.resize(form_->strategies(unknown(x)));
@@ -178,7 +179,7 @@ class multiplier_translation {
       for (const auto& term : t.terms)
         sum += is_forbidden(term.at(a, b)) ? std::numeric_limits<double>::infinity()
                                            : static_cast<double>(term.at(a, b)) * static_cast<double>(term.times);
-      return sum;
+      return std::ldexp(sum, -form_->bits());
     };
     std::vector<double> least;
     for (strategy b = 0; b < kept[pair.second].size(); ++b) {
@@ -191,6 +192,7 @@ class multiplier_translation {
   }
 
   const placement_problem<Cost>* problem_;
+  const compact_problem<Cost>* p_;
   const stated_form<Cost>* form_;
   std::vector<std::uint32_t> first_vertex_;  ///< per variable
   std::vector<std::pair<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>>> folded_;
@@ -229,6 +231,43 @@ class case_tree {
   placement_certificate<Cost>* into_;
 };
 
+/// \param p      the compiled problem, perhaps with other costs, which `other` tells in full
+/// \param known  as `certify_placement` has it
+template <cost_value Cost>
+[[nodiscard]] placement_certificate<Cost> certified_by_cases(const placement_problem<Cost>& problem,
+                                                             const compact_problem<Cost>& p,
+                                                             const costs_in_place<Cost>* other, Cost known,
+                                                             const certify_options& options,
+                                                             const solve_control& control) {
+  const placement_description<Cost>& d = *problem.description();
+  const deadline limit(control);
+  incumbent<Cost> best;
+  best.set_cutoff(known);
+  price_ascent<Cost> ascent(p);
+  for (std::size_t i = 0; i < options.steps && !limit.expired() && ascent.step(best.upper()); ++i)
+    if (best.closes(ascent.bound())) break;
+  bound_cases<Cost> cases(p, ascent.position(), ascent.bound(), true);
+  for (std::size_t i = 0; i < options.rounds && cases.work(best, limit); ++i) {
+  }
+  const stated_form<Cost> form(d, other);
+  const multiplier_translation<Cost> in_stated(problem, p, form);
+  placement_certificate<Cost> c{.problem = d.name};
+  c.ruled_out = ruled_out_by_limits(d, form, in_stated.left());
+  std::vector<const given_labels*> given;
+  std::vector<std::uint32_t> leaves;
+  for (const auto& part : cases.cases()) {
+    c.multipliers.push_back(in_stated(cases.ascent_at(part, best).multipliers()));
+    leaves.push_back(static_cast<std::uint32_t>(given.size()));
+    given.push_back(&part.given);
+  }
+  case_tree<Cost>(problem, in_stated, c).add(given, std::move(leaves), 0);
+  const certificate_verdict<Cost> proven = proven_by(d, c, other);
+  SHARDWEAVE_EXPECTS(proven.accepted);
+  c.infeasible = is_forbidden(proven.bound);
+  if (!c.infeasible) c.lower_bound = proven.bound;
+  return c;
+}
+
 }  // namespace detail
 
 /// A proof that constraints contradict each other where looking at strategies one by one shows it; nothing elsewhere.
@@ -254,40 +293,23 @@ template <cost_value Cost>
                                                             Cost known = forbidden<Cost>,
                                                             const certify_options& options = {},
                                                             const solve_control& control = {}) {
-  const placement_description<Cost>* d = problem.description();
-  if (d == nullptr)
+  if (problem.description() == nullptr)
     refuse(error_category::input, "a certificate is of a problem as it is stated, but this one has no description");
   if (problem.savings() != nullptr)
     refuse(error_category::input, "certificates prove bounds of costs, but this problem counts savings");
-  const compact_problem<Cost>& p = problem.compact();
-  const deadline limit(control);
-  detail::incumbent<Cost> best;
-  best.set_cutoff(known);
-  price_ascent<Cost> ascent(p);
-  for (std::size_t i = 0; i < options.steps && !limit.expired() && ascent.step(best.upper()); ++i) {
-    if (best.closes(ascent.bound())) break;
-  }
-  detail::bound_cases<Cost> cases(p, ascent.position(), ascent.bound(), true);
-  for (std::size_t i = 0; i < options.rounds && cases.work(best, limit); ++i) {
-  }
+  return detail::certified_by_cases<Cost>(problem, problem.compact(), nullptr, known, options, control);
+}
 
-  const stated_form<Cost> form(*d);
-  const detail::multiplier_translation<Cost> in_stated(problem, form);
-  placement_certificate<Cost> c{.problem = d->name};
-  c.ruled_out = detail::ruled_out_by_limits(*d, form, in_stated.left());
-  std::vector<const given_labels*> given;
-  std::vector<std::uint32_t> leaves;
-  for (const auto& part : cases.cases()) {
-    c.multipliers.push_back(in_stated(cases.ascent_at(part, best).multipliers()));
-    leaves.push_back(static_cast<std::uint32_t>(given.size()));
-    given.push_back(&part.given);
-  }
-  detail::case_tree<Cost>(problem, in_stated, c).add(given, std::move(leaves), 0);
-  const certificate_verdict<Cost> proven = proven_by(*d, c);
-  SHARDWEAVE_EXPECTS(proven.accepted);
-  c.infeasible = is_forbidden(proven.bound);
-  if (!c.infeasible) c.lower_bound = proven.bound;
-  return c;
+/// The same of the problem with other costs.
+/// \param p      the compiled problem with these costs, rounded
+/// \param other  the costs exactly
+template <cost_value Cost>
+[[nodiscard]] placement_certificate<Cost> certify_placement(
+    const placement_problem<Cost>& problem, const compact_problem<Cost>& p, const costs_in_place<Cost>& other,
+    Cost known = forbidden<Cost>, const certify_options& options = {}, const solve_control& control = {}) {
+  if (problem.description() == nullptr)
+    refuse(error_category::input, "a certificate is of a problem as it is stated, but this one has no description");
+  return detail::certified_by_cases<Cost>(problem, p, &other, known, options, control);
 }
 
 }  // namespace v0

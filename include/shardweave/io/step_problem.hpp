@@ -1,0 +1,249 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/io/json_file.hpp>
+#include <shardweave/io/json_stream.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/placement_certificate.hpp>
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/io/write_placement.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <map>
+#include <memory>
+#include <optional>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What the step of a placement takes, as field `work` of a file of format `shardweave.placement`, and certificates of
+/// it.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Tables of work are written row by row, each once.
+inline void write_work(json_writer& out, const step_work& work) {
+  std::map<const cost_table<double>*, std::size_t> number;
+  std::vector<const cost_table<double>*> tables;
+  const auto number_of = [&](const edge_tables::pointer& t) {
+    const auto [at, fresh] = number.try_emplace(t.get(), tables.size());
+    if (fresh) tables.push_back(t.get());
+    return at->second;
+  };
+  out.line().key("work").begin_object().member("channels", work.channels);
+  out.line().key("times").begin_list();
+  for (const auto& list : work.times) out.values(list);
+  out.end_list().line().list("vertices", work.times_of);
+  out.line().key("tables").begin_list();
+  for (const edge_tables& t : work.tables) {
+    out.line().begin_object().key("loads").begin_list();
+    for (const auto& load : t.loads) load == nullptr ? out.null() : out.value(number_of(load));
+    out.end_list();
+    if (t.chain != nullptr) out.member("chain", number_of(t.chain));
+    out.end_object();
+  }
+  out.end_list().line().key("matrices").begin_list();
+  for (const auto* t : tables) {
+    out.line().begin_list();
+    for (std::size_t a = 0; a < t->rows(); ++a)
+      for (std::size_t b = 0; b < t->columns(); ++b) out.value((*t)(a, b));
+    out.end_list();
+  }
+  out.end_list().line().key("edges").begin_list();
+  for (const work_edge& e : work.edges)
+    out.begin_object()
+        .member("from", e.from)
+        .member("to", e.to)
+        .member("tables", e.tables)
+        .member("share", e.share)
+        .end_object();
+  out.end_list().end_object();
+}
+
+class work_reader {
+ public:
+  [[nodiscard]] json_shape shape() {
+    auto load = json_value("a matrix or null", [this](const json_scalar& s) {
+      numbers_.loads.push_back(json_number_of<std::uint32_t>(s));
+      return numbers_.loads.back().has_value() || s.type == json_scalar::kind::null;
+    });
+    auto table = json_object(
+        {json_required("loads", json_list(std::move(load))), json_optional("chain", json_number(numbers_.chain))});
+    auto edge = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
+                             json_required("tables", json_number(edge_.tables)),
+                             json_required("share", json_number(edge_.share))});
+    const auto lists = [](std::vector<double>& one, std::vector<std::vector<double>>& all) {
+      return json_list(json_numbers(one), [&one, &all] {
+        all.push_back(one);
+        return std::string();
+      });
+    };
+    return json_object({json_required("channels", json_number(work_.channels)),
+                        json_required("times", lists(times_, work_.times)),
+                        json_required("vertices", json_numbers(work_.times_of)),
+                        json_required("tables", json_items(numbers_, tables_, std::move(table))),
+                        json_required("matrices", lists(entries_, matrices_)),
+                        json_required("edges", json_items(edge_, work_.edges, std::move(edge)))});
+  }
+
+  /// \throws error (input) for numbers and sizes that do not fit together
+  [[nodiscard]] step_work finish(const placement_description<double>& d) {
+    const auto refuse_work = [](const std::string& what) { refuse(error_category::input, "work: " + what); };
+    for (const auto* lists : {&work_.times, &matrices_})
+      for (const auto& list : *lists)
+        if (!std::all_of(list.begin(), list.end(), [](double t) { return t >= 0 && std::isfinite(t); }))
+          refuse_work("a time is negative or not a number");
+    for (std::size_t v = 0; v < work_.times_of.size(); ++v)
+      if (work_.times_of[v] >= work_.times.size())
+        refuse_work("vertex " + std::to_string(v) + " names times " + std::to_string(work_.times_of[v]) + " of " +
+                    std::to_string(work_.times.size()));
+    std::vector<std::pair<std::size_t, std::size_t>> size(tables_.size());
+    for (std::size_t e = 0; e < work_.edges.size(); ++e) {
+      const work_edge& edge = work_.edges[e];
+      const std::string who = "edge " + std::to_string(e);
+      if (edge.from >= d.vertices.size() || edge.to >= d.vertices.size() || edge.tables >= tables_.size())
+        refuse_work(who + " names a vertex or tables that are not there");
+      const std::pair found(d.vertices[edge.from].compute.size(), d.vertices[edge.to].compute.size());
+      if (size[edge.tables] != found && size[edge.tables] != std::pair<std::size_t, std::size_t>())
+        refuse_work(who + " has tables of another size");
+      size[edge.tables] = found;
+      work_.shares = std::max(work_.shares, std::size_t{edge.share} + 1);
+    }
+    if (work_.shares > work_.edges.size()) refuse_work("a share's number is above that of the last edge");
+    std::map<std::tuple<std::uint32_t, std::size_t, std::size_t>, edge_tables::pointer> made;
+    for (std::size_t t = 0; t < tables_.size(); ++t) {
+      edge_tables& of = work_.tables.emplace_back();
+      const auto table = [&](const std::optional<std::uint32_t>& m) -> edge_tables::pointer {
+        if (!m) return nullptr;
+        const auto [rows, columns] = size[t];
+        if (*m >= matrices_.size() || matrices_[*m].size() != rows * columns)
+          refuse_work("tables " + std::to_string(t) + " name matrix " + std::to_string(*m) +
+                      ", which is not there or of another size");
+        auto& known = made[{*m, rows, columns}];
+        if (known == nullptr)
+          known = std::make_shared<const cost_table<double>>(
+              cost_table<double>::from_entries(rows, columns, matrices_[*m]));
+        return known;
+      };
+      if (tables_[t].loads.size() != work_.channels)
+        refuse_work("tables " + std::to_string(t) + " have " + std::to_string(tables_[t].loads.size()) + " loads for " +
+                    std::to_string(work_.channels) + " channels");
+      for (const auto& m : tables_[t].loads) of.loads.push_back(table(m));
+      of.chain = table(tables_[t].chain);
+    }
+    return std::move(work_);
+  }
+
+ private:
+  struct table_numbers {
+    std::vector<std::optional<std::uint32_t>> loads;
+    std::optional<std::uint32_t> chain;
+  };
+  step_work work_;
+  std::vector<table_numbers> tables_;
+  std::vector<std::vector<double>> matrices_;
+  table_numbers numbers_;
+  work_edge edge_;
+  std::vector<double> times_, entries_;
+};
+
+}  // namespace detail
+
+/// A placement problem, and what plans of it take.
+struct step_problem {
+  placement_description<double> description;
+  std::optional<step_work> work = std::nullopt;
+};
+
+/// Writes a placement problem with the work of its step.
+inline void write_step_problem(json_writer& out, const placement_description<double>& d, const step_work& work) {
+  write_placement(out, d, [&work](json_writer& more) { detail::write_work(more, work); });
+}
+inline void write_step_problem(const std::filesystem::path& path, const placement_description<double>& d,
+                               const step_work& work) {
+  write_json_file(path, [&](json_writer& out) { write_step_problem(out, d, work); });
+}
+
+/// Reads a placement problem and its field `work`, if it has one.
+/// \throws error as `read_placement` does
+[[nodiscard]] inline step_problem read_step_problem(text_input& input, const read_options& options = {}) {
+  detail::work_reader reader;
+  bool has_work = false;
+  json_shape shape = reader.shape();
+  shape.begin = [&] { has_work = true; };
+  step_problem result{.description = detail::placement_reader().read(input, options, std::move(shape))};
+  if (has_work) detail::with_name_of(input, [&] { result.work = reader.finish(result.description); });
+  return result;
+}
+[[nodiscard]] inline step_problem read_step_problem(const std::filesystem::path& path,
+                                                    const read_options& options = {}) {
+  text_input input(path);
+  return read_step_problem(input, options);
+}
+
+/// Writes a certificate of the step: that of the placement under prices, with the prices before it.
+inline void write_certificate(json_writer& out, const step_certificate& c) {
+  detail::write_certificate(out, c.placement, "step", [&](json_writer& more) {
+    more.line().member("weight_bits", c.weight_bits).line().key("claims").begin_list();
+    for (std::size_t r = 0; r < c.claims.size(); ++r) {
+      const step_claim& claim = c.claims[r];
+      more.line().begin_object();
+      if (claim.channel == step_claim::path) {
+        more.member("first", claim.first);
+      } else {
+        more.member("channel", claim.channel);
+      }
+      more.member("weight", c.weights[r]).list("edges", claim.edges).end_object();
+    }
+    more.end_list();
+  });
+}
+inline void write_certificate(const std::filesystem::path& path, const step_certificate& c) {
+  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
+}
+
+/// Reads what `write_certificate` writes of a step; \throws error (format)
+[[nodiscard]] inline step_certificate read_step_certificate(text_input& input, const read_options& options = {}) {
+  step_certificate c;
+  step_claim claim;
+  std::optional<std::uint32_t> channel, first;
+  std::int64_t weight = 0;
+  auto one =
+      json_object({json_optional("channel", json_number(channel)), json_optional("first", json_number(first)),
+                   json_required("weight", json_number(weight)), json_required("edges", json_numbers(claim.edges))},
+                  [&]() -> std::string {
+                    if (channel.has_value() == first.has_value()) return "needs channel or first, and not both";
+                    claim.channel = channel.value_or(step_claim::path);
+                    claim.first = first.value_or(0);
+                    c.claims.push_back(std::exchange(claim, {}));
+                    c.weights.push_back(weight);
+                    channel.reset();
+                    first.reset();
+                    return {};
+                  });
+  c.placement = detail::read_certificate<double>(
+      input, options, "step",
+      {json_required("weight_bits", json_number(c.weight_bits)), json_required("claims", json_list(std::move(one)))});
+  return c;
+}
+[[nodiscard]] inline step_certificate read_step_certificate(const std::filesystem::path& path,
+                                                            const read_options& options = {}) {
+  text_input input(path);
+  return read_step_certificate(input, options);
+}
+
+}  // namespace v0
+}  // namespace shardweave

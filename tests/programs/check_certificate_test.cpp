@@ -1,0 +1,210 @@
+#include "support/run_program.hpp"
+#include "support/temporary_folder.hpp"
+#include <shardweave/io/json_file.hpp>
+#include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/placement_certificate.hpp>
+#include <shardweave/io/write_placement.hpp>
+#include <shardweave/placement/check_certificate.hpp>
+
+#include <boost/json.hpp>
+#include <doctest/doctest.h>
+#include <support/random_certificate.hpp>
+#include <support/random_problem.hpp>
+#include <support/scale.hpp>
+#include <support/shared_data.hpp>
+#include <support/skipped.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <filesystem>
+#include <optional>
+#include <sstream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace check_certificate_program_tests {
+namespace {
+
+const std::string contest = R"({"problem": {"name": "example",
+  "nodes": {"intervals": [[30, 70], [40, 70], [50, 120], [110, 140], [110, 150]],
+            "costs": [[15], [55, 65], [25, 45, 35], [85, 75], [95]],
+            "usages": [[10], [25, 25], [15, 20, 15], [10, 10], [15]]},
+  "edges": {"nodes": [[0, 1], [0, 2], [1, 3], [2, 4], [3, 4]],
+            "costs": [[30, 40], [50, 10, 40], [90, 10, 20, 80], [60, 20, 30], [70, 60]]},
+  "usage_limit": 50}})";
+
+/// How many random problems to have checked by the second checker; SHARDWEAVE_PROOFS asks for more.
+std::size_t problems_to_check() {
+  const char* told = std::getenv("SHARDWEAVE_PROOFS");
+  return told != nullptr ? static_cast<std::size_t>(std::atoi(told)) : shardweave_test::at_scale(100);
+}
+
+bool has_python() { return std::system("python3 -c 'import fractions' >/dev/null 2>&1") == 0; }
+
+/// What the second checker says of each pair of files: a line each.
+std::vector<std::string> second_opinion(const std::string& pairs, const temporary_folder& folder) {
+  const auto out = folder / "second-opinion";
+  static_cast<void>(std::system(
+      ("python3 " SHARDWEAVE_SOURCE_DIR "/tests/proofs/check_certificate.py " + pairs + " >" + out.string()).c_str()));
+  std::istringstream text(temporary_folder::read(out));
+  std::vector<std::string> lines;
+  for (std::string line; std::getline(text, line);) lines.push_back(line);
+  return lines;
+}
+
+bool accepts(const std::string& line) {
+  CHECK((line.starts_with("accepted: ") || line.starts_with("not accepted: ")));
+  return line.starts_with("accepted: ");
+}
+
+}  // namespace
+
+TEST_SUITE("check_certificate (program)") {
+  TEST_CASE("a proof is accepted, one that claims more is refused by the step that does not hold") {
+    const temporary_folder folder;
+    const auto problem = folder.write("problem.json", contest).string(), proof = (folder / "proof.json").string();
+    const auto solved = run_program("solve_placement", problem + " --json --certificate " + proof, folder.path());
+    REQUIRE(solved.status == 0);
+    const auto certified = boost::json::parse(solved.out).as_object().at("certificate").as_object();
+    CHECK(certified.at("proves_answer").as_bool());
+    CHECK(certified.at("lower_bound").to_number<double>() == 445);
+    const auto checked = run_program("check_certificate", problem + " " + proof + " --json", folder.path());
+    CHECK(checked.status == 0);
+    CHECK(checked.err.empty());
+    const auto said = boost::json::parse(checked.out).as_object();
+    CHECK(said.at("accepted").as_bool());
+    CHECK(said.at("bound").to_number<double>() == 445);
+    CHECK(said.at("steps").to_number<int>() > 0);
+
+    std::string text = temporary_folder::read(proof);
+    const std::size_t at = text.find("\"lower_bound\":445");
+    REQUIRE(at != std::string::npos);
+    const auto wrong = folder.write("wrong.json", text.replace(at, 17, "\"lower_bound\":446")).string();
+    const auto refused = run_program("check_certificate", problem + " " + wrong + " --json", folder.path());
+    CHECK(refused.status == 1);
+    CHECK(refused.err.find("expected no less than 446, which is claimed") != std::string::npos);
+    CHECK(!boost::json::parse(refused.out).as_object().at("accepted").as_bool());
+    CHECK(run_program("check_certificate", problem + " " + problem, folder.path()).status == 2);
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    const auto lines = second_opinion(problem + " " + proof + " " + problem + " " + wrong, folder);
+    REQUIRE(lines.size() == 2);
+    CHECK(accepts(lines[0]));
+    CHECK(!accepts(lines[1]));
+  }
+  TEST_CASE("a bound on the step of every plan is proven, prices and all, and both checkers agree") {
+    const temporary_folder folder;
+    const auto config = folder.write("tiny.json", R"({"model_type": "llama", "hidden_size": 512,
+      "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4,
+      "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 2048})");
+    const std::string proof = (folder / "proof.json").string(), problem = (folder / "problem.json").string();
+    const auto planned = run_program("plan_training",
+                                     config.string() + " --mesh 4x2 --sequence 256 --batch 8 --threads 1 --json " +
+                                         "--certificate " + proof + " --problem " + problem,
+                                     folder.path());
+    REQUIRE_MESSAGE(planned.status == 0, planned.err);
+    const auto told = boost::json::parse(planned.out).as_object();
+    const double bound = told.at("certificate").as_object().at("lower_bound").to_number<double>();
+    const auto found = told.at("step_bound_ns").to_number<double>();
+    CHECK(bound >= 0.99 * found);
+    CHECK(bound <= told.at("end_to_end_ns").to_number<double>());
+    const auto checked = run_program("check_certificate", problem + " " + proof + " --json", folder.path());
+    CHECK(checked.status == 0);
+    CHECK(boost::json::parse(checked.out).as_object().at("bound").to_number<double>() == bound);
+    // twice the weight of a claim: twice its part of the bound, if that were allowed
+    std::string text = temporary_folder::read(proof);
+    const std::string bits = "\"weight_bits\":30";
+    REQUIRE(text.find(bits) != std::string::npos);
+    text.replace(text.find(bits), bits.size(), "\"weight_bits\":29");
+    const auto wrong = folder.write("wrong.json", text).string();
+    const auto refused = run_program("check_certificate", problem + " " + wrong, folder.path());
+    CHECK(refused.status == 1);
+    CHECK(refused.err.find("weights add up to more than 1") != std::string::npos);
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    const auto lines = second_opinion(problem + " " + proof + " " + problem + " " + wrong, folder);
+    REQUIRE(lines.size() == 2);
+    CHECK(accepts(lines[0]));
+    CHECK(!accepts(lines[1]));
+  }
+  TEST_CASE("a second checker in another language agrees, on proofs and on what was spoiled in them") {
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    std::size_t right = 0, wrong = 0, refused = 0;
+    constexpr std::size_t at_once = 50;
+    for (std::size_t begin = 0; begin < problems_to_check(); begin += at_once) {
+      const temporary_folder folder;
+      std::string pairs;
+      std::vector<bool> expected;
+      std::vector<bool> is_false;  // claims more than holds
+      for (std::uint64_t seed = begin; seed < begin + at_once && seed < problems_to_check(); ++seed) {
+        const auto stated = shardweave_test::draw_problem<double>(seed, {.max_assignments = 256});
+        const auto best = shardweave_test::brute_force(stated);
+        auto c = shardweave_test::draw_certificate(stated.description, seed);
+        const auto proven = sw::proven_by(stated.description, c);
+        c.infeasible = proven.accepted && sw::is_forbidden(proven.bound);
+        if (!c.infeasible) c.lower_bound = proven.bound;
+        const auto problem = folder / ("problem" + std::to_string(seed) + ".json");
+        sw::write_placement(problem, stated.description);
+        const auto add = [&](const sw::placement_certificate<double>& one, bool claims_too_much) {
+          const auto file = folder / ("proof" + std::to_string(expected.size()) + ".json");
+          sw::write_certificate(file, one);
+          pairs += " " + problem.string() + " " + file.string();
+          expected.push_back(sw::check_certificate(stated.description, one).accepted);
+          is_false.push_back(claims_too_much);
+        };
+        add(c, false);
+        auto more = c;
+        more.lower_bound = std::nextafter(c.lower_bound, std::numeric_limits<double>::infinity());
+        add(more, false);
+        if (!best.objective) continue;
+        shardweave_test::spoil(c, seed);
+        add(c, false);
+        c.lower_bound = *best.objective + 1;
+        add(c, true);
+      }
+      const auto lines = second_opinion(pairs, folder);
+      REQUIRE(lines.size() == expected.size());
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        CAPTURE(i);
+        CAPTURE(lines[i]);
+        CHECK(accepts(lines[i]) == expected[i]);
+        if (expected[i]) ++right;
+        if (!is_false[i]) continue;
+        ++wrong;
+        if (!accepts(lines[i]) && !expected[i]) ++refused;
+      }
+    }
+    MESSAGE(right << " proofs accepted by both, " << refused << " of " << wrong << " wrong ones refused by both");
+    CHECK(right > problems_to_check() / 2);
+    CHECK(wrong > problems_to_check() / 4);
+    CHECK(refused == wrong);
+  }
+  TEST_CASE("optima of real problems are proven, and both checkers agree") {
+    for (const char* name : {"tiny2-2d-4x2", "llama3-1b-1d-64", "llama3-8b-2d-8x8"}) {
+      CAPTURE(name);
+      const auto problem = shared_data(std::string("placement/") + name + ".json.gz");
+      if (!problem) continue;
+      const temporary_folder folder;
+      const auto proof = (folder / "proof.json.gz").string();
+      const auto solved =
+          run_program("solve_placement", problem->string() + " --json --certificate " + proof, folder.path());
+      REQUIRE(solved.status == 0);
+      CHECK(boost::json::parse(solved.out).as_object().at("certificate").as_object().at("proves_answer").as_bool());
+      const auto checked = run_program("check_certificate", problem->string() + " " + proof, folder.path());
+      CHECK(checked.status == 0);
+      CHECK(checked.out.starts_with("accepted: no assignment costs less than "));
+#ifndef __OPTIMIZE__
+      if (name != std::string("llama3-1b-1d-64")) continue;
+#endif
+      if (!has_python()) continue;
+      const auto lines = second_opinion(problem->string() + " " + proof, folder);
+      REQUIRE(lines.size() == 1);
+      CHECK(accepts(lines[0]));
+    }
+  }
+}
+
+}  // namespace check_certificate_program_tests
