@@ -12,7 +12,7 @@ from torch.fx.node import _side_effectful_functions
 
 aten = torch.ops.aten
 
-#: `_c10d_functional` operators that start a collective: its kind, and where group and reduction stand in the arguments.
+#: `_c10d_functional` operators that start a collective: its kind, and where group and reduction stand.
 _STARTS = {
     "all_gather_into_tensor": ("all_gather", 2, None),
     "all_gather_into_tensor_coalesced": ("all_gather", 2, None),
@@ -36,8 +36,8 @@ _OPAQUE_NAMESPACES = {"c10d", "_c10d_functional", "_c10d_functional_autograd", "
 _PURE_HIGHER_ORDER = {"flex_attention", "flex_attention_backward"}
 
 #: Functions of numbers alone, beside those of modules operator and math.
-_ON_NUMBERS = {abs, min, max, int, float, bool, round, pow, torch.sym_int, torch.sym_float, torch.sym_max, torch.sym_min,
-               torch.sym_not, torch.sym_ite, torch.sym_sum}  # fmt: skip
+_ON_NUMBERS = {abs, min, max, int, float, bool, round, pow, torch.sym_int, torch.sym_float, torch.sym_max,
+               torch.sym_min, torch.sym_not, torch.sym_ite, torch.sym_sum}  # fmt: skip
 
 _PRODUCTS = {aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default}
 
@@ -164,6 +164,16 @@ def flops_of(node: torch.fx.Node, kind: OperatorKind, values: list[torch.Tensor]
         backward = "backward" in node.target._opname
         operands = values[1:4] if backward else values[:3]
         return attention_flops(*operands, causal=_is_causal(node), backward=backward)
+    if node.target._opname in ("convolution", "convolution_backward"):  # PyTorch's formula leaves groups out backward
+        backward = node.target._opname == "convolution_backward"
+        result, weight = (values[0], values[2]) if backward else (node.meta["val"], values[1])
+        each = math.prod(shape_of(weight)[1:]) * (sum(node.args[10][:2]) if backward else 1)
+        is_transposed = bool(node.args[7 if backward else 6])
+        places = math.prod(shape_of(result))
+        if is_transposed:  # every element that comes in is spread over the window
+            source = values[1] if backward else values[0]
+            places = math.prod(shape_of(source))
+        return 2.0 * places * each
     if node.target._opname == "_grouped_mm":
         left, right = values[0], values[1]
         return 2.0 * math.prod(shape_of(left)) * shape_of(right)[-1]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,8 +62,111 @@ def capture_training(
     return Captured(fake_mode, joint.graph_module, *halves)
 
 
+@dataclass
+class CapturedJoint:
+    """The joint graph of a step of a model that is not distributed yet, and which of its parameters are one tensor."""
+
+    fake_mode: FakeTensorMode
+    graph: torch.fx.GraphModule
+    shared: dict[str, str]  #: by name of a parameter: that of the one whose tensor it is
+
+
+def _decompositions() -> dict[Any, Any]:
+    """Into PyTorch's core operators, but for those of which the library knows the whole."""
+    from torch._decomp import core_aten_decompositions, get_decompositions
+
+    aten = torch.ops.aten
+    table = dict(core_aten_decompositions())
+    table.update(
+        get_decompositions(
+            [
+                aten._native_batch_norm_legit_functional,
+                aten.native_batch_norm,
+                aten.native_batch_norm_backward,
+                aten.cudnn_batch_norm,
+                aten.native_group_norm,
+                aten.native_group_norm_backward,
+                aten.gelu_backward,
+                aten.silu_backward,
+                aten.silu,
+                aten.tanh_backward,
+                aten.sigmoid_backward,
+                aten.threshold_backward,
+                aten.hardtanh_backward,
+                aten.hardswish,
+                aten.hardswish_backward,
+                aten.split_with_sizes_copy,
+                aten.slice_backward,
+                aten.select_backward,
+                aten.value_selecting_reduction_backward,
+            ]
+        )
+    )
+    whole = (
+        aten.native_layer_norm, aten.native_layer_norm_backward, aten._fused_rms_norm, aten._fused_rms_norm_backward,
+        aten._softmax, aten._log_softmax, aten._softmax_backward_data, aten._log_softmax_backward_data,
+        aten.embedding, aten.embedding_dense_backward, aten.nll_loss_forward, aten.nll_loss_backward, aten.addmm,
+        aten._scaled_dot_product_flash_attention_for_cpu, aten.native_dropout, aten.native_dropout_backward,
+        aten.var_mean, aten.split, aten.split_with_sizes, aten.stack,
+        aten.unbind, aten._unsafe_index_put, aten.max_pool2d_with_indices_backward,
+    )  # fmt: skip
+    for packet in whole:
+        for overload in packet.overloads():
+            table.pop(getattr(packet, overload), None)
+    return table
+
+
+@contextlib.contextmanager
+def _without_initialization() -> Iterator[None]:
+    """Fake parameters have no values, and some initializations ask for them."""
+
+    def leave(tensor: torch.Tensor, *_: Any, **__: Any) -> torch.Tensor:
+        return tensor
+
+    kept = {n: f for n, f in vars(nn.init).items() if n.endswith("_") and not n.startswith("_") and callable(f)}
+    try:
+        for name in kept:
+            setattr(nn.init, name, leave)
+        yield
+    finally:
+        for name, function in kept.items():
+            setattr(nn.init, name, function)
+
+
+@contextlib.contextmanager
+def _as_if_exported() -> Iterator[None]:
+    """Models that look at values where they may skip work do not, as under `torch.export`."""
+    flag = "_is_exporting_flag"
+    before = getattr(torch.compiler, flag, None)
+    compiling = getattr(torch.compiler, "_is_compiling_flag", None)
+    try:
+        if before is not None:
+            setattr(torch.compiler, flag, True)
+            torch.compiler._is_compiling_flag = True
+        yield
+    finally:
+        if before is not None:
+            setattr(torch.compiler, flag, before)
+            torch.compiler._is_compiling_flag = compiling
+
+
+def capture_joint(make: Callable[[], tuple[nn.Module, Sequence[Any]]]) -> CapturedJoint:
+    """The joint graph of a training step of a model whose call gives its loss, in operators that placement knows.
+
+    `make` gives model and arguments; it runs under fake tensors, so that neither takes memory.
+    """
+    from .placement import shared_parameters
+
+    with FakeTensorMode() as fake_mode, contextlib.ExitStack() as stack:
+        with _without_initialization():
+            model, arguments = make()
+        with _as_if_exported():
+            joint = aot_export_joint_with_descriptors(stack, model, tuple(arguments), decompositions=_decompositions())
+        return CapturedJoint(fake_mode, joint.graph_module, shared_parameters(model))
+
+
 def regathering(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
-    """Splits a joint graph so that the backward half gathers parameters again instead of keeping them whole (ZeRO-3)."""
+    """Splits a joint graph so that the backward half gathers parameters again and keeps none whole (ZeRO-3)."""
     from torch.utils.checkpoint import CheckpointPolicy
 
     gather = torch.ops._c10d_functional.all_gather_into_tensor.default
@@ -75,3 +178,34 @@ def regathering(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:
                 part.meta["recompute"] = CheckpointPolicy.MUST_RECOMPUTE
                 part.meta["ac_graph_id"] = 0
     return min_cut_rematerialization_partition(graph, *args, **kwargs)
+
+
+def on_accelerator(graph: torch.fx.GraphModule, fake_mode: FakeTensorMode) -> torch.fx.GraphModule:
+    """A captured graph as if it had been captured on an accelerator: tensors and device arguments, in place.
+
+    Tensors that share memory keep doing so. PyTorch's own passes count memory of accelerators alone.
+    """
+    device = torch.device("cuda:0")
+    memory: dict[int, tuple[torch.Tensor, torch.UntypedStorage]] = {}
+
+    def moved(value: Any) -> Any:
+        if not isinstance(value, torch.Tensor):
+            return value
+        storage = value.untyped_storage()
+        with fake_mode, torch.no_grad():
+            if storage._cdata not in memory:
+                memory[storage._cdata] = (torch.empty(storage.nbytes(), dtype=torch.uint8, device=device), storage)
+            base = memory[storage._cdata][0].untyped_storage()
+            return torch.empty(0, dtype=value.dtype, device=device).set_(
+                base, value.storage_offset(), value.shape, value.stride()
+            )
+
+    def placed(argument: Any) -> Any:
+        return device if isinstance(argument, torch.device) and argument.type == "cpu" else argument
+
+    for node in graph.graph.nodes:
+        if "val" in node.meta:
+            node.meta["val"] = torch.utils._pytree.tree_map(moved, node.meta["val"])
+        node.args = torch.fx.node.map_aggregate(node.args, placed)
+        node.kwargs = torch.fx.node.map_aggregate(node.kwargs, placed)
+    return graph

@@ -80,8 +80,8 @@ class OverlapPass(CustomGraphPass):
 
     Args:
         machine: a device that the library knows (a100, h100, h200, b200, gb200), or a `Machine`.
-        scheduling: "best_known" (default), "prefetch" (ten times as fast), or a function of task graph and budget, which
-            then needs a name that tells it from others.
+        scheduling: "best_known" (default), "prefetch" (ten times as fast), or a function of task graph and budget,
+            which then needs a name that tells it from others.
         buckets: whether collectives may be launched together; each keeps its buffers, nothing is copied.
         keep: hold the order by control dependencies; without them Inductor may undo it.
         memory: bytes that the modelled peak may reach; default: the peak of the graph as it came.

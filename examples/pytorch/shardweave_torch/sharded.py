@@ -50,8 +50,8 @@ def shard_parameters(
     """Shards every parameter over a mesh of one dimension; each use gathers it, each gradient is scattered.
 
     What `fully_shard` does in hooks, which compilers do not see, stands here in the graph: an all-gather per parameter
-    and use, a reduce-scatter (average) per gradient. So `OverlapPass` can move it. Parameters that several modules share
-    stay shared. The model is changed in place and returned.
+    and use, a reduce-scatter (average) per gradient. So `OverlapPass` can move it. Parameters that several modules
+    share stay shared. The model is changed in place and returned.
 
     Args:
         model: all of its parameters are sharded along their first dimension.

@@ -78,6 +78,21 @@ def eager_backend(change: Callable[[torch.fx.Graph], None]) -> Any:
     return aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
 
 
+def recording_backend(kept: list[tuple[torch.fx.GraphModule, list[Any], list[Any]]]) -> Any:
+    """A backend that keeps graphs as they come, with what they were given and gave the last time."""
+
+    def compiler(graph: torch.fx.GraphModule, inputs: Any) -> Any:
+        def run(*arguments: Any) -> Any:
+            given = [a.clone() if isinstance(a, torch.Tensor) else a for a in arguments]
+            found = graph(*arguments)
+            kept.append((graph, given, [f.clone() if isinstance(f, torch.Tensor) else f for f in found]))
+            return found
+
+        return make_boxed_func(run)
+
+    return aot_autograd(fw_compiler=compiler, bw_compiler=compiler)
+
+
 def launches_in(graph: torch.fx.Graph) -> list[str]:
     """Names of the operators that start collectives, in order, those within control dependencies too."""
     names = []

@@ -12,7 +12,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from llama import SMALL, Llama
-from support import RandomSchedules, eager_backend
+from support import RandomSchedules, eager_backend, recording_backend
 from torch.distributed.device_mesh import init_device_mesh
 from train_llama import on_ranks, train
 
@@ -21,14 +21,16 @@ from shardweave_torch.agreement import agree, compare
 from shardweave_torch.sharded import shard_parameters
 
 
-def steps_by(change, count, mesh_of=None):
-    """Losses, and a hash of all gradients, of training steps whose graphs were changed and are run node by node."""
+def steps_by(backend, count):
+    """Hashes of loss and all gradients of training steps, by a backend or by a change of graphs run node by node."""
     rank, world = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     torch._dynamo.reset()
     mesh = init_device_mesh("cpu", (world,), mesh_dim_names=("dp",))
     model = shard_parameters(Llama(SMALL), mesh, regather=True)
-    step = torch.compile(model, fullgraph=True, backend=eager_backend(change))
+    if isinstance(backend, OverlapPass) or backend is nothing:
+        backend = eager_backend(backend)
+    step = torch.compile(model, fullgraph=True, backend=backend)
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3)
     data = torch.Generator().manual_seed(1)
     found = []
@@ -63,18 +65,24 @@ def test_twenty_steps_give_equal_losses_and_gradients(world):
 
 
 def random_schedules(count):
-    """Graphs are captured once; each schedule is put into copies of them, which run one step."""
+    """Forward and backward graph of one step; each schedule is put into copies of them, run on the same inputs."""
     kept = []
-    plain = steps_by(lambda g: kept.append(g), 1)[0]
-    begin = time.perf_counter()
-    merged = 0
+    steps_by(recording_backend(kept), 1)
+    assert len(kept) == 2
+    begin, merged = time.perf_counter(), 0
     for seed in range(count):
-        planner = RandomSchedules(1000 * seed, buckets=seed % 2 == 1)
-        overlap = OverlapPass("h100", scheduling=planner, memory=2**60)
-        assert steps_by(overlap, 1)[0] == plain
-        assert all(r.changed for r in overlap.reports) and len(overlap.reports) == 2
-        merged += planner.merged
-    assert count < 2 or merged > 0
+        for graph, inputs, expected in kept:
+            planner = RandomSchedules(1000 * seed, buckets=seed % 2 == 1)
+            overlap = OverlapPass("h100", scheduling=planner, memory=2**60)
+            planned = copy.deepcopy(graph)
+            overlap(planned.graph)
+            assert overlap.reports[0].changed, overlap.reports[0].why_unchanged
+            planned.recompile()
+            found = planned(*[i.clone() if isinstance(i, torch.Tensor) else i for i in inputs])
+            for mine, wanted in zip(found, expected, strict=True):
+                assert torch.equal(mine, wanted) if isinstance(wanted, torch.Tensor) else mine is wanted
+            merged += planner.merged
+    assert merged > count / 4
     if dist.get_rank() == 0:
         print(f"{count} random schedules on {dist.get_world_size()} ranks in {time.perf_counter() - begin:.0f} s")
 

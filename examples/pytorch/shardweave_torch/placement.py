@@ -1,0 +1,151 @@
+"""Where parameters and inputs of a model lie on a mesh: planned by the library, given as DTensor placements."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.tensor import Placement, Replicate, Shard, distribute_tensor
+
+from ._planner import Machine
+from .capture import capture_joint
+from .computation import Computation, Coverage, computation_of
+
+
+@dataclass
+class PlacementPlan:
+    """A placement per parameter and input, and how good the whole is.
+
+    `parameters` and `inputs` have a placement per mesh dimension, as `distribute_tensor` takes them. Parameters that
+    are one tensor under several names have the same.
+    """
+
+    mesh: tuple[int, ...]
+    parameters: dict[str, tuple[Placement, ...]]
+    inputs: dict[str, tuple[Placement, ...]]
+    objective_us: float  #: modelled time of computation and communication of one step, one after the other
+    lower_bound_us: float  #: no placement takes less
+    status: str  #: "optimal" if that is proven
+    seconds: float  #: that planning took
+    operations: int
+    strategies: int
+    coverage: Coverage
+
+    @property
+    def gap(self) -> float:
+        """How far above the best placement this one can be at most, relative to the bound."""
+        return max(0.0, self.objective_us - self.lower_bound_us) / max(self.lower_bound_us, 1e-300)
+
+
+def placements_of(text: str) -> tuple[Placement, ...]:
+    """ "S(0)R" as DTensor has it: a placement per mesh dimension."""
+    parts = re.findall(r"S\((\d+)\)|(R)", text)
+    if "".join(f"S({d})" if d else r for d, r in parts) != text:
+        raise ValueError(f"'{text}' is no placement of a parameter, expected S(d) or R for each mesh dimension")
+    return tuple(Shard(int(d)) if d else Replicate() for d, _ in parts)
+
+
+def shared_parameters(model: nn.Module) -> dict[str, str]:
+    """Names of parameters that stand for the tensor of an earlier one, with its name."""
+    first: dict[int, str] = {}
+    shared: dict[str, str] = {}
+    for name, parameter in model.named_parameters(remove_duplicate=False):
+        if id(parameter) in first:
+            shared[name] = first[id(parameter)]
+        else:
+            first[id(parameter)] = name
+    return shared
+
+
+def plan_computation(
+    computation: Computation,
+    mesh: Sequence[int],
+    machine: str | Machine = "h100",
+    *,
+    inputs: str | None = None,
+    share: float | None = 0.0,
+    memory: int | None = None,
+    seconds: float = 5.0,
+) -> PlacementPlan:
+    """The best placement that is found of a computation.
+
+    Args:
+        computation: of `computation_of`.
+        mesh: sizes of the mesh dimensions; ranks fill one node after the other, the last dimension first.
+        machine: prices computation and communication.
+        inputs: where inputs lie, such as "S(0)R"; left open where it is not said.
+        share: of each parameter that a device may hold; 0 is the least one device can hold, None is no limit.
+        memory: bytes that a device may hold at any time, as the library counts them.
+        seconds: when to stop at the latest, with the best placement so far; a tenth of a second is always left.
+    """
+    on = Machine(machine) if isinstance(machine, str) else machine
+    told = computation.builder.place(list(mesh), on, inputs, share, memory, seconds)
+    where: dict[str, str] = told["placements"]
+    if not where:
+        raise ValueError(f"no placement on {'x'.join(map(str, mesh))} keeps what was demanded: {told['status']}")
+    return PlacementPlan(
+        tuple(mesh),
+        {name: placements_of(where[operation]) for name, operation in computation.parameters.items()},
+        {name: placements_of(where[operation]) for name, operation in computation.inputs.items()},
+        told["objective_us"],
+        told["lower_bound_us"],
+        told["status"],
+        told["seconds"],
+        told["operations"],
+        told["strategies"],
+        computation.coverage,
+    )
+
+
+def plan_placement(
+    make: Callable[[], tuple[nn.Module, Sequence[Any]]],
+    mesh: Sequence[int],
+    machine: str | Machine = "h100",
+    **demands: Any,
+) -> PlacementPlan:
+    """Captures a training step and plans its placement; `make` gives a model whose call is its loss, and arguments.
+
+    `make` runs under fake tensors: the model takes no memory. `demands` as of `plan_computation`.
+    """
+    captured = capture_joint(make)
+    computation = computation_of(captured.graph.graph, shared=captured.shared)
+    return plan_computation(computation, mesh, machine, **demands)
+
+
+def distribute_parameters(model: nn.Module, mesh: DeviceMesh, plan: PlacementPlan) -> nn.Module:
+    """Makes every parameter a DTensor that lies as planned, in place; ranks cut their own piece of what they have.
+
+    Parameters that several modules share stay shared.
+    """
+    if tuple(mesh.shape) != plan.mesh:
+        raise ValueError(f"the plan is for a mesh of {plan.mesh}, found one of {tuple(mesh.shape)}")
+    made: dict[int, nn.Parameter] = {}
+    for prefix, module in model.named_modules():
+        for name, parameter in list(module._parameters.items()):
+            if parameter is None:
+                continue
+            if id(parameter) not in made:
+                placements = plan.parameters[f"{prefix}.{name}" if prefix else name]
+                kept = distribute_tensor(parameter.data, mesh, placements, src_data_rank=None)
+                made[id(parameter)] = nn.Parameter(kept, requires_grad=parameter.requires_grad)
+            module._parameters[name] = made[id(parameter)]
+    return model
+
+
+def placement_text(placements: Sequence[Placement]) -> str:
+    """The library's word for DTensor placements: "S(0)R"."""
+    return "".join(f"S({p.dim})" if isinstance(p, Shard) else "R" for p in placements)
+
+
+__all__ = [
+    "PlacementPlan",
+    "distribute_parameters",
+    "placement_text",
+    "placements_of",
+    "plan_computation",
+    "plan_placement",
+]
