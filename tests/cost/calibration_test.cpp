@@ -418,7 +418,8 @@ TEST_SUITE("device_presets") {
       CHECK(preset.contention().processors == preset.processors);
     }
     CHECK(find_preset("GB200").profile.devices_per_node == 72);
-    CHECK_THROWS_WITH_AS(find_preset("abacus"), "no preset is called 'abacus'; known are a100, h100, h200, b200, gb200",
+    CHECK_THROWS_WITH_AS(find_preset("abacus"),
+                         "no preset is called 'abacus'; known are a100, a100-40gb, h100, h100-96gb, h200, b200, gb200",
                          error);
   }
 

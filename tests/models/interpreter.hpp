@@ -188,6 +188,11 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       unary([](number a) { return a / (1.0 + std::exp(-a)); });
     else if (op.op == "gelu")
       unary([](number a) { return a.real() / 2 * (1 + std::erf(a.real() / std::sqrt(2.0))); });
+    else if (op.op == "gelu_backward")
+      binary([](number g, number a) {
+        const double x = a.real(), root = std::sqrt(2.0);
+        return g * ((1 + std::erf(x / root)) / 2 + x * std::exp(-x * x / 2) / std::sqrt(2 * std::acos(-1.0)));
+      });
     else if (op.op == "pow")
       unary([&](number a) { return c == 2 ? a * a : std::pow(a, c); });
     else if (op.op == "add_scalar")

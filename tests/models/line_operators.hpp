@@ -48,6 +48,10 @@ inline std::vector<line> of_line(const shardweave::operation& op, const line& x,
     number along = 0;
     for (std::size_t i = 0; i < x.size(); ++i) along += x[i] * y[i];
     for (std::size_t i = 0; i < x.size(); ++i) out[i] = y[i] * (x[i] - along);
+  } else if (op.op == "log_softmax_backward") {
+    number along = 0;
+    for (const number v : x) along += v;
+    for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] - std::exp(y[i]) * along;
   } else if (op.op == "cumsum") {
     std::partial_sum(x.begin(), x.end(), out.begin());
   } else if (op.op == "slice") {

@@ -1,3 +1,4 @@
+#include "finite_difference.hpp"
 #include "interpreter.hpp"
 #include "model_checks.hpp"
 #include "plain_model.hpp"
@@ -271,6 +272,60 @@ TEST_SUITE("llama_training_graph") {
       for (const auto& [name, gradient] : errors.largest) largest = std::max(largest, gradient);
       CHECK(largest > 1e-1);  // otherwise nothing was compared
     }
+  }
+
+  TEST_CASE("losses are those of the logits, and gradients of relatives are what finite differences give") {
+    const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 9, 2, 10}, labels{1, 4, 1, 5, 9, 2, 10, 0};
+    using feed = sw::feed_forward_kind;
+    for (const auto kind : {feed::gated_silu, feed::gelu, feed::squared_relu})
+      for (const auto how : {sw::training_loss::fused, sw::training_loss::float32, sw::training_loss::sharded}) {
+        CAPTURE(static_cast<int>(kind));
+        CAPTURE(static_cast<int>(how));
+        sw::llama_config config = tiny(false);
+        config.feed_forward = kind;
+        config.rotary = false;
+        config.head_dim = config.hidden_size / config.num_attention_heads + 1;  // odd, and not the usual one
+        std::int64_t weights_there = 0;
+        const sw::computation graph = sw::llama_training_graph(config, {2, 4, how});
+        for (const sw::operation& op : graph.operations)
+          if (op.kind == sw::role::parameter) weights_there += op.outputs[0].element_count();
+        CHECK(weights_there == config.parameter_count());
+        auto made = model_checks::draw(graph, 7, {2, 4}, tokens);
+        interpreter::array classes = interpreter::zeros({2, 4});
+        std::ranges::copy(labels, classes.data.begin());
+        made.sources["labels"] = classes;
+        made.sources["tangent"].data[0] = 1;
+        const auto values = interpreter::run(graph, made.sources);
+
+        // the mean of log(sum(exp(y))) - y[label], from the logits of the graph without a loss
+        const sw::computation bare = sw::llama_training_graph(config, {2, 4});
+        auto given = made.sources;
+        given["tangent"] = interpreter::zeros({2, 4, config.vocab_size});
+        const auto loss = [&] {
+          const auto all = interpreter::run(bare, given);
+          const interpreter::array& y = all[bare.results[0]].front();
+          const auto words = static_cast<std::size_t>(config.vocab_size);
+          double sum = 0;
+          for (std::size_t row = 0; row < labels.size(); ++row) {
+            double total = 0;
+            for (std::size_t k = 0; k < words; ++k) total += std::exp(y.data[row * words + k].real());
+            sum += std::log(total) - y.data[row * words + labels[row]].real();
+          }
+          return sum / static_cast<double>(labels.size());
+        };
+        CHECK(values[graph.results[0]].front().data[0].real() == doctest::Approx(loss()).epsilon(1e-10));
+        double largest = 0;
+        for (const auto& [parameter, gradient] : graph.gradient_of) {
+          interpreter::array& p = given.at(graph.operations[parameter].name);
+          for (std::size_t k = 0; k < p.data.size(); k += 1 + p.data.size() / 3) {
+            const double expected = finite_difference::slope(p.data[k], loss);
+            const double got = values[gradient].front().data[k].real();
+            CHECK(std::abs(got - expected) / (1e-2 + std::abs(expected)) < 1e-5);
+            largest = std::max(largest, std::abs(expected));
+          }
+        }
+        CHECK(largest > 1e-2);  // otherwise nothing was compared
+      }
   }
 
   TEST_CASE("figures that make no model are refused") {

@@ -296,6 +296,7 @@ constexpr const char* table[][3] = {
     {"conv cast", "4x5 -> 4x5b", ""},
 
     {"neg exp rsqrt reciprocal sigmoid tanh relu silu gelu log sqrt abs", "4x5 -> 4x5", ""},
+    {"gelu_backward", "4x5 4x5 -> 4x5", ""},
     {"pow add_scalar mul_scalar div_scalar rsub_scalar", "4x5 -> 4x5", "scalar 3"},
     {"add sub mul div maximum minimum", "4x6 4x6 -> 4x6", ""},
     {"add sub mul div maximum minimum", "4x6 4x1 -> 4x6", ""},
@@ -325,6 +326,7 @@ constexpr const char* table[][3] = {
     {"pad", "4x5 -> 9x5", "dims 0 index 3"},
     {"sort", "4x5 -> 4x5 4x5i", "dims 1"},
     {"topk", "4x5x3 -> 4x2x3 4x2x3i", "dims 1"},
+    {"log_softmax_backward", "4x5x3 4x5x3 -> 4x5x3", "dims 2"},
     {"softmax_backward", "4x5x3 4x5x3 -> 4x5x3", "dims 2"},
     {"softmax log_softmax cumsum", "4x5x3 -> 4x5x3", "dims 0"},
     {"softmax log_softmax cumsum", "4x5x3 -> 4x5x3", "dims 1"},

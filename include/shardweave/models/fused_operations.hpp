@@ -26,6 +26,10 @@ class fused_operations : public graph_writer {
   value softmax_backward(value gradient, value y, std::int64_t dim) {
     return along("softmax_backward", {gradient, y}, dim);
   }
+  /// The same of a log_softmax.
+  value log_softmax_backward(value gradient, value y, std::int64_t dim) {
+    return along("log_softmax_backward", {gradient, y}, dim);
+  }
   value cumsum(value x, std::int64_t dim) { return along("cumsum", {x}, dim); }
   /// Elements [first, first + length).
   value slice(value x, std::int64_t dim, std::int64_t first, std::int64_t length) {

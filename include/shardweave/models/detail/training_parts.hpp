@@ -138,13 +138,14 @@ class training_parts {
     if (how == training_loss::fused) return b_.mean(b_.getitem(b_.cross_entropy(logits, classes), 0), {0, 1});
     const value wide = b_.conv(logits, dtype::f32);
     if (how == training_loss::sharded) return b_.mean(loss_of_pieces(wide, classes), {0, 1});
+    const shape_vector shape = b_.of_value(wide).shape;
+    const value picked = b_.view(classes, {shape[0], shape[1], 1});
     const value logs = b_.log_softmax(wide, -1);
-    const value both = b_.cross_entropy(logs, classes);  // of logarithms: picks one of each row
-    const value loss = b_.getitem(both, 0);
-    const value sums = b_.getitem(both, 1);
-    b_.with_gradient(loss, [wide, logs, classes, sums](backward_pass& p) {
+    const value loss = b_.neg(b_.gather(logs, picked, -1));
+    b_.with_gradient(loss, [wide, logs, picked, words = shape[2]](backward_pass& p) {
       graph_builder& b = p.builder();
-      p.give(wide, b.softmax_backward(b.cross_entropy_backward(p.gradient(), logs, classes, sums), logs, -1));
+      const value of_logs = b.gather_backward(b.neg(p.gradient()), picked, words, -1);
+      p.give(wide, b.log_softmax_backward(of_logs, logs, -1));
     });
     return b_.mean(loss, {0, 1});
   }

@@ -22,7 +22,7 @@ namespace detail {
 /// Operators along a dimension, and those that pick elements by number.
 inline void add_line_rules(rule_table& rules) {
   const operator_cost moves{.moves_data_only = true};
-  for (const char* op : {"softmax", "log_softmax", "softmax_backward", "sort", "topk"})
+  for (const char* op : {"softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "sort", "topk"})
     rules.add(op, line_rule{}, moves);
   rules.add("cumsum", line_rule{partial_passing::linear}, moves);
   for (const char* op : {"slice", "split", "pad"}) rules.add(op, line_rule{partial_passing::all}, moves);
