@@ -34,6 +34,7 @@
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
+#include <shardweave/models/training_layout.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
@@ -93,6 +94,8 @@ struct options {
   std::vector<std::string> annotations;
   bool regather = false;
   std::string recompute = programs::recomputations().front().name;
+  std::uint32_t recompute_every = 1;
+  std::string layout;  ///< empty: placements are searched
   programs::around_options around;
   std::optional<double> gap;
   std::string out;
@@ -275,6 +278,7 @@ sw::compute_profile compute_of(const sw::device_profile& device, bool published)
 /// For the step, unless other options speak of the sum: what it is proven to be, how it compares, what it saves; or
 /// name what decides buckets and order, whose own result is then wanted.
 bool for_step(const options& chosen) {
+  if (!chosen.layout.empty()) return false;  // nothing is left to search
   if (!chosen.objective.empty()) return chosen.objective == "step";
   const programs::around_options& around = chosen.around;
   const bool asks_of_sum = chosen.gap || around.best > 0 || around.mesh_dims > 0 || !around.wishes.empty() ||
@@ -296,10 +300,19 @@ int plan(const options& chosen) {
   for (const std::string& text : chosen.annotations)
     annotations.push_back(programs::about("--annotate", [&] { return programs::read_annotation(text); }));
   const sw::model_config config = sw::read_model_config(std::filesystem::path(chosen.config));
-  sw::device_mesh mesh = programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
+  std::optional<sw::training_layout> layout;
+  if (!chosen.layout.empty())
+    layout = programs::about("--layout", [&] { return sw::training_layout::parse(chosen.layout); });
+  if (layout && !std::holds_alternative<sw::llama_config>(config))
+    sw::refuse(sw::error_category::input,
+               "--layout: " + chosen.config + ": layouts are stated for models of the LLaMA family alone");
+  const bool regathers = chosen.regather || (layout && layout->stage == sw::zero_stage::parameters);
+  sw::device_mesh mesh =
+      layout ? layout->mesh() : programs::about("--mesh", [&] { return sw::device_mesh::parse(chosen.mesh); });
   const sw::device_profile device = sw::find_device(chosen.device);
-  const sw::training_shape shape{.batch = chosen.batch > 0 ? chosen.batch : 2 * mesh.shape().front(),
-                                 .sequence = chosen.sequence};
+  const sw::training_shape shape{
+      .batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
+      .sequence = chosen.sequence};
   auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
   if (chosen.layers == "found")
     for (sw::operation& op : graph.operations) op.site = 0;  // what is not told is found
@@ -315,11 +328,13 @@ int plan(const options& chosen) {
       if (measured.compute) compute = measured.compute_on(device);
     });
   const auto model_on = [&](const sw::device_mesh& on) {
-    return sw::spmd_cost_model(graph, on, compute, collectives, sw::standard_rules(),
+    return sw::spmd_cost_model(graph, on, compute, collectives,
+                               layout ? sw::layout_rules(*layout) : sw::standard_rules(),
                                {.threads = chosen.common.control().threads});
   };
   const auto constraints_of = [&](const auto& model, const std::vector<std::uint32_t>& placed = {}) {
     return programs::about(chosen.config, [&] {
+      if (layout) return sw::layout_constraints(model, *layout);
       sw::training_options usual{.inputs = batch_sharded(model.mesh(), false),
                                  .results = batch_sharded(model.mesh(), true),
                                  .tie_layers = chosen.layers != "untied",
@@ -335,7 +350,7 @@ int plan(const options& chosen) {
   chosen_solver solver{programs::by_name(known, chosen.solver)};
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
   sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
-                   sw::spmd_lowering{{.regather_parameters = chosen.regather}});
+                   sw::spmd_lowering{{.regather_parameters = regathers}});
   way.counted = counted;
   way.windows = windows;
   programs::long_work work("plan_training", chosen.common, "us");
@@ -435,8 +450,9 @@ int plan(const options& chosen) {
       work.progress.begin("memory");
       programs::about("--recompute " + chosen.recompute, [&] {
         const sw::computation& operations = model.operations();
-        if (chosen.recompute == "full")
-          again = programs::recomputed_by_rule(*plan.lowered, operations, sw::recompute_rule::full,
+        const auto rule = programs::rule_of(chosen.recompute);
+        if (rule && *rule != sw::recompute_rule::none)
+          again = programs::recomputed_by_rule(*plan.lowered, operations, *rule, chosen.recompute_every,
                                                [&](const sw::task_graph& g) { return way.run(g, limit.rest()); });
         if (chosen.recompute == "auto" && !need->fits())
           again = programs::fit_by_recomputation(
@@ -518,7 +534,8 @@ int main(int argc, char** argv) {
   CLI::App app("Plans the training of a LLaMA-family or DeepSeek-style model on a mesh of devices.", "plan_training");
   app.add_option("config", chosen.config, "CONFIG.json: the model's public config (examples/configs has some)")
       ->required();
-  app.add_option("--mesh", chosen.mesh, "shape of the device mesh: 64, 8x8, 2x4x8")->capture_default_str();
+  CLI::Option* const mesh_option =
+      app.add_option("--mesh", chosen.mesh, "shape of the device mesh: 64, 8x8, 2x4x8")->capture_default_str();
   const auto known_solvers = programs::solvers<double>();
   app.add_option("--device", chosen.device, "see below")
       ->check(programs::one_of(programs::names_of(programs::devices())))
@@ -582,6 +599,14 @@ int main(int argc, char** argv) {
   app.add_option("--recompute", chosen.recompute, "what is made again in the backward part, to hold less; see below")
       ->check(programs::one_of(programs::names_of(programs::recomputations())))
       ->capture_default_str();
+  app.add_option("--recompute-every", chosen.recompute_every,
+                 "K: of so many layers --recompute full, selective_op and selective apply to the first")
+      ->check(programs::whole_within(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option("--layout", chosen.layout,
+                 "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
+                 "dp=8, zero1=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
+      ->excludes(mesh_option);
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
   app.add_option("--mesh-search", chosen.around.mesh_dims,

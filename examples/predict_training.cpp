@@ -9,9 +9,11 @@
 #include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/engine/rank_correlation.hpp>
+#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/training_runs.hpp>
+#include <shardweave/report/svg_agreement.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/step/predict_step.hpp>
@@ -32,6 +34,7 @@ namespace {
 struct options {
   std::string table;
   std::string device_file;
+  std::string plot;
   bool each = false;
   programs::common_options common;
 };
@@ -41,7 +44,7 @@ struct prediction {
   sw::predicted_step step;
   std::string framework;
   [[nodiscard]] double seconds() const { return static_cast<double>(step.step.count()) / 1e9; }
-  [[nodiscard]] double gib() const { return static_cast<double>(step.memory().count()) / sw::detail::binary_giga; }
+  [[nodiscard]] double gib() const { return static_cast<double>(step.memory.count()) / sw::detail::binary_giga; }
   [[nodiscard]] double step_error() const { return 100 * (seconds() / row->step_seconds - 1); }
   [[nodiscard]] double memory_error() const { return 100 * (gib() / row->memory_gib - 1); }
 };
@@ -116,6 +119,13 @@ int predict(const options& chosen) {
     }
   }
   const sw::error_figures step = sw::error_figures::of(step_errors), memory = sw::error_figures::of(memory_errors);
+  if (!chosen.plot.empty()) {
+    std::vector<sw::agreement_series> drawn;
+    for (const auto& [name, s] : by_series) drawn.push_back({name, s.measured, s.predicted});
+    sw::atomic_file file(chosen.plot);
+    file.write(sw::svg_agreement(drawn, {.title = "seconds of a training step, predicted over measured"}));
+    file.commit();
+  }
   if (chosen.common.json) {
     std::fputs(sw::json_string([&](sw::json_writer& out) {
                  out.begin_object().member("rows", rows.size()).member("predicted", predictions.size());
@@ -126,7 +136,7 @@ int predict(const options& chosen) {
                  write_errors(out, "memory_error", memory);
                  out.key("rank_correlation").begin_object();
                  for (const auto& [name, s] : by_series)
-                   out.member(name, sw::rank_correlation(s.predicted, s.measured));
+                   out.member(name, sw::place_correlation(s.predicted, s.measured));
                  out.end_object().key("predictions").begin_list();
                  for (const prediction& p : predictions)
                    out.line()
@@ -183,11 +193,12 @@ int predict(const options& chosen) {
   };
   for (const auto& [name, s] : by_series)
     row_of(name, sw::error_figures::of(s.step),
-           s.step.size() >= 5 ? sw::fixed_text(sw::rank_correlation(s.predicted, s.measured), 2) : "",
+           s.step.size() >= 5 ? sw::fixed_text(sw::place_correlation(s.predicted, s.measured), 2) : "",
            sw::error_figures::of(s.memory));
   table.rule();
   row_of("all", step, "", memory);
   std::printf("%s", table.text().c_str());
+  std::printf("%s", std::string(programs::fitted_figures).c_str());
   std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
   for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
   return programs::done;
@@ -202,6 +213,7 @@ int main(int argc, char** argv) {
   app.add_option("table", chosen.table, "TABLE.csv: a measured configuration a row")->required();
   app.add_option("--device-file", chosen.device_file,
                  "FILE: measurements that correct what collectives cost, and shares that kernels reach");
+  app.add_option("--plot", chosen.plot, "FILE.svg: a picture, predicted over measured");
   app.add_flag("--each", chosen.each, "print every row");
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return predict(chosen); });

@@ -30,7 +30,20 @@ struct named_recomputation {
 [[nodiscard]] inline std::vector<named_recomputation> recomputations() {
   return {{"auto", "nothing where the plan fits; else what costs least, layer by layer, until it does"},
           {"none", "nothing: what the backward part reads is kept"},
-          {"full", "every layer keeps its input alone"}};
+          {"full", "every layer keeps its input alone"},
+          {"selective_op",
+           "torchtitan's: a layer keeps attention, reduce-scatters and every first of two products; all else again"},
+          {"selective", "Megatron's: the core of attention alone is made again"}};
+}
+
+/// The rule of that name; nothing for `auto`.
+[[nodiscard]] inline std::optional<shardweave::recompute_rule> rule_of(const std::string& name) {
+  using enum shardweave::recompute_rule;
+  if (name == "none") return none;
+  if (name == "full") return full;
+  if (name == "selective_op") return selective_op;
+  if (name == "selective") return attention;
+  return std::nullopt;
 }
 
 /// A lowered plan that makes values again, and what it came to.
@@ -117,8 +130,8 @@ template <class Run>
 template <class Run>
 [[nodiscard]] recomputed_plan recomputed_by_rule(const shardweave::lowered_graph& lowered,
                                                  const shardweave::computation& model, shardweave::recompute_rule rule,
-                                                 const Run& run) {
-  auto chosen = shardweave::recompute_by_rule(lowered.tasks, layers_of(lowered, model), rule);
+                                                 std::uint32_t every, const Run& run) {
+  auto chosen = shardweave::recompute_by_rule(lowered.tasks, layers_of(lowered, model), rule, {}, every);
   recomputed_plan plan = detail::as_lowered(lowered, std::move(chosen), false);
   plan.tasks = run(plan.lowered.tasks);
   return plan;

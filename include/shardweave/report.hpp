@@ -10,6 +10,7 @@
 #include <shardweave/report/memory_parts.hpp>
 #include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>
+#include <shardweave/report/svg_agreement.hpp>
 #include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 #include <shardweave/report/text_sink.hpp>

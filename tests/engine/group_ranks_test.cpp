@@ -303,6 +303,16 @@ TEST_SUITE("compare") {
 }
 
 TEST_SUITE("rank_correlation") {
+  TEST_CASE("the correlation of places is Spearman's") {
+    const std::vector<double> a{1, 2, 3, 4, 5}, b{5, 6, 7, 8, 7}, c{2, 1, 4, 3, 5};
+    // 1 - 6 sum d^2 / (n (n^2 - 1)) where nothing is equal
+    CHECK(sw::place_correlation(a, c) == doctest::Approx(1 - 6. * 4 / (5 * 24)));
+    CHECK(sw::place_correlation(a, b) == doctest::Approx(0.8208).epsilon(1e-3));  // a textbook's, with a tie
+    CHECK(sw::place_correlation(a, a) == doctest::Approx(1));
+    CHECK(sw::place_correlation(a, std::vector<double>{5, 4, 3, 2, 1}) == doctest::Approx(-1));
+    CHECK(std::isnan(sw::place_correlation(a, std::vector<double>(5, 1.0))));
+  }
+
   TEST_CASE("it is the difference of agreeing and disagreeing pairs over what ties leave") {
     sw::random_source random(42);
     for (int round = 0; round < 200; ++round) {

@@ -44,7 +44,7 @@ laid_out lay_out(const sw::llama_config& config, const std::string& words, bool 
   const auto layout = sw::training_layout::parse(words);
   const auto device = sw::find_device("h100");
   sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 2 * layout.data_ranks(), .sequence = 4096}),
-                            layout.mesh(), sw::roofline{device}, sw::alpha_beta(device), sw::standard_rules(),
+                            layout.mesh(), sw::roofline{device}, sw::alpha_beta(device), sw::layout_rules(layout),
                             {.reduce_after_cast = true});  // gradients are added up in f32
   const auto problem = sw::compile(sw::describe(model, sw::layout_constraints(model, layout)));
   const auto placed = sw::auto_solver{}.solve(problem);
@@ -82,7 +82,8 @@ TEST_SUITE("training_layout") {
   using sw::collective;
 
   TEST_CASE("words are read, written, and refused by name") {
-    for (const char* words : {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "hsdp=4x8", "hsdp=2x16,tp=2"})
+    for (const char* words :
+         {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "hsdp=4x8", "hsdp=2x16,tp=2", "zero1=8,cp=2,tp=4"})
       CHECK(sw::training_layout::parse(words).to_string() == words);
     CHECK(sw::training_layout::parse("tp=2,fsdp=4") == sw::training_layout::parse("fsdp=4,tp=2"));
     CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").size() == 64);
@@ -150,6 +151,24 @@ TEST_SUITE("training_layout") {
       const std::int64_t value = 2LL * 2 * 4096 * 2048;  // two sequences of a rank, bf16
       CHECK(all.at(collective::reduce_scatter).bytes >= 8 * value);
     }
+  }
+
+  TEST_CASE("context parallelism shares out the work of attention, and gathers keys and values alone") {
+    const laid_out whole = lay_out(tiny(), "fsdp=2"), cut = lay_out(tiny(), "fsdp=2,cp=4");
+    const auto attention = [](const laid_out& plan) {
+      sw::nanoseconds sum;
+      const sw::task_graph& g = plan.lowered.tasks;
+      for (sw::task_index t = 0; t < g.size(); ++t)
+        if (g.op(t) == "sdpa" || g.op(t) == "sdpa_backward") sum += g.duration(t);
+      return static_cast<double>(sum.count());
+    };
+    CHECK(attention(cut) == doctest::Approx(attention(whole) / 4).epsilon(.01));
+    CHECK(held(cut) == held(whole));
+    const auto all = moved_on(cut, 1, false);
+    const std::int64_t keys = 2LL * 2 * 4096 * 4 * 128;  // two sequences of a rank, 4 heads of 128, bf16
+    // keys and values of two layers; attention's backward part may take the same copies or gather again
+    CHECK(all.at(collective::all_gather).bytes >= 2 * 2 * keys);
+    CHECK(all.at(collective::all_gather).bytes <= 2 * 2 * 2 * keys + keys / 100);
   }
 
   TEST_CASE("a model on another mesh is refused") {

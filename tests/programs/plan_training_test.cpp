@@ -26,6 +26,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <fstream>
 #include <map>
 #include <set>
 #include <string>
@@ -81,6 +82,38 @@ const std::set<std::string> all_files{"plan.json", "report.html", "schedule.json
 }  // namespace
 
 TEST_SUITE("plan_training") {
+  TEST_CASE("a plan that is stated in words is priced without a search, with the checkpointing that is named") {
+    const temporary_folder folder;
+    std::ofstream(folder / "tiny.json") << tiny;
+    const auto planned = [&](const std::string& words) {
+      const auto run = run_program(
+          "plan_training", (folder / "tiny.json").string() + " --sequence 4096 --batch 64 --threads 1 --json " + words,
+          folder.path());
+      CAPTURE(run.err);
+      REQUIRE(run.status == 0);
+      return boost::json::parse(run.out).as_object();
+    };
+    const auto none = planned("--layout fsdp=4,tp=2 --recompute none");
+    CHECK(none.at("mesh") == "4x2");
+    CHECK(none.at("planned_for") == "sum");
+    CHECK(none.at("recomputed_ns").to_number<std::int64_t>() == 0);
+    std::map<std::string, std::int64_t> again;
+    for (const std::string rule : {"full", "selective_op", "selective"})
+      again[rule] = planned("--layout fsdp=4,tp=2 --recompute " + rule).at("recomputed_ns").to_number<std::int64_t>();
+    CHECK(again["full"] > again["selective_op"]);
+    CHECK(again["selective"] > 0);
+    CHECK(planned("--layout fsdp=4,tp=2 --recompute full --recompute-every 2")
+              .at("recomputed_ns")
+              .to_number<std::int64_t>() < again["full"]);
+    CHECK(planned("--layout zero1=4,cp=2").at("mesh") == "4x2");
+    const auto refused =
+        run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
+    CHECK(refused.status == 2);
+    CHECK(refused.err.find("'ep=2'") != std::string::npos);
+    CHECK(run_program("plan_training", (folder / "tiny.json").string() + " --layout dp=2 --mesh 2", folder.path())
+              .status == 2);
+  }
+
   TEST_CASE("--json prints one line whose figures are there and agree with each other") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

@@ -10,6 +10,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <span>
 #include <vector>
@@ -35,6 +36,13 @@ enum class recompute_rule : std::uint8_t {
                  ///< two products, counted in the block; all else is made again
   attention      ///< Megatron's `selective`: the core of attention alone is made again
 };
+
+/// By storage: whether it is dropped, as `with_recomputation` takes it, where all that some tasks give is made again.
+/// Dropped are only storages that tasks of a block's forward part make and nothing outside of the block reads.
+/// \param makes_again  asked of each forward task of a block in their order; not of inputs, views and parameters
+/// Else as `dropped_by_rule`.
+[[nodiscard]] std::vector<char> dropped_storages(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                 const std::function<bool(task_index)>& makes_again);
 
 /// By storage: whether a rule drops it, as `with_recomputation` takes it. Dropped are only storages that tasks of a
 /// block's forward part make and nothing outside of the block reads. Gathered parameters are no matter of a rule.
@@ -72,7 +80,8 @@ class recomputation_choices {
 /// What a rule makes of a training graph, whatever the memory.
 /// \throws error as `activation_blocks_of`
 [[nodiscard]] recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
-                                                   recompute_rule rule, const activation_options& options = {});
+                                                   recompute_rule rule, const activation_options& options = {},
+                                                   std::uint32_t every = 1);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -3,6 +3,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <cstddef>
@@ -26,31 +27,37 @@ enum class zero_stage : std::uint8_t {
 };
 
 /// How many ranks share what. The mesh has a dimension for each that is more than one, in this order: replicas,
-/// shards, tensor; neighbours in the last one are neighbours on a node.
+/// shards, context, tensor; neighbours in the last one are neighbours on a node.
 struct training_layout {
   std::int64_t replicas = 1;  ///< groups of shards that see different data and hold the same
   std::int64_t shards = 1;    ///< ranks that see different data and share out what `stage` says
+  std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values
   std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
   zero_stage stage = zero_stage::parameters;
 
-  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "hsdp=4x8" (4 replicas of 8 shards): words of any order, each once.
-  /// \throws error (input) naming the word that is none
+  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "hsdp=4x8" (4 replicas of 8 shards), "cp=2": words of any order, each
+  /// once. \throws error (input) naming the word that is none
   [[nodiscard]] static training_layout parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
 
   /// Ranks that see different data.
   [[nodiscard]] std::int64_t data_ranks() const { return replicas * shards; }
-  [[nodiscard]] std::int64_t size() const { return data_ranks() * tensor; }
+  [[nodiscard]] std::int64_t size() const { return data_ranks() * context * tensor; }
   /// \throws error if an extent is not positive
   [[nodiscard]] device_mesh mesh() const;
 
   friend bool operator==(const training_layout&, const training_layout&) = default;
 };
 
+/// `standard_rules`, and what a layout needs beyond them: context parallelism cuts attention by positions.
+/// \param causal  share of attention's products that is computed: a half where kernels skip what the mask hides
+[[nodiscard]] rule_table layout_rules(const training_layout& layout, double causal = 1);
+
 /// What such a plan says of the operations of `llama_training_graph`: where parameters and gradients lie, that tokens
 /// are cut by sequences of the batch, and, with tensor parallelism, that wq, wk, wv, w1, w3 and the output are cut by
 /// columns, wo, w2 by rows, the embedding by words, attention by heads, and what is between products by positions, as
-/// torchtitan and Megatron do. All else is left to the solver, for which little is left to decide.
+/// torchtitan and Megatron do. With context parallelism values are cut by positions, also in attention, whose rule must
+/// allow it (`layout_rules`). All else is left to the solver, for which little is left to decide.
 /// \pre the model's mesh is that of the layout
 /// \throws error (constraint) naming a parameter that cannot lie so
 /// Complexity: linear in the strategies

@@ -29,8 +29,11 @@ struct framework_profile {
   /// Without a compiler: parts of the model whose element-wise work is one kernel all the same, by group of operations,
   /// for example "attention_norm"; each side of a phase for itself.
   std::vector<std::string> fused_parts = {"silu", "activation", "attention_norm", "ffn_norm", "norm", "loss"};
+  std::vector<std::string> eager_parts = {};  ///< with a compiler: parts that it is not given
   training_loss loss = training_loss::fused;
+  bool gradients_stay = false;           ///< their memory is not used for anything else, as a caching allocator has it
   bool reduces_in_f32 = true;            ///< gradients are cast to f32 before they are reduced
+  bool hides_gathering = false;          ///< what is gathered after a step is gathered beside the next forward part
   bool reduces_each_micro_batch = true;  ///< else once a step, with the last one
   optimizer_options optimizer = {};
   /// Shares of the peak rate that its attention kernels reach, where they are not those of the device's profile.
@@ -38,6 +41,9 @@ struct framework_profile {
   /// Collectives of tensor parallelism run in pieces beside the pieces of the product before or after them: what is
   /// seen of them is one piece of as many as there are ranks.
   bool pipelines_tensor_collectives = false;
+  /// Times as long as alone that computation takes, whatever runs beside it: what no other part explains.
+  double slowdown = 1;
+  double reserved = 1;  ///< times what is live: what its allocator takes of the device
   launch_costs launches = {};
   uniform_interference interference = {.compute = {}, .collective = 1};
 };
@@ -50,6 +56,8 @@ struct stated_step {
   std::int64_t micro_batches = 1;  ///< of them in a step
   training_layout layout = {};
   recompute_rule recompute = recompute_rule::none;
+  /// Instead of a rule: a layer keeps the products of these groups of operations, and all else is made again.
+  std::optional<std::vector<std::string>> kept_products = std::nullopt;
   std::uint32_t recompute_every = 1;  ///< of so many layers it applies to the first
   framework_profile framework = {};
 };
@@ -64,7 +72,8 @@ struct predicted_step {
   nanoseconds starved;  ///< of the last micro-batch: waiting for the host
   bytes peak;           ///< parameters, gradients and activations where most is live
   bytes state;          ///< of the optimizer
-  [[nodiscard]] bytes memory() const { return peak + state; }
+  bytes gradients;      ///< that stay from one micro-batch or step to the next
+  bytes memory;         ///< all that is live where most is, and what the allocator takes beyond
 };
 
 /// Lowers the step by its layout, makes values again by its rule, fuses what the framework fuses, merges and orders

@@ -17,6 +17,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <deque>
+#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -86,16 +87,18 @@ SHARDWEAVE_INLINE recomputation_plan recomputation_choices::within(bytes limit, 
 }
 
 SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
-                                                       recompute_rule rule, const activation_options& options) {
+                                                       recompute_rule rule, const activation_options& options,
+                                                       std::uint32_t every) {
   activation_blocks found = activation_blocks_of(g, block_of, options);
-  const std::vector<char> dropped = dropped_by_rule(g, block_of, rule);
+  const std::vector<char> dropped = dropped_by_rule(g, block_of, rule, every);
   const bool by_operator = rule == recompute_rule::selective_op || rule == recompute_rule::attention;
   std::deque<block_policy> policies;
   for (std::size_t b = 0; b < found.blocks.size(); ++b) {
     std::vector<retention> choice;
     for (std::size_t v = 0; v < found.blocks[b].values.size(); ++v) {
       const block_value& value = found.blocks[b].values[v];
-      const bool keeps = by_operator ? dropped[found.storages[b][v]] == 0 : rule == recompute_rule::none;
+      const bool keeps =
+          by_operator ? dropped[found.storages[b][v]] == 0 : rule == recompute_rule::none || b % every != 0;
       choice.push_back(value.may_keep && (keeps || !value.may_drop) ? retention::keep : retention::recompute);
     }
     policies.push_back(price_policy(found.blocks[b], choice));
@@ -106,30 +109,14 @@ SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std:
                                   choose_policies(found.rows, {.limit = everything, .after = found.after}));
 }
 
-SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
-                                                    recompute_rule rule, std::uint32_t every) {
-  SHARDWEAVE_EXPECTS(block_of.size() == g.size() && every > 0);
-  using enum recompute_rule;
+SHARDWEAVE_INLINE std::vector<char> dropped_storages(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                     const std::function<bool(task_index)>& makes_again) {
+  SHARDWEAVE_EXPECTS(block_of.size() == g.size());
   std::vector<char> dropped(g.storages().size());
-  if (rule == none) return dropped;
-  const auto applies = [&](task_index t) {
-    return block_of[t] != no_index && block_of[t] % every == 0 && g.when(t) == phase::forward;
-  };
-  std::map<std::uint32_t, std::uint32_t> products;  // counted by block
-  const auto makes_again = [&](task_index t) {
-    const std::string_view op = g.op(t);
-    if (rule == attention) return op == "sdpa";
-    if (rule == full) return true;
-    // a wait gives what its collective brought
-    const task_index launched = g.kind(t) == task_kind::wait ? g.completes(t) : t;
-    if (launched != no_index && g.is_collective(launched))
-      return g.collective(launched).op != collective::reduce_scatter;
-    if (op == "sdpa") return false;
-    return op != "einsum" || ++products[block_of[t]] % 2 == 0;
-  };
   for (task_index t = 0; t < g.size(); ++t) {
-    if (!applies(t) || g.kind(t) == task_kind::input || g.kind(t) == task_kind::view) continue;
-    if (g.role(t) == task_role::parameter || !makes_again(t)) continue;
+    if (block_of[t] == no_index || g.when(t) != phase::forward || g.kind(t) == task_kind::input ||
+        g.kind(t) == task_kind::view || g.role(t) == task_role::parameter || !makes_again(t))
+      continue;
     for (std::size_t i = 0; i < g.output_count(t); ++i)
       if (const std::uint32_t s = g.output_storage(t, i); s != no_index) dropped[s] = 1;
   }
@@ -140,6 +127,25 @@ SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::sp
         for (std::size_t i = 0; i < g.output_count(p); ++i)
           if (const std::uint32_t s = g.output_storage(p, i); s != no_index) dropped[s] = 0;
   return dropped;
+}
+
+SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
+                                                    recompute_rule rule, std::uint32_t every) {
+  SHARDWEAVE_EXPECTS(every > 0);
+  using enum recompute_rule;
+  std::map<std::uint32_t, std::uint32_t> products;  // counted by block
+  return dropped_storages(g, block_of, [&](task_index t) {
+    if (rule == none || block_of[t] % every != 0) return false;
+    if (rule == full) return true;
+    const std::string_view op = g.op(t);
+    if (rule == attention) return op == "sdpa";
+    // a wait gives what its collective brought
+    const task_index launched = g.kind(t) == task_kind::wait ? g.completes(t) : t;
+    if (launched != no_index && g.is_collective(launched))
+      return g.collective(launched).op != collective::reduce_scatter;
+    if (op == "sdpa") return false;
+    return op != "einsum" || ++products[block_of[t]] % 2 == 0;
+  });
 }
 
 }  // namespace v0

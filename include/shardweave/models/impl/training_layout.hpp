@@ -5,8 +5,10 @@
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>
@@ -38,6 +40,7 @@ class layout_writer {
     std::size_t next = 0;
     if (layout.replicas > 1) replica_ = next++;
     if (layout.shards > 1) shard_ = next++;
+    if (layout.context > 1) context_ = next++;
     if (layout.tensor > 1) tensor_ = next++;
     if (model.mesh() != layout.mesh())
       refuse(error_category::constraint, "layout " + layout.to_string() + " is one of a mesh " +
@@ -54,11 +57,13 @@ class layout_writer {
       } else if (op.kind == role::input) {
         along(v, replica_, dim_placement::shard(0));
         along(v, shard_, dim_placement::shard(0));
+        along(v, context_, dim_placement::shard(1));
         along(v, tensor_, dim_placement::replicate());
       } else if (is_data_[v] && op.outputs.front().rank() >= 3) {
         along(v, replica_, dim_placement::shard(0));
         along(v, shard_, dim_placement::shard(0));
         place_value(v);
+        place_positions(v);
       } else if (!is_data_[v]) {
         place_weight(v);
       }
@@ -79,7 +84,7 @@ class layout_writer {
 
  private:
   struct wish {
-    std::array<std::optional<dim_placement>, 3> along;
+    std::array<std::optional<dim_placement>, 4> along;
     bool must = false;  ///< refused where it cannot be; else what cannot be is left out, the last dimension first
   };
   using dimension = std::optional<std::size_t>;
@@ -114,6 +119,7 @@ class layout_writer {
     const std::size_t cut = by_rows(op.group) ? 1 : 0;
     if (tensor_) along(v, tensor_, cut_by_tensor ? dim_placement::shard(cut) : dim_placement::replicate());
     along(v, replica_, dim_placement::replicate());
+    along(v, context_, dim_placement::replicate());
     const bool shared =
         layout_.stage == zero_stage::parameters || (layout_.stage == zero_stage::optimizer && is_gradient);
     if (!shared) return along(v, shard_, dim_placement::replicate());
@@ -144,6 +150,16 @@ class layout_writer {
     if (is_one_of(op.group, {"residual", "attention_norm", "ffn_norm", "norm"})) return cut(1);
   }
 
+  /// With context parallelism every value is cut by positions; keys and values become whole where attention takes them.
+  void place_positions(std::uint32_t v) {
+    if (!context_) return;
+    const operation& op = graph_.operations[v];
+    const tensor& value = op.outputs.front();
+    if (op.op == "sdpa" || op.op == "sdpa_backward") return along(v, context_, dim_placement::shard(2));
+    for (const std::size_t dim : {std::size_t{1}, std::size_t{2}})
+      if (value.rank() > dim && value.shape[dim] == sequence_) return along(v, context_, dim_placement::shard(dim));
+  }
+
   /// A gradient is cut by tensor parallelism from the product on that makes it; what adds up rows of a table is summed
   /// over all that see different data.
   void place_before(std::uint32_t v) {
@@ -161,6 +177,7 @@ class layout_writer {
     if (graph_.operations[v].op != "embedding_backward") return;
     along(v, replica_, dim_placement::partial());
     along(v, shard_, dim_placement::partial());
+    along(v, context_, dim_placement::partial());
     if (tensor_) wanted_[v].along[*tensor_].reset();
   }
 
@@ -203,7 +220,7 @@ class layout_writer {
   const spmd_cost_model& model_;
   const computation& graph_;
   training_layout layout_;
-  dimension replica_, shard_, tensor_;
+  dimension replica_, shard_, context_, tensor_;
   std::vector<wish> wanted_;
   std::vector<bool> is_data_;
   std::int64_t sequence_ = 0;
@@ -215,8 +232,9 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
   training_layout layout;
   std::set<std::string_view> known;
   const auto wrong = [&](std::string_view word) {
-    refuse(error_category::input, "layout '" + std::string(text) + "': '" + std::string(word) +
-                                      "', expected words like fsdp=8, tp=8, dp=8, zero1=8 or hsdp=4x8, each once");
+    refuse(error_category::input,
+           "layout '" + std::string(text) + "': '" + std::string(word) +
+               "', expected words like fsdp=8, tp=8, cp=2, dp=8, zero1=8 or hsdp=4x8, each once");
   };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -245,6 +263,8 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
       layout.stage = name == "dp" ? zero_stage::none : name == "zero1" ? zero_stage::optimizer : zero_stage::parameters;
     } else if (name == "tp") {
       layout.tensor = number(amount);
+    } else if (name == "cp") {
+      layout.context = number(amount);
     } else {
       wrong(word);
     }
@@ -258,6 +278,7 @@ SHARDWEAVE_INLINE std::string training_layout::to_string() const {
                      : stage == zero_stage::optimizer ? "zero1="
                                                       : "fsdp=";
   text += std::to_string(shards);
+  if (context > 1) text += ",cp=" + std::to_string(context);
   return tensor > 1 ? text + ",tp=" + std::to_string(tensor) : text;
 }
 
@@ -274,9 +295,22 @@ SHARDWEAVE_INLINE device_mesh training_layout::mesh() const {
   };
   add(replicas, "replica");
   add(shards, stage == zero_stage::none ? "dp" : "fsdp");
+  add(context, "cp");
   add(tensor, "tp");
   if (shape.empty()) return device_mesh({1});
   return device_mesh(std::move(shape), std::move(names));
+}
+
+SHARDWEAVE_INLINE rule_table layout_rules(const training_layout& layout, double causal) {
+  rule_table rules = standard_rules();
+  const bool cut = layout.context > 1;
+  const auto part = [&](attention_flops all) {
+    return [all, causal](const operation_view& view) { return all(view) * causal; };
+  };
+  rules.add("sdpa", attention_rule{.by_positions = cut}, {.flops = part({}), .kernel = kernel_kind::attention});
+  rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = cut},
+            {.flops = part({.query = 1, .with_keys = 3, .with_values = 2}), .kernel = kernel_kind::attention_backward});
+  return rules;
 }
 
 SHARDWEAVE_INLINE constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout) {

@@ -19,6 +19,9 @@ inline namespace v0 {
 struct attention_rule {
   /// Which argument is the query; key and value follow it.
   std::size_t query = 0;
+  /// Queries, and what is of their shape, may also be cut by positions beside whole keys and values, as context
+  /// parallelism does; gradients of keys and values are then sums. Each rank is to hold positions that take equal work.
+  bool by_positions = false;
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
     const auto all = [](std::span<const tensor> tensors, dim_placement p) {
@@ -34,6 +37,13 @@ struct attention_rule {
         if (heads != key_heads && (heads % extent != 0 || key_heads % extent != 0)) continue;
       }
       ways.push_back({all(view.outputs, p), all(view.inputs, p)});
+    }
+    if (by_positions) {
+      const dim_placement cut = dim_placement::shard(2), whole, sum = dim_placement::partial();
+      dim_strategy way{all(view.outputs, cut), all(view.inputs, cut)};
+      way.inputs[query + 1] = way.inputs[query + 2] = whole;
+      if (query > 0) way.outputs[1] = way.outputs[2] = sum;  // backward: of queries, keys, values
+      ways.push_back(std::move(way));
     }
     return ways;
   }

@@ -11,11 +11,10 @@
 #include <shardweave/simulate/simulate_machine.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/rules/attention.hpp>
+#include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/step/predict_step.hpp>
-#include <shardweave/tasks/task_graph_builder.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -34,16 +33,6 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Attention that skips what the causal mask hides: half of the products.
-[[nodiscard]] inline rule_table causal_rules() {
-  rule_table rules = standard_rules();
-  const auto half = [](attention_flops all) { return [all](const operation_view& view) { return all(view) / 2; }; };
-  rules.add("sdpa", attention_rule{}, {.flops = half({}), .kernel = kernel_kind::attention});
-  rules.add("sdpa_backward", attention_rule{.query = 1},
-            {.flops = half({.query = 1, .with_keys = 3, .with_values = 2}), .kernel = kernel_kind::attention_backward});
-  return rules;
-}
-
 /// What a step of few layers takes.
 struct step_of_depth {
   double micro = 0, last = 0, exposed = 0, starved = 0, peak = 0;
@@ -53,8 +42,14 @@ class step_predictor {
  public:
   step_predictor(const stated_step& stated, const compute_profile& compute, const any_collectives& collectives,
                  const solve_control& control)
-      : s_(stated), compute_(compute), collectives_(collectives), control_(control), rules_(causal_rules()) {
+      : s_(stated),
+        compute_(compute),
+        collectives_(collectives),
+        control_(control),
+        rules_(layout_rules(stated.layout, 0.5)) {
     constexpr auto f16 = static_cast<std::size_t>(arithmetic::f16);
+    compute_.device.memory_bandwidth /= s_.framework.slowdown;
+    for (double& rate : compute_.device.flops) rate /= s_.framework.slowdown;
     if (s_.framework.attention) compute_.attention[f16] = *s_.framework.attention;
     if (s_.framework.attention_backward) compute_.attention_backward[f16] = *s_.framework.attention_backward;
   }
@@ -80,28 +75,44 @@ class step_predictor {
       const std::int64_t layer = operations.operations[from.operation].layer;
       layer_of.push_back(layer < 0 ? no_index : static_cast<std::uint32_t>(layer));
     }
-    const recomputed_graph again =
-        with_recomputation(lowered.tasks, dropped_by_rule(lowered.tasks, layer_of, s_.recompute, s_.recompute_every));
+    const recomputed_graph again = with_recomputation(lowered.tasks, dropped(lowered, operations, layer_of));
 
-    // a part of the model, in one phase
+    // what may become one kernel: everything, or a part of the model in one phase
     std::map<std::pair<std::string, int>, std::uint32_t> parts;
-    std::vector<std::uint32_t> part_of, layer;
+    std::vector<std::uint32_t> module_of, layer;
+    const auto is_one_of = [](const std::vector<std::string>& groups, const std::string& group) {
+      return std::find(groups.begin(), groups.end(), group) != groups.end();
+    };
     for (const task_index t : again.original) {
       const operation& op = operations.operations[lowered.origin[t].operation];
       layer.push_back(layer_of[t]);
-      const bool is_part = std::find(s_.framework.fused_parts.begin(), s_.framework.fused_parts.end(), op.group) !=
-                           s_.framework.fused_parts.end();
       const int phase_of = op.when == phase::forward ? 0 : 1;
-      part_of.push_back(
-          !is_part ? no_index
-                   : parts.try_emplace({op.group, phase_of}, static_cast<std::uint32_t>(parts.size())).first->second);
+      if (s_.framework.compiles) {
+        module_of.push_back(is_one_of(s_.framework.eager_parts, op.group) ? no_index : 0);
+      } else if (is_one_of(s_.framework.fused_parts, op.group)) {
+        const auto next = static_cast<std::uint32_t>(parts.size());
+        module_of.push_back(parts.try_emplace({op.group, phase_of}, next).first->second);
+      } else {
+        module_of.push_back(no_index);
+      }
     }
-    const task_graph g = s_.framework.compiles ? with_fused_kernels(again.tasks, compute_)
-                                               : with_fused_kernels(again.tasks, compute_, part_of);
+    const task_graph g = with_fused_kernels(again.tasks, compute_, module_of);
     return timed(s_.framework.pipelines_tensor_collectives ? with_pieces(g) : g, layer);
   }
 
  private:
+  [[nodiscard]] std::vector<char> dropped(const lowered_graph& lowered, const computation& operations,
+                                          const std::vector<std::uint32_t>& layer_of) const {
+    const task_graph& g = lowered.tasks;
+    if (!s_.kept_products) return dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
+    return dropped_storages(g, layer_of, [&](task_index t) {
+      if (layer_of[t] % s_.recompute_every != 0) return false;
+      const std::string& group = operations.operations[lowered.origin[t].operation].group;
+      const std::vector<std::string>& kept = *s_.kept_products;
+      return g.op(t) != "einsum" || std::find(kept.begin(), kept.end(), group) == kept.end();
+    });
+  }
+
   [[nodiscard]] step_of_depth timed(const task_graph& g, const std::vector<std::uint32_t>& layer) const {
     // a layer's forward and backward part are modules, and so is all that is in no layer
     std::map<std::pair<std::uint32_t, int>, std::vector<task_index>> tasks;
@@ -118,8 +129,12 @@ class step_predictor {
     result.peak = static_cast<double>(run.line.peak.count());
     result.micro = result.last;
     if (!s_.framework.reduces_each_micro_batch && s_.micro_batches > 1) {
-      const task_graph quiet = without_reductions(g);
-      result.micro = static_cast<double>(simulate(quiet, order, host).line.end_to_end.count());
+      schedule apart = order;  // what was merged is not reduced at all
+      const std::vector<bool> of_data = fsdp_tags(g);
+      std::erase_if(apart.buckets, [&](const bucket& b) {
+        return of_data[b.members.front()] && g.collective(b.members.front()).op != collective::all_gather;
+      });
+      result.micro = static_cast<double>(simulate(without_reductions(g, of_data), apart, host).line.end_to_end.count());
     }
     return result;
   }
@@ -137,8 +152,7 @@ class step_predictor {
   }
 
   /// Gradients stay where they are: their reductions take no time.
-  [[nodiscard]] task_graph without_reductions(const task_graph& g) const {
-    const std::vector<bool> of_data = fsdp_tags(g);
+  [[nodiscard]] task_graph without_reductions(const task_graph& g, const std::vector<bool>& of_data) const {
     std::vector<nanoseconds> time;
     for (task_index t = 0; t < g.size(); ++t)
       time.push_back(of_data[t] && g.collective(t).op != collective::all_gather ? nanoseconds() : g.duration(t));
@@ -191,7 +205,13 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   group_shape shared{.ranks_per_node = 1, .nodes = 1};
   if (layout.shards > 1) shared = mesh.group_along(layout.replicas > 1 ? 1 : 0, compute.device.devices_per_node);
   result.optimizer = work_of_optimizer(updated, computed, shared, compute, collectives, optimizer);
+  if (stated.framework.hides_gathering)  // a forward part is about a third
+    result.optimizer.gathering = std::max(nanoseconds(), result.optimizer.gathering - result.micro_batch / 3);
   result.state = bytes(static_cast<std::int64_t>(updated * optimizer.state_bytes));
+  if (stated.framework.gradients_stay || stated.micro_batches > 1)
+    result.gradients = bytes(static_cast<std::int64_t>(updated * optimizer.gradient_bytes));
+  result.memory = bytes(static_cast<std::int64_t>(
+      static_cast<double>((result.peak + result.state + result.gradients).count()) * stated.framework.reserved));
   result.step = result.micro_batch * (stated.micro_batches - 1) + result.last + result.optimizer.all();
   return result;
 }
