@@ -75,7 +75,7 @@ TEST_SUITE("training_runs") {
       if (r.data == 0 || r.tensor == 0 || r.devices == 0) continue;
       ++stated;
       const auto one = [](std::int64_t n) { return n > 0 ? n : 1; };
-      fits += r.data * r.tensor * one(r.pipeline) * one(r.context) == r.devices ? 1 : 0;
+      fits += r.data * r.tensor * one(r.pipeline) * one(r.context) == r.devices ? 1U : 0U;
     }
     CHECK(ids.size() == runs.size());
     CHECK(fits == stated);

@@ -2,6 +2,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/certify_step.hpp>
 #include <shardweave/step/step_bound.hpp>
@@ -69,6 +70,21 @@ TEST_SUITE("step bound") {
     MESSAGE("bound over optimum " << sum / static_cast<double>(count) << ", met " << met << " of " << count);
     CHECK(sum >= 0.75 * static_cast<double>(count));  // 0 would be a bound, too
     CHECK(met > 0);
+  }
+
+  TEST_CASE("a large problem gets four rounds, whose bound holds all the same") {
+    sw::random_source random(11);
+    std::size_t fewer = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(40); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const sw::step_bounds whole = s.bound();
+      const sw::step_bounds brief =
+          sw::step_bound(s.problem, s.work, sw::branch_and_bound{}, {.rounds = 60, .tolerance = 1e-6, .entries = 1});
+      CHECK(brief.rounds <= 4);
+      CHECK(brief.bound <= whole.bound * (1 + 1e-5) + 1e-6);
+      fewer += brief.rounds < whole.rounds ? 1U : 0U;
+    }
+    CHECK(fewer > 0);
   }
 
   TEST_CASE("the bound is the value of the game over all placements: no weights on its claims prove more") {

@@ -55,7 +55,7 @@ namespace detail {
 }
 
 /// The operation of a kernel of NCCL, by its name and by what the profiler says of the call.
-[[nodiscard]] inline std::optional<collective> nccl_operation(std::string_view kernel, std::string_view call) {
+[[nodiscard]] inline std::optional<collective> collective_of_kernel(std::string_view kernel, std::string_view call) {
   const auto has = [](std::string_view text, std::string_view word) { return text.find(word) != text.npos; };
   if (has(kernel, "AllGather")) return collective::all_gather;
   if (has(kernel, "ReduceScatter")) return collective::reduce_scatter;
@@ -147,7 +147,7 @@ class profiled_run_reader {
              ", expected microseconds from 0 to 1e12";
     const nanoseconds took(static_cast<std::int64_t>(std::llround(*event_.duration * 1000)));
     if (event_.name.starts_with("nccl")) {
-      const auto op = nccl_operation(event_.name, event_.call);
+      const auto op = collective_of_kernel(event_.name, event_.call);
       const auto elements = whole(event_.elements), group = whole(event_.group_size);
       const std::int64_t size = torch_element_bytes(event_.type);
       if (op && elements && *elements < (std::int64_t{1} << 48) && group && size > 0) {

@@ -44,6 +44,8 @@ inline namespace v0 {
 /// is that of the open nodes, valid at any time. Source: reduced-cost fixing and two-way splits on usage are standard
 /// in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer programming, Math. Programming
 /// Study 2 (1974).
+///
+/// An iteration (`solve_control::iterations`) is a step of the ascent.
 class branch_and_bound {
  public:
   static constexpr std::string_view name = "branch_and_bound";
@@ -115,7 +117,7 @@ class branch_and_bound {
       const bool is_timed = options.goes_on && std::isfinite(control.seconds);
       const double bound = explore({std::vector<char>(root->total_labels(), 1), std::make_shared<const memory>()},
                                    is_timed ? std::numeric_limits<std::size_t>::max() : options.nodes);
-      solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed(), .iterations = explored};
+      solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed(), .iterations = steps};
       statistics.seconds_to_best = best.found_at();
       statistics.counters = {{"nodes", static_cast<double>(explored)},
                              {"labels dropped", static_cast<double>(dropped)},
@@ -138,7 +140,7 @@ class branch_and_bound {
         node next = std::move(open.back());
         open.pop_back();
         if (best.closes(next.bound)) break;  // and so are all others
-        if (explored >= most_nodes || limit.expired()) {
+        if (explored >= most_nodes || is_over()) {
           cut_short = true;
           return std::min(best.settled(), next.bound);
         }
@@ -177,7 +179,7 @@ class branch_and_bound {
         ascent.start(*here.known, now.origin(), row_work);
         const bool is_warm = !here.known->messages.empty();
         climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
-        if (!is_warm && !best.closes(ascent.bound()) && !limit.expired() && ascent.strengthen(row_work))
+        if (!is_warm && !best.closes(ascent.bound()) && !is_over() && ascent.strengthen(row_work))
           climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
         here.bound = std::max(here.bound, ascent.bound());
         if (best.closes(here.bound)) return;
@@ -189,7 +191,7 @@ class branch_and_bound {
               kernel, [&](std::span<const strategy> labels) { return now.lift(labels); },
               is_root ? options.polish_moves : options.polish_moves / 4);
         if (best.closes(here.bound)) return;
-        if (limit.expired()) {
+        if (is_over()) {
           open.push_back(std::move(here));
           return;
         }
@@ -255,7 +257,7 @@ class branch_and_bound {
           }
           if (explored == 1) report(ascent.bound());
         }
-        if (!more || best.closes(ascent.bound()) || limit.expired()) return;
+        if (!more || best.closes(ascent.bound()) || is_over()) return;
       }
     }
 
@@ -295,6 +297,7 @@ class branch_and_bound {
       }
     }
 
+    [[nodiscard]] bool is_over() const { return steps >= control.iterations || limit.expired(); }
     [[nodiscard]] solve_control limit_only() const { return {.seconds = limit.rest().seconds, .stop = control.stop}; }
 
     /// \param bound  on all that is still to be searched

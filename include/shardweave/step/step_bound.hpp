@@ -2,6 +2,8 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -31,6 +33,9 @@ struct step_bound_options {
   double tolerance = 0.002;  ///< between the bound and what other prices could make of it, relative to it
   /// How far a priced placement may be from its own bound, relative to it.
   double placement_gap = 0.0005;
+  /// Of larger problems fewer placements are solved, and each with fewer iterations: table entries that all rounds may
+  /// have together; an eighth of what a placement's solver may read. At least four placements are solved.
+  std::size_t entries = 250'000'000;
 };
 
 /// A bound, the prices that prove it, and what was met on the way.
@@ -45,6 +50,26 @@ struct step_bounds {
   bool stopped = false;  ///< a limit ended the work
 };
 
+namespace detail {
+
+/// How many of the placements that may be solved a problem leaves time for, and how many iterations for each.
+struct priced_effort {
+  std::size_t placements = 0;
+  std::size_t iterations = 0;
+
+  priced_effort(const compact_problem<double>& problem, std::size_t most, std::size_t entries) {
+    std::size_t own = 1;
+    for (const compact_edge& e : problem.edges()) {
+      const cost_table<double>& table = *problem.tables()[e.table];
+      own += table.row_classes() * table.column_classes();
+    }
+    placements = std::min(most, std::max<std::size_t>(4, entries / own));
+    iterations = std::max<std::size_t>(50, 8 * entries / own);
+  }
+};
+
+}  // namespace detail
+
 /// Bounds the end of every plan by pricing time. A weight for each claim about the step (`step_claim`: the work of one
 /// channel, what lies along one path) makes a cost for every vertex and edge; a placement of least cost costs no more
 /// than any plan takes. The best weights are those of a game: weights on claims against a mixture of placements. Each
@@ -55,7 +80,7 @@ struct step_bounds {
 /// \param starts   placements to begin with, good ones
 /// \param policy   solves placements under prices; the bound is as good as its bounds
 /// \throws error (input) if work and problem are not of one graph, or the graph has a cycle
-/// Complexity: `rounds` placements under prices
+/// Complexity: `rounds` placements under prices; fewer of large problems (`entries`)
 /// Source: Lagrangian duality; cutting planes of J. Kelley, smoothed as P. Wentges does; generation of rows and
 /// columns.
 template <class S>
@@ -100,7 +125,8 @@ template <class S>
 
   std::vector<double> best_weights;
   bool halfway = true;
-  while (result.rounds < options.rounds) {
+  const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
+  while (result.rounds < effort.placements) {
     if (limit.expired()) {
       result.stopped = true;
       break;
@@ -123,6 +149,7 @@ template <class S>
     const placement_problem<double> at_prices(priced.at(prices_of(claims, weights, work)));
     solve_control rest = limit.rest_for_part();
     rest.gap = options.placement_gap;
+    rest.iterations = effort.iterations;
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t i = 0; i < taken.size(); ++i) {
       double cost = 0;
@@ -150,7 +177,7 @@ template <class S>
                         .seconds = limit.elapsed(),
                         .objective = result.limit,
                         .lower_bound = result.bound,
-                        .done = static_cast<double>(result.rounds) / static_cast<double>(options.rounds)});
+                        .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
     // halfway weights that teach nothing: the next round takes the game's own; if these do not either, none will
     if (!fresh && !better) {
       if (!halfway || best_weights.empty()) break;

@@ -45,7 +45,9 @@ concept step_planner = requires(const P& planner, std::span<const strategy> choi
 };
 
 struct step_search_options {
-  std::size_t plans = 32;    ///< made at most, the start included; and no more placements are solved for them
+  /// Made at most, the start included; and no more placements are solved for them. Of large problems fewer
+  /// (`step_bound_options::entries`).
+  std::size_t plans = 32;
   std::size_t improved = 3;  ///< so many of the best are looked at by the glance, the best then at length
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
   double placement_gap = 0.003;
@@ -89,7 +91,8 @@ class step_search_run {
         options_(options),
         control_(control),
         limit_(control),
-        priced_(problem, alone) {}
+        priced_(problem, alone),
+        effort_(problem.compact(), options.plans, options.bound.entries) {}
 
   step_search_result<plan_type> run(const assignment& start) {
     consider(start);
@@ -115,7 +118,7 @@ class step_search_run {
 
   /// A plan is not begun where it would not be there in time.
   [[nodiscard]] bool is_over() const {
-    if (result_.plans >= options_.plans || solves_ >= options_.plans || limit_.expired()) return true;
+    if (result_.plans >= effort_.placements || solves_ >= effort_.placements || limit_.expired()) return true;
     return std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_;
   }
 
@@ -150,7 +153,7 @@ class step_search_run {
                        .seconds = limit_.elapsed(),
                        .objective = result_.step,
                        .lower_bound = result_.bounds.bound,
-                       .done = static_cast<double>(result_.plans) / static_cast<double>(options_.plans),
+                       .done = static_cast<double>(result_.plans) / static_cast<double>(effort_.placements),
                        .unit = "ns"});
   }
 
@@ -198,6 +201,7 @@ class step_search_run {
   [[nodiscard]] solve_control control_of_placement() const {
     solve_control rest = limit_.rest_for_part();
     rest.gap = options_.placement_gap;
+    rest.iterations = effort_.iterations;
     return rest;
   }
 
@@ -311,6 +315,7 @@ class step_search_run {
   const solve_control& control_;
   deadline limit_;
   priced_steps priced_;
+  priced_effort effort_;
   std::vector<tried_plan> tried_;
   std::size_t best_ = 0;
   std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted

@@ -72,7 +72,7 @@ template <class Work>
     return of.empty() ? std::size_t{0} : std::size_t{*std::ranges::max_element(of)} + 1;
   };
   const std::size_t row_classes = classes(rows), column_classes = classes(columns);
-  std::vector<std::vector<double>> parts(channels + 1, std::vector<double>(row_classes * column_classes));
+  std::vector<std::vector<double>> parts(channels + 1);  // empty where all is zero
   for (std::uint32_t i = 0; i < row_classes; ++i)
     for (std::uint32_t j = 0; j < column_classes; ++j) {
       const edge_work w = work(i, j);
@@ -83,13 +83,15 @@ template <class Work>
         if (!(value >= 0))
           refuse(error_category::input,
                  who + " takes " + std::to_string(value) + ", expected a time that is not negative");
-        parts[part][i * column_classes + j] = std::isinf(value) ? 0 : value;
+        if (value == 0 || std::isinf(value)) return;
+        if (parts[part].empty()) parts[part].resize(row_classes * column_classes);
+        parts[part][i * column_classes + j] = value;
       };
       for (std::size_t c = 0; c < w.loads.size(); ++c) take(c, w.loads[c]);
       take(channels, w.chain);
     }
   const auto table = [&](const std::vector<double>& entries) -> edge_tables::pointer {
-    if (std::ranges::all_of(entries, [](double t) { return t == 0; })) return nullptr;
+    if (entries.empty()) return nullptr;
     return std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
         {rows.begin(), rows.end()}, {columns.begin(), columns.end()}, row_classes, column_classes,
         [&](std::size_t i, std::size_t j) { return entries[i * column_classes + j]; }));

@@ -9,6 +9,7 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -241,6 +242,20 @@ TEST_SUITE("branch_and_bound") {
     CHECK(s.status == sw::solve_status::optimal);
     CHECK(s.objective == doctest::Approx(optimum).epsilon(1e-12));
     CHECK(s.statistics.iterations > 1);
+  }
+
+  TEST_CASE("it stops after the steps that it may take, with a valid bound and the best so far") {
+    const auto problem = sw::compile(knapsack());
+    const double optimum = optimum_of_knapsack();
+    const std::size_t all = sw::branch_and_bound{}.solve(problem).statistics.iterations;
+    for (std::size_t most : {std::size_t{0}, std::size_t{1}, std::size_t{7}, all / 2, all}) {
+      CAPTURE(most);
+      const auto s = sw::branch_and_bound{}.solve(problem, {.iterations = most});
+      CHECK(s.statistics.iterations <= std::max<std::size_t>(most, 1));
+      CHECK(s.lower_bound <= optimum + 1e-9);
+      if (s.has_assignment()) CHECK(s.objective >= optimum - 1e-9);
+      if (most < all / 2) CHECK(s.status != sw::solve_status::optimal);
+    }
   }
 
   TEST_CASE("it starts from an assignment, and searches below a cost that is known") {
