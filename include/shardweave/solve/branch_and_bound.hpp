@@ -267,7 +267,7 @@ class branch_and_bound {
       if (p.size() < options.polished_size) return;
       const placement_problem<Cost> part(p);
       solve_control effort = limit.rest_for_part();
-      effort.iterations = moves * p.size();
+      effort.iterations = std::min(moves * p.size(), control.iterations);
       const bool known = best_of_climb.size() == p.size();
       if (known) effort.start = best_of_climb;
       const solution<Cost> found = single_start().solve(part, effort);
