@@ -59,7 +59,8 @@ void write_errors(sw::json_writer& out, const char* name, const sw::error_figure
 }
 
 int predict(const options& chosen) {
-  const std::vector<sw::training_run> rows = sw::read_training_runs(std::filesystem::path(chosen.table));
+  const std::vector<sw::training_run> rows =
+      programs::about(chosen.table, [&] { return sw::read_training_runs(std::filesystem::path(chosen.table)); });
   std::optional<sw::device_calibration> measured;
   if (!chosen.device_file.empty()) measured = sw::read_device(chosen.device_file);
   programs::long_work work("predict_training", chosen.common, "");

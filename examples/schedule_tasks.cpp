@@ -242,7 +242,7 @@ std::string write_report(const options& chosen, const sw::task_graph& g, const s
 }
 
 int schedule(const options& chosen) {
-  const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
+  const sw::task_graph stated = programs::about(chosen.tasks, [&] { return sw::read_task_graph(chosen.tasks); });
   const timed_graph timed_by = timed(stated, chosen);
   const sw::task_graph& g = timed_by.graph;
   programs::long_work work("schedule_tasks", chosen.common, "ns");

@@ -299,7 +299,7 @@ int main(int argc, char** argv) {
                  "--certificate proves bounds of costs, and does not know savings: it needs "
                  "--overlap off");
     const stopwatch watch;
-    sw::any_placement problem = sw::read_any_placement(chosen.problem);
+    sw::any_placement problem = programs::about(chosen.problem, [&] { return sw::read_any_placement(chosen.problem); });
     return std::visit(
         [&](auto&& d) {
           d.counted = programs::overlap_form(chosen.overlap);

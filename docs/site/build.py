@@ -17,7 +17,7 @@ from pygments.util import ClassNotFound
 sys.path.insert(0, str(Path(__file__).parent))
 import reference
 
-GUIDES = ["index", "guide", "questions", "concepts", "cookbook", "cost_models", "step", "proofs", "formats", "trace", "performance", "compile_times"]
+GUIDES = ["index", "guide", "questions", "concepts", "cookbook", "cost_models", "step", "proofs", "reliability", "formats", "trace", "performance", "compile_times"]
 ABOUT = ["expectations", "mechanisms", "contributing", "changelog"]
 
 

@@ -10,8 +10,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cstdint>
 #include <cstdio>
+#include <cstring>
 #include <exception>
 #include <limits>
 #include <new>
@@ -103,6 +105,8 @@ auto about(const std::string& file, Work work) {
     const std::string what = e.what();
     if (what.starts_with(file + ":")) throw;
     shardweave::refuse(e.category(), file + ": " + what);
+  } catch (const std::bad_alloc&) {
+    shardweave::refuse(shardweave::error_category::system, file + ": the memory does not suffice");
   }
 }
 
@@ -116,6 +120,15 @@ int run(CLI::App& app, int argc, char** argv, Body body) {
     std::fprintf(stderr, "%s\n", line.c_str());
     return status;
   };
+  // what was answered must have arrived
+  const auto told = [&](int status) {
+    errno = 0;
+    if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || (status != done && status != interrupted))
+      return status;
+    return complain(std::string("standard output: cannot be written") +
+                        (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),
+                    wrong_input);
+  };
   try {
     app.allow_extras();  // they are named before whatever else is wrong
     try {
@@ -127,10 +140,10 @@ int run(CLI::App& app, int argc, char** argv, Body body) {
     }
     if (const std::string unknown = unknown_word(app); !unknown.empty())
       return complain(unknown + " (see --help)", wrong_input);
-    return body();
+    return told(body());
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
-    return done;
+    return told(done);
   } catch (const CLI::ParseError& e) {
     return complain(std::string(e.what()) + " (see --help)", wrong_input);
   } catch (const shardweave::error& e) {

@@ -233,6 +233,8 @@ TEST_SUITE("read_llama_config") {
     CHECK(refusal(with("64", "64.5")) == "hidden_size is 64.5, expected a positive whole number");
     CHECK(refusal(with("64", "99999999999999999999")) ==
           "hidden_size is 99999999999999999999, expected a positive whole number");
+    CHECK(refusal(with("\"num_hidden_layers\": 3", "\"num_hidden_layers\": 1000000000000")) ==
+          "the text is no config: num_hidden_layers is 1000000000000, expected 10000 at most");
     CHECK(refusal(with("64", "null")) == "hidden_size is null, expected a positive whole number");
     CHECK(refusal(with("500000", "[1]")) == "rope_theta is a list, expected a positive number");
     CHECK(refusal(with("1e-05", "-1")) == "rms_norm_eps is -1, expected a positive number");

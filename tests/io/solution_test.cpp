@@ -107,6 +107,14 @@ TEST_SUITE("shardweave.solution") {
     changed = other;
     changed.vertices.push_back({.name = "c", .compute = {1}});
     CHECK(message(changed) == "there is no strategy for vertex 2 (c)");
+    changed = other;
+    changed.vertices.push_back(other.vertices[0]);
+    CHECK(message(changed) ==
+          "vertex 0 (b) and vertex 2 (b) have the same name, expected names that tell vertices apart");
+    auto again = stored;
+    again.choices.push_back({"b", "S(0)"});
+    CHECK(refused([&] { return sw::assignment_by_name(other, again); }) ==
+          "there are two strategies for vertex 0 (b): 'S(1)' and 'S(0)'");
   }
 
   TEST_CASE("an answer without an assignment has no objective") {

@@ -1,4 +1,5 @@
 #include "support/run_program.hpp"
+#include "support/skipped.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
@@ -8,6 +9,7 @@
 #include <doctest/doctest.h>
 
 #include <cstdint>
+#include <filesystem>
 #include <fstream>
 #include <string>
 
@@ -38,6 +40,16 @@ TEST_SUITE("collective_cost") {
       CHECK(e.at("bytes").to_number<std::int64_t>() == sizes[i % 3]);
       CHECK(e.at("time_us").to_number<double>() ==
             doctest::Approx(model.estimate(kind, sw::bytes(sizes[i % 3]), {4, 2}).time_us).epsilon(1e-12));
+    }
+  }
+
+  TEST_CASE("standard output that cannot be written is told, and is no success") {
+    if (!std::filesystem::exists("/dev/full")) return shardweave_test::skipped("this system has no full device");
+    const temporary_folder folder;
+    for (const char* arguments : {"--json > /dev/full", "> /dev/full", "--help > /dev/full"}) {
+      const auto run = run_program("collective_cost", arguments, folder.path());
+      CHECK(run.status == 2);
+      CHECK(run.err == "collective_cost: standard output: cannot be written: No space left on device\n");
     }
   }
 

@@ -245,6 +245,11 @@ TEST_SUITE("enumerate_strategies") {
     CHECK(texts(space.of(1)) == std::vector<std::string>{"R->R"});
     CHECK(space.of(1).compute_us[0] == 7);
 
+    graph.operations[1].name = "x";
+    CHECK_THROWS_WITH_AS(enumerate_strategies(graph, mesh, h100, standard_rules()),
+                         "operations 0 and 1 are both called 'x', expected names that are unique", error);
+    graph.operations[1].name = "y";
+
     graph.operations[1].op = "neg";
     graph.operations[1].inputs = {1};
     CHECK_THROWS_WITH_AS(enumerate_strategies(graph, mesh, h100, standard_rules()),

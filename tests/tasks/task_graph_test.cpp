@@ -3,6 +3,8 @@
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
 
+#include <cstdint>
+#include <limits>
 #include <memory>
 #include <set>
 #include <string>
@@ -229,6 +231,46 @@ TEST_SUITE("task_graph_builder") {
     SUBCASE("a negative bandwidth") {
       b.device.dram_bytes_per_ns = -1;
       expected = "the device's memory bandwidth is negative";
+    }
+    SUBCASE("durations whose sum leaves 64 bits") {
+      b.add_task({.name = "x", .duration = sw::nanoseconds(std::int64_t{1} << 60)});
+      expected =
+          "the durations of tasks up to task 5 (x) add up to more than 1152921504606846976 ns, what sums are "
+          "kept below";
+    }
+    SUBCASE("fused durations whose sum leaves 64 bits") {
+      b.fused_durations.assign(5, sw::nanoseconds(std::int64_t{1} << 58));
+      expected =
+          "the fused durations of tasks up to task 4 (output) add up to more than 1152921504606846976 ns, what sums "
+          "are kept below";
+    }
+    SUBCASE("outputs whose sum leaves 64 bits") {
+      for (int i = 0; i < 2; ++i)
+        b.add_task({.name = "x", .outputs = {{sw::bytes(std::numeric_limits<std::int64_t>::max()), 0, "", {}}}});
+      expected =
+          "the outputs of tasks up to task 5 (x) add up to more than 1152921504606846976 bytes, what sums are "
+          "kept below";
+    }
+    SUBCASE("collectives whose sum leaves 64 bits") {
+      b.add_task({.name = "x",
+                  .kind = sw::task_kind::collective,
+                  .collective = sw::collective_record{sw::collective::all_reduce, 0, sw::bytes(std::int64_t{1} << 59),
+                                                      sw::bytes(std::int64_t{1} << 60), "f32", "sum"}});
+      expected =
+          "the collectives up to task 5 (x) add up to more than 1152921504606846976 bytes, what sums are kept "
+          "below";
+    }
+    SUBCASE("storages whose sum leaves 64 bits") {
+      b.add_storage(sw::bytes(std::int64_t{1} << 60));
+      expected =
+          "the sizes of storages up to storage 4 add up to more than 1152921504606846976 bytes, what sums are "
+          "kept below";
+    }
+    SUBCASE("a baseline that leaves 64 bits with the storages") {
+      b.memory_baseline = sw::bytes(std::int64_t{1} << 60);
+      expected =
+          "the sizes of storages up to the memory baseline add up to more than 1152921504606846976 bytes, what "
+          "sums are kept below";
     }
     SUBCASE("a negative baseline") {
       b.memory_baseline = sw::bytes(-5);

@@ -33,6 +33,14 @@ namespace detail {
                     });
 }
 
+/// Graphs have hundreds of operations for every layer: a number that none could hold is refused before one is made.
+inline constexpr std::int64_t most_layers = 10'000;
+
+[[nodiscard]] inline std::string wrong_layers(std::int64_t count) {
+  if (count <= most_layers) return {};
+  return wrong_field("num_hidden_layers", count, std::to_string(most_layers) + " at most");
+}
+
 [[nodiscard]] inline json_shape config_number(double& into) {
   return json_value("a positive number", [&into](const json_scalar& s) {
     const auto found = number_of(s);
@@ -67,7 +75,9 @@ namespace detail {
   std::int64_t head_size = 0;
   std::size_t ignored = 0;
   const auto check = [&]() -> std::string {
-    if (const std::string wrong = config.problem(); !wrong.empty()) return "is no config: " + wrong;
+    std::string wrong = config.problem();
+    if (wrong.empty()) wrong = detail::wrong_layers(config.num_hidden_layers);
+    if (!wrong.empty()) return "is no config: " + wrong;
     if (head_size == 0 || head_size == config.head_size()) return {};
     return "is no config: head_dim is " + std::to_string(head_size) + ", expected hidden_size / num_attention_heads (" +
            std::to_string(config.head_size()) + ")";
@@ -118,6 +128,7 @@ namespace detail {
     c.merit = method == 0 ? group_merit::best_two : group_merit::best;
     if (method == 2) c.n_group = c.topk_group = 1;  // experts are chosen from all
     std::string wrong = c.problem();
+    if (wrong.empty()) wrong = detail::wrong_layers(c.num_hidden_layers);
     if (wrong.empty() && key_heads != 0 && key_heads != c.num_attention_heads)
       wrong = detail::wrong_field("num_key_value_heads", key_heads,
                                   "num_attention_heads (" + std::to_string(c.num_attention_heads) + ")");

@@ -171,15 +171,20 @@ template <cost_value Cost>
 }
 
 /// The assignment of a file for a problem whose vertices and strategies may be numbered in another way than those of
-/// the problem that it answers: they are found by their names. Whether it is feasible there, `evaluate` tells. \throws
-/// error (input) naming a vertex that the problem does not have, or that the file does not, and a strategy that
-///         a vertex does not offer
+/// the problem that it answers: they are found by their names. Whether it is feasible there, `evaluate` tells.
+/// \throws error (input) naming a vertex that the problem does not have, or that the file does not, a strategy that a
+///         vertex does not offer, a name that two vertices have, and a vertex that the file places twice
 /// Complexity: linear in the strategies of all vertices
 template <cost_value Cost>
 [[nodiscard]] assignment assignment_by_name(const placement_description<Cost>& d, const stored_solution<Cost>& file) {
   constexpr strategy unset = ~strategy{0};
   std::unordered_map<std::string_view, std::size_t> number_of;
-  for (std::size_t v = 0; v < d.vertices.size(); ++v) number_of.emplace(d.vertices[v].name, v);
+  for (std::size_t v = 0; v < d.vertices.size(); ++v) {
+    const auto [at, fresh] = number_of.emplace(d.vertices[v].name, v);
+    if (!fresh)
+      refuse(error_category::input, d.name_of(at->second) + " and " + d.name_of(v) +
+                                        " have the same name, expected names that tell vertices apart");
+  }
   assignment result(d.vertices.size(), unset);
   for (const named_choice& each : file.choices) {
     const auto at = number_of.find(each.vertex);
@@ -192,6 +197,9 @@ template <cost_value Cost>
       refuse(error_category::input, d.name_of(v) + " has no strategy '" + each.strategy + "' among its " +
                                         std::to_string(offered.size()) +
                                         (offered.empty() ? "" : ", of which the first is '" + offered[0] + "'"));
+    if (result[v] != unset)
+      refuse(error_category::input, "there are two strategies for " + d.name_of(v) + ": '" + offered[result[v]] +
+                                        "' and '" + each.strategy + "'");
     result[v] = static_cast<strategy>(found - offered.begin());
   }
   const auto missing = std::find(result.begin(), result.end(), unset);

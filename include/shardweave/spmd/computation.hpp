@@ -31,7 +31,7 @@ struct attributes {
 /// One operation. `inputs` are indices of earlier operations, one per tensor argument, in argument order;
 /// an operation that uses a value twice names it twice.
 struct operation {
-  std::string name;  ///< unique in its graph
+  std::string name;  ///< unique in its graph, or empty
   std::string op;    ///< key of the rule table: "einsum", "mul", "permute", ...
   phase when = phase::forward;
   role kind = role::none;

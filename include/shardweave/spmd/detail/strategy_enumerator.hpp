@@ -18,6 +18,7 @@
 #include <set>
 #include <span>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <variant>
@@ -36,6 +37,7 @@ class strategy_enumerator {
       : graph_(graph), mesh_(mesh), compute_(compute), rules_(rules) {}
 
   [[nodiscard]] strategy_space run() && {
+    check_names();
     check_pairs(graph_.gradient_of, "gradient_of");
     check_pairs(graph_.tangent_of, "tangent_of");
     for (const std::uint32_t v : graph_.results) check_number(v, "results");
@@ -55,6 +57,19 @@ class strategy_enumerator {
   }
 
  private:
+  /// Constraints, wishes and answers find operations by their names.
+  void check_names() const {
+    std::unordered_map<std::string_view, std::uint32_t> number_of;
+    number_of.reserve(graph_.operations.size());
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
+      const std::string& name = graph_.operations[v].name;
+      if (name.empty()) continue;
+      const auto [at, fresh] = number_of.try_emplace(name, v);
+      if (!fresh)
+        refuse(error_category::input, "operations " + std::to_string(at->second) + " and " + std::to_string(v) +
+                                          " are both called '" + name + "', expected names that are unique");
+    }
+  }
   void check_number(std::uint32_t v, const char* list) const {
     if (v >= graph_.operations.size())
       refuse(error_category::input, std::string(list) + " names operation " + std::to_string(v) + ", expected one of " +

@@ -62,6 +62,7 @@ SHARDWEAVE_INLINE task_graph task_graph_builder::build() && {
   for (std::uint32_t i = 0; i < texts_.size(); ++i) graph_.texts_.push_back(texts_[i]);
   check_tables();
   for (task_index t = 0; t < graph_.size(); ++t) check_task(t);
+  check_sums();
   link();
   check_acyclic();
   graph_.baseline_ = memory_baseline ? *memory_baseline : bytes_of_inputs();
@@ -84,6 +85,36 @@ SHARDWEAVE_INLINE void task_graph_builder::check_tables() const {
     wrong("there are " + std::to_string(g.fused_.size()) + " fused durations, expected one for each of " +
           std::to_string(g.size()) + " tasks");
   if (g.device_.dram_bytes_per_ns < 0) wrong("the device's memory bandwidth is negative");
+}
+
+SHARDWEAVE_INLINE void task_graph_builder::check_sums() const {
+  constexpr std::int64_t most = std::int64_t{1} << 60;  // far enough from where 64 bits end for what buckets add
+  const task_graph& g = graph_;
+  std::int64_t times = 0, fused = 0, outputs = 0, moved = 0, stored = 0;
+  const auto add = [](std::int64_t& sum, std::int64_t count, const char* what, const auto& last, const char* unit) {
+    if (count > most - sum)
+      wrong(std::string(what) + " up to " + last() + " add up to more than " + std::to_string(most) + unit +
+            ", what sums are kept below");
+    sum += count;
+  };
+  for (task_index t = 0; t < g.size(); ++t) {
+    const auto task = [&] { return g.label(t); };
+    add(times, g.duration(t).count(), "the durations of tasks", task, " ns");
+    if (!g.fused_.empty()) add(fused, g.fused_[t].count(), "the fused durations of tasks", task, " ns");
+    for (std::size_t i = 0; i < g.output_count(t); ++i)
+      add(outputs, g.output(t, i).size.count(), "the outputs of tasks", task, " bytes");
+    if (!g.is_collective(t)) continue;
+    const collective_info c = g.collective(t);
+    for (const bytes size : {c.bytes_in, c.bytes_out}) add(moved, size.count(), "the collectives", task, " bytes");
+  }
+  for (std::size_t s = 0; s < g.storages_.size(); ++s)
+    add(
+        stored, g.storages_[s].size.count(), "the sizes of storages", [&] { return "storage " + std::to_string(s); },
+        " bytes");
+  if (memory_baseline)
+    add(
+        stored, memory_baseline->count(), "the sizes of storages", [] { return std::string("the memory baseline"); },
+        " bytes");
 }
 
 SHARDWEAVE_INLINE void task_graph_builder::check_index(task_index t, std::size_t index, std::size_t count,
