@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
-# tests/run.sh        all tests with g++, then again with clang++ under its address and undefined-behaviour sanitizers
-# tests/run.sh quick  with g++ alone
-# tests/run.sh full   then under the thread sanitizer, with every other compiler that packages reach, and on bare machines
-#                     (tests/bare.sh): hours, as root
+# tests/run.sh        the programs and their tests with g++, everything else with clang++ under its address and
+#                     undefined-behaviour sanitizers: each test once
+# tests/run.sh quick  all with g++ alone
+# tests/run.sh full   all with g++, all under the sanitizers, that of threads too, with every other compiler that packages
+#                     reach, and on bare machines (tests/bare.sh): hours, as root
 #
 # Installs what is missing (Debian and Ubuntu), builds into build/, ends with the summary of ctest. With
 # CMAKE_COMPILE_WARNING_AS_ERROR=ON in the environment a warning is an error.
@@ -43,11 +44,16 @@ check() {
   ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
 }
 
-# what one compiler is enough for: under clang++, which is the faster one at headers alone
+# What one compiler is enough for is checked under clang++, which is the faster one at headers.
 if [ "$mode" != quick ] && find_clang; then
-  check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
-  alone=OFF  # every public header
-  [ "$mode" != full ] || alone=ON
+  if [ "$mode" = full ]; then
+    check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
+    alone=ON  # every public header
+  else
+    check programs -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF \
+      -D SHARDWEAVE_TESTED_ROOMS=programs -D SHARDWEAVE_EXAMPLE_FOLDERS=programs
+    alone=OFF
+  fi
   check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=$alone -C "$root/tests/cmake/sanitized.cmake"
 else
   check tests -C "$root/tests/cmake/gcc.cmake"

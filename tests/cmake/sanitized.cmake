@@ -1,9 +1,9 @@
 # cmake -C: the second build of tests/run.sh. What one compiler is enough for (headers alone, consumers, fuzz inputs) is
-# checked here; programs and gallery are left out. With -D SHARDWEAVE_SANITIZERS=thread before it: data races.
+# checked here; of the examples the gallery is. With -D SHARDWEAVE_SANITIZERS=thread before it: data races.
 set(CMAKE_CXX_COMPILER clang++-16 CACHE STRING "")  # or a later one: tests/run.sh says which
 set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(SHARDWEAVE_SANITIZERS address,undefined CACHE STRING "As of clang's -fsanitize")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=${SHARDWEAVE_SANITIZERS} -fno-sanitize-recover=all"
     CACHE STRING "")
-set(SHARDWEAVE_BUILD_EXAMPLES OFF CACHE BOOL "")
+set(SHARDWEAVE_EXAMPLE_FOLDERS gallery CACHE STRING "")
 include(${CMAKE_CURRENT_LIST_DIR}/units.cmake)

@@ -1,3 +1,4 @@
+#include "support/llama_layer.hpp"
 #include "support/scale.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
@@ -29,80 +30,20 @@ using sw::bytes;
 using sw::mebibytes;
 using sw::nanoseconds;
 
-nanoseconds us(double x) { return nanoseconds(static_cast<std::int64_t>(x * 1e3)); }
-
-enum : std::uint32_t { x, n1, q0, k0, q, k, v, o, y1, h, n2, a1, a3, g, values };
-
-/// A layer of LLaMA-3 8B, two sequences of 8,192 tokens in bf16: 600 TFLOP/s of products, 400 of attention, 2.6 TB/s.
-/// \param plain  what nothing in the backward part reads is never kept
-sw::recompute_block llama_layer(std::int64_t scale = 1, bool plain = true) {
-  sw::recompute_block b{.name = "layer"};
-  const auto add = [&](const char* name, std::int64_t mib, double time, std::vector<std::uint32_t> inputs) {
-    b.values.push_back({.name = name,
-                        .size = mebibytes(mib) * scale,
-                        .time = us(time * 1e3) * scale,
-                        .inputs = std::move(inputs),
-                        .may_offload = true});
-  };
-  add("x", 128, 0, {});
-  b.values[x].may_drop = b.values[x].may_offload = false;
-  add("n1", 128, 0.103, {x});
-  add("q0", 128, 0.916, {n1});
-  add("k0", 32, 0.229, {n1});
-  add("q", 128, 0.103, {q0});
-  add("k", 32, 0.026, {k0});
-  add("v", 32, 0.229, {n1});
-  add("o", 130, 2.749, {q, k, v});
-  add("y1", 128, 0.916, {o});
-  add("h", 128, 0.155, {x, y1});
-  add("n2", 128, 0.103, {h});
-  add("a1", 448, 3.207, {n2});
-  add("a3", 448, 3.207, {n2});
-  add("g", 448, 0.542, {a1, a3});
-  for (const std::uint32_t inner : {q0, k0, y1}) b.values[inner].may_keep = b.values[inner].may_offload = !plain;
-  const auto step = [&](std::vector<std::uint32_t> reads, std::int64_t mib) {
-    b.backward.push_back({std::move(reads), mebibytes(mib) * scale});
-  };
-  step({g}, 128);                              // the gradient of the second product's weights
-  step({}, 128 + 448);                         // of g
-  step({a1, a3}, 128 + 448 + 2 * 448);         // of a1 and a3
-  step({n2}, 128 + 2 * 448);                   // of the weights
-  step({}, 128 + 2 * 448 + 128);               // of n2
-  step({h}, 2 * 128 + 128);                    // of h
-  step({o}, 128);                              // of Wo
-  step({}, 2 * 128);                           // of o
-  step({q, k, v, o}, 2 * 128 + 128 + 2 * 32);  // of q, k, v
-  step({n1}, 128 + 128 + 2 * 32);              // of the weights
-  step({}, 2 * 128 + 128 + 2 * 32);            // of n1
-  step({x}, 3 * 128);                          // of x
-  return b;
-}
+using namespace shardweave_test::llama_layer_values;
+using shardweave_test::llama_layer;
 
 /// All kept but those.
 std::vector<sw::retention> dropping(const std::set<std::uint32_t>& dropped) {
   std::vector<sw::retention> choice(values, sw::retention::keep);
   for (const std::uint32_t value : dropped) choice[value] = sw::retention::recompute;
-  for (const std::uint32_t value : {q0, k0, y1}) choice[value] = sw::retention::recompute;  // wanted by nothing else
+  for (const std::uint32_t value : {q0, k0, projected})
+    choice[value] = sw::retention::recompute;  // wanted by nothing else
   return choice;
 }
 
 double ms(nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 std::int64_t mib(bytes size) { return size.count() >> 20; }
-
-/// Rows of one GPU of eight: `usable` GiB, of which the loss takes its part.
-sw::memory_rows rows_of(double usable, double loss) {
-  const auto gib = [](double amount) { return bytes(static_cast<std::int64_t>(amount * 1073741824.0)); };
-  return {.limit = gib(usable) - gib(15.46), .after = gib(loss)};
-}
-sw::chosen_policies choose(const std::vector<sw::block_policy>& policies, const sw::memory_rows& rows,
-                           std::int64_t gradient_mib = 104) {
-  std::vector<sw::memory_block> blocks(32);
-  for (std::size_t l = 0; l < blocks.size(); ++l)
-    blocks[l] = {.policies = policies,
-                 .beside = mebibytes(gradient_mib) * static_cast<std::int64_t>(31 - l),
-                 .may_offload = l + 1 < blocks.size()};
-  return sw::choose_policies(blocks, rows);
-}
 
 }  // namespace
 
@@ -149,19 +90,8 @@ TEST_SUITE("memory") {
   }
 
   TEST_CASE("what is best for 32 layers is at least as good as what was published, and proven") {
-    const double chunked = 3.425, eager = 27.40;
     std::map<std::pair<std::int64_t, double>, std::vector<sw::block_policy>> known_policies;  // by scale and rate
-    struct run {
-      double usable, loss, known;
-      std::int64_t scale;
-      double rate;  // GB/s to the host
-    };
-    for (const run& r :
-         {run{74, chunked, 12.9, 1, 0}, run{64, chunked, 31.1, 1, 0}, run{56, chunked, 89.7, 1, 0},
-          run{48, chunked, 148.3, 1, 0}, run{74, eager, 133.4, 1, 0}, run{74, 2 * chunked, 344.3, 2, 0},
-          run{56, 2 * chunked, 476.6, 2, 0}, run{48, chunked, 85.3, 1, 25}, run{64, chunked, 21.1, 1, 25},
-          run{74, 2 * chunked, 217.9, 2, 25}, run{48, chunked, 35.8, 1, 50}, run{64, chunked, 19.0, 1, 50},
-          run{74, 2 * chunked, 79.9, 2, 50}}) {
+    for (const shardweave_test::published_choice& r : shardweave_test::published_choices) {
       CAPTURE(r.usable);
       CAPTURE(r.known);
 #ifndef __OPTIMIZE__
@@ -169,13 +99,8 @@ TEST_SUITE("memory") {
 #endif
       if (shardweave_test::is_sanitized && r.rate > 0) continue;
       auto& policies = known_policies[{r.scale, r.rate}];
-      if (policies.empty()) {
-        sw::offload_rates rates;
-        if (r.rate > 0)
-          rates = {.window = bytes(static_cast<std::int64_t>(r.rate * 15.85e6)) * r.scale, .memory_bandwidth = 2.6e12};
-        policies = sw::block_policies(llama_layer(r.scale), rates);
-      }
-      const auto best = choose(policies, rows_of(r.usable, r.loss));
+      if (policies.empty()) policies = sw::block_policies(llama_layer(r.scale), r.rates());
+      const auto best = shardweave_test::choose_for_32(policies, r.rows());
       INFO(policies.size() << " policies, " << ms(best.time) << " ms, known " << r.known << ", offloaded GiB "
                            << static_cast<double>(best.offloaded.count()) / 1073741824.0);
       REQUIRE(best.is_proven());

@@ -125,7 +125,7 @@ TEST_SUITE("best_of") {
 TEST_SUITE("best_known") {
   TEST_CASE("nobody whose name it knows ends before, on random graphs whose communication weighs more or less") {
     std::size_t better = 0;
-    const std::size_t graphs = shardweave_test::sized<std::size_t>(300, 40);
+    const std::size_t graphs = shardweave_test::sized<std::size_t>(300, 16);
     for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = with_communication(random_tasks(seed, {.blocks = 5 + seed % 40, .groups = 1 + seed % 3}),
@@ -143,7 +143,7 @@ TEST_SUITE("best_known") {
   }
 
   TEST_CASE("as a scheduler it is no worse than prefetch with the buckets it is given") {
-    for (std::uint64_t seed = 1; seed <= 40; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(40); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 30});
       const sw::bucketing_result given = sw::greedy{.fsdp_only = false, .needs_gain = false}(g);
       const sw::schedule s = sw::best_known{}(g, given);
@@ -155,7 +155,7 @@ TEST_SUITE("best_known") {
   }
 
   TEST_CASE("a budget is kept where the original order keeps it, and else the least peak that was seen is told") {
-    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(60); ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 25});
       const sw::bytes peak = sw::simulate(g).peak;
       const sw::schedule s = sw::best_known{.memory = peak}.plan(g);

@@ -56,7 +56,8 @@ class log_plot {
       const double y = at_y(std::pow(10, d));
       out += grid(left, y, right, y) + text(left - 6, y + 4, decimal(std::pow(10, d)), "end");
     }
-    for (double b = std::ceil(log_x0 / 5) * 5; b <= log_x1; b += 5) {
+    const double apart = log_x1 - log_x0 > 8 ? 5 : 1;
+    for (double b = std::ceil(log_x0 / apart) * apart; b <= log_x1; b += apart) {
       const double x = at_x(std::exp2(b));
       out += grid(x, top, x, bottom) + text(x, bottom + 16, size_name(b), "middle");
     }
