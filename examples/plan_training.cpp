@@ -32,6 +32,7 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/tasks.hpp>
+#include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
@@ -217,7 +218,7 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 template <class Model>
 std::string json_line(const Model& model, const sw::training_plan& plan,
                       const std::optional<sw::fastest_plan_result>& fastest,
-                      const std::optional<programs::memory_need>& need, sw::nanoseconds recomputed,
+                      const std::optional<programs::memory_need>& need, const sw::fitted_plan* fitted,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
                       const std::optional<programs::certified_plan>& certified, bool interrupted,
                       double total_seconds) {
@@ -248,7 +249,13 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
     if (fastest) programs::write_step(out, model, *fastest, plan);
-    figure("recomputed_ns", [&] { return recomputed.count(); });
+    figure("recomputed_ns", [&] { return fitted == nullptr ? 0 : fitted->time.count(); });
+    if (fitted != nullptr) {
+      out.member("kept_bytes", fitted->chosen.chosen.kept.count());
+      out.member("offloaded_bytes", fitted->chosen.chosen.offloaded.count()).member("regathers", fitted->regathers);
+      if (fastest && fastest->step_without_limit)
+        out.member("step_without_limit_ns", fastest->step_without_limit->count());
+    }
     figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
     figure("optimizer_bytes", [&] { return need->state; });
     figure("device_bytes", [&] { return need->capacity; });
@@ -349,7 +356,8 @@ int plan(const options& chosen) {
   const auto known = programs::solvers<double>();
   chosen_solver solver{programs::by_name(known, chosen.solver)};
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
-  sw::pipeline way(solver, chosen_bucketing{by, memory}, chosen_scheduler{by, memory},
+  const std::optional<sw::bytes> memory_of_sum = for_step(chosen) ? std::nullopt : memory;
+  sw::pipeline way(solver, chosen_bucketing{by, memory_of_sum}, chosen_scheduler{by, memory_of_sum},
                    sw::spmd_lowering{{.regather_parameters = regathers}});
   way.counted = counted;
   way.windows = windows;
@@ -403,7 +411,16 @@ int plan(const options& chosen) {
   std::optional<sw::fastest_plan_result> fastest;
   sw::training_plan plan = programs::about(chosen.config, [&] {
     if (!for_step(chosen)) return way.run(model, constraints, limit.rest());
-    sw::fastest_plan_options how{.memory = memory};
+    sw::fastest_plan_options how;
+    if (memory || (chosen.recompute == "auto" && !chosen.regather && device.memory > 0)) {
+      how.memory = memory ? *memory : sw::bytes(static_cast<std::int64_t>(device.memory));
+      how.only_if_needed = !memory;
+      how.within = [&](const sw::task_graph& g, sw::bytes room, const sw::solve_control& rest) {
+        return sw::pipeline(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room}).pass.plan(g, rest);
+      };
+      if (chosen.recompute == "auto" && !chosen.regather)
+        how.held = sw::held_values_of(model, constraints, chosen.optimizer_bytes);
+    }
     // what a plan takes grows with the graph
     how.search.plans = std::clamp<std::size_t>(500'000 / std::max<std::size_t>(model.graph().all_edges().size(), 1), 8,
                                                how.search.plans);
@@ -454,13 +471,13 @@ int plan(const options& chosen) {
         if (rule && *rule != sw::recompute_rule::none)
           again = programs::recomputed_by_rule(*plan.lowered, operations, *rule, chosen.recompute_every,
                                                [&](const sw::task_graph& g) { return way.run(g, limit.rest()); });
-        if (chosen.recompute == "auto" && !need->fits())
+        if (chosen.recompute == "auto" && !need->fits() && !(fastest && fastest->fitted))
           again = programs::fit_by_recomputation(
               *plan.lowered, operations, room, [&](const sw::task_graph& g) { return within.run(g, limit.rest()); },
               limit.rest());
       });
       if (again) {
-        plan.lowered = std::move(again->lowered);
+        plan.lowered = std::move(again->fitted.lowered);
         plan.tasks = std::move(again->tasks);
         need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
       } else if (!need->fits()) {
@@ -472,14 +489,18 @@ int plan(const options& chosen) {
     plan.stages.push_back({"memory", seconds() - before});
   }
   const bool interrupted = work.is_interrupted();
+  const sw::fitted_plan* fitted = again ? &again->fitted : nullptr;
+  if (fitted == nullptr && fastest && fastest->fitted) fitted = &*fastest->fitted;
 
   std::string refusal;
   if (!plan.placement.has_assignment()) {
     refusal = "no feasible placement was found (" + std::string(sw::name_of(plan.placement.status)) + ")" +
               (plan.placement.statistics.note.empty() ? "" : ": " + plan.placement.statistics.note);
-  } else if (memory && plan.tasks->after.peak > *memory) {
-    refusal = "no order within " + std::to_string(memory->count()) + " bytes was found; the best one needs " +
-              std::to_string(plan.tasks->after.peak.count());
+  } else if (memory && need->all() > static_cast<double>(memory->count())) {
+    refusal = "no plan within the " + sw::size_text(*memory) + " of --memory was found: the best one needs " +
+              sw::size_text(need->all()) + ", " + sw::size_text(need->all() - static_cast<double>(memory->count())) +
+              " more (" + sw::size_text(need->peak) + " at the peak of its timeline, " + sw::size_text(need->state) +
+              " of optimizer state)";
   }
   const auto [name, parameters] =
       std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
@@ -502,17 +523,19 @@ int plan(const options& chosen) {
     plan.stages.push_back({"certificate", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, fastest, need, again ? again->time : sw::nanoseconds(), annotated, around,
-                         certified, interrupted, seconds())
-                   .c_str(),
-               stdout);
+    std::fputs(
+        json_line(model, plan, fastest, need, fitted, annotated, around, certified, interrupted, seconds()).c_str(),
+        stdout);
   } else if (plan.tasks) {
     const std::string on = memory ? "--memory" : std::string(device.name);
-    const std::string summary =
-        programs::plan_summary(step, model, plan, fastest, need->fits(),
-                               programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
-                                   (again ? programs::recomputation_text(*again) : ""),
-                               refusal.empty() ? chosen.out : "");
+    const std::string summary = programs::plan_summary(
+        step, model, plan, fastest, need->fits(),
+        programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
+            (fitted != nullptr
+                 ? programs::recomputation_text(*fitted, plan.tasks->after.end_to_end,
+                                                fastest && fastest->fitted ? fastest->step_without_limit : std::nullopt)
+                 : ""),
+        refusal.empty() ? chosen.out : "");
     std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
     if (const sw::budget_use* use = memory_use(plan))
@@ -581,8 +604,8 @@ int main(int argc, char** argv) {
       ->capture_default_str();
   programs::add_size(
       app, "--memory", chosen.memory,
-      "of a device, such as 80GiB or 500MB, for the schedule: the timeline's peak, inputs included, must "
-      "stay within it; if no such order is found there is no answer (default: no limit)");
+      "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state must stay "
+      "within it; if no such plan is found there is no answer (default: the device's, which a plan may exceed)");
   programs::add_size(app, "--memory-budget", chosen.memory_budget,
                      "of a device, for placing: parameters, their optimizer state, and results while they are needed "
                      "must stay within it; buffers and gathered copies are not counted (default: no limit)");

@@ -45,15 +45,16 @@ struct certified_plan {
                         .certificate = certificate,
                         .problem = problem.empty() ? certificate + ".problem.json.gz" : problem};
   if (result.of_step) {
-    sw::write_step_problem(result.problem, *plan.problem, *fastest->work);
+    sw::write_step_problem(result.problem, *fastest->bounded, *fastest->work);
   } else {
     sw::write_placement(result.problem, *plan.problem);
   }
   if (certificate.empty()) return result;
-  const sw::placement_problem<double> compiled = sw::compile(plan.problem).without_savings();
+  const sw::placement_problem<double> compiled =
+      sw::compile(result.of_step ? fastest->bounded : plan.problem).without_savings();
   if (result.of_step) {
     const sw::step_certificate c = sw::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
-    result.bound = c.placement.lower_bound;
+    result.bound = sw::bound_of(c, *fastest->work);
     result.claimed = fastest->bounds.bound;
     sw::write_certificate(certificate, c);
     return result;

@@ -6,6 +6,7 @@
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
+#include <shardweave/memory/held_values.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
@@ -20,15 +21,20 @@
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/step/fitted_plan.hpp>
+#include <shardweave/step/memory_limit.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_search.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -53,9 +59,15 @@ concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy
 
 struct fastest_plan_options {
   step_search_options search = {};
-  /// Budget for the peak of a timeline, inputs included: a plan that exceeds it does not count. The policies of the
-  /// pipeline are told of it by who made them.
+  /// Of a device: what a timeline holds at its peak, inputs included, and what lies beside it (`held_values::beside`).
+  /// A plan that holds more makes values again in its backward part; one that holds more even so does not count.
   std::optional<bytes> memory = std::nullopt;
+  bool only_if_needed = false;  ///< there is no such limit if the plan of the least sum keeps to it by itself
+  /// What the vertices hold. With it the bound and the prices of the search see the limit, and values of blocks are
+  /// made again; without it a plan must fit as it is.
+  std::optional<held_values> held = std::nullopt;
+  /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
+  std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
   /// Of the search over orders at its first glance (`search::changes`); ten times as many for the plan that is kept.
   std::size_t changes = 3000;
   bool rebucket = true;  ///< that search may change buckets, too
@@ -66,12 +78,19 @@ struct fastest_plan_result {
   training_plan plan;
   step_bounds bounds;                               ///< in nanoseconds
   std::shared_ptr<const step_work> work = nullptr;  ///< what the bound is about: what plans take at least
-  nanoseconds step_of_least_sum{};                  ///< of the plan that a pipeline makes
-  std::size_t plans = 0;                            ///< made and timed
-  bool stopped = false;                             ///< a limit ended the search
+  /// The problem that the bound is about: the plan's, and under a limit on memory what is kept and made again, too.
+  std::shared_ptr<const placement_description<double>> bounded = nullptr;
+  nanoseconds step_of_least_sum{};  ///< of the plan that a pipeline makes
+  std::size_t plans = 0;            ///< made and timed
+  bool stopped = false;             ///< a limit ended the search
   /// What a nanosecond of work is worth in the step, by channel, the compute stream first, and along paths.
   std::vector<double> channel_prices = {};
   double path_price = 0;
+  /// What is made again, without its graph, which is the plan's; nothing: nothing is.
+  std::optional<fitted_plan> fitted = std::nullopt;
+  std::optional<nanoseconds> step_without_limit = std::nullopt;  ///< of the same placement, which then does not fit
+  /// What a byte of memory is worth in the bound, in ns.
+  double memory_price = 0;
 
   /// How far the step is above the bound, relative to it; +infinity without one.
   [[nodiscard]] double gap() const {
@@ -90,42 +109,85 @@ class pipeline_planner {
     double step = std::numeric_limits<double>::infinity();
     std::shared_ptr<const lowered_graph> lowered = nullptr;
     schedule order = {};
+    std::shared_ptr<const fitted_plan> fitted = nullptr;
+    std::optional<bytes> room = std::nullopt;              ///< for the timeline
+    std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
   };
 
-  pipeline_planner(const Pipeline& way, const Model& model, const fastest_plan_options& options)
-      : way_(way), model_(model), options_(options) {}
+  /// \param is_limited  whether plans keep to the memory
+  pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options,
+                   bool is_limited)
+      : way_(way), model_(model), vertices_(vertices), options_(options), is_limited_(is_limited) {}
 
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
     // passes that take all the time they are given would leave none for the next plan
     const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     plan made;
-    made.lowered = std::make_shared<const lowered_graph>(way_.lowering(model_, choice));
-    made.order = way_.pass.plan(made.lowered->tasks, part);
-    made.step = step_of(made);
+    const auto placed = choice.first(vertices_);
+    made.lowered = made.plain = std::make_shared<const lowered_graph>(way_.lowering(model_, placed));
+    if (is_limited_)
+      made.room = bytes(options_.memory->count() -
+                        (options_.held ? static_cast<std::int64_t>(std::ceil(options_.held->beside_of(placed))) : 0));
+    if (!regathers_) {  // until one did not fit
+      made.order = order_within(made.lowered->tasks, made.room, part);
+      made.step = step_of(made);
+    }
+    if (made.room && options_.held && !std::isfinite(made.step)) fit(made, *made.room, control);
     return made;
   }
   [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
-    const task_graph& tasks = known.lowered->tasks;
+    plan best = known;
+    if (known.fitted && effort > 1)  // more made again leaves room for more collectives at once
+      for (const std::int64_t spare : {64, 24}) {
+        plan other = known;
+        other.step = std::numeric_limits<double>::infinity();
+        fit(other, bytes(known.room->count() - known.room->count() / spare), control);
+        if (other.step < best.step) best = std::move(other);
+      }
+    const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
-    by.memory = options_.memory ? *options_.memory : std::max(peak(in_order{}(tasks, {})), peak(known.order));
+    by.memory = best.room ? *best.room : std::max(peak(in_order{}(tasks, {})), peak(best.order));
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort > 1) part.seconds = control.seconds;
-    plan better{.lowered = known.lowered, .order = by.improve(tasks, known.order, part)};
+    plan better = best;
+    better.order = by.improve(tasks, best.order, part);
     better.step = step_of(better);
-    return better;
+    return better.step < best.step ? better : best;
   }
 
  private:
+  [[nodiscard]] schedule order_within(const task_graph& tasks, const std::optional<bytes>& room,
+                                      const solve_control& control) const {
+    return room && options_.within ? options_.within(tasks, *room, control) : way_.pass.plan(tasks, control);
+  }
+  /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
+  void fit(plan& made, bytes aim, const solve_control& control) const {
+    const auto order = [&](const task_graph& tasks) {
+      return order_within(tasks, made.room, {.seed = control.seed, .threads = control.threads, .stop = control.stop});
+    };
+    std::optional<fitted_plan> found =
+        fit_by_recomputation(*made.plain, options_.held->block_of, *made.room, aim, regathers_, order, control);
+    if (!found) return;
+    regathers_ = found->regathers;
+    made.order = std::move(found->order);
+    made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
+    found->lowered = {};
+    made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
+    made.step = step_of(made);
+  }
   [[nodiscard]] double step_of(const plan& made) const {
     const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
-    if (options_.memory && line.peak > *options_.memory) return std::numeric_limits<double>::infinity();
+    if (made.room && line.peak > *made.room) return std::numeric_limits<double>::infinity();
     return static_cast<double>(line.end_to_end.count());
   }
 
   const Pipeline& way_;
   const Model& model_;
+  std::size_t vertices_;
   const fastest_plan_options& options_;
+  bool is_limited_;
+  mutable std::optional<bool> regathers_;  ///< what the first plan that was fitted found better
 };
 
 template <class Pipeline, class G, class Model, class State>
@@ -142,15 +204,45 @@ template <class Pipeline, class G, class Model, class State>
   if (!plan.placement.has_assignment()) return result;
 
   using planner_type = pipeline_planner<Pipeline, Model>;
-  const planner_type planner(way, model, options);
+  const std::size_t vertices = plan.problem->vertices.size();
+  bool is_limited = options.memory.has_value(), fits = true;
+  if (options.memory) {
+    const auto plain = timed(plan.stages, "search", [&] {
+      return planner_type(way, model, vertices, options, false)(plan.placement.choice, timed.rest());
+    });
+    const double beside = options.held ? options.held->beside_of(plan.placement.choice) : 0;
+    const bytes peak = simulate(plain.lowered->tasks, plain.order, {.validate = false}).peak;
+    fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
+    if (fits && options.only_if_needed) is_limited = false;
+  }
+  const bool sees_memory = is_limited && !fits && options.held;
+  const planner_type planner(way, model, vertices, options, is_limited);
   auto found = timed(plan.stages, "search", [&] {
     const auto strategies = [&](vertex_t<G> v) { return model.strategy_count(v); };
     const auto work = way.lowering.work(model, control.threads);
-    result.work = std::make_shared<const step_work>(describe_work(graph, work.least(), strategies));
-    const step_work alone = describe_work(graph, work.alone(), strategies);
-    result.channel_prices.resize(result.work->channels);
-    return search_step(problem, *result.work, alone, way.solver, planner, plan.placement.choice, options.search,
-                       timed.rest());
+    step_work least = describe_work(graph, work.least(), strategies),
+              alone = describe_work(graph, work.alone(), strategies);
+    result.bounded = plan.problem;
+    assignment start = plan.placement.choice;
+    step_search_options how = options.search;
+    if (sees_memory) {
+      const auto limit = static_cast<double>(options.memory->count());
+      result.bounded =
+          std::make_shared<const placement_description<double>>(with_policies(*plan.problem, *options.held));
+      least = with_policies(std::move(least), *options.held, limit, vertices);
+      alone = with_policies(std::move(alone), *options.held, limit, vertices);
+      start = keeping_all(std::move(start), *options.held);
+      how.planned = vertices;
+      how.bound.turn = options.held->moment;
+    }
+    result.work = std::make_shared<const step_work>(std::move(least));
+    result.channel_prices.resize(result.work->machines());
+    const auto search = [&](const placement_problem<double>& of) {
+      return search_step(of, *result.work, alone, way.solver, planner, start, how, timed.rest());
+    };
+    auto best = sees_memory ? search(compile(result.bounded, timed.rest())) : search(problem);
+    best.choice.resize(std::min(best.choice.size(), vertices));
+    return best;
   });
   if (std::isfinite(found.first_step))
     result.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(found.first_step));
@@ -160,6 +252,7 @@ template <class Pipeline, class G, class Model, class State>
   for (std::size_t r = 0; r < result.bounds.claims.size(); ++r) {
     const std::uint32_t channel = result.bounds.claims[r].channel;
     (channel == step_claim::path ? result.path_price : result.channel_prices[channel]) += result.bounds.weights[r];
+    result.memory_price += result.bounds.weights[r] * result.bounds.claims[r].price;
   }
   if (!found.plan) {  // no plan keeps to the memory: what the pipeline makes tells by how much
     typename planner_type::plan first;
@@ -176,6 +269,12 @@ template <class Pipeline, class G, class Model, class State>
   plan.priced = evaluate(problem, plan.placement.choice);
   plan.placement.objective = plan.priced.objective;
   plan.lowered = *found.plan->lowered;
+  if (found.plan->fitted) {
+    result.fitted = *found.plan->fitted;
+    const planner_type free(way, model, vertices, options, false);
+    const auto plain = timed(plan.stages, "search", [&] { return free(plan.placement.choice, timed.rest()); });
+    result.step_without_limit = nanoseconds(static_cast<std::int64_t>(plain.step));
+  }
   timed(plan.stages, "simulate", [&] {
     const task_graph& tasks = plan.lowered->tasks;
     plan.tasks.emplace();

@@ -3,6 +3,7 @@
 // IWYU pragma: begin_exports
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/fused_kernels.hpp>
+#include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowered_step.hpp>

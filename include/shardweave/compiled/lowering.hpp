@@ -2,6 +2,7 @@
 
 #include <shardweave/lowering/impl/collective_tables.hpp>
 #include <shardweave/lowering/impl/fused_kernels.hpp>
+#include <shardweave/lowering/impl/held_values_of.hpp>
 #include <shardweave/lowering/impl/lower.hpp>
 #include <shardweave/lowering/impl/spmd_lowering.hpp>
 

@@ -44,6 +44,7 @@ inline void write_work(json_writer& out, const step_work& work) {
     return at->second;
   };
   out.line().key("work").begin_object().member("channels", work.channels);
+  if (!work.limits.empty()) out.list("limits", work.limits);
   out.line().key("times").begin_list();
   for (const auto& list : work.times) out.values(list);
   out.end_list().line().list("vertices", work.times_of);
@@ -63,13 +64,11 @@ inline void write_work(json_writer& out, const step_work& work) {
     out.end_list();
   }
   out.end_list().line().key("edges").begin_list();
-  for (const work_edge& e : work.edges)
-    out.begin_object()
-        .member("from", e.from)
-        .member("to", e.to)
-        .member("tables", e.tables)
-        .member("share", e.share)
-        .end_object();
+  for (const work_edge& e : work.edges) {
+    out.begin_object().member("from", e.from).member("to", e.to).member("tables", e.tables).member("share", e.share);
+    if (e.since != work_edge::no_vertex) out.member("since", e.since);
+    out.end_object();
+  }
   out.end_list().end_object();
 }
 
@@ -84,24 +83,30 @@ class work_reader {
         {json_required("loads", json_list(std::move(load))), json_optional("chain", json_number(numbers_.chain))});
     auto edge = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
                              json_required("tables", json_number(edge_.tables)),
-                             json_required("share", json_number(edge_.share))});
+                             json_required("share", json_number(edge_.share)),
+                             json_optional("since", json_number(edge_.since))});
     const auto lists = [](std::vector<double>& one, std::vector<std::vector<double>>& all) {
       return json_list(json_numbers(one), [&one, &all] {
         all.push_back(one);
         return std::string();
       });
     };
-    return json_object({json_required("channels", json_number(work_.channels)),
-                        json_required("times", lists(times_, work_.times)),
-                        json_required("vertices", json_numbers(work_.times_of)),
-                        json_required("tables", json_items(numbers_, tables_, std::move(table))),
-                        json_required("matrices", lists(entries_, matrices_)),
-                        json_required("edges", json_items(edge_, work_.edges, std::move(edge)))});
+    return json_object(
+        {json_required("channels", json_number(work_.channels)), json_optional("limits", json_numbers(work_.limits)),
+         json_required("times", lists(times_, work_.times)), json_required("vertices", json_numbers(work_.times_of)),
+         json_required("tables", json_items(numbers_, tables_, std::move(table))),
+         json_required("matrices", lists(entries_, matrices_)),
+         json_required("edges", json_items(edge_, work_.edges, std::move(edge)))});
   }
 
   /// \throws error (input) for numbers and sizes that do not fit together
   [[nodiscard]] step_work finish(const placement_description<double>& d) {
     const auto refuse_work = [](const std::string& what) { refuse(error_category::input, "work: " + what); };
+    if (work_.limits.size() >= work_.channels)
+      refuse_work(std::to_string(work_.limits.size()) + " limits for " + std::to_string(work_.channels) +
+                  " channels, one of which is the compute stream");
+    for (const double limit : work_.limits)
+      if (!std::isfinite(limit)) refuse_work("a limit is not a number");
     for (const auto* lists : {&work_.times, &matrices_})
       for (const auto& list : *lists)
         if (!std::all_of(list.begin(), list.end(), [](double t) { return t >= 0 && std::isfinite(t); }))
@@ -114,7 +119,8 @@ class work_reader {
     for (std::size_t e = 0; e < work_.edges.size(); ++e) {
       const work_edge& edge = work_.edges[e];
       const std::string who = "edge " + std::to_string(e);
-      if (edge.from >= d.vertices.size() || edge.to >= d.vertices.size() || edge.tables >= tables_.size())
+      const bool has_since = edge.since == work_edge::no_vertex || edge.since < d.vertices.size();
+      if (edge.from >= d.vertices.size() || edge.to >= d.vertices.size() || edge.tables >= tables_.size() || !has_since)
         refuse_work(who + " names a vertex or tables that are not there");
       const std::pair found(d.vertices[edge.from].compute.size(), d.vertices[edge.to].compute.size());
       if (size[edge.tables] != found && size[edge.tables] != std::pair<std::size_t, std::size_t>())
@@ -201,11 +207,10 @@ inline void write_certificate(json_writer& out, const step_certificate& c) {
     for (std::size_t r = 0; r < c.claims.size(); ++r) {
       const step_claim& claim = c.claims[r];
       more.line().begin_object();
-      if (claim.channel == step_claim::path) {
-        more.member("first", claim.first);
-      } else {
-        more.member("channel", claim.channel);
-      }
+      if (claim.channel != step_claim::path) more.member("channel", claim.channel);
+      if (claim.channel == step_claim::path || claim.has_head) more.member("first", claim.first);
+      if (claim.has_head) more.list("head", claim.head).list("later", claim.later);
+      if (claim.price > 0) more.member("price", claim.price).member("held", claim.held);
       more.member("weight", c.weights[r]).list("edges", claim.edges).end_object();
     }
     more.end_list();
@@ -223,11 +228,14 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
   std::int64_t weight = 0;
   auto one =
       json_object({json_optional("channel", json_number(channel)), json_optional("first", json_number(first)),
+                   json_optional("head", json_numbers(claim.head)), json_optional("later", json_numbers(claim.later)),
+                   json_optional("price", json_number(claim.price)), json_optional("held", json_number(claim.held)),
                    json_required("weight", json_number(weight)), json_required("edges", json_numbers(claim.edges))},
                   [&]() -> std::string {
-                    if (channel.has_value() == first.has_value()) return "needs channel or first, and not both";
+                    if (!channel && !first) return "needs channel or first";
                     claim.channel = channel.value_or(step_claim::path);
                     claim.first = first.value_or(0);
+                    claim.has_head = channel && first;
                     c.claims.push_back(std::exchange(claim, {}));
                     c.weights.push_back(weight);
                     channel.reset();

@@ -38,7 +38,8 @@ inline namespace v0 {
   const priced_steps priced(problem, work);
   const compact_problem<double> p = priced.at(prices_of(c.claims, weights, work));
   const costs_in_place<double> costs = costs_at(c, work);
-  const double enough = found.bound + 2 * detail::lost_in_sums * std::abs(found.bound);
+  const double limits = c.placement.lower_bound - bound_of(c, work);
+  const double enough = found.bound + limits + 2 * detail::lost_in_sums * std::abs(found.bound);
   c.placement =
       certify_placement(problem, p, costs, std::isfinite(enough) ? enough : forbidden<double>, options, control);
   return c;

@@ -17,7 +17,9 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -36,6 +38,8 @@ struct step_bound_options {
   /// Of larger problems fewer placements are solved, and each with fewer iterations: table entries that all rounds may
   /// have together; an eighth of what a placement's solver may read. At least four placements are solved.
   std::size_t entries = 250'000'000;
+  /// The vertex at which paths end that come before all other work of a claim; nothing: found for the first placement.
+  std::optional<std::uint32_t> turn = std::nullopt;
 };
 
 /// A bound, the prices that prove it, and what was met on the way.
@@ -90,7 +94,8 @@ template <class S>
                                      const solve_control& control = {}) {
   const deadline limit(control);
   const priced_steps priced(problem, work);
-  const detail::claim_search search(work);
+  detail::claim_search search(work);
+  if (options.turn) search.turn_at(*options.turn);
   step_bounds result;
   std::vector<step_claim> claims = search.claims_of_channels();
   std::vector<taken_work> taken;          // by each placement
@@ -164,7 +169,8 @@ template <class S>
       result.bound = result.limit = std::numeric_limits<double>::infinity();
       break;
     }
-    const double proven = detail::rounded_down(answer.lower_bound);
+    const double proven =
+        detail::rounded_down(answer.lower_bound) - price_of_limits(claims, weights, work) * (1 + detail::lost_in_sums);
     const bool better = proven > result.bound;
     if (better) {
       result.bound = proven;

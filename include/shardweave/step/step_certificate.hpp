@@ -27,7 +27,8 @@ struct step_certificate {
   std::vector<std::int64_t> weights =
       {};  ///< one per claim, in units of 2^-weight_bits; not negative, 1 in all at most
   int weight_bits = 30;
-  /// Of the problem whose costs are work at these prices; `lower_bound` is what is claimed of the step.
+  /// Of the problem whose costs are work at these prices; its `lower_bound`, less the limits at their prices, is what
+  /// is claimed of the step (`bound_of`).
   placement_certificate<double> placement = {};
 };
 
@@ -59,6 +60,9 @@ inline constexpr double lost_in_sums = 1e-9;
 
 /// What is wrong with work for a problem; nothing if they are of one graph.
 [[nodiscard]] inline std::string fault_of_work(const placement_description<double>& d, const step_work& work) {
+  if (work.limits.size() >= work.channels)
+    return "work has " + std::to_string(work.limits.size()) + " limits for " + std::to_string(work.channels) +
+           " channels, one of which is the compute stream";
   if (work.vertex_count() != d.vertices.size())
     return "work is told of " + std::to_string(work.vertex_count()) + " vertices, but the problem has " +
            std::to_string(d.vertices.size());
@@ -82,7 +86,23 @@ inline constexpr double lost_in_sums = 1e-9;
   return {};
 }
 
+/// What a unit of what a claim holds costs, in units of 2^-weight_bits.
+[[nodiscard]] inline std::int64_t price_of_held(const step_certificate& c, std::size_t claim) {
+  const double price = c.claims[claim].price * static_cast<double>(c.weights[claim]);
+  return price > 0 && price < 0x1p52 ? static_cast<std::int64_t>(std::floor(price)) : 0;
+}
+
 }  // namespace detail
+
+/// What a certificate claims of the step: the placement's bound, less the limits at their prices.
+[[nodiscard]] inline double bound_of(const step_certificate& c, const step_work& work) {
+  double limits = 0;
+  for (std::size_t r = 0; r < c.claims.size(); ++r)
+    if (c.claims[r].price > 0)
+      limits += std::ldexp(static_cast<double>(detail::price_of_held(c, r)), -c.weight_bits) *
+                work.limits[c.claims[r].held - work.machines()];
+  return limits > 0 ? c.placement.lower_bound - limits * (1 + detail::lost_in_sums) : c.placement.lower_bound;
+}
 
 /// Work at prices in whole numbers: what a placement costs that is worth its claims. `work` must outlive it.
 /// \pre claims and weights are valid, work is of the problem's graph
@@ -92,17 +112,26 @@ inline constexpr double lost_in_sums = 1e-9;
   for (std::size_t r = 0; r < c.claims.size(); ++r) {
     const step_claim& claim = c.claims[r];
     const std::int64_t w = c.weights[r];
-    if (claim.channel == step_claim::path) {
+    const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
       time[claim.first] += w;
-      for (const std::uint32_t e : claim.edges) {
+      for (const std::uint32_t e : edges) {
         chain[e] += w;
         time[work.edges[e].to] += w;
       }
+    };
+    if (claim.channel == step_claim::path) {
+      add_path(claim.edges);
       continue;
     }
-    if (claim.channel == 0)
+    if (claim.has_head) add_path(claim.head);
+    if (claim.channel == 0 && claim.has_head)
+      for (const std::uint32_t v : claim.later) time[v] += w;
+    if (claim.channel == 0 && !claim.has_head)
       for (std::int64_t& t : time) t += w;
     for (const std::uint32_t e : claim.edges) load[e * work.channels + claim.channel] += w;
+    if (claim.price > 0)
+      for (std::size_t e = 0; e < work.edges.size(); ++e)
+        load[e * work.channels + claim.held] += detail::price_of_held(c, r);
   }
   costs_in_place<double> costs{.vertices = {}, .edges = {}, .bits = c.weight_bits};
   for (std::uint32_t v = 0; v < time.size(); ++v)
@@ -139,6 +168,7 @@ inline constexpr double lost_in_sums = 1e-9;
   const costs_in_place<double> costs = costs_at(c, work);
   certificate_verdict<double> verdict = check_certificate(d, c.placement, &costs);
   verdict.steps += c.claims.size();
+  if (verdict.accepted) verdict.bound -= c.placement.lower_bound - bound_of(c, work);
   return verdict;
 }
 

@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/step/step_work.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
@@ -16,13 +17,23 @@ namespace shardweave {
 inline namespace v0 {
 
 /// A sum of times, loads and chains that the end of every plan is not below, whatever the placement, the buckets and
-/// the order: the work of a channel, or what lies along a path.
+/// the order: the work of a channel, what lies along a path, or a path and then all work of a channel that cannot begin
+/// before the path's end. To the work of a channel what is held above a limit may be added at a price, since no plan
+/// holds more.
 struct step_claim {
   static constexpr std::uint32_t path = ~0U;
 
   std::uint32_t channel = path;  ///< whose loads are added up (of the first one, the times of all vertices, too)
-  std::uint32_t first = 0;       ///< of a path: its first vertex
+  std::uint32_t first = 0;       ///< of a path, or of a head: its first vertex
   std::vector<std::uint32_t> edges = {};  ///< of a channel: one of each share at most; of a path: in their order
+  /// Of a channel: whether a path comes before what is counted of it. It goes from `first` along `head`, and what is
+  /// counted comes after its last vertex: of vertices `later`, in ascending order, and edges that begin there or since.
+  bool has_head = false;
+  std::vector<std::uint32_t> head = {};
+  std::vector<std::uint32_t> later = {};
+  /// Of a channel: what a unit above the limit of channel `held` is worth, all edges counted; 0: nothing.
+  double price = 0;
+  std::uint32_t held = 0;
 
   friend bool operator==(const step_claim&, const step_claim&) = default;
 };
@@ -48,18 +59,57 @@ struct taken_work {
 }
 
 /// What a claim comes to.
-/// Complexity: linear in the claim's edges, and for the compute stream in the vertices
+/// Complexity: linear in the claim's edges, for the compute stream in the vertices, and with a price in all edges
 [[nodiscard]] inline double value_of(const step_claim& claim, const step_work& work, const taken_work& taken) {
   double sum = 0;
+  const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
+    sum += taken.time[claim.first];
+    for (const std::uint32_t e : edges) sum += taken.chain[e] + taken.time[work.edges[e].to];
+  };
   if (claim.channel == step_claim::path) {
-    sum = taken.time[claim.first];
-    for (const std::uint32_t e : claim.edges) sum += taken.chain[e] + taken.time[work.edges[e].to];
+    add_path(claim.edges);
     return sum;
   }
-  if (claim.channel == 0)
+  if (claim.has_head) add_path(claim.head);
+  if (claim.channel == 0 && claim.has_head)
+    for (const std::uint32_t v : claim.later) sum += taken.time[v];
+  if (claim.channel == 0 && !claim.has_head)
     for (const double t : taken.time) sum += t;
   for (const std::uint32_t e : claim.edges) sum += taken.load[e * work.channels + claim.channel];
+  if (claim.price > 0) {
+    double held = -work.limits[claim.held - work.machines()];
+    for (std::size_t e = 0; e < work.edges.size(); ++e) held += taken.load[e * work.channels + claim.held];
+    sum += claim.price * held;
+  }
   return sum;
+}
+
+/// Of a mixture of claims: how much of it is not work but limits, at their prices, which the work has to make up for.
+[[nodiscard]] inline double price_of_limits(std::span<const step_claim> claims, std::span<const double> weights,
+                                            const step_work& work) {
+  double sum = 0;
+  for (std::size_t r = 0; r < claims.size(); ++r)
+    if (claims[r].price > 0) sum += weights[r] * claims[r].price * work.limits[claims[r].held - work.machines()];
+  return sum;
+}
+
+/// By vertex: whether it is `v`, or comes after its end in every plan.
+/// Complexity: O(V + E)
+[[nodiscard]] inline std::vector<bool> reached_from(const step_work& work, std::uint32_t v) {
+  std::vector<std::vector<std::uint32_t>> out(work.vertex_count());
+  for (const work_edge& e : work.edges) out[e.from].push_back(e.to);
+  std::vector<bool> is_reached(work.vertex_count());
+  is_reached[v] = true;
+  for (std::vector<std::uint32_t> open{v}; !open.empty();) {
+    const std::uint32_t at = open.back();
+    open.pop_back();
+    for (const std::uint32_t to : out[at]) {
+      if (is_reached[to]) continue;
+      is_reached[to] = true;
+      open.push_back(to);
+    }
+  }
+  return is_reached;
 }
 
 /// Refuses a claim that need not hold: a path that is none, a share that is counted twice.
@@ -71,27 +121,62 @@ inline void validate(const step_claim& claim, const step_work& work) {
   for (const std::uint32_t e : claim.edges)
     if (e >= work.edges.size())
       refuse_edge(e, "does not exist, expected a number below " + std::to_string(work.edges.size()));
-  if (claim.channel == step_claim::path) {
+  const auto end_of_path = [&](const std::vector<std::uint32_t>& edges) {
     if (claim.first >= work.vertex_count())
       refuse(error_category::input, "a claim about the step: vertex " + std::to_string(claim.first) +
                                         " does not exist, expected a number below " +
                                         std::to_string(work.vertex_count()));
     std::uint32_t at = claim.first;
-    for (const std::uint32_t e : claim.edges) {
+    for (const std::uint32_t e : edges) {
       if (work.edges[e].from != at)
         refuse_edge(e, "begins at vertex " + std::to_string(work.edges[e].from) + ", expected " + std::to_string(at) +
                            ", where the path has come to");
       at = work.edges[e].to;
     }
+    return at;
+  };
+  if (claim.channel == step_claim::path) {
+    if (claim.has_head || !claim.later.empty() || claim.price != 0)
+      refuse(error_category::input, "a claim about the step: a path has a head, or a price, expected neither");
+    end_of_path(claim.edges);
     return;
   }
-  if (claim.channel >= work.channels)
+  if (claim.channel >= work.machines())
     refuse(error_category::input, "a claim about the step: channel " + std::to_string(claim.channel) +
-                                      " does not exist, expected a number below " + std::to_string(work.channels));
+                                      " does not exist, expected a number below " + std::to_string(work.machines()));
   std::vector<bool> counted(work.shares);
   for (const std::uint32_t e : claim.edges) {
     if (counted[work.edges[e].share]) refuse_edge(e, "is of a share that the claim counts already");
     counted[work.edges[e].share] = true;
+  }
+  if (!(claim.price >= 0) || !std::isfinite(claim.price))
+    refuse(error_category::input, "a claim about the step: a price of " + std::to_string(claim.price) +
+                                      ", expected a number that is not negative");
+  if (claim.price > 0 && (claim.held < work.machines() || claim.held >= work.channels))
+    refuse(error_category::input, "a claim about the step: channel " + std::to_string(claim.held) +
+                                      " has no limit, expected one from " + std::to_string(work.machines()) +
+                                      " to below " + std::to_string(work.channels));
+  if (!claim.has_head) {
+    if (!claim.head.empty() || !claim.later.empty())
+      refuse(error_category::input, "a claim about the step: it has edges or vertices of a head that it has not");
+    return;
+  }
+  for (const std::uint32_t e : claim.head)
+    if (e >= work.edges.size())
+      refuse_edge(e, "does not exist, expected a number below " + std::to_string(work.edges.size()));
+  const std::uint32_t end = end_of_path(claim.head);
+  const std::vector<bool> is_after = reached_from(work, end);
+  for (const std::uint32_t e : claim.edges) {
+    const std::uint32_t since = work.edges[e].since;
+    if (!is_after[work.edges[e].from] && !(since < is_after.size() && is_after[since]))
+      refuse_edge(e, "may be done before vertex " + std::to_string(end) + ", at which the head ends");
+  }
+  for (std::size_t i = 0; i < claim.later.size(); ++i) {
+    const std::uint32_t v = claim.later[i];
+    if (v >= is_after.size() || v == end || !is_after[v] || (i > 0 && v <= claim.later[i - 1]))
+      refuse(error_category::input, "a claim about the step: vertex " + std::to_string(v) +
+                                        " does not come after vertex " + std::to_string(end) +
+                                        ", at which the head ends, or is counted twice");
   }
 }
 
@@ -110,17 +195,26 @@ struct work_prices {
   for (std::size_t r = 0; r < claims.size(); ++r) {
     const double w = weights[r];
     if (w == 0) continue;
-    if (claims[r].channel == step_claim::path) {
+    const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
       prices.time[claims[r].first] += w;
-      for (const std::uint32_t e : claims[r].edges) {
+      for (const std::uint32_t e : edges) {
         prices.chain[e] += w;
         prices.time[work.edges[e].to] += w;
       }
+    };
+    if (claims[r].channel == step_claim::path) {
+      add_path(claims[r].edges);
       continue;
     }
-    if (claims[r].channel == 0)
+    if (claims[r].has_head) add_path(claims[r].head);
+    if (claims[r].channel == 0 && claims[r].has_head)
+      for (const std::uint32_t v : claims[r].later) prices.time[v] += w;
+    if (claims[r].channel == 0 && !claims[r].has_head)
       for (double& t : prices.time) t += w;
     for (const std::uint32_t e : claims[r].edges) prices.load[e * work.channels + claims[r].channel] += w;
+    if (claims[r].price > 0)
+      for (std::size_t e = 0; e < work.edges.size(); ++e)
+        prices.load[e * work.channels + claims[r].held] += w * claims[r].price;
   }
   return prices;
 }

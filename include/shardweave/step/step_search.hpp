@@ -52,6 +52,8 @@ struct step_search_options {
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
   double placement_gap = 0.003;
   step_bound_options bound = {.rounds = 24};
+  /// Vertices that a plan depends on, the first ones: assignments that differ in others alone have one plan. 0: all.
+  std::size_t planned = 0;
   bool bounds = true;  ///< whether to bound the step of every plan; without, the gap is not known
 };
 
@@ -126,7 +128,7 @@ class step_search_run {
   /// \returns its step; +infinity where it was not made
   double consider(const assignment& choice) {
     const taken_work taken = work_of(alone_, choice);
-    const std::pair key(sequence_hash{}(taken.time), sequence_hash{}(taken.load));
+    const std::pair key = key_of(taken);
     const auto known = steps_.find(key);
     if (known != steps_.end()) return known->second;
     if (result_.plans > 0 && is_over()) return std::numeric_limits<double>::infinity();
@@ -140,6 +142,15 @@ class step_search_run {
     if (tried_.size() == 1 || step < tried_[best_].step) best_ = tried_.size() - 1;
     keep(tried_[best_].plan, tried_[best_].step);
     return step;
+  }
+  [[nodiscard]] std::pair<std::size_t, std::size_t> key_of(taken_work taken) const {
+    if (options_.planned > 0) {
+      taken.time.resize(std::min(options_.planned, taken.time.size()));
+      for (std::size_t e = 0; e < alone_.edges.size(); ++e)
+        if (alone_.edges[e].to >= options_.planned)
+          std::fill_n(taken.load.begin() + static_cast<std::ptrdiff_t>(e * alone_.channels), alone_.channels, 0.0);
+    }
+    return {sequence_hash{}(taken.time), sequence_hash{}(taken.load)};
   }
   void keep(const plan_type& plan, double step) {
     if (result_.plan && !(step < result_.step)) return;
@@ -167,7 +178,7 @@ class step_search_run {
     const std::vector<assignment> starts{tried_.front().choice};
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
     report();
-    const claim_search search(alone_);
+    claim_search search(alone_);
     std::vector<std::pair<double, const assignment*>> promising;
     for (const assignment& choice : result_.bounds.placements) {
       const taken_work taken = work_of(alone_, choice);
@@ -185,7 +196,7 @@ class step_search_run {
     const assignment& near = tried_[best_].choice;
     std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> sharing;
     for (const work_edge& e : alone_.edges)
-      for (std::size_t c = 0; c < alone_.channels; ++c)
+      for (std::size_t c = 0; c < alone_.machines(); ++c)
         if (alone_.load(e, c, near[e.from], near[e.to]) > 0) ++sharing[{e.share, c}];
     work_prices all{std::vector<double>(alone_.vertex_count(), prices[0]),
                     std::vector<double>(alone_.edges.size() * alone_.channels),
@@ -219,7 +230,13 @@ class step_search_run {
   /// Prices of channels, down and up from 1, together at first and then one by one, as long as steps get shorter.
   void descend() {
     prices_.assign(alone_.channels, 1.0);
+    // memory is worth what the bound says
+    std::fill(prices_.begin() + static_cast<std::ptrdiff_t>(alone_.machines()), prices_.end(), 0.0);
+    for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r)
+      if (const step_claim& claim = result_.bounds.claims[r]; claim.price > 0)
+        prices_[claim.held] += result_.bounds.weights[r] * claim.price;
     if (alone_.channels == 1) return;
+    const channel_prices usual = prices_;
     double best = result_.step;
     const auto try_at = [&](const channel_prices& next) {
       const double step = step_at(next);
@@ -229,8 +246,8 @@ class step_search_run {
       return true;
     };
     for (const double factor : {1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 2.0}) {
-      channel_prices next(alone_.channels, factor);
-      next[0] = 1;
+      channel_prices next = usual;
+      for (std::size_t c = 1; c < alone_.machines(); ++c) next[c] *= factor;
       try_at(next);
     }
     for (double factor = 4; factor > 1.3; factor = std::sqrt(factor)) {
@@ -239,6 +256,7 @@ class step_search_run {
         for (std::size_t c = 1; c < alone_.channels; ++c)
           for (const double by : {factor, 1 / factor}) {
             channel_prices next = prices_;
+            if (next[c] == 0) continue;
             next[c] *= by;
             better = try_at(next) || better;
           }

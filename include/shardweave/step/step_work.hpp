@@ -31,6 +31,10 @@ struct work_edge {
   std::uint32_t to = 0;
   std::uint32_t tables = 0;  ///< which `edge_tables`
   std::uint32_t share = 0;   ///< edges of equal number may do their work together
+  /// Its loads come after the end of this vertex, too, and not only of the producer.
+  std::uint32_t since = no_vertex;
+
+  static constexpr std::uint32_t no_vertex = ~0U;
 };
 
 /// One table per channel and one for chains; null where all is zero.
@@ -42,7 +46,10 @@ struct edge_tables {
 
 /// What `work_model` tells, for vertices and edges by number: those of the placement problem of the same graph.
 struct step_work {
-  std::size_t channels = 1;                     ///< with the compute stream, which is the first
+  std::size_t channels = 1;  ///< with the compute stream, which is the first
+  /// The last channels are no machines but something that is held, in a unit of its own: bytes of memory. No plan holds
+  /// more of it than this.
+  std::vector<double> limits = {};
   std::vector<std::uint32_t> times_of = {};     ///< per vertex: its list
   std::vector<std::vector<double>> times = {};  ///< per list: one per strategy
   std::vector<work_edge> edges = {};
@@ -50,6 +57,8 @@ struct step_work {
   std::size_t shares = 0;  ///< numbers of shares are below
 
   [[nodiscard]] std::size_t vertex_count() const { return times_of.size(); }
+  /// Channels that do work.
+  [[nodiscard]] std::size_t machines() const { return channels - limits.size(); }
   [[nodiscard]] double time(std::uint32_t v, strategy s) const { return times[times_of[v]][s]; }
   [[nodiscard]] double load(const work_edge& e, std::size_t channel, strategy a, strategy b) const {
     const edge_tables::pointer& t = tables[e.tables].loads[channel];

@@ -42,6 +42,7 @@ class policy_chooser {
       return result;
     }
     find_prices();
+    start_by_price();
     // first what is little above the bound alone, then more, until nothing that matters is left out
     constexpr double everything = std::numeric_limits<double>::infinity();
     double beyond = std::max(1.0, 5e-5 * std::abs(bound_));
@@ -183,6 +184,66 @@ class policy_chooser {
     rest_.assign(blocks_.size() + 1, 0.0);
     for (std::size_t l = 0; l < blocks_.size(); ++l)
       rest_[l + 1] = rest_[l] + cheapest(l, price_of_kept_, price_of_host_);
+  }
+
+  /// A choice to begin with: by the lowest price at which the cheapest policies fit, then each block as quick as the
+  /// others leave room for, the last one first.
+  void start_by_price() {
+    std::vector<std::uint32_t> policy;
+    const auto at_price = [&](double price) {
+      policy.clear();
+      for (std::size_t l = 0; l < blocks_.size(); ++l) {
+        std::uint32_t best = 0;
+        std::pair least(std::numeric_limits<double>::infinity(), std::int64_t{0});
+        for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
+          const block_policy& p = blocks_[l].policies[i];
+          if (!is_allowed(l, p)) continue;
+          const std::pair cost(static_cast<double>(p.time.count()) + price * static_cast<double>(p.kept.count()) +
+                                   price_of_host_ * static_cast<double>(p.offloaded.count()),
+                               p.kept.count() + p.transient.count());
+          if (cost >= least) continue;
+          least = cost;
+          best = i;
+        }
+        policy.push_back(best);
+      }
+      return fits(policy);
+    };
+    double low = price_of_kept_, high = 1 + slowest();
+    if (!at_price(low)) {
+      if (!at_price(high)) return;
+      for (int i = 0; i < 60; ++i) {
+        const double middle = std::sqrt(std::max(low, high * 1e-12) * high);
+        (at_price(middle) ? high : low) = middle;
+      }
+      at_price(high);
+    }
+    for (std::size_t l = blocks_.size(); l-- > 0;) {
+      const std::uint32_t before = policy[l];
+      std::uint32_t best = before;
+      for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
+        if (!is_allowed(l, blocks_[l].policies[i]) || blocks_[l].policies[i].time >= blocks_[l].policies[best].time)
+          continue;
+        policy[l] = i;
+        if (fits(policy)) best = i;
+      }
+      policy[l] = best;
+    }
+    double time = 0;
+    for (std::size_t l = 0; l < blocks_.size(); ++l)
+      time += static_cast<double>(blocks_[l].policies[policy[l]].time.count());
+    best_ = finished{std::move(policy), time};
+  }
+  [[nodiscard]] bool fits(const std::vector<std::uint32_t>& policy) const {
+    std::int64_t kept = 0, offloaded = 0;
+    for (std::size_t l = 0; l < blocks_.size(); ++l) {
+      const block_policy& p = blocks_[l].policies[policy[l]];
+      if (kept + blocks_[l].forward.count() > rows_.limit.count()) return false;
+      kept += p.kept.count();
+      offloaded += p.offloaded.count();
+      if (kept + p.transient.count() + blocks_[l].beside.count() > rows_.limit.count()) return false;
+    }
+    return kept + rows_.after.count() <= rows_.limit.count() && offloaded <= rows_.host.count();
   }
 
   /// What a partial choice takes at least when it is completed by so many blocks before it.

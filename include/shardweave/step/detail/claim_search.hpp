@@ -5,8 +5,10 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <span>
 #include <utility>
 #include <vector>
@@ -53,28 +55,69 @@ class claim_search {
       refuse(error_category::input, "the graph has a cycle, so no path through it bounds the step");
   }
 
-  /// The work of each channel, of every share its first edge.
+  /// The work of each channel, of every share its first edge; and the same with prices on what is above the limits.
   [[nodiscard]] std::vector<step_claim> claims_of_channels() const {
-    return claims_by([](std::uint32_t, std::size_t) { return 0.0; });
-  }
-  /// The work of each channel, of every share the edge with the largest load; and the longest path.
-  [[nodiscard]] std::vector<step_claim> largest(const taken_work& taken) const {
-    std::vector<step_claim> claims =
-        claims_by([&](std::uint32_t e, std::size_t c) { return taken.load[e * work_->channels + c]; });
-    claims.push_back(longest_path(taken));
+    std::vector<step_claim> claims = claims_by([](std::uint32_t, std::size_t) { return 0.0; }, nullptr);
+    add_priced(claims);
     return claims;
   }
+  /// The work of each channel, of every share the edge with the largest load; the longest path; the longest path to the
+  /// vertex after which most is left to do, and the work of each channel after it; those with computation also with
+  /// prices on what is above the limits.
+  [[nodiscard]] std::vector<step_claim> largest(const taken_work& taken) {
+    const auto load = [&](std::uint32_t e, std::size_t c) { return taken.load[e * work_->channels + c]; };
+    std::vector<step_claim> claims = claims_by(load, nullptr);
+    const reach paths = longest_paths(taken);
+    if (paths.length.empty()) return claims;
+    step_claim longest;
+    const auto last = static_cast<std::uint32_t>(std::ranges::max_element(paths.length) - paths.length.begin());
+    longest.edges = trace(paths, last, longest.first);
+    if (!turn_) turn_ = turn_along(paths, last, taken);
+    step_claim head{.has_head = true};
+    head.head = trace(paths, turn_->at, head.first);
+    for (step_claim& claim : claims_by(load, &*turn_)) {
+      claim.has_head = true;
+      claim.first = head.first;
+      claim.head = head.head;
+      if (claim.channel == 0) claim.later = turn_->later;
+      claims.push_back(std::move(claim));
+    }
+    add_priced(claims);
+    claims.push_back(std::move(longest));
+    return claims;
+  }
+  /// Where the path of claims with heads ends is found for the first work that is asked about; or it is this vertex.
+  void turn_at(std::uint32_t v) { turn_ = turn_of(v); }
 
  private:
+  static constexpr std::uint32_t nobody = ~0U;
+
+  /// The longest path to each vertex, the vertex included, and its last edge.
+  struct reach {
+    std::vector<double> length;
+    std::vector<std::uint32_t> by;
+  };
+  /// A vertex, and what comes after its end.
+  struct turn {
+    std::uint32_t at = 0;
+    std::vector<bool> is_after;  ///< or is it
+    std::vector<std::uint32_t> later;
+  };
+
+  [[nodiscard]] bool is_counted(std::uint32_t e, const turn* after) const {
+    if (after == nullptr) return true;
+    const work_edge& edge = work_->edges[e];
+    return after->is_after[edge.from] || (edge.since != work_edge::no_vertex && after->is_after[edge.since]);
+  }
+
   template <class Load>
-  [[nodiscard]] std::vector<step_claim> claims_by(const Load& load) const {
-    std::vector<step_claim> claims(work_->channels);
-    constexpr std::uint32_t nobody = ~0U;
-    for (std::uint32_t c = 0; c < work_->channels; ++c) {
+  [[nodiscard]] std::vector<step_claim> claims_by(const Load& load, const turn* after) const {
+    std::vector<step_claim> claims(work_->machines());
+    for (std::uint32_t c = 0; c < claims.size(); ++c) {
       claims[c].channel = c;
       std::vector<std::uint32_t> chosen(work_->shares, nobody);
       for (std::uint32_t e = 0; e < work_->edges.size(); ++e) {
-        if (work_->tables[work_->edges[e].tables].loads[c] == nullptr) continue;
+        if (work_->tables[work_->edges[e].tables].loads[c] == nullptr || !is_counted(e, after)) continue;
         std::uint32_t& best = chosen[work_->edges[e].share];
         if (best == nobody || load(e, c) > load(best, c)) best = e;
       }
@@ -84,30 +127,88 @@ class claim_search {
     return claims;
   }
 
-  [[nodiscard]] step_claim longest_path(const taken_work& taken) const {
-    constexpr std::uint32_t nobody = ~0U;
-    std::vector<double> reached(taken.time);
-    std::vector<std::uint32_t> by(reached.size(), nobody);
+  /// Claims on computation once more for each price and limit: prices so that a part of the limit is worth all the
+  /// work.
+  void add_priced(std::vector<step_claim>& claims) const {
+    const std::size_t plain = claims.size();
+    for (std::uint32_t held = 0; held < work_->limits.size(); ++held) {
+      if (!(work_->limits[held] > 0)) continue;
+      double all = 0;
+      for (const auto list : work_->times_of)
+        all += work_->times[list].empty() ? 0 : *std::ranges::max_element(work_->times[list]);
+      for (const double part : {1.0, 32.0})
+        for (std::size_t r = 0; r < plain; ++r) {
+          if (claims[r].channel != 0) continue;
+          step_claim priced = claims[r];
+          // a power of two: certificates count in whole numbers
+          priced.price = std::exp2(std::ceil(std::log2(std::max(part * all / work_->limits[held], 1e-9))));
+          priced.held = static_cast<std::uint32_t>(work_->machines() + held);
+          claims.push_back(std::move(priced));
+        }
+    }
+  }
+
+  [[nodiscard]] reach longest_paths(const taken_work& taken) const {
+    reach paths{taken.time, std::vector<std::uint32_t>(taken.time.size(), nobody)};
     for (const std::uint32_t v : order_)
       for (const std::uint32_t e : out_[v]) {
         const std::uint32_t to = work_->edges[e].to;
-        const double there = reached[v] + taken.chain[e] + taken.time[to];
-        if (there <= reached[to]) continue;
-        reached[to] = there;
-        by[to] = e;
+        const double there = paths.length[v] + taken.chain[e] + taken.time[to];
+        if (there <= paths.length[to]) continue;
+        paths.length[to] = there;
+        paths.by[to] = e;
       }
-    step_claim claim;
-    if (reached.empty()) return claim;
-    auto at = static_cast<std::uint32_t>(std::ranges::max_element(reached) - reached.begin());
-    for (; by[at] != nobody; at = work_->edges[by[at]].from) claim.edges.push_back(by[at]);
-    std::ranges::reverse(claim.edges);
-    claim.first = at;
-    return claim;
+    return paths;
+  }
+  [[nodiscard]] std::vector<std::uint32_t> trace(const reach& paths, std::uint32_t at, std::uint32_t& first) const {
+    std::vector<std::uint32_t> edges;
+    for (; paths.by[at] != nobody; at = work_->edges[paths.by[at]].from) edges.push_back(paths.by[at]);
+    std::ranges::reverse(edges);
+    first = at;
+    return edges;
+  }
+
+  [[nodiscard]] turn turn_of(std::uint32_t v) const {
+    turn found{.at = v, .is_after = std::vector<bool>(work_->vertex_count()), .later = {}};
+    found.is_after[v] = true;
+    for (const std::uint32_t u : order_) {
+      if (!found.is_after[u]) continue;
+      for (const std::uint32_t e : out_[u]) found.is_after[work_->edges[e].to] = true;
+    }
+    for (std::uint32_t u = 0; u < found.is_after.size(); ++u)
+      if (found.is_after[u] && u != v) found.later.push_back(u);
+    return found;
+  }
+  /// Of the vertices of a path the one to which the path, and after which the computation, is longest together: among
+  /// some of equal distance, then among those around the best.
+  [[nodiscard]] turn turn_along(const reach& paths, std::uint32_t last, const taken_work& taken) const {
+    std::uint32_t first = 0;
+    const std::vector<std::uint32_t> edges = trace(paths, last, first);
+    std::vector<std::uint32_t> on_path{first};
+    for (const std::uint32_t e : edges) on_path.push_back(work_->edges[e].to);
+    std::size_t low = 0, high = on_path.size() - 1, best = 0;
+    double most = -1;
+    while (true) {
+      const std::size_t stride = std::max<std::size_t>(1, (high - low) / 16);
+      for (std::size_t i = low; i <= high; i += stride) {
+        const turn here = turn_of(on_path[i]);
+        double sum = paths.length[here.at];
+        for (const std::uint32_t v : here.later) sum += taken.time[v];
+        if (sum <= most) continue;
+        most = sum;
+        best = i;
+      }
+      if (stride == 1) break;
+      low = best - std::min(best, stride);
+      high = std::min(best + stride, on_path.size() - 1);
+    }
+    return turn_of(on_path[best]);
   }
 
   const step_work* work_;
   std::vector<std::vector<std::uint32_t>> out_;
   std::vector<std::uint32_t> order_;  ///< every vertex after those before it
+  std::optional<turn> turn_;
 };
 
 }  // namespace detail

@@ -19,25 +19,29 @@ struct game_value {
   std::vector<double> columns;  ///< not negative, sum 1
 };
 
-/// \param gain  per row, of each column; not negative, as many in every row, one row and one column at least
+/// \param gain  per row, of each column; as many in every row, one row and one column at least
 /// Bland's rule, so it ends. Weights are cleaned of what rounding makes negative: they are weights whatever was lost,
 /// and `value` is then a little off.
 /// Complexity: O(rows * columns) per pivot
 /// Source: G. Dantzig's reduction of matrix games to linear programs.
 [[nodiscard]] inline game_value value_of_game(const std::vector<std::vector<double>>& gain) {
   const std::size_t m = gain.size(), n = gain.front().size();
-  double most = 0;
-  for (const auto& row : gain) most = std::max(most, *std::ranges::max_element(row));
+  double most = 0, least = 0;
+  for (const auto& row : gain) {
+    most = std::max(most, *std::ranges::max_element(row));
+    least = std::min(least, *std::ranges::min_element(row));
+  }
+  most -= least;
   game_value game{0, std::vector<double>(m, 1.0 / static_cast<double>(m)),
                   std::vector<double>(n, 1.0 / static_cast<double>(n))};
   if (most == 0) return game;
-  // max sum of y with A y <= 1, y >= 0, where A is positive: gains in units of the largest, plus 1
+  // max sum of y with A y <= 1, y >= 0, where A is positive: gains above the least in units of the range, plus 1
   const std::size_t width = n + m + 1;
   std::vector<double> t((m + 1) * width);
   const auto at = [&](std::size_t i, std::size_t j) -> double& { return t[i * width + j]; };
   std::vector<std::size_t> basis(m);
   for (std::size_t i = 0; i < m; ++i) {
-    for (std::size_t j = 0; j < n; ++j) at(i, j) = gain[i][j] / most + 1;
+    for (std::size_t j = 0; j < n; ++j) at(i, j) = (gain[i][j] - least) / most + 1;
     at(i, n + i) = 1;
     at(i, width - 1) = 1;
     basis[i] = n + i;
@@ -85,7 +89,7 @@ struct game_value {
     for (const double w : *weights) total += w;
     for (double& w : *weights) w = total > 0 ? w / total : 1.0 / static_cast<double>(weights->size());
   }
-  game.value = (1 / sum - 1) * most;
+  game.value = (1 / sum - 1) * most + least;
   return game;
 }
 

@@ -1,0 +1,34 @@
+#pragma once
+
+#include <shardweave/memory/held_values.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+/// \file
+/// What the operations of a model hold between forward and backward part, whatever the placement.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Reads off a training graph what a device holds at the end of its forward part, under every strategy, and what it
+/// takes to make each value again: for bounds, so never more than a lowered graph holds and does.
+///
+/// The moment is the end of the forward operation that parts most bytes: those that operations after it read of
+/// operations before it. A value is an operation's result with all views of it. It is kept as its operation gives it,
+/// or as one of the views on the way to a reader takes it, or in whatever is smallest on the way from there to a reader
+/// (of partial sums that is what their reduction leaves). Values of the layers that are placed alike stand there once,
+/// with their number; what comes from another layer is taken to be there when a layer makes values again.
+///
+/// \param constraints  whose ties tell which operations are placed alike
+/// \param state_per_element  bytes of optimizer state of every element of a parameter
+/// Complexity: one redistribution per pair of classes of the tables of edges to readers, and a few hundred passes over
+/// the graph
+[[nodiscard]] held_values held_values_of(const spmd_cost_model& model, const constraint_set& constraints,
+                                         double state_per_element);
+
+}  // namespace v0
+}  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/lowering/impl/held_values_of.hpp>
+#endif

@@ -1,0 +1,328 @@
+#pragma once
+
+#include <shardweave/core/interning.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/core/phase.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/lowering/held_values_of.hpp>
+#include <shardweave/lowering/lowered_step.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/redistribution.hpp>
+#include <shardweave/spmd/redistributor.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/tensor.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a training graph holds, read off it.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+class held_value_reader {
+ public:
+  held_value_reader(const spmd_cost_model& model, const constraint_set& constraints, double state_per_element)
+      : model_(model),
+        graph_(model.operations()),
+        edges_(model.graph()),
+        by_(model.new_redistributor()),
+        state_(state_per_element) {
+    tie_.resize(graph_.operations.size());
+    for (std::uint32_t v = 0; v < tie_.size(); ++v) tie_[v] = v;
+    for (const tie& t : constraints.ties)
+      for (const std::uint32_t v : t.vertices) tie_[v] = t.vertices.front();
+  }
+
+  held_values read() {
+    find_always();
+    for (const operation& op : graph_.operations)
+      result_.block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    if (!find_moment()) return std::move(result_);
+    find_values();
+    drop_useless();
+    join_layers();
+    return std::move(result_);
+  }
+
+ private:
+  using edge = spmd_cost_model::edge;
+  static constexpr std::uint32_t nobody = ~0U;
+
+  [[nodiscard]] const operation& op(std::uint32_t v) const { return graph_.operations[v]; }
+  [[nodiscard]] bool is_made(std::uint32_t v) const { return op(v).kind == role::none && !op(v).outputs.empty(); }
+  [[nodiscard]] bool is_view(std::uint32_t v) const {
+    return is_made(v) && !op(v).inputs.empty() && model_.rules().of(op(v)).cost.is_view;
+  }
+  /// Of a result, per strategy, in bytes on a device.
+  [[nodiscard]] std::vector<double> sizes(std::uint32_t v, std::size_t element) const {
+    std::vector<double> result;
+    for (strategy s = 0; s < model_.strategy_count(v); ++s) {
+      const sharding& where = model_.strategies(v).strategies[s].outputs[element];
+      result.push_back(where.is_none()
+                           ? 0.0
+                           : static_cast<double>(local_size(op(v).outputs[element], where, model_.mesh()).count()));
+    }
+    return result;
+  }
+
+  void find_always() {
+    for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
+      const role kind = op(v).kind;
+      if (kind != role::parameter && kind != role::input && kind != role::constant) continue;
+      for (std::size_t k = 0; k < op(v).outputs.size(); ++k) {
+        result_.always.push_back({v, sizes(v, k)});
+        if (kind != role::parameter || state_ == 0) continue;
+        held_form state = result_.always.back();
+        const double size = static_cast<double>(element_size(op(v).outputs[k].type));
+        for (double& bytes : state.bytes) bytes *= state_ / size;
+        result_.beside.push_back(std::move(state));
+      }
+    }
+  }
+
+  /// Every vertex that comes after `v`, and every one before it, itself included in both.
+  void part_at(std::uint32_t v) {
+    after_.assign(graph_.operations.size(), 0);
+    before_.assign(graph_.operations.size(), 0);
+    after_[v] = before_[v] = 1;
+    for (std::uint32_t u = v + 1; u < after_.size(); ++u)
+      after_[u] = std::ranges::any_of(op(u).inputs, [&](std::uint32_t p) { return after_[p] != 0; }) ? 1 : 0;
+    for (std::uint32_t u = v + 1; u-- > 0;)
+      if (before_[u] != 0)
+        for (const std::uint32_t p : op(u).inputs) before_[p] = 1;
+    after_[v] = 0;
+  }
+  /// \returns whether there is one that parts anything
+  bool find_moment() {
+    constexpr std::size_t tried = 256;
+    std::vector<std::uint32_t> last;
+    for (auto v = static_cast<std::uint32_t>(graph_.operations.size()); v-- > 0 && last.size() < tried;)
+      if (is_made(v) && op(v).when == phase::forward) last.push_back(v);
+    double most = 0;
+    for (const std::uint32_t v : last) {
+      part_at(v);
+      double parted = 0;
+      for (std::uint32_t u = 0; u <= v; ++u) {
+        if (before_[u] == 0 || !is_made(u)) continue;
+        const bool is_read = std::ranges::any_of(edges_.out(u), [&](const edge& e) { return after_[e.target] != 0; });
+        if (is_read) parted += static_cast<double>(op(u).outputs.front().size().count());
+      }
+      if (parted <= most) continue;
+      most = parted;
+      result_.moment = v;
+    }
+    if (most == 0) return false;
+    part_at(result_.moment);
+    return true;
+  }
+
+  /// By class of the producer: the smallest of what lies in memory on the way to a form that the consumer may take.
+  const std::vector<double>& least_by_class(const edge& e) {
+    const cost_table<double>& costs = model_.class_costs(e);
+    const auto [at, fresh] = least_.try_emplace(&costs);
+    if (!fresh) return at->second;
+    std::vector<strategy> from(costs.row_classes()), to(costs.column_classes());
+    const auto rows = model_.producer_classes(e), columns = model_.consumer_classes(e);
+    for (strategy s = 0; s < rows.size(); ++s) from[rows[s]] = s;
+    for (strategy s = 0; s < columns.size(); ++s) to[columns[s]] = s;
+    const tensor& value = model_.value(e);
+    for (std::size_t i = 0; i < from.size(); ++i) {
+      const sharding own = model_.sent(e, from[i]);
+      double least = own.is_none() ? 0.0 : static_cast<double>(local_size(value, own, model_.mesh()).count());
+      for (std::size_t j = 0; j < to.size(); ++j) {
+        const double cost = costs.class_cost(i, j);
+        if (!(cost > 0) || !std::isfinite(cost)) continue;
+        for (const redistribution_step& step : by_.plan(value, own, model_.taken(e, to[j])).steps) {
+          const lowered_step parts = lowered(step, by_);
+          if (!parts.is_collective) continue;  // a slice lies in what it is a slice of
+          if (parts.packs) least = std::min(least, static_cast<double>(step.before.count()));
+          least = std::min(least, static_cast<double>(step.after.count()));
+        }
+      }
+      at->second.push_back(least);
+    }
+    by_.forget(by_.value_number(value));
+    return at->second;
+  }
+  /// The same by strategy.
+  std::vector<double> least_on(const edge& e) {
+    if (model_.class_costs(e).row_classes() == 0) return sizes(e.source, model_.element(e));
+    const std::vector<double>& least = least_by_class(e);
+    std::vector<double> result;
+    for (const std::uint32_t c : model_.producer_classes(e)) result.push_back(least[c]);
+    return result;
+  }
+
+  /// An operation's result and the views of it.
+  struct group {
+    std::uint32_t root = 0;
+    std::size_t element = 0;
+    std::vector<std::uint32_t> members;  ///< of the forward side, the root first
+    std::uint32_t value = nobody;
+  };
+
+  void find_values() {
+    const std::size_t n = graph_.operations.size();
+    std::vector<std::vector<std::uint32_t>> own(n);  // groups of each vertex, by element
+    std::vector<group> groups;
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (!is_made(v) || after_[v] != 0) continue;
+      const std::uint32_t source = op(v).inputs.empty() ? nobody : op(v).inputs.front();
+      if (is_view(v) && !own[source].empty()) {
+        const std::uint32_t g = own[source][std::min(element_taken(op(v), op(source)), own[source].size() - 1)];
+        groups[g].members.push_back(v);
+        own[v].assign(op(v).outputs.size(), g);
+        continue;
+      }
+      for (std::size_t k = 0; k < op(v).outputs.size(); ++k) {
+        own[v].push_back(static_cast<std::uint32_t>(groups.size()));
+        groups.push_back({.root = v, .element = k, .members = {v}});
+      }
+    }
+    for (group& g : groups) add(g, groups, own);
+  }
+
+  void add(group& g, const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
+    if (is_view(g.root)) return;  // of something that is always there
+    held_value made{.name = op(g.root).name, .forms = {}, .maker = g.root};
+    const auto is_own = [&](const edge& e) { return e.source != g.root || model_.element(e) == g.element; };
+    std::vector<double> read;  // per strategy of a member that is read: by every reader's measure
+    std::uint32_t member = g.root;
+    for (const std::uint32_t m : g.members) {
+      for (const edge& e : edges_.out(m)) {
+        if (after_[e.target] == 0 || !is_own(e)) continue;
+        const std::vector<double> least = least_on(e);
+        if (read.empty()) read.assign(least.size(), 0.0);
+        for (std::size_t s = 0; s < least.size(); ++s) read[s] = std::max(read[s], least[s]);
+      }
+      member = m;
+      if (!read.empty()) break;
+    }
+    made.is_read = !read.empty();
+    if (!made.is_read) {
+      member = g.root;
+      read = sizes(g.root, g.element);
+      for (const edge& e : edges_.out(g.root)) {
+        if (!is_own(e)) continue;
+        const std::vector<double> least = least_on(e);
+        for (std::size_t s = 0; s < least.size(); ++s) read[s] = std::min(read[s], least[s]);
+      }
+    }
+    // from the root, or from a view on the way, the reader's view can still be made
+    std::vector<held_form> way;
+    for (std::uint32_t m = member; m != g.root;) {
+      const auto in = std::ranges::find_if(edges_.in(m), [&](const edge& e) { return model_.argument(e) == 0; });
+      way.push_back({in->source, least_on(*in)});
+      m = in->source;
+    }
+    std::ranges::reverse(way);
+    made.forms = std::move(way);
+    made.forms.push_back({member, std::move(read)});
+
+    std::size_t largest = 0;  // of several results of one operation the largest bears the time
+    for (std::size_t k = 1; k < op(g.root).outputs.size(); ++k)
+      if (op(g.root).outputs[k].size() > op(g.root).outputs[largest].size()) largest = k;
+    for (strategy s = 0; s < model_.strategy_count(g.root); ++s) {
+      const double us = before_[g.root] != 0 && g.element == largest ? model_.vertex_cost(g.root, s) : 0;
+      made.again.push_back(std::isfinite(us) ? static_cast<double>(from_microseconds(us).count()) : 0);
+    }
+    for (const std::uint32_t p : op(g.root).inputs) {
+      if (own[p].empty() || op(p).layer != op(g.root).layer) continue;
+      const std::size_t k = std::min(element_taken(op(g.root), op(p)), own[p].size() - 1);
+      const std::uint32_t value = groups[own[p][k]].value;
+      if (value != nobody && std::ranges::find(made.from, value) == made.from.end()) made.from.push_back(value);
+    }
+    g.value = static_cast<std::uint32_t>(result_.values.size());
+    result_.values.push_back(std::move(made));
+  }
+
+  /// Leaves values that are read, and those that they are made from.
+  void drop_useless() {
+    std::vector<char> is_needed(result_.values.size());
+    for (std::size_t i = is_needed.size(); i-- > 0;) {
+      if (result_.values[i].is_read) is_needed[i] = 1;
+      if (is_needed[i] != 0)
+        for (const std::uint32_t u : result_.values[i].from) is_needed[u] = 1;
+    }
+    std::vector<std::uint32_t> now(is_needed.size(), nobody);
+    std::vector<held_value> left;
+    for (std::size_t i = 0; i < is_needed.size(); ++i) {
+      if (is_needed[i] == 0) continue;
+      now[i] = static_cast<std::uint32_t>(left.size());
+      left.push_back(std::move(result_.values[i]));
+      for (std::uint32_t& u : left.back().from) u = now[u];
+    }
+    result_.values = std::move(left);
+  }
+
+  /// One of the layers whose values are equal and placed alike stands for all of them.
+  void join_layers() {
+    std::map<std::int64_t, std::vector<std::uint32_t>> layers;
+    for (std::uint32_t i = 0; i < result_.values.size(); ++i) layers[op(result_.values[i].maker).layer].push_back(i);
+    interner<std::vector<double>, sequence_hash> lists;
+    std::map<std::vector<std::uint32_t>, std::int64_t> known;  // what a layer is: the first one
+    std::map<std::int64_t, double> count;
+    for (const auto& [layer, values] : layers) {
+      std::vector<std::uint32_t> what;
+      if (layer < 0) what.push_back(nobody);
+      for (const std::uint32_t i : values) {
+        const held_value& v = result_.values[i];
+        what.insert(what.end(),
+                    {tie_[v.maker], lists(v.again), v.is_read ? 1U : 0U, static_cast<std::uint32_t>(v.forms.size())});
+        for (const held_form& f : v.forms) what.insert(what.end(), {tie_[f.vertex], lists(f.bytes)});
+        what.push_back(static_cast<std::uint32_t>(v.from.size()));
+        for (const std::uint32_t u : v.from)
+          what.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(values, u) - values.begin()));
+      }
+      count[known.try_emplace(std::move(what), layer).first->second] += 1;
+    }
+    std::vector<std::uint32_t> now(result_.values.size(), nobody);
+    std::vector<held_value> left;
+    for (std::uint32_t i = 0; i < result_.values.size(); ++i) {
+      held_value& v = result_.values[i];
+      const auto times = count.find(op(v.maker).layer);
+      if (times == count.end()) continue;
+      now[i] = static_cast<std::uint32_t>(left.size());
+      for (std::uint32_t& u : v.from) u = now[u];
+      v.count = times->second;
+      left.push_back(std::move(v));
+    }
+    result_.values = std::move(left);
+  }
+
+  const spmd_cost_model& model_;
+  const computation& graph_;
+  const compressed_graph& edges_;
+  redistributor by_;
+  double state_;
+  std::vector<std::uint32_t> tie_;    ///< per vertex: the first of those that are placed with it
+  std::vector<char> after_, before_;  ///< per vertex, of the moment; see `part_at`
+  std::map<const cost_table<double>*, std::vector<double>> least_;
+  held_values result_;
+};
+
+}  // namespace detail
+
+SHARDWEAVE_INLINE held_values held_values_of(const spmd_cost_model& model, const constraint_set& constraints,
+                                             double state_per_element) {
+  return detail::held_value_reader(model, constraints, state_per_element).read();
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,105 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/memory/activation_blocks.hpp>
+#include <shardweave/memory/recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A lowered plan that makes values again, so that its timeline fits the memory.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A lowered plan that makes values again, and its order.
+struct fitted_plan {
+  lowered_graph lowered = {};
+  schedule order = {};
+  recomputation_plan chosen = {};  ///< without its graph, which is `lowered.tasks`
+  nanoseconds time{};              ///< of what is done twice
+  nanoseconds end{};               ///< of the timeline
+  bool regathers = false;          ///< parameters are gathered again for the backward part
+};
+
+/// The lowered graph whose tasks a recomputation wrote; it has no order yet. \pre the recomputation has a graph
+[[nodiscard]] inline fitted_plan with_again(const lowered_graph& given, recomputation_plan chosen, bool regathers) {
+  recomputed_graph graph = *std::move(chosen.graph);
+  chosen.graph.reset();
+  fitted_plan plan{.chosen = std::move(chosen), .time = graph.compute, .regathers = regathers};
+  std::vector<task_index> now(given.tasks.size(), no_index);
+  for (task_index t = 0; t < graph.tasks.size(); ++t) {
+    task_origin from = given.origin[graph.original[t]];
+    from.again = from.again || graph.again[t];
+    plan.lowered.origin.push_back(from);
+    if (now[graph.original[t]] == no_index) now[graph.original[t]] = t;
+  }
+  for (const task_index t : given.task_of) plan.lowered.task_of.push_back(now[t]);
+  plan.lowered.tasks = std::move(graph.tasks);
+  return plan;
+}
+
+/// By task: the block of its operation. \param block_of  by operation
+[[nodiscard]] inline std::vector<std::uint32_t> blocks_of_tasks(const lowered_graph& lowered,
+                                                                std::span<const std::uint32_t> block_of) {
+  std::vector<std::uint32_t> result;
+  for (const task_origin& from : lowered.origin)
+    result.push_back(block_of[from.operation] == ~0U ? no_index : block_of[from.operation]);
+  return result;
+}
+
+/// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found.
+/// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
+/// \param block_of   by operation: its repeated layer; ~0 = in none
+/// \param aim        for which values are chosen, at most `limit`; less leaves room for buckets and for what is
+///                   launched early
+/// \param regathers  whether parameters are gathered again for the backward part; nothing: both are tried
+/// \param order      gives a task graph buckets and an order, within `limit` if it can
+template <class Order>
+[[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
+                                                              std::span<const std::uint32_t> block_of, bytes limit,
+                                                              bytes aim, std::optional<bool> regathers,
+                                                              const Order& order, const solve_control& control) {
+  constexpr int most_tries = 4;
+  const deadline clock(control);
+  const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);
+  std::optional<fitted_plan> best;
+  for (const bool again : {false, true}) {
+    if (regathers && *regathers != again) continue;
+    const recomputation_choices choices(lowered.tasks, blocks, {.regather = again}, clock.rest_for_part());
+    bytes now = aim;
+    for (int i = 0; i < most_tries && now > bytes(0); ++i) {
+      solve_control rest = clock.rest_for_part();
+      rest.gap = 1e-2;  // of what is made again, which is a small part of the step
+      auto chosen = choices.within(now, rest);
+      if (!chosen.graph) break;
+      fitted_plan plan = with_again(lowered, std::move(chosen), again);
+      plan.order = order(plan.lowered.tasks);
+      const timeline line = simulate(plan.lowered.tasks, plan.order, {.validate = false});
+      plan.end = line.end_to_end;
+      const bytes over = line.peak - limit;
+      if (over <= bytes(0)) {
+        if (!best || plan.end < best->end) best = std::move(plan);
+        break;
+      }
+      now -= over;
+      if (clock.expired()) break;
+    }
+    if (clock.expired()) break;
+  }
+  return best;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,150 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/memory/held_values.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <memory>
+#include <string>
+#include <tuple>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A limit on memory as a part of a placement problem and of its work: what is kept and what is made again are choices
+/// beside those of the placement.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// The problem with a vertex more for every value, whose strategies say what becomes of it: kept in one of its forms;
+/// made again, if it can be and what it is made from is there; or gone, if nothing reads it. Costs do not change.
+/// Vertex `d.vertices.size() + i` is that of value i. A last vertex, of one strategy, holds what is always held.
+/// \throws error (input) if a list is not of its vertex's strategies, or a value is made from a later one
+/// Complexity: linear in the strategies of all forms
+[[nodiscard]] inline placement_description<double> with_policies(placement_description<double> d,
+                                                                 const held_values& held) {
+  const auto check = [&](const held_value& v, std::uint32_t vertex, const std::vector<double>& list) {
+    if (vertex >= d.vertices.size() || list.size() != d.vertices[vertex].compute.size())
+      refuse(error_category::input,
+             "held value '" + v.name + "' tells " + std::to_string(list.size()) + " strategies of vertex " +
+                 std::to_string(vertex) +
+                 (vertex < d.vertices.size() ? ", expected " + std::to_string(d.vertices[vertex].compute.size())
+                                             : ", which is not there"));
+  };
+  const auto first = static_cast<std::uint32_t>(d.vertices.size());
+  const auto columns = [](const held_value& v) {
+    return v.forms.size() + (v.again.empty() ? 0U : 1U) + (v.is_read ? 0U : 1U);
+  };
+  for (std::uint32_t i = 0; i < held.values.size(); ++i) {
+    const held_value& v = held.values[i];
+    for (const held_form& form : v.forms) check(v, form.vertex, form.bytes);
+    if (!v.again.empty()) check(v, v.maker, v.again);
+    if (columns(v) == 0)
+      refuse(error_category::input, "held value '" + v.name + "' is read, but has no form and is not made again");
+    for (const std::uint32_t u : v.from)
+      if (u >= i)
+        refuse(error_category::input, "held value '" + v.name + "' is made from value " + std::to_string(u) +
+                                          ", expected one before it, which is " + std::to_string(i));
+  }
+  for (const held_form& form : held.always) check({.name = "always"}, form.vertex, form.bytes);
+
+  std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::uint32_t> forbidding;  // tables by size
+  for (const held_value& v : held.values) {
+    const auto at = static_cast<std::uint32_t>(d.vertices.size());
+    described_vertex<double> made{.name = "held " + v.name, .op = "held"};
+    made.compute.assign(columns(v), 0.0);
+    d.vertices.push_back(std::move(made));
+    if (v.again.empty()) continue;
+    for (const std::uint32_t u : v.from) {
+      if (held.values[u].is_read) continue;  // it is there
+      const std::size_t rows = columns(held.values[u]), width = columns(v);
+      const auto [known, fresh] =
+          forbidding.try_emplace({rows, width, v.forms.size()}, static_cast<std::uint32_t>(d.tables.size()));
+      if (fresh) {  // gone, and made again from it
+        std::vector<double> entries(rows * width);
+        entries[(rows - 1) * width + v.forms.size()] = forbidden<double>;
+        d.tables.push_back(
+            std::make_shared<const cost_table<double>>(cost_table<double>::from_entries(rows, width, entries)));
+      }
+      d.edges.push_back({.from = first + u, .to = at, .slot = 0, .communication = known->second});
+    }
+  }
+  described_vertex<double> rest{.name = "held always", .op = "held"};
+  rest.compute.assign(1, 0.0);
+  d.vertices.push_back(std::move(rest));
+  return d;
+}
+
+/// The work of a problem with the vertices of `with_policies`, and one channel more: what is held, and no more than
+/// `limit`. Making a value again is work of the compute stream, after `held.moment`.
+/// \param vertices  of the problem without these
+[[nodiscard]] inline step_work with_policies(step_work work, const held_values& held, double limit,
+                                             std::size_t vertices) {
+  const auto first = static_cast<std::uint32_t>(vertices);
+  const std::size_t channel = work.channels++;
+  work.limits.push_back(limit);
+  for (edge_tables& t : work.tables) t.loads.push_back(nullptr);
+  std::map<std::size_t, std::uint32_t> idle;  // lists of zeros by their length
+  const auto add_vertex = [&](std::size_t strategies) {
+    const auto [at, fresh] = idle.try_emplace(strategies, static_cast<std::uint32_t>(work.times.size()));
+    if (fresh) work.times.emplace_back(strategies, 0.0);
+    work.times_of.push_back(at->second);
+  };
+  const auto table = [](std::size_t rows, std::size_t width, const auto& entry) -> edge_tables::pointer {
+    std::vector<double> entries;
+    for (std::size_t a = 0; a < rows; ++a)
+      for (std::size_t b = 0; b < width; ++b) entries.push_back(entry(a, b));
+    return std::make_shared<const cost_table<double>>(cost_table<double>::from_entries(rows, width, entries));
+  };
+  const auto add_edge = [&](std::uint32_t from, std::uint32_t to, std::size_t on, edge_tables::pointer t,
+                            std::uint32_t since) {
+    edge_tables made{.loads = std::vector<edge_tables::pointer>(work.channels), .chain = nullptr};
+    made.loads[on] = std::move(t);
+    work.tables.push_back(std::move(made));
+    work.edges.push_back({.from = from,
+                          .to = to,
+                          .tables = static_cast<std::uint32_t>(work.tables.size() - 1),
+                          .share = static_cast<std::uint32_t>(work.shares++),
+                          .since = since});
+  };
+  for (std::uint32_t i = 0; i < held.values.size(); ++i) {
+    const held_value& v = held.values[i];
+    const std::size_t width = v.forms.size() + (v.again.empty() ? 0U : 1U) + (v.is_read ? 0U : 1U);
+    add_vertex(width);
+    for (std::size_t f = 0; f < v.forms.size(); ++f)
+      add_edge(v.forms[f].vertex, first + i, channel,
+               table(v.forms[f].bytes.size(), width,
+                     [&](auto a, auto b) { return b == f ? v.count * v.forms[f].bytes[a] : 0.0; }),
+               work_edge::no_vertex);
+    if (!v.again.empty())
+      add_edge(v.maker, first + i, 0,
+               table(v.again.size(), width,
+                     [&](auto a, auto b) { return b == v.forms.size() ? v.count * v.again[a] : 0.0; }),
+               held.moment);
+  }
+  add_vertex(1);
+  for (const auto* forms : {&held.always, &held.beside})
+    for (const held_form& form : *forms)
+      add_edge(form.vertex, first + static_cast<std::uint32_t>(held.values.size()), channel,
+               table(form.bytes.size(), 1, [&](auto a, auto) { return form.bytes[a]; }), work_edge::no_vertex);
+  return work;
+}
+
+/// An assignment of the problem with policies: everything that is read is kept in its last form, the rest is gone.
+[[nodiscard]] inline assignment keeping_all(assignment choice, const held_values& held) {
+  for (const held_value& v : held.values)
+    choice.push_back(static_cast<strategy>(v.is_read ? (v.forms.empty() ? 0 : v.forms.size() - 1)
+                                                     : v.forms.size() + (v.again.empty() ? 0U : 1U)));
+  choice.push_back(0);
+  return choice;
+}
+
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,163 @@
+#include <shardweave/core/random.hpp>
+#include <shardweave/cost/alpha_beta.hpp>
+#include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/lowering/held_values_of.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/lowered_work.hpp>
+#include <shardweave/memory/recomputation.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+#include <shardweave/step/memory_limit.hpp>
+#include <shardweave/step/priced_steps.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_work.hpp>
+#include <shardweave/tasks/memory_tracker.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <utility>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace held_values_of_tests {
+namespace {
+
+/// A small model, what it holds, and placements of many characters.
+struct planned {
+  sw::spmd_cost_model model;
+  sw::constraint_set constraints;
+  sw::held_values held;
+  std::vector<sw::assignment> placements;
+
+  explicit planned(std::int64_t layers)
+      : model(sw::llama_training_graph({.hidden_size = 1024,
+                                        .num_hidden_layers = layers,
+                                        .num_attention_heads = 8,
+                                        .num_key_value_heads = 4,
+                                        .intermediate_size = 4096,
+                                        .vocab_size = 32'000},
+                                       {.batch = 16, .sequence = 4096}),
+              sw::device_mesh({2, 4}), sw::roofline{sw::find_device("h100")}, sw::alpha_beta(sw::find_device("h100"))),
+        constraints(sw::training_constraints(model)),
+        held(sw::held_values_of(model, constraints, 8)) {}
+
+  void place() {
+    const auto problem = sw::compile(sw::describe(model, constraints));
+    const sw::step_work least = sw::describe_work(model.graph(), sw::lowered_work(model).least());
+    placements = sw::step_bound(problem, least, sw::auto_solver{}, {.rounds = 6}).placements;
+    placements.push_back(sw::auto_solver{}.solve(problem).choice);
+  }
+
+  /// The least of what is made again + price * what is held, over what may become of the values under a placement.
+  [[nodiscard]] double least_at(const sw::assignment& placed, double price) const {
+    auto d = sw::describe(model, constraints);
+    for (std::uint32_t v = 0; v < placed.size(); ++v) d.constraints.fixed.push_back({v, {placed[v]}, "placed"});
+    const std::size_t n = d.vertices.size();
+    const auto problem = sw::compile(sw::with_policies(std::move(d), held));
+    const sw::step_work work =
+        sw::with_policies(sw::describe_work(model.graph(), sw::lowered_work(model).least()), held, 1e12, n);
+    sw::work_prices prices{std::vector<double>(work.vertex_count()),
+                           std::vector<double>(work.edges.size() * work.channels),
+                           std::vector<double>(work.edges.size())};
+    for (std::size_t e = 0; e < work.edges.size(); ++e) {
+      if (work.edges[e].to < n) continue;
+      prices.load[e * work.channels] = 1;
+      prices.load[e * work.channels + work.channels - 1] = price;
+    }
+    const auto answer =
+        sw::auto_solver{}.solve(sw::placement_problem<double>(sw::priced_steps(problem, work).at(prices)));
+    REQUIRE(answer.has_assignment());
+    CHECK(answer.lower_bound >= answer.objective * (1 - 1e-6) - 1e-6);
+    return answer.lower_bound;
+  }
+};
+
+/// What a graph in its own order holds at the end of a task of it.
+double held_after(const sw::task_graph& g, sw::task_index last) {
+  const sw::storage_uses uses(g);
+  sw::memory_tracker tracker(uses, g.storages().size());
+  for (sw::task_index t = 0; t <= last; ++t) tracker.run(t);
+  // inputs lie there from the beginning, wherever their tasks stand
+  for (sw::task_index t = last + 1; t < g.size(); ++t)
+    if (g.kind(t) == sw::task_kind::input && g.name_of(t).starts_with("primals.")) tracker.run(t);
+  return static_cast<double>(tracker.live().count());
+}
+
+}  // namespace
+
+TEST_SUITE("held_values_of") {
+  TEST_CASE("no lowered graph, whatever it makes again, does and holds less than is told, at any price of memory") {
+    planned p(2);
+    p.place();
+    sw::random_source random(9);
+    const sw::computation& operations = p.model.operations();
+    std::size_t compared = 0;
+    for (const sw::assignment& placed : p.placements) {
+      const sw::lowered_graph lowered = sw::lower(p.model, placed);
+      std::vector<std::uint32_t> block;
+      for (const sw::task_origin& from : lowered.origin) {
+        const std::int64_t layer = operations.operations[from.operation].layer;
+        block.push_back(layer < 0 ? sw::no_index : static_cast<std::uint32_t>(layer));
+      }
+      std::vector<std::vector<char>> drops;
+      for (const auto rule : {sw::recompute_rule::none, sw::recompute_rule::full, sw::recompute_rule::selective_op})
+        drops.push_back(sw::dropped_by_rule(lowered.tasks, block, rule));
+      for (int i = 0; i < 3; ++i)
+        drops.push_back(
+            sw::dropped_storages(lowered.tasks, block, [&](sw::task_index) { return random.below(2) == 0; }));
+      for (const double price : {1e-6, 3e-3, 3e-2, 10.0}) {  // ns per byte
+        const double least = p.least_at(placed, price);
+        CHECK(least > 0);
+        for (const std::vector<char>& dropped : drops) {
+          const sw::recomputed_graph g = sw::with_recomputation(lowered.tasks, dropped);
+          sw::task_index moment = 0;
+          for (sw::task_index t = 0; t < g.tasks.size(); ++t)
+            if (g.original[t] == lowered.task_of[p.held.moment] && !g.again[t]) moment = t;
+          const double holds = held_after(g.tasks, moment) + p.held.beside_of(placed);
+          CAPTURE(price);
+          CAPTURE(holds);
+          CHECK(least <= (static_cast<double>(g.compute.count()) + price * holds) * (1 + 1e-9));
+          ++compared;
+        }
+      }
+      // what is told is not far below what is held where nothing is made again
+      const double all = p.least_at(placed, 1e-6) / 1e-6;
+      const double holds = held_after(lowered.tasks, lowered.task_of[p.held.moment]) + p.held.beside_of(placed);
+      MESSAGE("told " << all << " of " << holds << " bytes");
+      CHECK(all >= 0.3 * holds);
+    }
+    CHECK(compared >= 24);
+  }
+
+  TEST_CASE("layers that are placed alike stand there once, and layers that are not each for itself") {
+    const planned two(2), six(6);
+    CHECK(six.held.values.size() <= two.held.values.size() + 40);
+    double values = 0, read = 0;
+    for (const sw::held_value& v : six.held.values) {
+      values += v.count;
+      read += v.is_read ? v.count : 0;
+    }
+    double values_of_two = 0;
+    for (const sw::held_value& v : two.held.values) values_of_two += v.count;
+    CHECK(values > values_of_two + 2);
+    CHECK(read >= 6 * 10);  // what a layer's backward part reads
+    const sw::held_values untied =
+        sw::held_values_of(six.model, sw::training_constraints(six.model, {.tie_layers = false}), 8);
+    for (const sw::held_value& v : untied.values) CHECK(v.count == 1);
+    CHECK(static_cast<double>(untied.values.size()) == values);
+  }
+}
+
+}  // namespace held_values_of_tests

@@ -1,0 +1,102 @@
+#include <shardweave/core/random.hpp>
+#include <shardweave/fastest_plan.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/exact.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/step/fitted_plan.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+#include <support/tiny_training.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <cstdlib>
+#include <span>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace fitted_plan_tests {
+namespace {
+
+struct told_work {
+  const tiny_training::model* m = nullptr;
+  [[nodiscard]] const tiny_steps::model& least() const { return *m; }
+  [[nodiscard]] const tiny_steps::model& alone() const { return *m; }
+};
+struct own_lowering {
+  static constexpr std::string_view name = "own";
+  [[nodiscard]] sw::lowered_graph operator()(const tiny_training::model& m,
+                                             std::span<const sw::strategy> choice) const {
+    return m.lower_all(choice).lowered;
+  }
+  [[nodiscard]] told_work work(const tiny_training::model& m, unsigned) const { return {&m}; }
+};
+
+sw::schedule in_memory(const sw::task_graph& g, sw::bytes room, const sw::solve_control& control) {
+  sw::benefit policy;
+  policy.memory = policy.order.memory = room;
+  const sw::bucketing_result buckets = policy(g, control);
+  return sw::exact{.memory = room}(g, buckets, control);
+}
+
+std::size_t graphs(std::size_t usual) {
+  const char* told = std::getenv("SHARDWEAVE_TINY_STEPS");
+  return told == nullptr ? shardweave_test::at_scale(usual) : static_cast<std::size_t>(std::atol(told));
+}
+
+}  // namespace
+
+TEST_SUITE("fitted plan") {
+  TEST_CASE("within a memory the plan, placed and made again together, is between the best of all and the bound") {
+    sw::random_source random(47);
+    const std::size_t count = graphs(8);
+    std::size_t tried = 0, found_one = 0, equal = 0, makes_again = 0, near = 0;
+    for (std::size_t i = 0; i < count; ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      std::vector<std::int64_t> peaks;
+      static_cast<void>(tiny_training::best_within(m, std::int64_t{1} << 40, &peaks));
+      std::ranges::sort(peaks);
+      const std::int64_t limit = peaks[random.below(peaks.size() / 4 + 1)];
+      const auto best = tiny_training::best_within(m, limit);
+      if (!best) continue;
+      ++tried;
+      const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const auto found = sw::fastest_plan(way, m.graph, m, {},
+                                          {.memory = sw::bytes(limit), .held = m.held_at_loss(), .within = in_memory});
+      CAPTURE(i);
+      CAPTURE(limit);
+      REQUIRE(found.plan.tasks);
+      CHECK(found.bounds.bound <= static_cast<double>(*best) * (1 + 1e-9));
+      const sw::timeline& line = found.plan.tasks->after;
+      if (line.peak.count() > limit) continue;  // none was found
+      ++found_one;
+      CHECK(line.end_to_end.count() >= *best);
+      CHECK(found.plan.placement.choice.size() == m.times.size());
+      CHECK(found.plan.lowered->origin.size() == found.plan.lowered->tasks.size());
+      equal += line.end_to_end.count() == *best ? 1U : 0U;
+      near += static_cast<double>(line.end_to_end.count()) <= 1.1 * static_cast<double>(*best) ? 1U : 0U;
+      if (found.fitted) {
+        ++makes_again;
+        REQUIRE(found.step_without_limit);
+        std::int64_t again = 0;
+        for (sw::task_index t = 0; t < found.plan.lowered->tasks.size(); ++t)
+          if (found.plan.lowered->origin[t].again && !found.plan.lowered->tasks.is_collective(t))
+            again += found.plan.lowered->tasks.duration(t).count();
+        CHECK(again == found.fitted->time.count());
+      }
+    }
+    MESSAGE(tried << " tried, of " << found_one << " a plan was found, " << equal << " are the best of all, " << near
+                  << " within 10 %; " << makes_again << " make values again");
+    CHECK(found_one * 10 >= tried * 7);
+    CHECK(near * 10 >= found_one * 6);
+    if (count >= 100) CHECK(makes_again > 0);
+  }
+}
+
+}  // namespace fitted_plan_tests
