@@ -79,6 +79,7 @@ int predict(const options& chosen) {
   std::vector<std::string> failed(stated.size());
   sw::for_each_number(stated.size(), chosen.common.threads, [&] {
     return [&](std::size_t i) {
+      if (work.is_interrupted()) return;
       const auto& [row, s] = stated[i];
       try {
         const sw::device_preset& preset = sw::find_preset(s.device);
@@ -100,11 +101,19 @@ int predict(const options& chosen) {
   for (std::size_t i = 0; i < made.size(); ++i) {
     if (made[i]) {
       predictions.push_back(*made[i]);
+    } else if (failed[i].empty()) {
+      ++skipped["not reached"];
     } else {
       ++skipped["cannot be placed"];
       std::fprintf(stderr, "predict_training: %s: %s\n", stated[i].first->id.c_str(), failed[i].c_str());
     }
   }
+
+  work.progress.clear();
+  const bool interrupted = work.is_interrupted();
+  if (interrupted && predictions.empty())
+    sw::refuse(sw::error_category::stopped, chosen.table + ": stopped before any row was predicted");
+  const int status = interrupted ? programs::interrupted : programs::done;
 
   std::map<std::string, series_figures> by_series;
   std::vector<double> step_errors, memory_errors;
@@ -130,6 +139,7 @@ int predict(const options& chosen) {
   if (chosen.common.json) {
     std::fputs(sw::json_string([&](sw::json_writer& out) {
                  out.begin_object().member("rows", rows.size()).member("predicted", predictions.size());
+                 out.member("interrupted", interrupted);
                  out.key("skipped").begin_object();
                  for (const auto& [why, count] : skipped) out.member(why, count);
                  out.end_object();
@@ -149,7 +159,7 @@ int predict(const options& chosen) {
                  out.end_list().end_object().line();
                }).c_str(),
                stdout);
-    return programs::done;
+    return status;
   }
   using enum sw::text_side;
   if (chosen.each) {
@@ -202,7 +212,7 @@ int predict(const options& chosen) {
   std::printf("%s", std::string(programs::fitted_figures).c_str());
   std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
   for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
-  return programs::done;
+  return status;
 }
 
 }  // namespace
@@ -216,6 +226,6 @@ int main(int argc, char** argv) {
                  "FILE: measurements that correct what collectives cost, and shares that kernels reach");
   app.add_option("--plot", chosen.plot, "FILE.svg: a picture, predicted over measured");
   app.add_flag("--each", chosen.each, "print every row");
-  chosen.common.add_to(app, nullptr);
+  chosen.common.add_to(app, nullptr, true);
   return programs::run(app, argc, argv, [&] { return predict(chosen); });
 }

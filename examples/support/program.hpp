@@ -39,18 +39,21 @@ struct common_options {
   unsigned threads = std::max(1U, std::thread::hardware_concurrency());
   double seconds = std::numeric_limits<double>::infinity();
 
-  void add_to(CLI::App& app, const char* what_takes_seconds) {
+  /// \param what_takes_seconds  what --seconds limits; null: nothing does
+  /// \param is_stopped          a signal stops the work, which has an answer then
+  void add_to(CLI::App& app, const char* what_takes_seconds, bool is_stopped = false) {
     app.add_flag("--json", json, "print one JSON object, and nothing else, on standard output");
     app.add_option("--seed", seed, "of what is random (default 1)")
         ->check(within<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 on"));
     app.add_option("--threads", threads, "at most this many (default: the cores there are)")
         ->check(whole_within(1, std::numeric_limits<unsigned>::max()));
-    if (what_takes_seconds == nullptr) {
+    if (what_takes_seconds == nullptr && !is_stopped) {
       app.footer(app.get_footer() + "\nExit status: 0 done, 1 no answer, 2 wrong input or usage.\n");
       return;
     }
-    app.add_option("--seconds", seconds, std::string("time limit of ") + what_takes_seconds + " (default: none)")
-        ->check(not_negative());
+    if (what_takes_seconds != nullptr)
+      app.add_option("--seconds", seconds, std::string("time limit of ") + what_takes_seconds + " (default: none)")
+          ->check(not_negative());
     app.footer(app.get_footer() +
                "\nThe first Ctrl-C (or SIGTERM) stops the work: the best so far is the answer, files are written, and "
                "the exit\nstatus is 3. The second one ends the program at once.\n"

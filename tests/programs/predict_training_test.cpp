@@ -3,8 +3,10 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <signal.h>
 #include <support/shared_data.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <fstream>
 #include <string>
@@ -40,6 +42,28 @@ TEST_SUITE("predict_training") {
       CHECK(number(p.at("step_s")) > 0);
       CHECK(number(p.at("memory_gib")) > 0);
     }
+  }
+
+  TEST_CASE("the first signal ends it: the rows so far are the answer, and the others are counted") {
+    const auto table = shared_data("training/measured.csv");
+    if (!table) return;
+    const temporary_folder folder;
+    program_run run;
+    for (const double seconds : {0.5, 1.0, 2.0, 4.0, 8.0}) {  // until there is a first row, however it was built
+      run =
+          run_and_signal("predict_training", table->string() + " --json --threads 1", folder.path(), seconds, {SIGINT});
+      if (run.status != 1 && run.status != -SIGINT) break;
+    }
+    REQUIRE(run.status == 3);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("interrupted").as_bool());
+    const auto predicted = line.at("predicted").to_number<std::size_t>();
+    CHECK(predicted > 0);
+    CHECK(predicted == line.at("predictions").as_array().size());
+    std::size_t skipped = 0;
+    for (const auto& [why, count] : line.at("skipped").as_object()) skipped += count.to_number<std::size_t>();
+    CHECK(line.at("skipped").as_object().at("not reached").to_number<std::size_t>() > 0);
+    CHECK(predicted + skipped == line.at("rows").to_number<std::size_t>());
   }
 
   TEST_CASE("a table that is none is refused by its line") {

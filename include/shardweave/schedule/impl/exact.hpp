@@ -121,6 +121,7 @@ class exact_run {
       }
     std::stable_sort(ready.begin(), ready.end(), [&](auto a, auto b) { return rest_[a] > rest_[b]; });
     for (const std::uint32_t u : ready) {
+      if (!proven_) return;  // the search is over: no more states are copied on the way back
       state next = s;
       const nanoseconds before = units_.is_collective(u) ? units_.costs(u).pack : units_.costs(u).duration;
       emit(next, u);
