@@ -13,7 +13,7 @@ class ShardweaveConan(ConanFile):
     license = "Apache-2.0 WITH LLVM-exception"
     package_type = "header-library"
     settings = "os", "arch", "compiler", "build_type"
-    options = {component: [True, False] for component in ("io", "glpk", "clp", "cbc", "highs")}
+    options = {component: [True, False] for component in ("compiled", "io", "glpk", "clp", "cbc", "highs")}
     default_options = {component: False for component in options}
     no_copy_source = True
 
@@ -21,6 +21,10 @@ class ShardweaveConan(ConanFile):
         root = os.path.join(self.recipe_folder, "..", "..", "..")
         for pattern in ("CMakeLists.txt", "LICENSE", "include/*", "docs/packaging/cmake/*"):
             copy(self, pattern, root, self.export_sources_folder)
+
+    def configure(self):
+        if self.options.compiled:
+            self.package_type = "static-library"
 
     def layout(self):
         cmake_layout(self)
@@ -36,29 +40,32 @@ class ShardweaveConan(ConanFile):
         check_min_cppstd(self, 20)
 
     def package_id(self):
-        self.info.clear()
+        if not self.info.options.compiled:
+            self.info.clear()
 
     def generate(self):
         CMakeDeps(self).generate()
         toolchain = CMakeToolchain(self)
         toolchain.cache_variables["SHARDWEAVE_BUILD_TESTS"] = False
         toolchain.cache_variables["SHARDWEAVE_BUILD_EXAMPLES"] = False
-        toolchain.cache_variables["SHARDWEAVE_WITH_IO"] = bool(self.options.io)
-        toolchain.cache_variables["SHARDWEAVE_WITH_GLPK"] = bool(self.options.glpk)
-        toolchain.cache_variables["SHARDWEAVE_WITH_CLP"] = bool(self.options.clp)
-        toolchain.cache_variables["SHARDWEAVE_WITH_CBC"] = bool(self.options.cbc)
-        toolchain.cache_variables["SHARDWEAVE_WITH_HIGHS"] = bool(self.options.highs)
+        for component, wanted in self.options.items():
+            toolchain.cache_variables[f"SHARDWEAVE_WITH_{component.upper()}"] = wanted == "True"
         toolchain.generate()
 
     def package(self):
         cmake = CMake(self)
         cmake.configure()
+        cmake.build()
         cmake.install()
         copy(self, "LICENSE", self.source_folder, os.path.join(self.package_folder, "licenses"))
 
     def package_info(self):
         self.cpp_info.bindirs = []
-        self.cpp_info.libdirs = []
+        if self.options.compiled:
+            self.cpp_info.libs = ["shardweave_compiled"]
+            self.cpp_info.defines = ["SHARDWEAVE_COMPILED"]
+        else:
+            self.cpp_info.libdirs = []
         self.cpp_info.set_property("cmake_target_name", "shardweave::shardweave")
         self.cpp_info.requires = ["boost::headers", "eigen::eigen"]
         if self.options.io:
