@@ -97,7 +97,7 @@ as_root() {
     sudo env DEBIAN_FRONTEND=noninteractive "$@"
   fi
 }
-apt_install() { as_root apt-get install -y -qq --no-remove --no-install-recommends "$@" >&2 </dev/null; }
+apt_install() { as_root apt-get -o DPkg::Lock::Timeout=300 install -y -qq --no-remove --no-install-recommends "$@" >&2 </dev/null; }
 
 # install_wanted PACKAGE...: each for itself, so that one that cannot be had takes no other with it
 install_wanted() {
