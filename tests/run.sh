@@ -71,5 +71,8 @@ if [ "$mode" = full ]; then
     check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
   done
   "$root/tests/mutate.sh"
+  for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
+  "$root/tests/soak.sh" 60
+  if find_clang; then "$root/tests/fuzz.sh" 10; fi
   "$root/tests/bare.sh"
 fi
