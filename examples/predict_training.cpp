@@ -36,6 +36,7 @@ struct options {
   std::string device_file;
   std::string plot;
   bool each = false;
+  programs::fitted_figures fitted;
   programs::common_options common;
 };
 
@@ -69,7 +70,7 @@ int predict(const options& chosen) {
   std::map<std::string, std::size_t> skipped;
   std::vector<std::pair<const sw::training_run*, programs::read_step>> stated;
   for (const sw::training_run& row : rows) {
-    programs::read_step s = programs::step_of(row);
+    programs::read_step s = programs::step_of(row, chosen.fitted);
     if (s.step)
       stated.emplace_back(&row, std::move(s));
     else
@@ -209,7 +210,7 @@ int predict(const options& chosen) {
   table.rule();
   row_of("all", step, "", memory);
   std::printf("%s", table.text().c_str());
-  std::printf("%s", std::string(programs::fitted_figures).c_str());
+  std::printf("%s", chosen.fitted.text().c_str());
   std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
   for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
   return status;
@@ -226,6 +227,14 @@ int main(int argc, char** argv) {
                  "FILE: measurements that correct what collectives cost, and shares that kernels reach");
   app.add_option("--plot", chosen.plot, "FILE.svg: a picture, predicted over measured");
   app.add_flag("--each", chosen.each, "print every row");
+  const auto figure = [&](const char* name, double& value, const char* about) {
+    app.add_option(name, value, about)->check(programs::not_negative())->capture_default_str();
+  };
+  figure("--attention", chosen.fitted.attention,
+         "share of the peak that attention of llm-foundry reaches forward; 0: as published kernels");
+  figure("--attention-backward", chosen.fitted.attention_backward, "the same backward");
+  figure("--slowdown", chosen.fitted.slowdown, "how much longer computation of PyTorch takes in a step than alone");
+  figure("--reserved", chosen.fitted.reserved, "what PyTorch's allocator reserves, times what is live");
   chosen.common.add_to(app, nullptr, true);
   return programs::run(app, argc, argv, [&] { return predict(chosen); });
 }

@@ -5,15 +5,18 @@
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/io/training_runs.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/step/predict_step.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <optional>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -34,23 +37,30 @@ namespace programs {
   return std::nullopt;
 }
 
-/// The figures below that were fitted to shown rows; all others are those of public sources.
-/// Triton's FlashAttention with a bias on A100, forward and backward: shares of the peak.
-inline constexpr double fitted_triton_attention = 0.52, fitted_triton_attention_backward = 0.26;
-/// PyTorch on H100: computation takes so many times longer in a step than its kernels alone.
-inline constexpr double fitted_slowdown_of_torch = 1.12;
-/// What PyTorch's allocator reserves, times what is live.
-inline constexpr double fitted_reserve_of_torch = 1.08;
+/// The figures that were fitted to shown rows; all others are those of public sources.
+struct fitted_figures {
+  /// Triton's FlashAttention with a bias on A100, forward and backward: shares of the peak; 0: as published kernels.
+  double attention = 0.52, attention_backward = 0.26;
+  double slowdown = 1.12;  ///< PyTorch on H100: computation takes so many times longer in a step than its kernels alone
+  double reserved = 1.08;  ///< what PyTorch's allocator reserves, times what is live
 
-/// In words, for people.
-inline constexpr std::string_view fitted_figures =
-    "Fitted to rows like these: attention of llm-foundry on A100 reaches 52 % of the peak forward and 26 % backward; "
-    "computation of\nPyTorch on H100 takes 1.12 times as long in a step as alone; its allocator reserves 1.08 times "
-    "what "
-    "is live.\n";
+  /// In words, for people.
+  [[nodiscard]] std::string text() const {
+    namespace sw = shardweave;
+    const std::string of_attention = attention > 0
+                                         ? "reaches " + sw::percent_text(attention, 0) + " of the peak forward and " +
+                                               sw::percent_text(attention_backward, 0) + " backward"
+                                         : "is as published kernels are";
+    return "Fitted to rows like these: attention of llm-foundry on A100 " + of_attention +
+           ";\ncomputation of PyTorch on H100 takes " + sw::fixed_text(slowdown, 2) +
+           " times as long in a step as alone; its allocator reserves " + sw::fixed_text(reserved, 2) +
+           " times what is live.\n";
+  }
+};
 
 /// What a row's words on its framework mean.
-[[nodiscard]] inline shardweave::framework_profile framework_of(const shardweave::training_run& row) {
+[[nodiscard]] inline shardweave::framework_profile framework_of(const shardweave::training_run& row,
+                                                                const fitted_figures& fitted) {
   namespace sw = shardweave;
   const auto has = [&](std::string_view word) { return row.framework.find(word) != std::string::npos; };
   const auto us = [](double t) { return sw::from_microseconds(t); };
@@ -62,8 +72,10 @@ inline constexpr std::string_view fitted_figures =
     f.fused_parts = {"activation", "attention_norm", "ffn_norm", "norm"};
     f.reduces_in_f32 = row.precision.find("pure") == std::string::npos;
     f.launches = {us(8), us(20), us(0), us(0)};
-    f.attention = sw::saturation{fitted_triton_attention, 0, 1};
-    f.attention_backward = sw::saturation{fitted_triton_attention_backward, 0, 1};
+    if (fitted.attention > 0) {
+      f.attention = sw::saturation{fitted.attention, 0, 1};
+      f.attention_backward = sw::saturation{fitted.attention_backward, 0, 1};
+    }
   } else if (has("torchtitan") || has("torchtrain") || has("KempnerForge") || has("FSDP2")) {
     f.name = "torchtitan";
     f.compiles = !has("eager") && !has("no compile");
@@ -71,8 +83,8 @@ inline constexpr std::string_view fitted_figures =
     f.fused_parts = {"silu"};
     if (row.date < "2025-03") f.eager_parts = {"loss", "output"};  // blocks alone were compiled
     f.gradients_stay = true;
-    f.slowdown = fitted_slowdown_of_torch;
-    f.reserved = fitted_reserve_of_torch;
+    f.slowdown = fitted.slowdown;
+    f.reserved = fitted.reserved;
     if (!f.compiles) f.name += " eager";
     f.launches = {us(f.compiles ? 4 : 6), us(20), us(0), us(0)};
     f.pipelines_tensor_collectives = has("AsyncTP") || has("symm_mem");
@@ -105,18 +117,29 @@ struct read_step {
   std::string why_not = {};
 };
 
-[[nodiscard]] inline read_step step_of(const shardweave::training_run& row) {
+[[nodiscard]] inline read_step step_of(const shardweave::training_run& row, const fitted_figures& fitted = {}) {
   namespace sw = shardweave;
   read_step result;
   const auto skip = [&](std::string why) {
     result.why_not = std::move(why);
     return result;
   };
-  if (!row.precision.starts_with("bf16"))
+  if (!row.fault.empty()) return skip("a cell is no number (" + row.fault.substr(0, row.fault.find(' ')) + ")");
+  std::string precision = row.precision;
+  std::ranges::transform(precision, precision.begin(),
+                         [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });
+  if (!precision.starts_with("bf16"))
     return skip(row.precision.empty() ? "precision is not stated" : "precision is not bf16");
   if (!row.mixture.empty()) return skip("mixture of experts");
   if (row.pipeline > 1) return skip("pipeline parallelism");
   if (row.checkpointing.empty()) return skip("activation checkpointing is not stated");
+  constexpr std::string_view rules[] = {"none", "full", "selective", "selective_op", "selective_layer"};
+  const bool is_known_rule =
+      std::ranges::any_of(rules, [&](std::string_view rule) { return row.checkpointing.starts_with(rule); });
+  if (!is_known_rule) return skip("activation checkpointing is none that is known");
+  constexpr std::string_view sharings[] = {"", "none", "zero1", "zero2", "zero3", "hsdp"};
+  if (std::ranges::find(sharings, std::string_view(row.sharing)) == std::end(sharings))
+    return skip("how parameters are shared is not known");
   if (!(row.step_seconds > 0)) return skip("step time is not stated");
   if (row.hidden == 0 || row.layers == 0 || row.heads == 0 || row.feed == 0 || row.vocabulary == 0)
     return skip("shape of the model is not stated");
@@ -149,7 +172,8 @@ struct read_step {
   s.layout.tensor = std::max<std::int64_t>(row.tensor, 1);
   s.layout.context = std::max<std::int64_t>(row.context, 1);
   s.layout.shards = std::max<std::int64_t>(row.data, 1);
-  if (row.sharing == "zero1") s.layout.stage = sw::zero_stage::optimizer;
+  if (row.sharing == "none") std::swap(s.layout.shards, s.layout.replicas);
+  if (row.sharing == "zero1" || row.sharing == "zero2") s.layout.stage = sw::zero_stage::optimizer;
   if (row.sharing == "hsdp" || row.sharing.empty()) {  // shards in a node, unless the notes say another number
     std::int64_t group = row.devices_per_node;
     if (const std::size_t at = row.notes.find("FSDP "); at != std::string::npos)
@@ -172,7 +196,7 @@ struct read_step {
   if (noted("save_qkv_proj")) s.kept_products = {"wq", "wk", "wv"};
   if (noted("save_dot_except_mlp")) s.kept_products = {"wq", "wk", "wv", "wo"};
   if (noted("SAVE_DOT_ONLY")) s.kept_products = {"wq", "wk", "wv", "wo", "w1", "w2", "w3"};
-  s.framework = framework_of(row);
+  s.framework = framework_of(row, fitted);
   if (s.layout.tensor > 1) {
     s.framework.loss = sw::training_loss::sharded;
     s.framework.fused_parts.emplace_back("loss");

@@ -56,11 +56,24 @@ TEST_SUITE("training_runs") {
     CHECK(refused([&] { (void)read(header + "a,b\n"); }).find("has 2 cells, expected 30") != std::string::npos);
     CHECK(refused([&] { (void)read(header + empty + "\n"); }).find("id is empty") != std::string::npos);
     CHECK(refused([&] { (void)read("id\na\n"); }).find("no column is called 'date'") != std::string::npos);
-    std::string row = "a,,,x" + std::string(26, ',') + "\n";
-    CHECK(refused([&] { (void)read(header + row); }).find("hidden is 'x', expected a number from 0 on") !=
-          std::string::npos);
-    row = "a,,,-1" + std::string(26, ',') + "\n";
-    CHECK(refused([&] { (void)read(header + row); }).find("hidden is '-1'") != std::string::npos);
+  }
+
+  TEST_CASE("a cell that is no number is told with its row, and costs no other row") {
+    const std::string rest(26, ',');
+    for (const std::string cell : {"x", "-1", "7.5", "nan", "99999999999999999999", "2000000000"}) {
+      const auto runs = read(header + "a,,," + cell + rest + "\nb,,,64" + rest + "\n");
+      REQUIRE(runs.size() == 2);
+      CHECK(runs[0].fault == "hidden is '" + cell + "', expected a number from 0 to 10^9");
+      CHECK(runs[0].hidden == 0);
+      CHECK(runs[1].fault.empty());
+      CHECK(runs[1].hidden == 64);
+    }
+    for (const char* cell : {"inf", "nan", "-2", "soon"}) {  // seconds of a step
+      std::string row = "a" + std::string(26, ',') + cell + ",,,\n";
+      const auto runs = read(header + row);
+      CHECK(runs[0].fault.find(std::string("' is '") + cell) == std::string::npos);
+      CHECK(runs[0].fault.find(" is '" + std::string(cell) + "'") != std::string::npos);
+    }
   }
 
   TEST_CASE("of the published rows each has an id of its own, and batches that fit the devices") {

@@ -14,6 +14,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <type_traits>
 #include <utility>
 #include <vector>
 
@@ -33,6 +34,7 @@ struct training_run {
   bool sequence_parallel = false;
   double step_seconds = 0;
   double memory_gib = 0;
+  std::string fault = {};  ///< the first cell that cannot be read as its column's number, and what was expected
 
   /// What comes before the last dash: rows of one source and date.
   [[nodiscard]] std::string series() const { return id.substr(0, id.rfind('-')); }
@@ -42,8 +44,10 @@ struct training_run {
 /// `moe`, `gpu`, `gpus`, `gpus_per_node`, `inter_node_GBps_per_gpu`, `precision`, `seq_len`, `micro_batch_per_dp_rank`,
 /// `grad_accum`, `fsdp_or_zero`, `dp`, `tp`, `sp`, `pp`, `cp`, `activation_checkpointing`, `compile_or_framework`,
 /// `step_time_s`, `memory_gib`, `notes`. Other columns, and lines that begin with #, are skipped; empty cells are
-/// allowed, but for `id`. \throws error (format) naming the file, the line, the column, what was found and what was
-/// expected
+/// allowed, but for `id`. A cell that is no number where one is expected makes its row's `fault`: one source's way to
+/// write a column does not cost the others theirs.
+/// \throws error (format) naming the file and the line, where columns are missing, cells are too few or too many, or
+///         `id` is empty
 [[nodiscard]] inline std::vector<training_run> read_training_runs(text_input& input) {
   std::string text;
   for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
@@ -64,14 +68,19 @@ struct training_run {
       if (at == names.end()) source.fail(number, "no column is called '" + std::string(name) + "'");
       return cells[static_cast<std::size_t>(at - names.begin())];
     };
+    training_run r;
     const auto figure = [&](std::string_view name, auto& value) {
       const std::string& found = cell(name);
       if (found.empty()) return;
-      const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
-      if (code != std::errc{} || end != found.data() + found.size() || !(value >= 0))
-        source.fail(number, std::string(name) + " is '" + detail::shortened(found) + "', expected a number from 0 on");
+      std::remove_reference_t<decltype(value)> read = 0;
+      const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), read);
+      constexpr auto most = 1'000'000'000;  // of anything: what is computed of it stays in 64 bits
+      if (code == std::errc{} && end == found.data() + found.size() && read >= 0 && read <= most) {
+        value = read;
+      } else if (r.fault.empty()) {
+        r.fault = std::string(name) + " is '" + detail::shortened(found) + "', expected a number from 0 to 10^9";
+      }
     };
-    training_run r;
     r.id = cell("id");
     if (r.id.empty()) source.fail(number, "id is empty, expected a name");
     for (const auto& [name, value] : std::initializer_list<std::pair<std::string_view, std::string*>>{
