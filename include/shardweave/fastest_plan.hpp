@@ -17,6 +17,7 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/work_model.hpp>
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
@@ -68,9 +69,11 @@ struct fastest_plan_options {
   std::optional<held_values> held = std::nullopt;
   /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
   std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
-  /// Of the search over orders at its first glance (`search::changes`); ten times as many for the plan that is kept.
+  /// Of the search over orders at its first glance (`search::changes`). For the plan that is kept ten times as many,
+  /// again and again as long as that gains something worth it.
   std::size_t changes = 3000;
-  bool rebucket = true;  ///< that search may change buckets, too
+  std::size_t rounds = 8;  ///< so often at most; of large graphs less
+  bool rebucket = true;    ///< that search may change buckets, too
 };
 
 /// The shortest step that was found, as a plan, and how far from the best it is at most.
@@ -149,14 +152,32 @@ class pipeline_planner {
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
     by.memory = best.room ? *best.room : std::max(peak(in_order{}(tasks, {})), peak(best.order));
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
-    if (effort > 1) part.seconds = control.seconds;
-    plan better = best;
-    better.order = by.improve(tasks, best.order, part);
-    better.step = step_of(better);
-    return better.step < best.step ? better : best;
+    if (effort == 1) return searched(best, by, part);
+    const deadline clock(control);
+    const std::size_t rounds =
+        std::clamp<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1, options_.rounds);
+    for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
+      part.seconds = clock.rest().seconds;
+      const double before = best.step;
+      best = searched(best, by, part);
+      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
+      if (best.step <= least * (1 + worth_a_round) || best.step > before * (1 - worth_a_round)) break;
+      ++part.seed;
+      by.runs = 0;  // of the start: they are made
+    }
+    return best;
   }
 
  private:
+  static constexpr std::size_t rounds_of_tasks = 100'000;
+  static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
+
+  [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
+    plan better = known;
+    better.order = by.improve(known.lowered->tasks, known.order, control);
+    better.step = step_of(better);
+    return better.step < known.step ? better : known;
+  }
   [[nodiscard]] schedule order_within(const task_graph& tasks, const std::optional<bytes>& room,
                                       const solve_control& control) const {
     return room && options_.within ? options_.within(tasks, *room, control) : way_.pass.plan(tasks, control);
