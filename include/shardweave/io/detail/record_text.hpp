@@ -82,6 +82,8 @@ struct record_text {
     return found.value_or(format::nccl_tests);
   }
 
+  static constexpr std::int64_t most = std::int64_t{1} << 60;  ///< of any size, count or time, so that sums are whole
+
   [[noreturn]] void fail(std::size_t line, const std::string& what) const {
     refuse(error_category::format, name + ": line " + std::to_string(line) + ": " + what);
   }
@@ -89,13 +91,17 @@ struct record_text {
   [[nodiscard]] std::int64_t count(std::size_t line, std::string_view field, std::string_view found) const {
     std::int64_t value = 0;
     const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), value);
-    if (code != std::errc() || end != found.data() + found.size() || value < 0)
-      fail(line, std::string(field) + " is '" + shortened(found) + "', expected a whole number, not negative");
+    if (code != std::errc() || end != found.data() + found.size() || value < 0 || value > most)
+      fail(line, std::string(field) + " is '" + shortened(found) + "', expected a whole number, not negative" +
+                     (value > most ? " and at most 2^60" : ""));
     return value;
   }
 
   [[nodiscard]] double time(std::size_t line, std::string_view field, std::string_view found) const {
-    return positive(line, field, found, "a positive number of microseconds");
+    const double value = positive(line, field, found, "a positive number of microseconds");
+    if (value > static_cast<double>(most) / 1000)
+      fail(line, std::string(field) + " is '" + shortened(found) + "', expected at most 2^60 nanoseconds");
+    return value;
   }
 
   /// A number above 0; `expected` tells in words what it should be.
