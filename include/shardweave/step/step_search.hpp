@@ -179,6 +179,7 @@ class step_search_run {
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
     report();
     claim_search search(alone_);
+    if (options_.bound.turn) search.want_heads_at(*options_.bound.turn);
     std::vector<std::pair<double, const assignment*>> promising;
     for (const assignment& choice : result_.bounds.placements) {
       const taken_work taken = work_of(alone_, choice);

@@ -61,9 +61,9 @@ class claim_search {
     add_priced(claims);
     return claims;
   }
-  /// The work of each channel, of every share the edge with the largest load; the longest path; the longest path to the
-  /// vertex after which most is left to do, and the work of each channel after it; those with computation also with
-  /// prices on what is above the limits.
+  /// The work of each channel, of every share the edge with the largest load; the longest path; once heads are wanted
+  /// the longest path to the vertex after which most is left to do, and the work of each channel after it; those with
+  /// computation also with prices on what is above the limits.
   [[nodiscard]] std::vector<step_claim> largest(const taken_work& taken) {
     const auto load = [&](std::uint32_t e, std::size_t c) { return taken.load[e * work_->channels + c]; };
     std::vector<step_claim> claims = claims_by(load, nullptr);
@@ -72,22 +72,30 @@ class claim_search {
     step_claim longest;
     const auto last = static_cast<std::uint32_t>(std::ranges::max_element(paths.length) - paths.length.begin());
     longest.edges = trace(paths, last, longest.first);
-    if (!turn_) turn_ = turn_along(paths, last, taken);
-    step_claim head{.has_head = true};
-    head.head = trace(paths, turn_->at, head.first);
-    for (step_claim& claim : claims_by(load, &*turn_)) {
-      claim.has_head = true;
-      claim.first = head.first;
-      claim.head = head.head;
-      if (claim.channel == 0) claim.later = turn_->later;
-      claims.push_back(std::move(claim));
+    if (has_heads_) {
+      if (!turn_) turn_ = turn_along(paths, last, taken);
+      step_claim head{.has_head = true};
+      head.head = trace(paths, turn_->at, head.first);
+      for (step_claim& claim : claims_by(load, &*turn_)) {
+        claim.has_head = true;
+        claim.first = head.first;
+        claim.head = head.head;
+        if (claim.channel == 0) claim.later = turn_->later;
+        claims.push_back(std::move(claim));
+      }
     }
     add_priced(claims);
     claims.push_back(std::move(longest));
     return claims;
   }
-  /// Where the path of claims with heads ends is found for the first work that is asked about; or it is this vertex.
-  void turn_at(std::uint32_t v) { turn_ = turn_of(v); }
+  /// From now on claims with heads, too. Where their path ends is found for the first work that is asked about.
+  /// \returns whether there were none before
+  bool want_heads() { return !std::exchange(has_heads_, true); }
+  /// The same; their path ends at this vertex.
+  void want_heads_at(std::uint32_t v) {
+    has_heads_ = true;
+    turn_ = turn_of(v);
+  }
 
  private:
   static constexpr std::uint32_t nobody = ~0U;
@@ -208,6 +216,7 @@ class claim_search {
   const step_work* work_;
   std::vector<std::vector<std::uint32_t>> out_;
   std::vector<std::uint32_t> order_;  ///< every vertex after those before it
+  bool has_heads_ = false;
   std::optional<turn> turn_;
 };
 
