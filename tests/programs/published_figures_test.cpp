@@ -78,6 +78,24 @@ TEST_SUITE("figures on the pages") {
     }
     CHECK(compared == 8);
   }
+  TEST_CASE("steps of plans for the step, and what no plan ends before") {
+    std::size_t compared = 0;
+    for (const std::string& line : page("docs/step.md")) {      // | 32x8, 4096, H100 | 177.83 | 154.18 | ...
+      if (!line.starts_with("| 32x8, 4096, H100 |")) continue;  // the other rows take longer, or are the main job's
+      double sum = 0, step = 0, order = 0, bound = 0, gap = 0;
+      REQUIRE(std::sscanf(line.c_str(), "| 32x8, 4096, H100 | %lf | %lf | %lf | %lf | %lf", &sum, &step, &order, &bound,
+                          &gap) == 5);
+      const auto run = plan("llama3-8b", "--mesh 32x8 --sequence 4096 --device h100 --json --threads 1");
+      const auto answer = boost::json::parse(run.out);
+      const auto told = [&](const char* name) { return answer.at(name).to_number<double>() * 1e-6; };
+      CHECK(told("step_of_least_sum_ns") == doctest::Approx(sum).epsilon(1e-4));
+      CHECK(told("end_to_end_ns") == doctest::Approx(step).epsilon(1e-4));
+      CHECK(told("step_bound_ns") == doctest::Approx(bound).epsilon(1e-4));
+      CHECK(answer.at("step_gap").to_number<double>() == doctest::Approx(gap / 100).epsilon(0.02));
+      ++compared;
+    }
+    CHECK(compared == 1);
+  }
 }
 
 }  // namespace published_figures_tests
