@@ -36,9 +36,11 @@ class stopwatch {
   clock::time_point start_ = clock::now();
 };
 
-/// Says what was found. \param what  "assignment costs less than": what a bound is of
+/// Says what was found.
+/// \param claimed  the bound, if it is proven
+/// \param what     "no assignment costs less than": what it is a bound of
 template <class Cost>
-int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_certificate<Cost>& c,
+int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_certificate<Cost>& c, Cost claimed,
              const std::string& subject, const std::string& what, const std::string& unit, const stopwatch& watch,
              const options& chosen) {
   const bool proves_bound = verdict.accepted && !c.infeasible;
@@ -46,7 +48,7 @@ int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_c
     const std::string line = sw::json_string([&](sw::json_writer& out) {
       out.begin_object().member("of", subject).member("problem", c.problem).member("accepted", verdict.accepted);
       out.key("bound");
-      proves_bound ? out.value(c.lower_bound) : out.null();
+      proves_bound ? out.value(claimed) : out.null();
       out.member("infeasible", verdict.accepted && c.infeasible).member("steps", verdict.steps);
       out.text_if_any("failure", verdict.failure);
       out.member("seconds", watch.seconds()).member("peak_rss_bytes", programs::peak_rss_bytes());
@@ -54,7 +56,7 @@ int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_c
     });
     std::fputs(line.c_str(), stdout);
   } else if (verdict.accepted) {
-    const std::string bound = sw::json_string([&](sw::json_writer& out) { out.value(c.lower_bound); });
+    const std::string bound = sw::json_string([&](sw::json_writer& out) { out.value(claimed); });
     const std::string said =
         c.infeasible ? "no assignment is feasible" : what + " " + bound + (unit.empty() ? "" : " " + unit);
     std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), verdict.steps, watch.seconds());
@@ -70,7 +72,7 @@ int check_placement(const sw::placement_description<Cost>& d, const options& cho
   const auto c = sw::read_placement_certificate<Cost>(chosen.certificate);
   const stopwatch watch;
   const auto verdict = programs::about(chosen.problem, [&] { return sw::check_certificate(d, c); });
-  return conclude(verdict, c, "placement", "no assignment costs less than", d.unit, watch, chosen);
+  return conclude(verdict, c, c.lower_bound, "placement", "no assignment costs less than", d.unit, watch, chosen);
 }
 
 int check_step(const options& chosen) {
@@ -82,8 +84,9 @@ int check_step(const options& chosen) {
   const stopwatch watch;
   const auto verdict =
       programs::about(chosen.problem, [&] { return sw::check_certificate(problem.description, *problem.work, c); });
-  return conclude(verdict, c.placement, "step", "no plan of any placement, buckets and order ends before", "ns", watch,
-                  chosen);
+  const double claimed = sw::bound_of(c, *problem.work);  // less than that of the placement, by limits at their prices
+  return conclude(verdict, c.placement, claimed, "step", "no plan of any placement, buckets and order ends before",
+                  "ns", watch, chosen);
 }
 
 }  // namespace

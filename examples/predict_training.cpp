@@ -71,6 +71,7 @@ int predict(const options& chosen) {
   std::vector<std::pair<const sw::training_run*, programs::read_step>> stated;
   for (const sw::training_run& row : rows) {
     programs::read_step s = programs::step_of(row, chosen.fitted);
+    if (!row.fault.empty()) std::fprintf(stderr, "predict_training: %s: %s\n", row.id.c_str(), row.fault.c_str());
     if (s.step)
       stated.emplace_back(&row, std::move(s));
     else

@@ -124,7 +124,7 @@ struct read_step {
     result.why_not = std::move(why);
     return result;
   };
-  if (!row.fault.empty()) return skip("a cell is no number (" + row.fault.substr(0, row.fault.find(' ')) + ")");
+  if (!row.fault.empty()) return skip("a cell is no number");
   std::string precision = row.precision;
   std::ranges::transform(precision, precision.begin(),
                          [](char c) { return c >= 'A' && c <= 'Z' ? static_cast<char>(c - 'A' + 'a') : c; });

@@ -117,21 +117,31 @@ class pipeline_planner {
     std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
   };
 
-  /// \param is_limited  whether plans keep to the memory
-  pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options,
-                   bool is_limited)
-      : way_(way), model_(model), vertices_(vertices), options_(options), is_limited_(is_limited) {}
+  /// Its plans do not keep to the memory yet.
+  pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
+      : way_(way), model_(model), vertices_(vertices), options_(options) {}
+
+  /// From now on plans keep to the memory.
+  void limit() { is_limited_ = true; }
+  /// The plan of a placement that is made already. If it makes values again, all others do so at once, and gather
+  /// parameters again as it does.
+  void knows(const assignment& choice, plan made) {
+    known_choice_ = choice;
+    if (made.fitted) regathers_ = made.fitted->regathers;
+    known_ = std::move(made);
+  }
 
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
     // passes that take all the time they are given would leave none for the next plan
     const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
-    plan made;
     const auto placed = choice.first(vertices_);
+    if (known_ && std::ranges::equal(placed, known_choice_)) return *known_;
+    plan made;
     made.lowered = made.plain = std::make_shared<const lowered_graph>(way_.lowering(model_, placed));
     if (is_limited_)
       made.room = bytes(options_.memory->count() -
                         (options_.held ? static_cast<std::int64_t>(std::ceil(options_.held->beside_of(placed))) : 0));
-    if (!regathers_) {  // until one did not fit
+    if (!regathers_) {
       made.order = order_within(made.lowered->tasks, made.room, part);
       made.step = step_of(made);
     }
@@ -190,7 +200,6 @@ class pipeline_planner {
     std::optional<fitted_plan> found =
         fit_by_recomputation(*made.plain, options_.held->block_of, *made.room, aim, regathers_, order, control);
     if (!found) return;
-    regathers_ = found->regathers;
     made.order = std::move(found->order);
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
     found->lowered = {};
@@ -207,8 +216,10 @@ class pipeline_planner {
   const Model& model_;
   std::size_t vertices_;
   const fastest_plan_options& options_;
-  bool is_limited_;
-  mutable std::optional<bool> regathers_;  ///< what the first plan that was fitted found better
+  bool is_limited_ = false;
+  std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
+  assignment known_choice_ = {};
+  std::optional<plan> known_ = std::nullopt;
 };
 
 template <class Pipeline, class G, class Model, class State>
@@ -226,18 +237,25 @@ template <class Pipeline, class G, class Model, class State>
 
   using planner_type = pipeline_planner<Pipeline, Model>;
   const std::size_t vertices = plan.problem->vertices.size();
-  bool is_limited = options.memory.has_value(), fits = true;
+  planner_type planner(way, model, vertices, options);
+  bool sees_memory = false;
   if (options.memory) {
-    const auto plain = timed(plan.stages, "search", [&] {
-      return planner_type(way, model, vertices, options, false)(plan.placement.choice, timed.rest());
+    timed(plan.stages, "search", [&] {
+      const assignment& start = plan.placement.choice;
+      auto plain = planner(start, timed.rest());
+      const double beside = options.held ? options.held->beside_of(start) : 0;
+      const bytes peak = simulate(plain.lowered->tasks, plain.order, {.validate = false}).peak;
+      const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
+      if (fits && options.only_if_needed) {
+        planner.knows(start, std::move(plain));
+      } else {
+        planner.limit();
+        sees_memory = !fits && options.held;
+        planner.knows(start, planner(start, timed.rest()));
+      }
+      return 0;
     });
-    const double beside = options.held ? options.held->beside_of(plan.placement.choice) : 0;
-    const bytes peak = simulate(plain.lowered->tasks, plain.order, {.validate = false}).peak;
-    fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
-    if (fits && options.only_if_needed) is_limited = false;
   }
-  const bool sees_memory = is_limited && !fits && options.held;
-  const planner_type planner(way, model, vertices, options, is_limited);
   auto found = timed(plan.stages, "search", [&] {
     const auto strategies = [&](vertex_t<G> v) { return model.strategy_count(v); };
     const auto work = way.lowering.work(model, control.threads);
@@ -292,7 +310,7 @@ template <class Pipeline, class G, class Model, class State>
   plan.lowered = *found.plan->lowered;
   if (found.plan->fitted) {
     result.fitted = *found.plan->fitted;
-    const planner_type free(way, model, vertices, options, false);
+    const planner_type free(way, model, vertices, options);
     const auto plain = timed(plan.stages, "search", [&] { return free(plan.placement.choice, timed.rest()); });
     result.step_without_limit = nanoseconds(static_cast<std::int64_t>(plain.step));
   }

@@ -48,6 +48,7 @@
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
 #include <support/random_tasks.hpp>
+#include <support/small_llama.hpp>
 #include <support/temporary_folder.hpp>
 
 #include <cstdint>
@@ -173,16 +174,8 @@ void try_solver(const char* name, const Solver& solver, bool budgets, const sw::
 }
 
 sw::spmd_cost_model small_model() {
-  const sw::llama_config config{.name = "one layer",
-                                .hidden_size = 64,
-                                .num_hidden_layers = 1,
-                                .num_attention_heads = 4,
-                                .num_key_value_heads = 2,
-                                .intermediate_size = 128,
-                                .vocab_size = 256};
   const auto device = sw::find_device("h100");
-  return {sw::llama_training_graph(config, {.batch = 4, .sequence = 64}), sw::device_mesh({2}), sw::roofline{device},
-          sw::node_table<>(device)};
+  return {shardweave_test::small_llama(), sw::device_mesh({2}), sw::roofline{device}, sw::node_table<>(device)};
 }
 
 }  // namespace

@@ -45,7 +45,7 @@
 #include <vector>
 
 // Equal input and seed give equal bits: on every machine, by every compiler, at every level of optimization. The
-// figures below were the same by g++ and clang++, and `tests/faults.sh bits` compares more of them.
+// figures below were the same by g++ 12 and clang++ 16 without optimization, and by g++ at -O2 with fused products off.
 namespace sw = shardweave;
 
 namespace equal_bits_tests {

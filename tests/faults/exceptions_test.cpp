@@ -8,7 +8,6 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/write_tasks.hpp>
-#include <shardweave/models/llama.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
@@ -27,6 +26,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/small_llama.hpp>
 
 #include <atomic>
 #include <cstddef>
@@ -211,15 +211,8 @@ TEST_SUITE("what hosts throw") {
   }
 
   TEST_CASE("a model of collectives may throw, on several threads too") {
-    const sw::llama_config config{.name = "one layer",
-                                  .hidden_size = 64,
-                                  .num_hidden_layers = 1,
-                                  .num_attention_heads = 4,
-                                  .num_key_value_heads = 2,
-                                  .intermediate_size = 128,
-                                  .vocab_size = 256};
     const auto device = sw::find_device("h100");
-    const auto graph = sw::llama_training_graph(config, {.batch = 4, .sequence = 64});
+    const auto graph = shardweave_test::small_llama();
     struct trapped_collectives {
       trap* t;
       sw::node_table<> model;

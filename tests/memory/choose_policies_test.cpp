@@ -194,7 +194,10 @@ TEST_SUITE("memory") {
     CHECK(near.lower_bound <= exact.time);
     CHECK((near.is_proven() || ms(near.time) <= 1.01 * ms(near.lower_bound)));
     const auto stopped = sw::choose_policies(blocks, rows, {.seconds = 0});
-    CHECK((stopped.policy.empty() || stopped.time >= exact.time));
+    REQUIRE(stopped.policy.size() == blocks.size());  // the one that prices give
+    CHECK(stopped.time >= exact.time);
+    CHECK(stopped.peak <= rows.limit);
+    CHECK(!stopped.is_proven());
     CHECK(!stopped.shortage.has_value());
     CHECK(stopped.lower_bound <= exact.time);
     CHECK(ms(stopped.lower_bound) > 0);

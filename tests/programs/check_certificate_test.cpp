@@ -130,6 +130,44 @@ TEST_SUITE("check_certificate (program)") {
     CHECK(accepts(lines[0]));
     CHECK(!accepts(lines[1]));
   }
+  TEST_CASE("so is one within the memory, whose claims have heads and prices") {
+    const temporary_folder folder;
+    const auto config = folder.write("tiny.json", R"({"model_type": "llama", "hidden_size": 512,
+      "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 4, "num_key_value_heads": 4,
+      "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 2048})");
+    const std::string proof = (folder / "proof.json").string(), problem = (folder / "problem.json").string();
+    const std::string line = config.string() + " --mesh 4 --sequence 1024 --batch 8 --threads 1 --json ";
+    const auto whole = [&](const program_run& run, const char* name) {
+      return boost::json::parse(run.out).at(name).to_number<double>();
+    };
+    const auto free = run_program("plan_training", line, folder.path());
+    const double held = whole(free, "peak_bytes") + whole(free, "optimizer_bytes");
+    const auto planned = run_program("plan_training",
+                                     line + "--memory " + std::to_string(static_cast<std::int64_t>(0.6 * held)) +
+                                         " --certificate " + proof + " --problem " + problem,
+                                     folder.path());
+    REQUIRE_MESSAGE(planned.status == 0, planned.err);
+    CHECK(whole(planned, "recomputed_ns") > 0);
+    const std::string text = temporary_folder::read(proof);
+    REQUIRE(text.find("\"head\"") != std::string::npos);
+    const auto told = boost::json::parse(planned.out).at("certificate").at("lower_bound").to_number<double>();
+    CHECK(told <= whole(planned, "end_to_end_ns"));
+    const auto checked = run_program("check_certificate", problem + " " + proof + " --json", folder.path());
+    REQUIRE_MESSAGE(checked.status == 0, checked.err);
+    CHECK(whole(checked, "bound") == doctest::Approx(told).epsilon(1e-9));
+    // a vertex that may come before the head ends
+    std::string early = text;
+    const std::string later = "\"later\":[";
+    early.insert(early.find(later) + later.size(), "0,");
+    const auto wrong = folder.write("wrong.json", early).string();
+    CHECK(run_program("check_certificate", problem + " " + wrong, folder.path()).status == 1);
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    const auto lines = second_opinion(problem + " " + proof + " " + problem + " " + wrong, folder);
+    REQUIRE(lines.size() == 2);
+    CHECK(accepts(lines[0]));
+    CHECK(std::abs(std::stod(lines[0].substr(lines[0].find(": ") + 2)) / told - 1) < 1e-6);
+    CHECK(!accepts(lines[1]));
+  }
   TEST_CASE("a second checker in another language agrees, on proofs and on what was spoiled in them") {
     if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
     std::size_t right = 0, wrong = 0, refused = 0;

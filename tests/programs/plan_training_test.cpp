@@ -11,6 +11,7 @@
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
@@ -566,9 +567,12 @@ TEST_SUITE("plan_training") {
     const auto none = plan(folder, config + shape + " --json --memory 1000 --out " + (folder / "plan").string());
     CHECK(none.status == 1);
     REQUIRE(is_one_line(none.err));
-    CHECK(none.err.starts_with("plan_training: " + config + ": no plan within the "));
-    CHECK(none.err.find(" of --memory was found: the best one needs ") != std::string::npos);
-    CHECK(none.err.find(" of optimizer state)\n") != std::string::npos);
+    const auto held = static_cast<double>(whole(object_of(none.out), "peak_bytes"));
+    const double state = real(object_of(none.out), "optimizer_bytes");
+    CHECK(none.err == "plan_training: " + config + ": no plan within the " + shardweave::size_text(1000.0) +
+                          " of --memory was found: the best one needs " + shardweave::size_text(held + state) + ", " +
+                          shardweave::size_text(held + state - 1000) + " more (" + shardweave::size_text(held) +
+                          " at the peak of its timeline, " + shardweave::size_text(state) + " of optimizer state)\n");
     CHECK(!fs::exists(folder / "plan"));
   }
 

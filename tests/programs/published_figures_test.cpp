@@ -3,7 +3,10 @@
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
+#include <support/known_optima.hpp>
+#include <support/shared_data.hpp>
 
+#include <cmath>
 #include <cstddef>
 #include <cstdio>
 #include <filesystem>
@@ -95,6 +98,22 @@ TEST_SUITE("figures on the pages") {
       ++compared;
     }
     CHECK(compared == 1);
+  }
+
+  TEST_CASE("optima of real problems, to all the digits that are told") {
+    for (const shardweave_test::known_optimum& one : shardweave_test::known_optima) {
+      CAPTURE(one.name);
+      const auto file = shared_data("placement/" + std::string(one.name) + ".json.gz");
+      if (!file) continue;
+      const temporary_folder folder;
+      const auto run = run_program("solve_placement", file->string() + " --json", folder.path());
+      REQUIRE(run.status == 0);
+      const auto answer = boost::json::parse(run.out);
+      CHECK(answer.at("status").as_string() == "optimal");
+      const auto objective = answer.at("objective").to_number<double>();
+      CHECK(std::abs(objective - one.optimum) < 0.00006);
+      CHECK(answer.at("lower_bound").to_number<double>() == doctest::Approx(objective).epsilon(2e-9));
+    }
   }
 }
 

@@ -1,21 +1,35 @@
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
+#include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/roofline.hpp>
 #include <shardweave/fastest_plan.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/placement/compile.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/exact.hpp>
+#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/trws.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 
 #include <doctest/doctest.h>
 #include <support/scale.hpp>
+#include <support/small_llama.hpp>
 #include <support/tiny_training.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <optional>
 #include <span>
 #include <vector>
 
@@ -96,6 +110,29 @@ TEST_SUITE("fitted plan") {
     CHECK(found_one * 10 >= tried * 7);
     CHECK(near * 10 >= found_one * 6);
     if (count >= 100) CHECK(makes_again > 0);
+  }
+
+  TEST_CASE("a limit of time that comes among the policies of a block leaves no plan, and throws nothing") {
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(shardweave_test::small_llama(), sw::device_mesh({2}), sw::roofline{device},
+                                    sw::node_table<>(device));
+    const auto placed = sw::trws{}.solve(sw::compile(sw::describe(model, sw::training_constraints(model, {}))));
+    REQUIRE(placed.has_assignment());
+    const sw::lowered_graph lowered = sw::lower(model, placed.choice);
+    std::vector<std::uint32_t> block_of;
+    for (const sw::operation& op : model.operations().operations)
+      block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    const auto order = [](const sw::task_graph& g) { return sw::in_order{}(g, {}); };
+    const auto fitted = [&](sw::bytes limit, const sw::solve_control& control) {
+      return sw::fit_by_recomputation(lowered, block_of, limit, limit, std::nullopt, order, control);
+    };
+    const sw::bytes peak = sw::simulate(lowered.tasks).peak;
+    const auto whole = fitted(peak - sw::bytes(1), {});
+    REQUIRE(whole);
+    CHECK(whole->time > sw::nanoseconds(0));
+    const auto blocks = sw::blocks_of_tasks(lowered, block_of);
+    CHECK_THROWS_AS(sw::recomputation_choices(lowered.tasks, blocks, {}, {.seconds = 0}), sw::error);
+    CHECK_FALSE(fitted(peak - sw::bytes(1), {.seconds = 0}));
   }
 }
 

@@ -125,6 +125,8 @@ TEST_SUITE("memory limit") {
     expect({.channel = 0, .first = last, .has_head = true, .later = {0}}, "does not come after vertex");
     expect({.channel = 0, .first = 0, .has_head = true, .later = {2, 1}}, "or is counted twice");
     expect({.channel = 0, .later = {1}}, "of a head that it has not");
+    if (s.work.machines() > 1)
+      expect({.channel = 1, .first = 0, .has_head = true, .later = {1}}, "on channel 1, expected the compute stream");
     expect({.channel = 0, .price = -1, .held = 9}, "a price of");
     expect({.channel = static_cast<std::uint32_t>(s.work.machines())}, "does not exist");
     std::uint32_t early = ~0U;  // work that need not come after the loss

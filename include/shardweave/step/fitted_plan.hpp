@@ -1,6 +1,8 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
@@ -59,7 +61,8 @@ struct fitted_plan {
   return result;
 }
 
-/// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found.
+/// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found,
+/// or none before a limit of the control.
 /// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
 /// \param block_of   by operation: its repeated layer; ~0 = in none
 /// \param aim        for which values are chosen, at most `limit`; less leaves room for buckets and for what is
@@ -77,12 +80,16 @@ template <class Order>
   std::optional<fitted_plan> best;
   for (const bool again : {false, true}) {
     if (regathers && *regathers != again) continue;
-    const recomputation_choices choices(lowered.tasks, blocks, {.regather = again}, clock.rest_for_part());
+    std::optional<recomputation_choices> choices;
+    try_to(
+        [&] { choices.emplace(lowered.tasks, blocks, activation_options{.regather = again}, clock.rest_for_part()); },
+        [](const error& e) { return e.category() == error_category::stopped; });
+    if (!choices) break;
     bytes now = aim;
     for (int i = 0; i < most_tries && now > bytes(0); ++i) {
       solve_control rest = clock.rest_for_part();
       rest.gap = 1e-2;  // of what is made again, which is a small part of the step
-      auto chosen = choices.within(now, rest);
+      auto chosen = choices->within(now, rest);
       if (!chosen.graph) break;
       fitted_plan plan = with_again(lowered, std::move(chosen), again);
       plan.order = order(plan.lowered.tasks);

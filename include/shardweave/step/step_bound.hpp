@@ -39,7 +39,7 @@ struct step_bound_options {
   /// have together; an eighth of what a placement's solver may read. At least four placements are solved.
   std::size_t entries = 250'000'000;
   /// The vertex at which paths end that come before all other work of a claim, in all rounds; nothing: it is found, and
-  /// such claims come after the rounds of the others, for a quarter as many.
+  /// such claims come in the last fifth of the rounds.
   std::optional<std::uint32_t> turn = std::nullopt;
 };
 
@@ -132,13 +132,13 @@ template <class S>
   std::vector<double> best_weights;
   bool halfway = true;
   const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
-  std::size_t most = effort.placements;
   // Claims with heads come last: they sharpen the bound, while the placements met without them make the better plans.
+  std::size_t most = effort.placements - (options.turn ? 0 : effort.placements / 5);
   const auto goes_on = [&] {
-    if (result.stopped || !search.want_heads()) return false;
-    most = result.rounds + (effort.placements + 3) / 4;
+    if (result.rounds >= effort.placements || !search.want_heads()) return false;
+    most = std::min(effort.placements, result.rounds + effort.placements / 5);
     halfway = true;
-    return true;
+    return result.rounds < most;
   };
   while (result.rounds < most || goes_on()) {
     if (limit.expired()) {
@@ -195,7 +195,7 @@ template <class S>
                         .seconds = limit.elapsed(),
                         .objective = result.limit,
                         .lower_bound = result.bound,
-                        .done = static_cast<double>(result.rounds) / static_cast<double>(most)});
+                        .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
     // halfway weights that teach nothing: the next round takes the game's own; if these do not either, none will
     if (!fresh && !better) {
       if (halfway && !best_weights.empty()) {

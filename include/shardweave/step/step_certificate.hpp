@@ -112,23 +112,10 @@ inline constexpr double lost_in_sums = 1e-9;
   for (std::size_t r = 0; r < c.claims.size(); ++r) {
     const step_claim& claim = c.claims[r];
     const std::int64_t w = c.weights[r];
-    const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
-      time[claim.first] += w;
-      for (const std::uint32_t e : edges) {
-        chain[e] += w;
-        time[work.edges[e].to] += w;
-      }
-    };
-    if (claim.channel == step_claim::path) {
-      add_path(claim.edges);
-      continue;
-    }
-    if (claim.has_head) add_path(claim.head);
-    if (claim.channel == 0 && claim.has_head)
-      for (const std::uint32_t v : claim.later) time[v] += w;
-    if (claim.channel == 0 && !claim.has_head)
-      for (std::int64_t& t : time) t += w;
-    for (const std::uint32_t e : claim.edges) load[e * work.channels + claim.channel] += w;
+    for_each_counted(
+        claim, work, [&](std::uint32_t v) { time[v] += w; },
+        [&](std::uint32_t e) { load[e * work.channels + claim.channel] += w; },
+        [&](std::uint32_t e) { chain[e] += w; });
     if (claim.price > 0)
       for (std::size_t e = 0; e < work.edges.size(); ++e)
         load[e * work.channels + claim.held] += detail::price_of_held(c, r);

@@ -58,24 +58,36 @@ struct taken_work {
   return taken;
 }
 
+/// Tells what a claim counts, its price on what is held aside: `vertex(v)` for the time of each vertex, `load(e)` for
+/// the load of each edge on the claim's channel, `chain(e)` for the chain of each edge.
+/// Complexity: linear in the claim's edges and vertices, and for the whole compute stream in those of the work
+template <class Vertex, class Load, class Chain>
+void for_each_counted(const step_claim& claim, const step_work& work, const Vertex& vertex, const Load& load,
+                      const Chain& chain) {
+  const auto along = [&](const std::vector<std::uint32_t>& path) {
+    vertex(claim.first);
+    for (const std::uint32_t e : path) {
+      chain(e);
+      vertex(work.edges[e].to);
+    }
+  };
+  if (claim.channel == step_claim::path) return along(claim.edges);
+  if (claim.has_head) along(claim.head);
+  if (claim.channel == 0 && claim.has_head)
+    for (const std::uint32_t v : claim.later) vertex(v);
+  if (claim.channel == 0 && !claim.has_head)
+    for (std::uint32_t v = 0; v < work.vertex_count(); ++v) vertex(v);
+  for (const std::uint32_t e : claim.edges) load(e);
+}
+
 /// What a claim comes to.
-/// Complexity: linear in the claim's edges, for the compute stream in the vertices, and with a price in all edges
+/// Complexity: that of `for_each_counted`, and with a price linear in all edges
 [[nodiscard]] inline double value_of(const step_claim& claim, const step_work& work, const taken_work& taken) {
   double sum = 0;
-  const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
-    sum += taken.time[claim.first];
-    for (const std::uint32_t e : edges) sum += taken.chain[e] + taken.time[work.edges[e].to];
-  };
-  if (claim.channel == step_claim::path) {
-    add_path(claim.edges);
-    return sum;
-  }
-  if (claim.has_head) add_path(claim.head);
-  if (claim.channel == 0 && claim.has_head)
-    for (const std::uint32_t v : claim.later) sum += taken.time[v];
-  if (claim.channel == 0 && !claim.has_head)
-    for (const double t : taken.time) sum += t;
-  for (const std::uint32_t e : claim.edges) sum += taken.load[e * work.channels + claim.channel];
+  for_each_counted(
+      claim, work, [&](std::uint32_t v) { sum += taken.time[v]; },
+      [&](std::uint32_t e) { sum += taken.load[e * work.channels + claim.channel]; },
+      [&](std::uint32_t e) { sum += taken.chain[e]; });
   if (claim.price > 0) {
     double held = -work.limits[claim.held - work.machines()];
     for (std::size_t e = 0; e < work.edges.size(); ++e) held += taken.load[e * work.channels + claim.held];
@@ -171,6 +183,9 @@ inline void validate(const step_claim& claim, const step_work& work) {
     if (!is_after[work.edges[e].from] && !(since < is_after.size() && is_after[since]))
       refuse_edge(e, "may be done before vertex " + std::to_string(end) + ", at which the head ends");
   }
+  if (claim.channel != 0 && !claim.later.empty())
+    refuse(error_category::input, "a claim about the step: it counts vertices after its head on channel " +
+                                      std::to_string(claim.channel) + ", expected the compute stream, which is 0");
   for (std::size_t i = 0; i < claim.later.size(); ++i) {
     const std::uint32_t v = claim.later[i];
     if (v >= is_after.size() || v == end || !is_after[v] || (i > 0 && v <= claim.later[i - 1]))
@@ -195,23 +210,10 @@ struct work_prices {
   for (std::size_t r = 0; r < claims.size(); ++r) {
     const double w = weights[r];
     if (w == 0) continue;
-    const auto add_path = [&](const std::vector<std::uint32_t>& edges) {
-      prices.time[claims[r].first] += w;
-      for (const std::uint32_t e : edges) {
-        prices.chain[e] += w;
-        prices.time[work.edges[e].to] += w;
-      }
-    };
-    if (claims[r].channel == step_claim::path) {
-      add_path(claims[r].edges);
-      continue;
-    }
-    if (claims[r].has_head) add_path(claims[r].head);
-    if (claims[r].channel == 0 && claims[r].has_head)
-      for (const std::uint32_t v : claims[r].later) prices.time[v] += w;
-    if (claims[r].channel == 0 && !claims[r].has_head)
-      for (double& t : prices.time) t += w;
-    for (const std::uint32_t e : claims[r].edges) prices.load[e * work.channels + claims[r].channel] += w;
+    for_each_counted(
+        claims[r], work, [&](std::uint32_t v) { prices.time[v] += w; },
+        [&](std::uint32_t e) { prices.load[e * work.channels + claims[r].channel] += w; },
+        [&](std::uint32_t e) { prices.chain[e] += w; });
     if (claims[r].price > 0)
       for (std::size_t e = 0; e < work.edges.size(); ++e)
         prices.load[e * work.channels + claims[r].held] += w * claims[r].price;

@@ -51,6 +51,10 @@ SHARDWEAVE_INLINE std::vector<block_policy> block_policies(const recompute_block
                                                            const solve_control& control) {
   validate(block);
   const deadline limit(control);
+  const auto go_on = [&] {
+    if (limit.expired()) refuse(error_category::stopped, "block '" + block.name + "': stopped among its policies");
+  };
+  go_on();
   std::vector<std::uint32_t> free;
   std::vector<retention> choice(block.values.size(), retention::keep);
   for (std::uint32_t v = 0; v < block.values.size(); ++v) {
@@ -72,7 +76,7 @@ SHARDWEAVE_INLINE std::vector<block_policy> block_policies(const recompute_block
     if (i == free.size()) {
       found.push_back(player.play(choice));
       if (found.size() < worth) return;
-      if (limit.expired()) refuse(error_category::stopped, "block '" + block.name + "': stopped among its policies");
+      go_on();
       detail::drop_dominated_policies(found);
       worth = 2 * found.size() + 4096;
       return;
