@@ -7,22 +7,21 @@
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/read_placement.hpp>
 #include <shardweave/io/write_placement.hpp>
-#include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/work_model.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
+#include <shardweave/step/work_table.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <map>
-#include <memory>
+#include <numeric>
 #include <optional>
 #include <string>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -36,12 +35,10 @@ namespace detail {
 
 /// Tables of work are written row by row, each once.
 inline void write_work(json_writer& out, const step_work& work) {
-  std::map<const cost_table<double>*, std::size_t> number;
-  std::vector<const cost_table<double>*> tables;
-  const auto number_of = [&](const edge_tables::pointer& t) {
-    const auto [at, fresh] = number.try_emplace(t.get(), tables.size());
-    if (fresh) tables.push_back(t.get());
-    return at->second;
+  std::vector<std::pair<const work_table*, const std::vector<double>*>> matrices;
+  const auto number_of = [&](const work_table& t, const std::vector<double>& amounts) {
+    matrices.emplace_back(&t, &amounts);
+    return matrices.size() - 1;
   };
   out.line().key("work").begin_object().member("channels", work.channels);
   if (!work.limits.empty()) out.list("limits", work.limits);
@@ -49,23 +46,23 @@ inline void write_work(json_writer& out, const step_work& work) {
   for (const auto& list : work.times) out.values(list);
   out.end_list().line().list("vertices", work.times_of);
   out.line().key("tables").begin_list();
-  for (const edge_tables& t : work.tables) {
+  for (const work_table& t : work.tables) {
     out.line().begin_object().key("loads").begin_list();
-    for (const auto& load : t.loads) load == nullptr ? out.null() : out.value(number_of(load));
+    for (const auto& load : t.loads) load.empty() ? out.null() : out.value(number_of(t, load));
     out.end_list();
-    if (t.chain != nullptr) out.member("chain", number_of(t.chain));
+    if (!t.chains.empty()) out.member("chain", number_of(t, t.chains));
     out.end_object();
   }
   out.end_list().line().key("matrices").begin_list();
-  for (const auto* t : tables) {
+  for (const auto& [t, amounts] : matrices) {
     out.line().begin_list();
-    for (std::size_t a = 0; a < t->rows(); ++a)
-      for (std::size_t b = 0; b < t->columns(); ++b) out.value((*t)(a, b));
+    for (const std::uint32_t i : t->row_class)
+      for (const std::uint32_t j : t->column_class) out.value((*amounts)[t->class_amount(i, j)]);
     out.end_list();
   }
   out.end_list().line().key("edges").begin_list();
   for (const work_edge& e : work.edges) {
-    out.begin_object().member("from", e.from).member("to", e.to).member("tables", e.tables).member("share", e.share);
+    out.begin_object().member("from", e.from).member("to", e.to).member("tables", e.table).member("share", e.share);
     if (e.since != work_edge::no_vertex) out.member("since", e.since);
     out.end_object();
   }
@@ -82,7 +79,7 @@ class work_reader {
     auto table = json_object(
         {json_required("loads", json_list(std::move(load))), json_optional("chain", json_number(numbers_.chain))});
     auto edge = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
-                             json_required("tables", json_number(edge_.tables)),
+                             json_required("tables", json_number(edge_.table)),
                              json_required("share", json_number(edge_.share)),
                              json_optional("since", json_number(edge_.since))});
     const auto lists = [](std::vector<double>& one, std::vector<std::vector<double>>& all) {
@@ -120,35 +117,42 @@ class work_reader {
       const work_edge& edge = work_.edges[e];
       const std::string who = "edge " + std::to_string(e);
       const bool has_since = edge.since == work_edge::no_vertex || edge.since < d.vertices.size();
-      if (edge.from >= d.vertices.size() || edge.to >= d.vertices.size() || edge.tables >= tables_.size() || !has_since)
+      if (edge.from >= d.vertices.size() || edge.to >= d.vertices.size() || edge.table >= tables_.size() || !has_since)
         refuse_work(who + " names a vertex or tables that are not there");
       const std::pair found(d.vertices[edge.from].compute.size(), d.vertices[edge.to].compute.size());
-      if (size[edge.tables] != found && size[edge.tables] != std::pair<std::size_t, std::size_t>())
+      if (size[edge.table] != found && size[edge.table] != std::pair<std::size_t, std::size_t>())
         refuse_work(who + " has tables of another size");
-      size[edge.tables] = found;
+      size[edge.table] = found;
       work_.shares = std::max(work_.shares, std::size_t{edge.share} + 1);
     }
     if (work_.shares > work_.edges.size()) refuse_work("a share's number is above that of the last edge");
-    std::map<std::tuple<std::uint32_t, std::size_t, std::size_t>, edge_tables::pointer> made;
     for (std::size_t t = 0; t < tables_.size(); ++t) {
-      edge_tables& of = work_.tables.emplace_back();
-      const auto table = [&](const std::optional<std::uint32_t>& m) -> edge_tables::pointer {
+      const std::string who = "tables " + std::to_string(t);
+      const auto [rows, columns] = size[t];
+      const auto matrix = [&](const std::optional<std::uint32_t>& m) -> const std::vector<double>* {
         if (!m) return nullptr;
-        const auto [rows, columns] = size[t];
         if (*m >= matrices_.size() || matrices_[*m].size() != rows * columns)
-          refuse_work("tables " + std::to_string(t) + " name matrix " + std::to_string(*m) +
-                      ", which is not there or of another size");
-        auto& known = made[{*m, rows, columns}];
-        if (known == nullptr)
-          known = std::make_shared<const cost_table<double>>(
-              cost_table<double>::from_entries(rows, columns, matrices_[*m]));
-        return known;
+          refuse_work(who + " name matrix " + std::to_string(*m) + ", which is not there or of another size");
+        return &matrices_[*m];
       };
       if (tables_[t].loads.size() != work_.channels)
-        refuse_work("tables " + std::to_string(t) + " have " + std::to_string(tables_[t].loads.size()) + " loads for " +
+        refuse_work(who + " have " + std::to_string(tables_[t].loads.size()) + " loads for " +
                     std::to_string(work_.channels) + " channels");
-      for (const auto& m : tables_[t].loads) of.loads.push_back(table(m));
-      of.chain = table(tables_[t].chain);
+      std::vector<const std::vector<double>*> loads;
+      for (const auto& m : tables_[t].loads) loads.push_back(matrix(m));
+      const std::vector<double>* chains = matrix(tables_[t].chain);
+      std::vector<std::uint32_t> all_rows(rows), all_columns(columns);
+      std::iota(all_rows.begin(), all_rows.end(), 0U);
+      std::iota(all_columns.begin(), all_columns.end(), 0U);
+      edge_work taken{.loads = std::vector<double>(work_.channels)};
+      work_.tables.push_back(work_table_builder(work_.channels, who)
+                                 .table(all_rows, all_columns, [&, width = columns](std::uint32_t a, std::uint32_t b) {
+                                   const std::size_t at = a * width + b;
+                                   for (std::size_t c = 0; c < loads.size(); ++c)
+                                     if (loads[c] != nullptr) taken.loads[c] = (*loads[c])[at];
+                                   taken.chain = chains == nullptr ? 0 : (*chains)[at];
+                                   return taken;
+                                 }));
     }
     return std::move(work_);
   }

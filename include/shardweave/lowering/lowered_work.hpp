@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
@@ -75,22 +76,24 @@ class lowered_work {
   [[nodiscard]] std::span<const std::uint32_t> producer_classes(edge e) const { return model_.producer_classes(e); }
   [[nodiscard]] std::span<const std::uint32_t> consumer_classes(edge e) const { return model_.consumer_classes(e); }
   [[nodiscard]] std::uint64_t edge_key(edge e) const { return model_.edge_key(e); }
-  /// Nothing where no way leads from one class to the other.
-  [[nodiscard]] edge_work class_work(edge e, std::uint32_t i, std::uint32_t j) const {
-    edge_work work;
+  /// Pairs of classes of equal launches and copies have one number. Nothing where no way leads from one to the other.
+  [[nodiscard]] work_patterns edge_patterns(edge e) const {
     const auto at = steps_->table_of.find(&model_.class_costs(e));
-    if (at == steps_->table_of.end()) return work;
-    const table& t = steps_->tables[at->second];
-    if (t.copies.empty()) return work;  // what is returned stays where it is
-    const std::size_t pair = i * model_.class_costs(e).column_classes() + j;
-    if (t.begin[pair] == t.begin[pair + 1]) return work;
+    if (at == steps_->table_of.end()) return {};
+    const table& t = steps_->tables[at->second];  // without pairs: what is returned stays where it is
+    return {t.of_pair, model_.class_costs(e).column_classes(), static_cast<std::uint32_t>(t.copies.size())};
+  }
+  [[nodiscard]] edge_work pattern_work(edge e, std::uint32_t p) const {
+    const table& t = steps_->tables[steps_->table_of.at(&model_.class_costs(e))];
+    edge_work work;
+    if (t.begin[p] == t.begin[p + 1]) return work;
     work.loads.resize(channel_count());
-    for (std::uint32_t k = t.begin[pair]; k < t.begin[pair + 1]; ++k) {
+    for (std::uint32_t k = t.begin[p]; k < t.begin[p + 1]; ++k) {
       const launch& l = steps_->launches[t.launches[k]];
       work.loads[l.dim + 1] += static_cast<double>((is_least_ ? l.share : l.alone).count());
       work.chain += static_cast<double>((is_least_ ? l.shortest : l.alone).count());
     }
-    work.loads[0] = static_cast<double>(t.copies[pair].count());
+    work.loads[0] = static_cast<double>(t.copies[p].count());
     work.chain += work.loads[0];
     return work;
   }
@@ -111,11 +114,12 @@ class lowered_work {
     nanoseconds share{};     ///< its part of the bucket that is cheapest per byte
     nanoseconds shortest{};  ///< the shortest bucket that it can be part of
   };
-  /// Of one table of the model, per pair of classes.
+  /// Of one table of the model: what its pairs of classes become, each pattern once.
   struct table {
-    std::vector<std::uint32_t> begin;  ///< into `launches`, one more than pairs
+    std::shared_ptr<const std::vector<std::uint32_t>> of_pair;  ///< which pattern; null: there are no pairs
+    std::vector<std::uint32_t> begin;                           ///< into `launches`, one more than patterns
     std::vector<std::uint32_t> launches;
-    std::vector<nanoseconds> copies;
+    std::vector<nanoseconds> copies;  ///< per pattern
   };
   struct prices {
     std::map<const cost_table<double>*, std::size_t> table_of;
@@ -141,9 +145,6 @@ class lowered_work {
                      redistributor& by) {
       const cost_table<double>& costs = model.class_costs(e);
       const std::size_t pairs = costs.row_classes() * costs.column_classes();
-      t.begin.reserve(pairs + 1);
-      t.begin.push_back(0);
-      t.copies.resize(pairs);
       if (pairs == 0) return;
       // the classes are those of the edge's own strategies
       std::vector<strategy> from(costs.row_classes()), to(costs.column_classes());
@@ -152,23 +153,36 @@ class lowered_work {
       for (strategy s = 0; s < columns.size(); ++s) to[columns[s]] = s;
       const tensor& value = model.value(e);
       std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> known;
+      interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
+      std::vector<std::uint32_t> of_pair;
+      of_pair.reserve(pairs);
+      std::vector<std::int64_t> pattern;
       for (std::size_t i = 0; i < from.size(); ++i)
         for (std::size_t j = 0; j < to.size(); ++j) {
           const double cost = costs.class_cost(i, j);
+          pattern.assign(1, 0);
           if (cost > 0 && std::isfinite(cost)) {
             const redistribution way = by.plan(value, model.sent(e, from[i]), model.taken(e, to[j]));
             for (const redistribution_step& step : way.steps) {
               const lowered_step parts = lowered(step, by);
               if (!parts.is_collective) continue;
-              t.copies[i * to.size() + j] += parts.pack + parts.unpack;
+              pattern.front() += (parts.pack + parts.unpack).count();
               const auto next = static_cast<std::uint32_t>(made.size());
               const auto [at, fresh] = known.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
               if (fresh) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
-              t.launches.push_back(at->second);
+              pattern.push_back(at->second);
             }
           }
-          t.begin.push_back(static_cast<std::uint32_t>(t.launches.size()));
+          of_pair.push_back(patterns(pattern));
         }
+      t.of_pair = std::make_shared<const std::vector<std::uint32_t>>(std::move(of_pair));
+      t.begin.push_back(0);
+      for (std::uint32_t p = 0; p < patterns.size(); ++p) {
+        t.copies.emplace_back(patterns[p].front());
+        for (std::size_t k = 1; k < patterns[p].size(); ++k)
+          t.launches.push_back(static_cast<std::uint32_t>(patterns[p][k]));
+        t.begin.push_back(static_cast<std::uint32_t>(t.launches.size()));
+      }
       by.forget(by.value_number(value));
     }
 

@@ -62,7 +62,8 @@ struct costs_in_place {
   };
   std::vector<vertex_costs> vertices;
   std::vector<edge_costs> edges;
-  int bits = 0;  ///< `times` count in units of 2^-bits
+  std::vector<std::shared_ptr<const cost_table<Cost>>> tables;  ///< those of `edges` that nobody else holds
+  int bits = 0;                                                 ///< `times` count in units of 2^-bits
 };
 
 template <cost_value Cost>

@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <memory>
 #include <span>
 #include <vector>
 
@@ -37,16 +38,25 @@ concept work_model =
       { model.edge_work(e, producer, consumer) } -> std::same_as<edge_work>;
     };
 
-/// The same, told by class, as `classified_cost_model` does: classes of strategies that an edge cannot tell apart, and
-/// a key that edges of equal classes and equal work share.
+/// Which of few amounts each pair of classes of an edge takes. Edges of equal lists may share them.
+struct work_patterns {
+  std::shared_ptr<const std::vector<std::uint32_t>> of_pair = nullptr;  ///< row by row; null: no pair takes anything
+  std::size_t column_classes = 0;
+  std::uint32_t count = 0;  ///< all numbers are below
+};
+
+/// The same, told by class, as `classified_cost_model` does: classes of strategies that an edge cannot tell apart, a
+/// key that edges of equal classes and equal work share, and, since few amounts repeat in many pairs of classes, a
+/// number for each pair (`work_patterns`) and what pairs of that number take. Nothing is asked pair by pair then.
 template <class M, class G>
 concept classified_work_model =
-    planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy s, std::uint32_t i) {
+    planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy s, std::uint32_t p) {
       { model.channel_count() } -> std::convertible_to<std::size_t>;
       { model.vertex_time(v, s) } -> std::convertible_to<double>;
       { model.producer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
       { model.consumer_classes(e) } -> std::convertible_to<std::span<const std::uint32_t>>;
-      { model.class_work(e, i, i) } -> std::same_as<edge_work>;
+      { model.edge_patterns(e) } -> std::same_as<work_patterns>;
+      { model.pattern_work(e, p) } -> std::same_as<edge_work>;
       { model.edge_key(e) } -> std::convertible_to<std::uint64_t>;
     };
 

@@ -5,12 +5,15 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/placement/work_model.hpp>
 #include <shardweave/step/step_work.hpp>
+#include <shardweave/step/work_table.hpp>
 
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -90,27 +93,28 @@ inline namespace v0 {
   const auto first = static_cast<std::uint32_t>(vertices);
   const std::size_t channel = work.channels++;
   work.limits.push_back(limit);
-  for (edge_tables& t : work.tables) t.loads.push_back(nullptr);
+  for (work_table& t : work.tables) t.loads.emplace_back();
   std::map<std::size_t, std::uint32_t> idle;  // lists of zeros by their length
   const auto add_vertex = [&](std::size_t strategies) {
     const auto [at, fresh] = idle.try_emplace(strategies, static_cast<std::uint32_t>(work.times.size()));
     if (fresh) work.times.emplace_back(strategies, 0.0);
     work.times_of.push_back(at->second);
   };
-  const auto table = [](std::size_t rows, std::size_t width, const auto& entry) -> edge_tables::pointer {
-    std::vector<double> entries;
-    for (std::size_t a = 0; a < rows; ++a)
-      for (std::size_t b = 0; b < width; ++b) entries.push_back(entry(a, b));
-    return std::make_shared<const cost_table<double>>(cost_table<double>::from_entries(rows, width, entries));
-  };
-  const auto add_edge = [&](std::uint32_t from, std::uint32_t to, std::size_t on, edge_tables::pointer t,
-                            std::uint32_t since) {
-    edge_tables made{.loads = std::vector<edge_tables::pointer>(work.channels), .chain = nullptr};
-    made.loads[on] = std::move(t);
-    work.tables.push_back(std::move(made));
+  // what `entry(a, b)` says of each pair, as work of one channel
+  const auto add_edge = [&](std::uint32_t from, std::uint32_t to, std::size_t on, std::size_t rows, std::size_t width,
+                            std::uint32_t since, const auto& entry) {
+    std::vector<std::uint32_t> all_rows(rows), all_columns(width);
+    std::iota(all_rows.begin(), all_rows.end(), 0U);
+    std::iota(all_columns.begin(), all_columns.end(), 0U);
+    edge_work taken{.loads = std::vector<double>(work.channels)};
+    work.tables.push_back(work_table_builder(work.channels, "what is held")
+                              .table(all_rows, all_columns, [&](std::uint32_t a, std::uint32_t b) {
+                                taken.loads[on] = entry(a, b);
+                                return taken;
+                              }));
     work.edges.push_back({.from = from,
                           .to = to,
-                          .tables = static_cast<std::uint32_t>(work.tables.size() - 1),
+                          .table = static_cast<std::uint32_t>(work.tables.size() - 1),
                           .share = static_cast<std::uint32_t>(work.shares++),
                           .since = since});
   };
@@ -119,21 +123,17 @@ inline namespace v0 {
     const std::size_t width = v.forms.size() + (v.again.empty() ? 0U : 1U) + (v.is_read ? 0U : 1U);
     add_vertex(width);
     for (std::size_t f = 0; f < v.forms.size(); ++f)
-      add_edge(v.forms[f].vertex, first + i, channel,
-               table(v.forms[f].bytes.size(), width,
-                     [&](auto a, auto b) { return b == f ? v.count * v.forms[f].bytes[a] : 0.0; }),
-               work_edge::no_vertex);
+      add_edge(v.forms[f].vertex, first + i, channel, v.forms[f].bytes.size(), width, work_edge::no_vertex,
+               [&](auto a, auto b) { return b == f ? v.count * v.forms[f].bytes[a] : 0.0; });
     if (!v.again.empty())
-      add_edge(v.maker, first + i, 0,
-               table(v.again.size(), width,
-                     [&](auto a, auto b) { return b == v.forms.size() ? v.count * v.again[a] : 0.0; }),
-               held.moment);
+      add_edge(v.maker, first + i, 0, v.again.size(), width, held.moment,
+               [&](auto a, auto b) { return b == v.forms.size() ? v.count * v.again[a] : 0.0; });
   }
   add_vertex(1);
   for (const auto* forms : {&held.always, &held.beside})
     for (const held_form& form : *forms)
-      add_edge(form.vertex, first + static_cast<std::uint32_t>(held.values.size()), channel,
-               table(form.bytes.size(), 1, [&](auto a, auto) { return form.bytes[a]; }), work_edge::no_vertex);
+      add_edge(form.vertex, first + static_cast<std::uint32_t>(held.values.size()), channel, form.bytes.size(), 1,
+               work_edge::no_vertex, [&](auto a, auto) { return form.bytes[a]; });
   return work;
 }
 

@@ -7,6 +7,7 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
+#include <shardweave/step/work_table.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -43,9 +44,9 @@ class priced_steps {
  private:
   using table_pointer = std::shared_ptr<const cost_table<double>>;
 
-  /// Work of edges between two variables, by what it is: which tables, and whether their rows are of the second.
+  /// Work of edges between two variables, by what it is: which table, and whether its rows are of the second.
   struct term {
-    std::uint32_t tables = 0;
+    std::uint32_t table = 0;
     bool turned = false;
     friend auto operator<=>(const term&, const term&) = default;
   };
@@ -54,7 +55,7 @@ class priced_steps {
     std::vector<term> terms;
     table_pointer base;  ///< whose forbidden entries count; may be null
     std::vector<std::uint32_t> row_class, column_class;
-    std::vector<std::vector<std::uint32_t>> rows, columns;  ///< per class: that of each term's tables, then of the base
+    std::vector<std::vector<std::uint32_t>> rows, columns;  ///< per class: that of each term's table, then of the base
   };
   struct variable_pair {
     std::uint32_t first = 0;
@@ -63,17 +64,18 @@ class priced_steps {
     std::uint32_t slot = 0;  ///< of its first term
   };
 
-  [[nodiscard]] const edge_tables::pointer* any_of(std::uint32_t tables) const;
   [[nodiscard]] static std::vector<std::vector<std::uint32_t>> classes_of(
       std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term);
   [[nodiscard]] shape make_shape(std::vector<term> terms, table_pointer base, std::uint32_t x, std::uint32_t y) const;
+  /// What each amount of a table is worth; empty: nothing. \param weights  of channels, then of chains
+  [[nodiscard]] static std::vector<double> worth_of_amounts(const work_table& table, std::span<const double> weights);
   [[nodiscard]] table_pointer priced(const shape& s, std::span<const double> weights) const;
 
   placement_problem<double> problem_;
   const step_work* work_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> list_at_;      ///< per list slot: variable, list
   std::vector<std::uint32_t> list_slot_;                              ///< per vertex
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> diagonal_at_;  ///< per slot: variable, tables
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> diagonal_at_;  ///< per slot: variable, table
   std::vector<variable_pair> pairs_;
   std::vector<shape> shapes_;
   std::size_t slots_ = 0;                 ///< of terms
@@ -112,11 +114,11 @@ inline priced_steps::priced_steps(const placement_problem<double>& problem, cons
     const std::uint32_t x = problem.variable_of(e.from), y = problem.variable_of(e.to);
     if (x == y) {
       is_diagonal_[i] = true;
-      const auto [at, fresh] = diagonals.try_emplace({x, e.tables}, static_cast<std::uint32_t>(diagonal_at_.size()));
-      if (fresh) diagonal_at_.emplace_back(x, e.tables);
+      const auto [at, fresh] = diagonals.try_emplace({x, e.table}, static_cast<std::uint32_t>(diagonal_at_.size()));
+      if (fresh) diagonal_at_.emplace_back(x, e.table);
       edge_slot_[i] = at->second;
-    } else if (any_of(e.tables) != nullptr) {
-      found[{std::min(x, y), std::max(x, y)}].terms.push_back({e.tables, x > y});
+    } else if (!work.tables[e.table].is_idle()) {
+      found[{std::min(x, y), std::max(x, y)}].terms.push_back({e.table, x > y});
     }
   }
   interner<std::vector<std::uint32_t>, sequence_hash> label_lists;
@@ -142,22 +144,13 @@ inline priced_steps::priced_steps(const placement_problem<double>& problem, cons
   }
   for (std::size_t i = 0; i < work.edges.size(); ++i) {
     const work_edge& e = work.edges[i];
-    if (is_diagonal_[i] || any_of(e.tables) == nullptr) continue;
+    if (is_diagonal_[i] || work.tables[e.table].is_idle()) continue;
     const std::uint32_t x = problem.variable_of(e.from), y = problem.variable_of(e.to);
     const variable_pair& pair = pairs_[pair_at[{std::min(x, y), std::max(x, y)}]];
     const auto& terms = shapes_[pair.shape].terms;
-    const auto at = std::ranges::lower_bound(terms, term{e.tables, x > y});
+    const auto at = std::ranges::lower_bound(terms, term{e.table, x > y});
     edge_slot_[i] = pair.slot + static_cast<std::uint32_t>(at - terms.begin());
   }
-}
-
-/// A table of them that is not zero, for its classes; null if there is none.
-inline const edge_tables::pointer* priced_steps::any_of(std::uint32_t tables) const {
-  const edge_tables& t = work_->tables[tables];
-  if (t.chain != nullptr) return &t.chain;
-  for (const edge_tables::pointer& load : t.loads)
-    if (load != nullptr) return &load;
-  return nullptr;
 }
 
 /// Joint classes of labels that no term tells apart. \param of  the class of each label
@@ -186,11 +179,11 @@ inline priced_steps::shape priced_steps::make_shape(std::vector<term> terms, tab
   const auto side = [&](std::uint32_t variable, bool is_first, std::vector<std::uint32_t>& of) {
     std::vector<std::vector<std::uint32_t>> by_term;
     for (const term& t : made.terms) {
-      const cost_table<double>& table = **any_of(t.tables);
+      const work_table& table = work_->tables[t.table];
       std::vector<std::uint32_t>& classes = by_term.emplace_back();
       for (strategy l = 0; l < p.label_count(variable); ++l) {
         const strategy s = problem_.strategy_of(variable, l);
-        classes.push_back(is_first != t.turned ? table.row_class(s) : table.column_class(s));
+        classes.push_back(is_first != t.turned ? table.row_class[s] : table.column_class[s]);
       }
     }
     if (made.base != nullptr) {
@@ -204,20 +197,31 @@ inline priced_steps::shape priced_steps::make_shape(std::vector<term> terms, tab
   return made;
 }
 
+inline std::vector<double> priced_steps::worth_of_amounts(const work_table& table, std::span<const double> weights) {
+  std::vector<double> worth;
+  const auto add = [&](const std::vector<double>& amounts, double weight) {
+    if (weight == 0 || amounts.empty()) return;
+    worth.resize(amounts.size());
+    for (std::size_t a = 0; a < amounts.size(); ++a) worth[a] += weight * amounts[a];
+  };
+  for (std::size_t c = 0; c < table.loads.size(); ++c) add(table.loads[c], weights[c]);
+  add(table.chains, weights.back());
+  return worth;
+}
+
 inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::span<const double> weights) const {
   const std::size_t parts = work_->channels + 1;
+  std::vector<std::vector<double>> worth;  // per term: of each amount
+  for (std::size_t t = 0; t < s.terms.size(); ++t)
+    worth.push_back(worth_of_amounts(work_->tables[s.terms[t].table], weights.subspan(t * parts, parts)));
   const auto cost = [&](std::size_t i, std::size_t j) {
     const std::vector<std::uint32_t>&row = s.rows[i], &column = s.columns[j];
     if (s.base != nullptr && is_forbidden(s.base->class_cost(row.back(), column.back()))) return forbidden<double>;
     double sum = 0;
     for (std::size_t t = 0; t < s.terms.size(); ++t) {
-      const edge_tables& tables = work_->tables[s.terms[t].tables];
+      if (worth[t].empty()) continue;
       const std::size_t a = s.terms[t].turned ? column[t] : row[t], b = s.terms[t].turned ? row[t] : column[t];
-      for (std::size_t c = 0; c < work_->channels; ++c)
-        if (weights[t * parts + c] != 0 && tables.loads[c] != nullptr)
-          sum += weights[t * parts + c] * tables.loads[c]->class_cost(a, b);
-      if (weights[t * parts + parts - 1] != 0 && tables.chain != nullptr)
-        sum += weights[t * parts + parts - 1] * tables.chain->class_cost(a, b);
+      sum += worth[t][work_->tables[s.terms[t].table].class_amount(a, b)];
     }
     return sum;
   };
@@ -231,7 +235,7 @@ inline compact_problem<double> priced_steps::at(const work_prices& prices) const
   std::vector<double> of_list(list_at_.size()), of_term(slots_ * parts), of_diagonal(diagonal_at_.size() * parts);
   for (std::uint32_t v = 0; v < list_slot_.size(); ++v) of_list[list_slot_[v]] += prices.time[v];
   for (std::size_t e = 0; e < edge_slot_.size(); ++e) {
-    if (!is_diagonal_[e] && any_of(work_->edges[e].tables) == nullptr) continue;
+    if (!is_diagonal_[e] && work_->tables[work_->edges[e].table].is_idle()) continue;
     double* at = (is_diagonal_[e] ? of_diagonal : of_term).data() + edge_slot_[e] * parts;
     for (std::size_t c = 0; c < work_->channels; ++c) at[c] += prices.load[e * work_->channels + c];
     at[parts - 1] += prices.chain[e];
@@ -246,13 +250,13 @@ inline compact_problem<double> priced_steps::at(const work_prices& prices) const
   }
   for (std::size_t i = 0; i < diagonal_at_.size(); ++i) {
     const auto& [x, number] = diagonal_at_[i];
-    const edge_tables& tables = work_->tables[number];
+    const work_table& table = work_->tables[number];
+    const std::vector<double> worth =
+        worth_of_amounts(table, std::span<const double>(of_diagonal).subspan(i * parts, parts));
+    if (worth.empty()) continue;
     for (strategy l = 0; l < unary[x].size(); ++l) {
       const strategy s = problem_.strategy_of(x, l);
-      for (std::size_t c = 0; c < parts; ++c) {
-        const edge_tables::pointer& t = c < work_->channels ? tables.loads[c] : tables.chain;
-        if (t != nullptr) unary[x][l] += of_diagonal[i * parts + c] * (*t)(s, s);
-      }
+      unary[x][l] += worth[table.class_amount(table.row_class[s], table.column_class[s])];
     }
   }
   compact_builder<double> builder;

@@ -3,15 +3,19 @@
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
+#include <shardweave/step/work_table.hpp>
 
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <map>
+#include <memory>
 #include <string>
 #include <vector>
 
@@ -72,14 +76,12 @@ inline constexpr double lost_in_sums = 1e-9;
              d.name_of(v) + ", which has " + std::to_string(d.vertices[v].compute.size());
   for (std::size_t e = 0; e < work.edges.size(); ++e) {
     const work_edge& edge = work.edges[e];
-    const auto fits = [&](const edge_tables::pointer& t) {
-      return t == nullptr ||
-             (t->rows() == d.vertices[edge.from].compute.size() && t->columns() == d.vertices[edge.to].compute.size());
-    };
-    bool all = edge.from < d.vertices.size() && edge.to < d.vertices.size() && edge.tables < work.tables.size();
+    bool all = edge.from < d.vertices.size() && edge.to < d.vertices.size() && edge.table < work.tables.size();
     if (all) {
-      all = fits(work.tables[edge.tables].chain) && work.tables[edge.tables].loads.size() == work.channels;
-      for (const auto& load : work.tables[edge.tables].loads) all = all && fits(load);
+      const work_table& table = work.tables[edge.table];
+      all = table.loads.size() == work.channels &&
+            (table.is_idle() || (table.rows() == d.vertices[edge.from].compute.size() &&
+                                 table.columns() == d.vertices[edge.to].compute.size()));
     }
     if (!all) return "work of edge " + std::to_string(e) + " is not of the problem's vertices and strategies";
   }
@@ -120,17 +122,24 @@ inline constexpr double lost_in_sums = 1e-9;
       for (std::size_t e = 0; e < work.edges.size(); ++e)
         load[e * work.channels + claim.held] += detail::price_of_held(c, r);
   }
-  costs_in_place<double> costs{.vertices = {}, .edges = {}, .bits = c.weight_bits};
+  costs_in_place<double> costs{.vertices = {}, .edges = {}, .tables = {}, .bits = c.weight_bits};
+  std::map<const std::vector<double>*, std::shared_ptr<const cost_table<double>>> made;
   for (std::uint32_t v = 0; v < time.size(); ++v)
     if (time[v] != 0) costs.vertices.push_back({v, work.times[work.times_of[v]], time[v]});
   for (std::size_t e = 0; e < work.edges.size(); ++e) {
     const work_edge& edge = work.edges[e];
-    const edge_tables& tables = work.tables[edge.tables];
-    const auto add = [&](const edge_tables::pointer& t, std::int64_t times) {
-      if (t != nullptr && times != 0) costs.edges.push_back({edge.from, edge.to, t.get(), times});
+    const work_table& table = work.tables[edge.table];
+    const auto add = [&](const std::vector<double>& amounts, std::int64_t times) {
+      if (amounts.empty() || times == 0) return;
+      std::shared_ptr<const cost_table<double>>& known = made[&amounts];
+      if (known == nullptr) {
+        known = std::make_shared<const cost_table<double>>(table.costs(amounts));
+        costs.tables.push_back(known);
+      }
+      costs.edges.push_back({edge.from, edge.to, known.get(), times});
     };
-    for (std::size_t ch = 0; ch < work.channels; ++ch) add(tables.loads[ch], load[e * work.channels + ch]);
-    add(tables.chain, chain[e]);
+    for (std::size_t ch = 0; ch < work.channels; ++ch) add(table.loads[ch], load[e * work.channels + ch]);
+    add(table.chains, chain[e]);
   }
   return costs;
 }

@@ -3,8 +3,9 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/graph/numbering.hpp>
-#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/work_model.hpp>
+#include <shardweave/step/work_table.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -29,19 +30,12 @@ inline namespace v0 {
 struct work_edge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
-  std::uint32_t tables = 0;  ///< which `edge_tables`
-  std::uint32_t share = 0;   ///< edges of equal number may do their work together
+  std::uint32_t table = 0;  ///< of `step_work::tables`
+  std::uint32_t share = 0;  ///< edges of equal number may do their work together
   /// Its loads come after the end of this vertex, too, and not only of the producer.
   std::uint32_t since = no_vertex;
 
   static constexpr std::uint32_t no_vertex = ~0U;
-};
-
-/// One table per channel and one for chains; null where all is zero.
-struct edge_tables {
-  using pointer = std::shared_ptr<const cost_table<double>>;
-  std::vector<pointer> loads;
-  pointer chain;
 };
 
 /// What `work_model` tells, for vertices and edges by number: those of the placement problem of the same graph.
@@ -53,7 +47,7 @@ struct step_work {
   std::vector<std::uint32_t> times_of = {};     ///< per vertex: its list
   std::vector<std::vector<double>> times = {};  ///< per list: one per strategy
   std::vector<work_edge> edges = {};
-  std::vector<edge_tables> tables = {};
+  std::vector<work_table> tables = {};
   std::size_t shares = 0;  ///< numbers of shares are below
 
   [[nodiscard]] std::size_t vertex_count() const { return times_of.size(); }
@@ -61,54 +55,30 @@ struct step_work {
   [[nodiscard]] std::size_t machines() const { return channels - limits.size(); }
   [[nodiscard]] double time(std::uint32_t v, strategy s) const { return times[times_of[v]][s]; }
   [[nodiscard]] double load(const work_edge& e, std::size_t channel, strategy a, strategy b) const {
-    const edge_tables::pointer& t = tables[e.tables].loads[channel];
-    return t == nullptr ? 0 : (*t)(a, b);
+    return tables[e.table].load(channel, a, b);
   }
-  [[nodiscard]] double chain(const work_edge& e, strategy a, strategy b) const {
-    const edge_tables::pointer& t = tables[e.tables].chain;
-    return t == nullptr ? 0 : (*t)(a, b);
-  }
+  [[nodiscard]] double chain(const work_edge& e, strategy a, strategy b) const { return tables[e.table].chain(a, b); }
 };
 
 namespace detail {
 
-/// The tables of one edge, from what `work(i, j)` says of classes.
-template <class Work>
-[[nodiscard]] edge_tables tables_of_work(std::size_t channels, std::span<const std::uint32_t> rows,
-                                         std::span<const std::uint32_t> columns, const Work& work,
-                                         const std::string& who) {
-  const auto classes = [](std::span<const std::uint32_t> of) {
-    return of.empty() ? std::size_t{0} : std::size_t{*std::ranges::max_element(of)} + 1;
-  };
-  const std::size_t row_classes = classes(rows), column_classes = classes(columns);
-  std::vector<std::vector<double>> parts(channels + 1);  // empty where all is zero
-  for (std::uint32_t i = 0; i < row_classes; ++i)
-    for (std::uint32_t j = 0; j < column_classes; ++j) {
-      const edge_work w = work(i, j);
-      if (!w.loads.empty() && w.loads.size() != channels)
-        refuse(error_category::input, who + " has loads on " + std::to_string(w.loads.size()) + " channels, expected " +
-                                          std::to_string(channels) + " or none");
-      const auto take = [&](std::size_t part, double value) {
-        if (!(value >= 0))
-          refuse(error_category::input,
-                 who + " takes " + std::to_string(value) + ", expected a time that is not negative");
-        if (value == 0 || std::isinf(value)) return;
-        if (parts[part].empty()) parts[part].resize(row_classes * column_classes);
-        parts[part][i * column_classes + j] = value;
-      };
-      for (std::size_t c = 0; c < w.loads.size(); ++c) take(c, w.loads[c]);
-      take(channels, w.chain);
-    }
-  const auto table = [&](const std::vector<double>& entries) -> edge_tables::pointer {
-    if (entries.empty()) return nullptr;
-    return std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
-        {rows.begin(), rows.end()}, {columns.begin(), columns.end()}, row_classes, column_classes,
-        [&](std::size_t i, std::size_t j) { return entries[i * column_classes + j]; }));
-  };
-  edge_tables made;
-  for (std::size_t c = 0; c < channels; ++c) made.loads.push_back(table(parts[c]));
-  made.chain = table(parts.back());
-  return made;
+/// The table of an edge whose model numbers what pairs take.
+template <class M, class E>
+[[nodiscard]] work_table table_of_patterns(const M& model, const E& e, std::span<const std::uint32_t> rows,
+                                           std::span<const std::uint32_t> columns, work_table_builder& amounts) {
+  const work_patterns patterns = model.edge_patterns(e);
+  if (patterns.of_pair == nullptr) return amounts.table(rows, columns, 0, nullptr);
+  std::vector<std::uint32_t> number(patterns.count);
+  bool is_same = true;  // numbers of amounts and of patterns
+  for (std::uint32_t p = 0; p < number.size(); ++p) {
+    number[p] = amounts.number_of(model.pattern_work(e, p));
+    is_same = is_same && number[p] == p;
+  }
+  if (is_same) return amounts.table(rows, columns, patterns.column_classes, patterns.of_pair);
+  std::vector<std::uint32_t> of_pair(*patterns.of_pair);
+  for (std::uint32_t& p : of_pair) p = number[p];
+  return amounts.table(rows, columns, patterns.column_classes,
+                       std::make_shared<const std::vector<std::uint32_t>>(std::move(of_pair)));
 }
 
 }  // namespace detail
@@ -152,23 +122,23 @@ template <planning_graph G, class M, class Strategies>
   for (auto [e, last] = edges(g); e != last; ++e) {
     work_edge made{.from = number(source(*e, g)), .to = number(target(*e, g))};
     const std::string who = "edge " + std::to_string(result.edges.size());
-    const auto add = [&](auto rows, auto columns, const auto& work) {
-      result.tables.push_back(detail::tables_of_work(result.channels, rows, columns, work, who));
+    const auto add = [&](work_table table) {
+      result.tables.push_back(std::move(table));
       return static_cast<std::uint32_t>(result.tables.size() - 1);
     };
+    work_table_builder amounts(result.channels, who);
     if constexpr (classified_work_model<M, G>) {
       const auto [at, fresh] = by_key.try_emplace(static_cast<std::uint64_t>(model.edge_key(*e)));
       if (fresh)
-        at->second = add(std::span<const std::uint32_t>(model.producer_classes(*e)),
-                         std::span<const std::uint32_t>(model.consumer_classes(*e)),
-                         [&, of = *e](std::uint32_t i, std::uint32_t j) { return model.class_work(of, i, j); });
-      made.tables = at->second;
+        at->second =
+            add(detail::table_of_patterns(model, *e, model.producer_classes(*e), model.consumer_classes(*e), amounts));
+      made.table = at->second;
     } else {
       std::vector<std::uint32_t> rows(counts[made.from]), columns(counts[made.to]);
       std::iota(rows.begin(), rows.end(), 0U);
       std::iota(columns.begin(), columns.end(), 0U);
-      made.tables = add(std::span<const std::uint32_t>(rows), std::span<const std::uint32_t>(columns),
-                        [&, of = *e](std::uint32_t i, std::uint32_t j) { return model.edge_work(of, i, j); });
+      made.table = add(
+          amounts.table(rows, columns, [&](std::uint32_t i, std::uint32_t j) { return model.edge_work(*e, i, j); }));
     }
     made.share = static_cast<std::uint32_t>(result.edges.size());
     if constexpr (sharing_work_model<M, G>) {

@@ -1,0 +1,129 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/interning.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/cost_table.hpp>
+#include <shardweave/placement/work_model.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Work of an edge by what its pairs of strategies can tell apart.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// What the pairs of strategies of an edge take: few distinct amounts, and which of them each pair of classes takes.
+/// Copies share the numbers of the pairs, and so do tables that differ in amounts alone.
+/// Memory: 4 bytes per strategy and per pair of classes, 8 bytes per amount and channel on which there is work.
+struct work_table {
+  using pair_numbers = std::shared_ptr<const std::vector<std::uint32_t>>;
+
+  std::vector<std::uint32_t> row_class = {};     ///< per strategy of the producer
+  std::vector<std::uint32_t> column_class = {};  ///< per strategy of the consumer
+  std::size_t column_classes = 0;
+  pair_numbers amount_of = nullptr;             ///< per pair of classes, row by row; null: there is no work
+  std::vector<std::vector<double>> loads = {};  ///< per channel: of each amount; empty where all is zero
+  std::vector<double> chains = {};              ///< of each amount; empty where all is zero
+
+  [[nodiscard]] std::size_t rows() const { return row_class.size(); }
+  [[nodiscard]] std::size_t columns() const { return column_class.size(); }
+  [[nodiscard]] bool is_idle() const {
+    return chains.empty() && std::ranges::all_of(loads, [](const auto& of_channel) { return of_channel.empty(); });
+  }
+  /// \pre it is not idle
+  [[nodiscard]] std::uint32_t class_amount(std::size_t i, std::size_t j) const {
+    return (*amount_of)[i * column_classes + j];
+  }
+  [[nodiscard]] double load(std::size_t channel, strategy a, strategy b) const { return of(loads[channel], a, b); }
+  [[nodiscard]] double chain(strategy a, strategy b) const { return of(chains, a, b); }
+
+  /// Of one channel, or chains, as a table of costs.
+  /// \param amounts  `loads` of a channel or `chains`, not empty
+  [[nodiscard]] cost_table<double> costs(const std::vector<double>& amounts) const {
+    const std::size_t row_classes = amount_of->size() / std::max<std::size_t>(column_classes, 1);
+    return cost_table<double>::from_classes(row_class, column_class, row_classes, column_classes,
+                                            [&](std::size_t i, std::size_t j) { return amounts[class_amount(i, j)]; });
+  }
+
+ private:
+  [[nodiscard]] double of(const std::vector<double>& amounts, strategy a, strategy b) const {
+    return amounts.empty() ? 0 : amounts[class_amount(row_class[a], column_class[b])];
+  }
+};
+
+/// Collects what pairs of classes take into a `work_table`.
+class work_table_builder {
+ public:
+  /// \param who  the edge, for messages
+  work_table_builder(std::size_t channels, std::string who) : channels_(channels), who_(std::move(who)) {}
+
+  /// The number of an amount; what is infinite counts as nothing.
+  /// \throws error (input) if it is of another number of channels, or negative
+  std::uint32_t number_of(const edge_work& work) {
+    if (!work.loads.empty() && work.loads.size() != channels_)
+      refuse(error_category::input, who_ + " has loads on " + std::to_string(work.loads.size()) +
+                                        " channels, expected " + std::to_string(channels_) + " or none");
+    amount_.assign(channels_ + 1, 0.0);
+    const auto take = [&](std::size_t part, double value) {
+      if (!(value >= 0))
+        refuse(error_category::input,
+               who_ + " takes " + std::to_string(value) + ", expected a time that is not negative");
+      if (!std::isinf(value)) amount_[part] = value;
+    };
+    for (std::size_t c = 0; c < work.loads.size(); ++c) take(c, work.loads[c]);
+    take(channels_, work.chain);
+    return amounts_(amount_);
+  }
+
+  /// \param row_class, column_class  per strategy
+  /// \param amount_of                per pair of classes, row by row; each below the number of amounts
+  [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
+                                 std::size_t column_classes, work_table::pair_numbers amount_of) const {
+    work_table made{.row_class = {row_class.begin(), row_class.end()},
+                    .column_class = {column_class.begin(), column_class.end()},
+                    .column_classes = column_classes,
+                    .amount_of = std::move(amount_of),
+                    .loads = std::vector<std::vector<double>>(channels_)};
+    for (std::size_t part = 0; part <= channels_; ++part) {
+      std::vector<double> list(amounts_.size());
+      for (std::uint32_t a = 0; a < list.size(); ++a) list[a] = amounts_[a][part];
+      if (std::ranges::all_of(list, [](double amount) { return amount == 0; })) continue;
+      (part < channels_ ? made.loads[part] : made.chains) = std::move(list);
+    }
+    return made;
+  }
+  /// The same of what `work(i, j)` says of each pair of classes.
+  template <class Work>
+  [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
+                                 const Work& work) {
+    const auto classes = [](std::span<const std::uint32_t> of) {
+      return of.empty() ? std::size_t{0} : std::size_t{*std::ranges::max_element(of)} + 1;
+    };
+    const std::size_t rows = classes(row_class), columns = classes(column_class);
+    std::vector<std::uint32_t> numbers;
+    numbers.reserve(rows * columns);
+    for (std::uint32_t i = 0; i < rows; ++i)
+      for (std::uint32_t j = 0; j < columns; ++j) numbers.push_back(number_of(work(i, j)));
+    return table(row_class, column_class, columns,
+                 std::make_shared<const std::vector<std::uint32_t>>(std::move(numbers)));
+  }
+
+ private:
+  std::size_t channels_;
+  std::string who_;
+  std::vector<double> amount_;  ///< of each channel, then of chains
+  interner<std::vector<double>, sequence_hash> amounts_;
+};
+
+}  // namespace v0
+}  // namespace shardweave
