@@ -418,8 +418,9 @@ int plan(const options& chosen) {
       how.within = [&](const sw::task_graph& g, sw::bytes room, const sw::solve_control& rest) {
         return sw::pipeline(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room}).pass.plan(g, rest);
       };
+      how.beside = sw::optimizer_state_of(model, chosen.optimizer_bytes);
       if (chosen.recompute == "auto" && !chosen.regather)
-        how.held = sw::held_values_of(model, constraints, chosen.optimizer_bytes);
+        how.held = [&] { return sw::held_values_of(model, constraints, chosen.optimizer_bytes); };
     }
     // what a plan takes grows with the graph
     how.search.plans = std::clamp<std::size_t>(500'000 / std::max<std::size_t>(model.graph().all_edges().size(), 1), 8,

@@ -60,13 +60,14 @@ concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy
 
 struct fastest_plan_options {
   step_search_options search = {};
-  /// Of a device: what a timeline holds at its peak, inputs included, and what lies beside it (`held_values::beside`).
+  /// Of a device: what a timeline holds at its peak, inputs included, and what lies `beside` it.
   /// A plan that holds more makes values again in its backward part; one that holds more even so does not count.
   std::optional<bytes> memory = std::nullopt;
-  bool only_if_needed = false;  ///< there is no such limit if the plan of the least sum keeps to it by itself
-  /// What the vertices hold. With it the bound and the prices of the search see the limit, and values of blocks are
-  /// made again; without it a plan must fit as it is.
-  std::optional<held_values> held = std::nullopt;
+  bool only_if_needed = false;         ///< there is no such limit if the plan of the least sum keeps to it by itself
+  std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer (`optimizer_state_of`)
+  /// What the vertices hold, told when a plan does not fit. With it the bound and the prices of the search see the
+  /// limit, and values of blocks are made again; without it a plan must fit as it is.
+  std::function<held_values()> held = nullptr;
   /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
   std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
   /// Of the search over orders at its first glance (`search::changes`). For the plan that is kept ten times as many,
@@ -121,8 +122,11 @@ class pipeline_planner {
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}
 
-  /// From now on plans keep to the memory.
-  void limit() { is_limited_ = true; }
+  /// From now on plans keep to the memory. \param held  whose values are made again; null: none. Must outlive this
+  void limit(const held_values* held) {
+    is_limited_ = true;
+    held_ = held;
+  }
   /// The plan of a placement that is made already. If it makes values again, all others do so at once, and gather
   /// parameters again as it does.
   void knows(const assignment& choice, plan made) {
@@ -139,13 +143,13 @@ class pipeline_planner {
     plan made;
     made.lowered = made.plain = std::make_shared<const lowered_graph>(way_.lowering(model_, placed));
     if (is_limited_)
-      made.room = bytes(options_.memory->count() -
-                        (options_.held ? static_cast<std::int64_t>(std::ceil(options_.held->beside_of(placed))) : 0));
+      made.room =
+          bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
     if (!regathers_) {
       made.order = order_within(made.lowered->tasks, made.room, part);
       made.step = step_of(made);
     }
-    if (made.room && options_.held && !std::isfinite(made.step)) fit(made, *made.room, control);
+    if (made.room && held_ != nullptr && !std::isfinite(made.step)) fit(made, *made.room, control);
     return made;
   }
   [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
@@ -198,7 +202,7 @@ class pipeline_planner {
       return order_within(tasks, made.room, {.seed = control.seed, .threads = control.threads, .stop = control.stop});
     };
     std::optional<fitted_plan> found =
-        fit_by_recomputation(*made.plain, options_.held->block_of, *made.room, aim, regathers_, order, control);
+        fit_by_recomputation(*made.plain, held_->block_of, *made.room, aim, regathers_, order, control);
     if (!found) return;
     made.order = std::move(found->order);
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
@@ -217,6 +221,7 @@ class pipeline_planner {
   std::size_t vertices_;
   const fastest_plan_options& options_;
   bool is_limited_ = false;
+  const held_values* held_ = nullptr;
   std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
   assignment known_choice_ = {};
   std::optional<plan> known_ = std::nullopt;
@@ -238,19 +243,21 @@ template <class Pipeline, class G, class Model, class State>
   using planner_type = pipeline_planner<Pipeline, Model>;
   const std::size_t vertices = plan.problem->vertices.size();
   planner_type planner(way, model, vertices, options);
-  bool sees_memory = false;
+  std::optional<held_values> held;  // where there is a limit
+  bool sees_memory = false;         // where it is in the way
   if (options.memory) {
     timed(plan.stages, "search", [&] {
       const assignment& start = plan.placement.choice;
       auto plain = planner(start, timed.rest());
-      const double beside = options.held ? options.held->beside_of(start) : 0;
+      const double beside = bytes_of(options.beside, start);
       const bytes peak = simulate(plain.lowered->tasks, plain.order, {.validate = false}).peak;
       const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
       if (fits && options.only_if_needed) {
         planner.knows(start, std::move(plain));
       } else {
-        planner.limit();
-        sees_memory = !fits && options.held;
+        if (options.held) held = options.held();
+        sees_memory = !fits && held;
+        planner.limit(held ? &*held : nullptr);
         planner.knows(start, planner(start, timed.rest()));
       }
       return 0;
@@ -266,13 +273,12 @@ template <class Pipeline, class G, class Model, class State>
     step_search_options how = options.search;
     if (sees_memory) {
       const auto limit = static_cast<double>(options.memory->count());
-      result.bounded =
-          std::make_shared<const placement_description<double>>(with_policies(*plan.problem, *options.held));
-      least = with_policies(std::move(least), *options.held, limit, vertices);
-      alone = with_policies(std::move(alone), *options.held, limit, vertices);
-      start = keeping_all(std::move(start), *options.held);
+      result.bounded = std::make_shared<const placement_description<double>>(with_policies(*plan.problem, *held));
+      least = with_policies(std::move(least), *held, limit, vertices);
+      alone = with_policies(std::move(alone), *held, limit, vertices);
+      start = keeping_all(std::move(start), *held);
       how.planned = vertices;
-      how.bound.turn = options.held->moment;
+      how.bound.turn = held->moment;
     }
     result.work = std::make_shared<const step_work>(std::move(least));
     result.channel_prices.resize(result.work->machines());

@@ -10,6 +10,7 @@
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_search.hpp>
 #include <shardweave/step/step_work.hpp>
+#include <shardweave/step/work_table.hpp>
 
 /// \file
 /// The fastest plan: a bound on the step over all placements, buckets and orders.

@@ -125,7 +125,7 @@ TEST_SUITE("held_values_of") {
           sw::task_index moment = 0;
           for (sw::task_index t = 0; t < g.tasks.size(); ++t)
             if (g.original[t] == lowered.task_of[p.held.moment] && !g.again[t]) moment = t;
-          const double holds = held_after(g.tasks, moment) + p.held.beside_of(placed);
+          const double holds = held_after(g.tasks, moment) + sw::bytes_of(p.held.beside, placed);
           CAPTURE(price);
           CAPTURE(holds);
           CHECK(least <= (static_cast<double>(g.compute.count()) + price * holds) * (1 + 1e-9));
@@ -134,7 +134,8 @@ TEST_SUITE("held_values_of") {
       }
       // what is told is not far below what is held where nothing is made again
       const double all = p.least_at(placed, 1e-6) / 1e-6;
-      const double holds = held_after(lowered.tasks, lowered.task_of[p.held.moment]) + p.held.beside_of(placed);
+      const double holds =
+          held_after(lowered.tasks, lowered.task_of[p.held.moment]) + sw::bytes_of(p.held.beside, placed);
       MESSAGE("told " << all << " of " << holds << " bytes");
       CHECK(all >= 0.3 * holds);
     }

@@ -81,8 +81,9 @@ TEST_SUITE("fitted plan") {
       if (!best) continue;
       ++tried;
       const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
-      const auto found = sw::fastest_plan(way, m.graph, m, {},
-                                          {.memory = sw::bytes(limit), .held = m.held_at_loss(), .within = in_memory});
+      const auto found =
+          sw::fastest_plan(way, m.graph, m, {},
+                           {.memory = sw::bytes(limit), .held = [&] { return m.held_at_loss(); }, .within = in_memory});
       CAPTURE(i);
       CAPTURE(limit);
       REQUIRE(found.plan.tasks);

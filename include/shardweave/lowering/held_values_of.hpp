@@ -4,11 +4,17 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
+#include <vector>
+
 /// \file
 /// What the operations of a model hold between forward and backward part, whatever the placement.
 
 namespace shardweave {
 inline namespace v0 {
+
+/// What an optimizer holds of every parameter: for each, its state under every strategy.
+/// \param state_per_element  bytes of every element of a parameter
+[[nodiscard]] std::vector<held_form> optimizer_state_of(const spmd_cost_model& model, double state_per_element);
 
 /// Reads off a training graph what a device holds at the end of its forward part, under every strategy, and what it
 /// takes to make each value again: for bounds, so never more than a lowered graph holds and does.

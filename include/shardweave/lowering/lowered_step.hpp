@@ -23,12 +23,17 @@ struct lowered_step {
   bool packs = false, unpacks = false;  ///< whether there are such copies, be they too short to count
 };
 
+/// Whether a step has a collective: a slice has none, nor has one among a single rank.
+[[nodiscard]] inline bool is_collective(const redistribution_step& step, const device_mesh& mesh) {
+  return step.op && mesh.extent(step.mesh_dim) > 1;
+}
+
 /// Pieces that arrive along a dimension other than the first have to be put in place afterwards; all other copies come
 /// before. Both lowering and what bounds it (`lowered_work`) take their prices from here.
 [[nodiscard]] inline lowered_step lowered(const redistribution_step& step, const redistributor& by) {
   lowered_step made;
   const device_mesh& mesh = by.mesh();
-  if (!step.op || mesh.extent(step.mesh_dim) == 1) return made;
+  if (!is_collective(step, mesh)) return made;
   made.is_collective = true;
   const group_shape group = mesh.group_along(step.mesh_dim, by.compute().device.devices_per_node);
   made.largest = largest_buffer(*step.op, step.before, group);

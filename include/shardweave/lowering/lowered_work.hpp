@@ -152,7 +152,23 @@ class lowered_work {
       for (strategy s = 0; s < rows.size(); ++s) from[rows[s]] = s;
       for (strategy s = 0; s < columns.size(); ++s) to[columns[s]] = s;
       const tensor& value = model.value(e);
-      std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> known;
+      struct step_parts {
+        nanoseconds copies{};
+        std::uint32_t launch = 0;
+      };
+      std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> launches;
+      std::map<std::tuple<collective, std::size_t, std::int64_t, bool, double>, step_parts> steps;
+      const auto parts_of = [&](const redistribution_step& step) -> const step_parts& {
+        const std::tuple key(*step.op, step.mesh_dim, step.before.count(),
+                             step.from.is_sharded() && step.from.dim() != 0, step.cost_us);
+        const auto [at, fresh] = steps.try_emplace(key);
+        if (!fresh) return at->second;
+        const lowered_step parts = lowered(step, by);
+        const auto next = static_cast<std::uint32_t>(made.size());
+        const auto [of, is_new] = launches.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
+        if (is_new) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
+        return at->second = {parts.pack + parts.unpack, of->second};
+      };
       interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
       std::vector<std::uint32_t> of_pair;
       of_pair.reserve(pairs);
@@ -164,13 +180,10 @@ class lowered_work {
           if (cost > 0 && std::isfinite(cost)) {
             const redistribution way = by.plan(value, model.sent(e, from[i]), model.taken(e, to[j]));
             for (const redistribution_step& step : way.steps) {
-              const lowered_step parts = lowered(step, by);
-              if (!parts.is_collective) continue;
-              pattern.front() += (parts.pack + parts.unpack).count();
-              const auto next = static_cast<std::uint32_t>(made.size());
-              const auto [at, fresh] = known.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
-              if (fresh) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
-              pattern.push_back(at->second);
+              if (!is_collective(step, by.mesh())) continue;
+              const step_parts& parts = parts_of(step);
+              pattern.front() += parts.copies.count();
+              pattern.push_back(parts.launch);
             }
           }
           of_pair.push_back(patterns(pattern));

@@ -18,6 +18,14 @@ struct held_form {
   std::vector<double> bytes = {};  ///< per strategy of the vertex, the least that whoever reads it can do with
 };
 
+/// The sum of what forms hold under an assignment.
+template <class Choice>
+[[nodiscard]] double bytes_of(const std::vector<held_form>& forms, const Choice& choice) {
+  double sum = 0;
+  for (const held_form& form : forms) sum += form.bytes[choice[form.vertex]];
+  return sum;
+}
+
 /// A value that the backward part reads, or from which one that it reads can be made again.
 struct held_value {
   std::string name = {};
@@ -42,14 +50,6 @@ struct held_values {
   std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer
   std::vector<held_value> values = {};
   std::vector<std::uint32_t> block_of = {};  ///< per vertex: its repeated layer; ~0 = in none
-
-  /// What a device holds beside a timeline under an assignment.
-  template <class Choice>
-  [[nodiscard]] double beside_of(const Choice& choice) const {
-    double sum = 0;
-    for (const held_form& form : beside) sum += form.bytes[choice[form.vertex]];
-    return sum;
-  }
 };
 
 }  // namespace v0

@@ -35,6 +35,18 @@ inline namespace v0 {
 
 namespace detail {
 
+/// Of a result, per strategy, in bytes on a device.
+[[nodiscard]] inline std::vector<double> sizes_by_strategy(const spmd_cost_model& model, std::uint32_t v,
+                                                           std::size_t element) {
+  std::vector<double> result;
+  for (strategy s = 0; s < model.strategy_count(v); ++s) {
+    const sharding& where = model.strategies(v).strategies[s].outputs[element];
+    const tensor& value = model.operations().operations[v].outputs[element];
+    result.push_back(where.is_none() ? 0.0 : static_cast<double>(local_size(value, where, model.mesh()).count()));
+  }
+  return result;
+}
+
 class held_value_reader {
  public:
   held_value_reader(const spmd_cost_model& model, const constraint_set& constraints, double state_per_element)
@@ -69,31 +81,17 @@ class held_value_reader {
   [[nodiscard]] bool is_view(std::uint32_t v) const {
     return is_made(v) && !op(v).inputs.empty() && model_.rules().of(op(v)).cost.is_view;
   }
-  /// Of a result, per strategy, in bytes on a device.
   [[nodiscard]] std::vector<double> sizes(std::uint32_t v, std::size_t element) const {
-    std::vector<double> result;
-    for (strategy s = 0; s < model_.strategy_count(v); ++s) {
-      const sharding& where = model_.strategies(v).strategies[s].outputs[element];
-      result.push_back(where.is_none()
-                           ? 0.0
-                           : static_cast<double>(local_size(op(v).outputs[element], where, model_.mesh()).count()));
-    }
-    return result;
+    return sizes_by_strategy(model_, v, element);
   }
 
   void find_always() {
     for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
       const role kind = op(v).kind;
       if (kind != role::parameter && kind != role::input && kind != role::constant) continue;
-      for (std::size_t k = 0; k < op(v).outputs.size(); ++k) {
-        result_.always.push_back({v, sizes(v, k)});
-        if (kind != role::parameter || state_ == 0) continue;
-        held_form state = result_.always.back();
-        const double size = static_cast<double>(element_size(op(v).outputs[k].type));
-        for (double& bytes : state.bytes) bytes *= state_ / size;
-        result_.beside.push_back(std::move(state));
-      }
+      for (std::size_t k = 0; k < op(v).outputs.size(); ++k) result_.always.push_back({v, sizes(v, k)});
     }
+    result_.beside = optimizer_state_of(model_, state_);
   }
 
   /// Every vertex that comes after `v`, and every one before it, itself included in both.
@@ -318,6 +316,23 @@ class held_value_reader {
 };
 
 }  // namespace detail
+
+SHARDWEAVE_INLINE std::vector<held_form> optimizer_state_of(const spmd_cost_model& model, double state_per_element) {
+  std::vector<held_form> result;
+  if (state_per_element == 0) return result;
+  const computation& graph = model.operations();
+  for (std::uint32_t v = 0; v < graph.operations.size(); ++v) {
+    const operation& op = graph.operations[v];
+    if (op.kind != role::parameter) continue;
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) {
+      held_form state{v, detail::sizes_by_strategy(model, v, k)};
+      const double size = static_cast<double>(element_size(op.outputs[k].type));
+      for (double& bytes : state.bytes) bytes *= state_per_element / size;
+      result.push_back(std::move(state));
+    }
+  }
+  return result;
+}
 
 SHARDWEAVE_INLINE held_values held_values_of(const spmd_cost_model& model, const constraint_set& constraints,
                                              double state_per_element) {
