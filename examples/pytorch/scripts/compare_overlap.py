@@ -1,6 +1,6 @@
 """The overlap pass beside PyTorch's own on training graphs of large models, captured without devices.
 
-    python scripts/compare_overlap.py --layers 32
+    python scripts/compare_overlap.py --model 8b
 
 Both passes get the same durations (of an H100, from `shardweave_torch.Machine`), and what they make is timed by the
 same rule: the changed graph is exported anew and simulated in the order in which it stands, copies into and out of
@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import argparse
 import copy
+import dataclasses
 import logging
 import time
 from collections.abc import Callable
@@ -18,7 +19,9 @@ from typing import Any
 
 import torch
 import torch._inductor.comm_analysis as comm_analysis
+import torch.distributed as dist
 import torch.utils._runtime_estimation as runtime_estimation
+from experts import ExpertModel, ExpertShape
 from llama import Llama, Shape
 from torch.distributed.device_mesh import init_device_mesh
 
@@ -29,17 +32,23 @@ from shardweave_torch.sharded import shard_parameters
 SHAPES = {
     "8b": Shape(),
     "70b": Shape(layers=80, width=8192, heads=64, key_heads=8, hidden=28672),
+    "experts": ExpertShape(),  # DeepSeek-V3: experts on all ranks, all else fully sharded over them
 }
 
 
-def captured(shape: Shape, world: int) -> Captured:
+def captured(shape: Shape | ExpertShape, world: int) -> Captured:
     """Forward and backward graph of fully sharded training in bfloat16, parameters gathered again (ZeRO-3)."""
     fake_ranks(world)
     mesh = init_device_mesh("cpu", (world,), mesh_dim_names=("dp",))
 
     def make() -> tuple[torch.nn.Module, tuple[torch.Tensor, torch.Tensor]]:
         words = torch.empty(1, shape.length, dtype=torch.long)
-        return shard_parameters(Llama(shape), mesh, torch.bfloat16), (words, words)
+        if isinstance(shape, Shape):
+            model, ignored = Llama(shape), []
+        else:
+            model = ExpertModel(shape, dist.group.WORLD)
+            ignored = model.of_experts()
+        return shard_parameters(model, mesh, torch.bfloat16, ignored=ignored), (words, words)
 
     return capture_training(make, regathering)
 
@@ -47,7 +56,7 @@ def captured(shape: Shape, world: int) -> Captured:
 def same_durations(exported: Exported, machine: Machine) -> Callable[..., float | None]:
     """What PyTorch's pass asks for: milliseconds of a node, of a collective of any size too."""
     by_name = {n.name: exported.durations[i] for i, n in enumerate(exported.nodes)}
-    kinds = {"all_gather": "all_gather", "reduce_scatter": "reduce_scatter", "all_reduce": "all_reduce"}
+    kinds = {k: k for k in ("all_gather", "reduce_scatter", "all_reduce", "all_to_all")}
 
     def estimate(node: torch.fx.Node, override_size: int | None = None) -> float | None:
         name = getattr(node.target, "_opname", "")
@@ -94,11 +103,11 @@ def main() -> None:
     parser.add_argument("--model", choices=sorted(SHAPES), default="8b")
     parser.add_argument("--layers", type=int, help="of the model (default: all)")
     parser.add_argument("--world", type=int, default=64)
-    parser.add_argument("--length", type=int, default=8192)
+    parser.add_argument("--length", type=int, help="of the one sequence of a rank (default: the model's)")
     chosen = parser.parse_args()
     shape = SHAPES[chosen.model]
-    fields = {"length": chosen.length} | ({"layers": chosen.layers} if chosen.layers else {})
-    shape = Shape(**{**vars(shape), **fields})
+    fields = {name: n for name in ("length", "layers") if (n := getattr(chosen, name))}
+    shape = dataclasses.replace(shape, **fields)
     logging.getLogger("torch._inductor.fx_passes.fsdp").setLevel(logging.ERROR)
     # without devices PyTorch knows no figures: those of the data sheet, its products counting half
     runtime_estimation.get_gpu_dram_gbps = lambda: 3350.0

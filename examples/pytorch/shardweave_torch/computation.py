@@ -66,6 +66,16 @@ class Coverage:
         return 1.0 if self.flops == 0 else 1 - self.flops_without_rule / self.flops
 
 
+@dataclass(frozen=True)
+class Step:
+    """One operation as the library has it, by its name; `inputs` are numbers of operations."""
+
+    name: str
+    op: str
+    inputs: tuple[int, ...]
+    backward: bool
+
+
 @dataclass
 class Computation:
     """What the library plans, and which of its operations are parameters and inputs of the model."""
@@ -75,6 +85,7 @@ class Computation:
     inputs: dict[str, str]  #: by place among the inputs, or name of a buffer
     coverage: Coverage
     shapes: dict[str, list[int]]  #: of parameters
+    steps: list[Step]  #: all operations, in order
 
 
 def _bare(descriptor: Any) -> Any:
@@ -95,6 +106,7 @@ class _Converter:
         self.shared = shared
         self.values: dict[Node, Any] = {}
         self.tensors: list[list[Stated]] = []  # by operation: what it gives
+        self.steps: list[Step] = []
         self.names: Counter[str] = Counter()
         self.coverage = Coverage()
         self.parameters: dict[str, str] = {}
@@ -112,6 +124,7 @@ class _Converter:
         self.names[name] += 1
         unique = name if self.names[name] == 1 else f"{name}.{self.names[name]}"
         self.tensors.append(list(outputs))
+        self.steps.append(Step(unique, op, tuple(inputs), self.backward))
         self.coverage.operations += 1
         return self.builder.add(unique, op, role, self.backward, list(inputs), list(outputs), equation, list(dims),
                                 index, keep, scalar, group)  # fmt: skip
@@ -148,7 +161,7 @@ class _Converter:
                 self._call(node)
             elif node.op == "output":
                 self._output(node, descriptors)
-        return Computation(self.builder, self.parameters, self.inputs, self.coverage, self.shapes)
+        return Computation(self.builder, self.parameters, self.inputs, self.coverage, self.shapes, self.steps)
 
     def _placeholder(self, node: Node) -> None:
         value = node.meta.get("val")

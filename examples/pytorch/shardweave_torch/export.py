@@ -34,6 +34,7 @@ class Exported:
     groups: list[Any] = field(default_factory=list)  #: names of process groups, by channel
     ranks: list[list[int]] = field(default_factory=list)  #: of each group
     fences: list[str] = field(default_factory=list)  #: names of nodes across which nothing moves
+    outputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  #: size and storage, by task
 
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
@@ -46,8 +47,12 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 
 class _Exporter:
-    def __init__(self, graph: torch.fx.Graph, machine: Machine, name: str, ranks_of: RanksOf) -> None:
+    def __init__(
+        self, graph: torch.fx.Graph, machine: Machine, name: str, ranks_of: RanksOf, with_phases: bool, fused: bool
+    ) -> None:
         self.machine = machine
+        self.with_phases = with_phases
+        self.fused = fused
         self.ranks_of = ranks_of
         self.builder = GraphBuilder(name, machine)
         self.nodes = list(graph.nodes)
@@ -145,7 +150,7 @@ class _Exporter:
 
     def _moved(self, position: int, inputs: list[int], node: torch.fx.Node) -> tuple[int, bool]:
         """Bytes that a call reads and writes, without what stays inside of a fused kernel; whether it writes."""
-        depth, fusible = self.depth[position], self.fusible[position]
+        depth, fusible = self.depth[position], self.fused and self.fusible[position]
         moved = 0
         for i in inputs:
             if not (fusible and self.fusible[i] and self.depth[i] == depth):
@@ -190,13 +195,19 @@ class _Exporter:
             else:
                 self._other(position, node)
         tasks = self.builder.build()
-        return Exported(tasks, self.nodes, self.kinds, self.durations, self.groups, self.ranks, self.fences)
+        return Exported(tasks, self.nodes, self.kinds, self.durations, self.groups, self.ranks, self.fences, self.held)
 
     def _add(self, node: torch.fx.Node, op: str, kind: str, duration: int, inputs: list[int], after: list[int],
              completes: int = -1, role: str = "none") -> None:  # fmt: skip
-        self.builder.task(node.name, op, kind, duration, inputs, after, completes, self.held[-1], role)
+        held = self.held[-1]
+        self.builder.task(node.name, op, kind, duration, inputs, after, completes, held, role, self._phase(node))
         self.kinds.append(kind)
         self.durations.append(duration)
+
+    def _phase(self, node: torch.fx.Node) -> str:
+        if not self.with_phases:
+            return ""
+        return "backward" if node.meta.get("partitioner_tag") == "is_backward" else "forward"
 
     def _other(self, position: int, node: torch.fx.Node) -> None:
         inputs = [self.index[n] for n in node.all_input_nodes]
@@ -271,7 +282,7 @@ class _Exporter:
         if kind.writes or len(sources) != 1 or "coalesced" in name:  # launched already as it shall be: never merged
             dtype += f"/{node.name}"
         self.builder.collective(node.name, op, kind.collective, group, bytes_in, bytes_out, dtype, reduce, None, inputs,
-                                after, self.held[-1], "none")  # fmt: skip
+                                after, self.held[-1], "none", self._phase(node))  # fmt: skip
         self.kinds.append("collective")
         self.durations.append(self._launched(kind.collective, bytes_in, group))
 
@@ -323,7 +334,13 @@ def _known(nbytes: Any, value: torch.Tensor) -> int:
 
 
 def export_graph(
-    graph: torch.fx.Graph, machine: Machine, name: str = "fx", ranks_of: RanksOf = ranks_of_group
+    graph: torch.fx.Graph,
+    machine: Machine,
+    name: str = "fx",
+    ranks_of: RanksOf = ranks_of_group,
+    *,
+    with_phases: bool = False,
+    fused: bool = True,
 ) -> Exported:
     """The task graph of an FX graph whose nodes have `meta["val"]`, as Inductor's passes and AOTAutograd give it.
 
@@ -331,5 +348,7 @@ def export_graph(
     move (what stays within one fused kernel is free), collectives by the model of the machine. Memory is that of
     storages; a wait gives the memory of its collective. Order that arguments do not tell is kept by dependencies:
     who reads and changes a storage, random operators, and fences around everything of which nothing is known.
+
+    Of a joint graph `with_phases` states which half a task belongs to. Without `fused` every operator is a kernel.
     """
-    return _Exporter(graph, machine, name, ranks_of).run()
+    return _Exporter(graph, machine, name, ranks_of, with_phases, fused).run()

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import gc
 import hashlib
 import logging
 import time
@@ -138,6 +139,10 @@ class OverlapPass(CustomGraphPass):
         """Plans one graph and changes it in place, or leaves it."""
         if not any(n.op == "call_function" and kind_of(n.target).what == "start" for n in graph.nodes):
             return
+        with _without_collections():
+            self._change(graph)
+
+    def _change(self, graph: torch.fx.Graph) -> None:
         report = Report(f"graph {len(self.reports)}")
         self.reports.append(report)
         snapshot = Snapshot(graph)
@@ -189,6 +194,18 @@ class OverlapPass(CustomGraphPass):
         """Ends earlier; or as early, and would be undone if it were not held."""
         before, after = report.before["end_to_end"], report.after["end_to_end"]
         return after < before or (after == before and self.keep and report.after["hidden"] > 0)
+
+
+@contextlib.contextmanager
+def _without_collections() -> Iterator[None]:
+    """No search for cycles of garbage: the pass makes few, and each looks through all graphs that the program has."""
+    enabled = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if enabled:
+            gc.enable()
 
 
 @contextlib.contextmanager

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
 from torch import nn
@@ -13,7 +13,10 @@ from torch.distributed.tensor import Placement, Replicate, Shard, distribute_ten
 
 from ._planner import Machine
 from .capture import capture_joint
-from .computation import Computation, Coverage, computation_of
+from .computation import Computation, Coverage, Step, computation_of
+
+#: Where the arguments of an operation lie as it takes them, and where its results lie: "S(0)R", "P" for sums to come.
+Use = tuple[list[str], list[str]]
 
 
 @dataclass
@@ -34,6 +37,9 @@ class PlacementPlan:
     operations: int
     strategies: int
     coverage: Coverage
+    operations_of: dict[str, str] = field(default_factory=dict)  #: by parameter: name of its operation
+    steps: list[Step] = field(default_factory=list)  #: the operations that were planned, in order
+    uses: dict[str, Use] = field(default_factory=dict)  #: by operation, where it was asked for
 
     @property
     def gap(self) -> float:
@@ -70,6 +76,7 @@ def plan_computation(
     share: float | None = 0.0,
     memory: int | None = None,
     seconds: float = 5.0,
+    uses: bool = False,
 ) -> PlacementPlan:
     """The best placement that is found of a computation.
 
@@ -81,9 +88,10 @@ def plan_computation(
         share: of each parameter that a device may hold; 0 is the least one device can hold, None is no limit.
         memory: bytes that a device may hold at any time, as the library counts them.
         seconds: when to stop at the latest, with the best placement so far; a tenth of a second is always left.
+        uses: whether the plan tells of every operation where its arguments and results lie.
     """
     on = Machine(machine) if isinstance(machine, str) else machine
-    told = computation.builder.place(list(mesh), on, inputs, share, memory, seconds)
+    told = computation.builder.place(list(mesh), on, inputs, share, memory, seconds, uses)
     where: dict[str, str] = told["placements"]
     if not where:
         raise ValueError(f"no placement on {'x'.join(map(str, mesh))} keeps what was demanded: {told['status']}")
@@ -98,6 +106,9 @@ def plan_computation(
         told["operations"],
         told["strategies"],
         computation.coverage,
+        dict(computation.parameters),
+        computation.steps,
+        told.get("uses", {}),
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from functools import partial
 
 import torch
@@ -45,7 +46,11 @@ class _Sharded:
 
 
 def shard_parameters(
-    model: nn.Module, mesh: DeviceMesh, dtype: torch.dtype | None = None, regather: bool = False
+    model: nn.Module,
+    mesh: DeviceMesh,
+    dtype: torch.dtype | None = None,
+    regather: bool = False,
+    ignored: Iterable[nn.Parameter] = (),
 ) -> nn.Module:
     """Shards every parameter over a mesh of one dimension; each use gathers it, each gradient is scattered.
 
@@ -54,14 +59,16 @@ def shard_parameters(
     share stay shared. The model is changed in place and returned.
 
     Args:
-        model: all of its parameters are sharded along their first dimension.
+        model: its parameters are sharded along their first dimension.
         mesh: the ranks among which they are.
         dtype: in which parameters are gathered and used; gradients are reduced in float32 then.
         regather: gather again for the backward pass instead of keeping whole parameters (ZeRO-3).
+        ignored: parameters that stay as they are, such as those of experts that lie on one rank.
     """
-    sharded: dict[int, nn.Parameter] = {}
+    sharded: dict[int, nn.Parameter] = {id(p): p for p in ignored}
     for module in list(model.modules()):
         names = [n for n, p in module._parameters.items() if p is not None]
+        names = [n for n in names if sharded.get(id(module._parameters[n])) is not module._parameters[n]]
         for name in names:
             whole = module._parameters[name]
             if id(whole) not in sharded:

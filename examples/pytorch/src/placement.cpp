@@ -248,7 +248,7 @@ class computation_builder {
 
   [[nodiscard]] nb::dict place(const std::vector<std::int64_t>& mesh, const machine& on,
                                const std::optional<std::string>& inputs, std::optional<double> share,
-                               std::optional<std::int64_t> memory, double seconds) const {
+                               std::optional<std::int64_t> memory, double seconds, bool uses) const {
     const auto begin = std::chrono::steady_clock::now();
     std::optional<sw::solution<double>> answer;
     std::optional<sw::spmd_cost_model> model;
@@ -283,6 +283,7 @@ class computation_builder {
         where[o.name.c_str()] = model->strategies(v).strategies[answer->choice[v]].outputs.front().to_string();
       }
     told["placements"] = where;
+    if (uses && answer->has_assignment()) told["uses"] = uses_of(*model, answer->choice);
     std::size_t strategies = 0;
     for (std::uint32_t v = 0; v < model->operations().operations.size(); ++v) strategies += model->strategy_count(v);
     told["strategies"] = strategies;
@@ -291,6 +292,20 @@ class computation_builder {
   }
 
  private:
+  /// By name of an operation: where its arguments lie as it takes them, and where its results lie.
+  template <class Choice>
+  static nb::dict uses_of(const sw::spmd_cost_model& model, const Choice& choice) {
+    nb::dict all;
+    for (std::uint32_t v = 0; v < model.operations().operations.size(); ++v) {
+      const sw::mesh_strategy& taken = model.strategies(v).strategies[choice[v]];
+      std::vector<std::string> in, out;
+      for (const sw::sharding& s : taken.inputs) in.push_back(s.to_string());
+      for (const sw::sharding& s : taken.outputs) out.push_back(s.to_string());
+      all[model.operations().operations[v].name.c_str()] = nb::make_tuple(in, out);
+    }
+    return all;
+  }
+
   sw::computation made_;
 };
 
@@ -309,5 +324,5 @@ void bind_placement(nb::module_& m) {
       .def("tangent", &computation_builder::tangent, nb::arg("of"), nb::arg("value"))
       .def("result", &computation_builder::result, nb::arg("value"))
       .def("place", &computation_builder::place, nb::arg("mesh"), nb::arg("machine"), nb::arg("inputs") = nb::none(),
-           nb::arg("share") = 0.0, nb::arg("memory") = nb::none(), nb::arg("seconds") = 5.0);
+           nb::arg("share") = 0.0, nb::arg("memory") = nb::none(), nb::arg("seconds") = 5.0, nb::arg("uses") = false);
 }

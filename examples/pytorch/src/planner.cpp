@@ -3,8 +3,12 @@
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/memory/activation_blocks.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/memory/recompute_block.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/in_order.hpp>
@@ -64,10 +68,12 @@ class graph_builder {
   /// \param outputs  size and storage of each tensor
   std::uint32_t task(std::string name, std::string op, const std::string& kind, std::int64_t duration,
                      std::vector<sw::task_index> inputs, std::vector<sw::task_index> after, std::int64_t completes,
-                     const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs, const std::string& role) {
+                     const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs, const std::string& role,
+                     const std::string& phase) {
     sw::task_record t = record(std::move(name), std::move(op), duration, std::move(inputs), std::move(after), outputs);
     t.kind = named<sw::task_kind>(kind, "kind of task", sw::task_kind_from);
     t.role = named<sw::task_role>(role, "role", sw::task_role_from);
+    t.when = phase_of(phase);
     if (completes >= 0) t.completes = static_cast<sw::task_index>(completes);
     return builder_.add_task(t);
   }
@@ -76,8 +82,8 @@ class graph_builder {
                            std::int64_t bytes_in, std::int64_t bytes_out, std::string dtype, std::string reduce,
                            std::optional<std::int64_t> duration, std::vector<sw::task_index> inputs,
                            std::vector<sw::task_index> after,
-                           const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs,
-                           const std::string& role) {
+                           const std::vector<std::pair<std::int64_t, std::uint32_t>>& outputs, const std::string& role,
+                           const std::string& phase) {
     const auto what = named<sw::collective>(kind, "collective", sw::collective_from);
     if (group >= shapes_.size())
       sw::refuse(sw::error_category::input, "collective " + name + " is of group " + std::to_string(group) +
@@ -92,6 +98,7 @@ class graph_builder {
     sw::task_record t = record(std::move(name), std::move(op), takes, std::move(inputs), std::move(after), outputs);
     t.kind = sw::task_kind::collective;
     t.role = named<sw::task_role>(role, "role", sw::task_role_from);
+    t.when = phase_of(phase);
     t.collective = sw::collective_record{
         what, group, sw::bytes(bytes_in), sw::bytes(bytes_out), std::move(dtype), std::move(reduce)};
     collectives_.push_back(t);
@@ -120,6 +127,12 @@ class graph_builder {
       t.outputs.push_back(std::move(made));
     }
     return t;
+  }
+
+  /// No name: no phase is told.
+  static std::optional<sw::phase> phase_of(const std::string& name) {
+    if (name.empty()) return std::nullopt;
+    return named<sw::phase>(name, "phase", sw::phase_from);
   }
 
   const machine* on_;
@@ -169,6 +182,41 @@ std::vector<std::vector<sw::task_index>> members_of(const sw::schedule& s) {
   std::vector<std::vector<sw::task_index>> all;
   for (const sw::bucket& b : s.buckets) all.push_back(b.members);
   return all;
+}
+
+nb::dict figures(const sw::timeline& line);
+
+/// What a training graph keeps for its backward part and what it makes again, within a limit on memory.
+/// \param block_of  by task: the number of its block, -1 = in none
+/// \param least     bytes of the smallest storage that may be dropped
+nb::dict recomputed(const sw::task_graph& g, const std::vector<std::int64_t>& block_of, std::int64_t limit,
+                    std::int64_t least) {
+  std::vector<std::uint32_t> blocks;
+  for (const std::int64_t b : block_of) blocks.push_back(b < 0 ? sw::no_index : static_cast<std::uint32_t>(b));
+  const sw::activation_options options{.least = sw::bytes(least)};
+  const sw::recomputation_plan plan = sw::recomputation_choices(g, blocks, options).within(sw::bytes(limit));
+  nb::dict told;
+  if (plan.chosen.shortage) {
+    const sw::memory_shortage& missing = *plan.chosen.shortage;
+    nb::dict shortage;
+    shortage["block"] = missing.block;
+    shortage["least"] = missing.least.count();
+    told["shortage"] = shortage;
+    return told;
+  }
+  const sw::activation_blocks found = sw::activation_blocks_of(g, blocks, options);
+  std::vector<std::vector<std::uint32_t>> kept(found.blocks.size()), dropped(found.blocks.size());
+  for (std::size_t b = 0; b < found.blocks.size(); ++b)
+    for (std::size_t v = 0; v < found.storages[b].size(); ++v)
+      (plan.policies[b].values[v] == sw::retention::keep ? kept : dropped)[b].push_back(found.storages[b][v]);
+  told["kept"] = kept;
+  told["dropped"] = dropped;
+  told["kept_bytes"] = plan.chosen.kept.count();
+  told["time"] = plan.chosen.time.count();
+  told["lower_bound"] = plan.chosen.lower_bound.count();
+  told["peak"] = plan.chosen.peak.count();
+  told["after"] = figures(sw::simulate(plan.graph->tasks));
+  return told;
 }
 
 nb::dict figures(const sw::timeline& line) {
@@ -246,17 +294,25 @@ NB_MODULE(_planner, m) {
           },
           nb::arg("schedule") = nb::none())
       .def("bound", [](const sw::task_graph& g) { return sw::bound_of_all_bucketings(g).value().count(); })
-      .def("signature", &sw::launch_signature, nb::arg("schedule"));
+      .def("signature", &sw::launch_signature, nb::arg("schedule"))
+      .def("storage_bytes",
+           [](const sw::task_graph& g) {
+             std::vector<std::int64_t> all;
+             for (const sw::storage& x : g.storages()) all.push_back(x.size.count());
+             return all;
+           })
+      .def("recomputed", &recomputed, nb::arg("block_of"), nb::arg("limit"), nb::arg("least"));
 
   nb::class_<graph_builder>(m, "GraphBuilder")
       .def(nb::init<std::string, const machine&>(), nb::arg("name"), nb::arg("machine"), nb::keep_alive<1, 3>())
       .def("group", &graph_builder::group, nb::arg("name"), nb::arg("ranks"))
       .def("storage", &graph_builder::storage, nb::arg("bytes"))
       .def("task", &graph_builder::task, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("duration"),
-           nb::arg("inputs"), nb::arg("after"), nb::arg("completes"), nb::arg("outputs"), nb::arg("role"))
+           nb::arg("inputs"), nb::arg("after"), nb::arg("completes"), nb::arg("outputs"), nb::arg("role"),
+           nb::arg("phase") = "")
       .def("collective", &graph_builder::collective, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("group"),
            nb::arg("bytes_in"), nb::arg("bytes_out"), nb::arg("dtype"), nb::arg("reduce"), nb::arg("duration").none(),
-           nb::arg("inputs"), nb::arg("after"), nb::arg("outputs"), nb::arg("role"))
+           nb::arg("inputs"), nb::arg("after"), nb::arg("outputs"), nb::arg("role"), nb::arg("phase") = "")
       .def("build", &graph_builder::build);
 
   bind_placement(m);

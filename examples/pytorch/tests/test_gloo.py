@@ -160,5 +160,6 @@ def compiled_by_inductor():
 
 
 @pytest.mark.skipif("SHARDWEAVE_INDUCTOR" not in os.environ, reason="takes minutes: set SHARDWEAVE_INDUCTOR=1")
-def test_compiled_programs_give_equal_losses_and_gradients():
-    on_ranks(2, compiled_by_inductor)
+@pytest.mark.parametrize("world", [2, 4])
+def test_compiled_programs_give_equal_losses_and_gradients(world):
+    on_ranks(world, compiled_by_inductor)
