@@ -1,19 +1,25 @@
-// Checks a proof that no placement costs less than a bound, or that no plan ends earlier: against the problem as it is
-// stated, in whole numbers, with none of the solvers' code.
+// Checks a proof that no placement costs less than a bound, that no plan ends earlier, or no order of a task graph:
+// against the problem as it is stated, in whole numbers, with none of the solvers' and schedulers' code.
 //
 //   check_certificate problem.json.gz certificate.json.gz
 #include "support/program.hpp"
 #include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
 
 #include <CLI/CLI.hpp>
 
+#include <algorithm>
 #include <chrono>
+#include <cstddef>
 #include <cstdio>
+#include <optional>
 #include <string>
 #include <variant>
 
@@ -35,6 +41,13 @@ class stopwatch {
   using clock = std::chrono::steady_clock;
   clock::time_point start_ = clock::now();
 };
+
+/// Why a proof was not accepted, on standard error.
+int refuse_proof(const options& chosen, std::size_t steps, const std::string& failure) {
+  std::fprintf(stderr, "check_certificate: %s: not accepted after %zu steps: %s\n", chosen.certificate.c_str(), steps,
+               failure.c_str());
+  return programs::no_answer;
+}
 
 /// Says what was found.
 /// \param claimed  the bound, if it is proven
@@ -61,10 +74,7 @@ int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_c
         c.infeasible ? "no assignment is feasible" : what + " " + bound + (unit.empty() ? "" : " " + unit);
     std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), verdict.steps, watch.seconds());
   }
-  if (verdict.accepted) return programs::done;
-  std::fprintf(stderr, "check_certificate: %s: not accepted after %zu steps: %s\n", chosen.certificate.c_str(),
-               verdict.steps, verdict.failure.c_str());
-  return programs::no_answer;
+  return verdict.accepted ? programs::done : refuse_proof(chosen, verdict.steps, verdict.failure);
 }
 
 template <class Cost>
@@ -89,13 +99,66 @@ int check_step(const options& chosen) {
                   "ns", watch, chosen);
 }
 
+/// All proofs of the file must hold: of the orders with any buckets, or with those that a proof lists.
+int check_order(const options& chosen) {
+  const sw::task_graph stated = programs::about(chosen.problem, [&] { return sw::read_task_graph(chosen.problem); });
+  const sw::order_certificates all = sw::read_order_certificates(chosen.certificate);
+  if (all.proofs.empty())
+    sw::refuse(sw::error_category::input, chosen.certificate + ": has no proofs, expected one at least");
+  if (all.of_fused_durations && stated.fused_durations().empty())
+    sw::refuse(sw::error_category::input,
+               chosen.problem + ": alternatives.duration_fused is missing, which the certificate is about");
+  const sw::task_graph fused =
+      all.of_fused_durations ? stated.with_durations(stated.fused_durations()) : sw::task_graph();
+  const sw::task_graph& g = all.of_fused_durations ? fused : stated;
+  const stopwatch watch;
+  std::optional<sw::nanoseconds> any, given;  // what is proven of any buckets, and of those that are listed
+  std::size_t steps = 0;
+  std::string failure;
+  for (std::size_t i = 0; i < all.proofs.size() && failure.empty(); ++i) {
+    const sw::order_verdict verdict = sw::check_certificate(g, all.proofs[i]);
+    steps += verdict.steps;
+    if (!verdict.accepted) failure = "proofs[" + std::to_string(i) + "]: " + verdict.failure;
+    const sw::nanoseconds claimed = all.proofs[i].lower_bound;
+    if (all.proofs[i].buckets)
+      given = std::min(given.value_or(claimed), claimed);  // lists may differ
+    else
+      any = std::max(any.value_or(claimed), claimed);
+  }
+  const bool accepted = failure.empty();
+  if (chosen.json) {
+    const std::string line = sw::json_string([&](sw::json_writer& out) {
+      out.begin_object().member("of", "order").member("problem", all.problem).member("accepted", accepted);
+      const auto bound = [&](const char* name, const std::optional<sw::nanoseconds>& of) {
+        out.key(name);
+        accepted&& of ? out.value(of->count()) : out.null();
+      };
+      bound("bound", any);
+      bound("bound_of_buckets", given);
+      out.member("steps", steps).text_if_any("failure", failure);
+      out.member("seconds", watch.seconds()).member("peak_rss_bytes", programs::peak_rss_bytes());
+      out.end_object().line();
+    });
+    std::fputs(line.c_str(), stdout);
+  } else if (accepted) {
+    std::string said;
+    if (any) said = "no order with any buckets ends before " + std::to_string(any->count()) + " ns";
+    if (given)
+      said += (any ? ", none" : "no order") + std::string(" with the buckets of the certificate before ") +
+              std::to_string(given->count()) + " ns";
+    std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), steps, watch.seconds());
+  }
+  return accepted ? programs::done : refuse_proof(chosen, steps, failure);
+}
+
 }  // namespace
 
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Checks a proof that nothing costs less than a bound, in whole numbers and without any solver.",
                "check_certificate");
-  app.add_option("problem", chosen.problem, "PROBLEM.json[.gz]: IOPDDL or shardweave.placement")->required();
+  app.add_option("problem", chosen.problem, "PROBLEM.json[.gz]: IOPDDL, shardweave.placement or shardweave.tasks")
+      ->required();
   app.add_option("certificate", chosen.certificate, "CERTIFICATE.json[.gz], as --certificate of a program writes it")
       ->required();
   app.add_flag("--json", chosen.json, "print one JSON object, and nothing else, on standard output");
@@ -106,6 +169,7 @@ int main(int argc, char** argv) {
     sw::text_input certificate(chosen.certificate);
     const std::string subject = sw::certificate_subject(certificate);
     if (subject == "step") return check_step(chosen);
+    if (subject == "order") return check_order(chosen);
     const sw::any_placement problem = sw::read_any_placement(chosen.problem);
     return std::visit([&](const auto& d) { return check_placement(d, chosen); }, problem);
   });

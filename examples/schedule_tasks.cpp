@@ -6,6 +6,7 @@
 #include "support/report_file.hpp"
 #include "support/schedulers.hpp"
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/read_profiled_run.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
@@ -14,6 +15,7 @@
 #include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
+#include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
@@ -46,6 +48,7 @@ struct options {
   std::optional<std::int64_t> memory;
   std::string schedule;
   std::string trace;
+  std::string certificate;
   programs::report_option report;
   programs::overlap_changes settings;
   programs::common_options common;
@@ -58,7 +61,7 @@ std::size_t collectives_in(const sw::task_graph& g) {
 }
 
 /// What no schedule undercuts: with any buckets, and with those chosen.
-struct certificate {
+struct bounds_of_orders {
   sw::makespan_bounds any;
   sw::makespan_bounds chosen;
 };
@@ -136,7 +139,7 @@ std::string hiding_summary(const sw::task_graph& g, const sw::schedule& s) {
 }
 
 void print_summary(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& before,
-                   const sw::timeline& after, const certificate& bounds, double seconds) {
+                   const sw::timeline& after, const bounds_of_orders& bounds, double seconds) {
   const std::array<sw::named_timeline, 2> lines{{{"as given", &before}, {"scheduled", &after}}};
   const std::string text =
       g.name + ": " + sw::count_text(g.size()) + " tasks, " + sw::count_text(g.groups().size()) +
@@ -193,7 +196,7 @@ std::string profiled_summary(const sw::task_graph& g, const sw::profiled_duratio
 }
 
 std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::timeline& after,
-                      const certificate& bounds, double seconds, bool interrupted) {
+                      const bounds_of_orders& bounds, double seconds, bool interrupted) {
   const sw::task_graph& g = of.graph;
   return sw::json_string([&](sw::json_writer& out) {
     out.begin_object().member("graph", g.name).member("tasks", g.size());
@@ -223,9 +226,17 @@ std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::ti
   });
 }
 
+/// Proofs of both bounds, as a file.
+void write_proofs(const options& chosen, const sw::task_graph& g, const sw::schedule& s) {
+  sw::write_certificate(chosen.certificate,
+                        {.problem = g.name,
+                         .of_fused_durations = chosen.durations == "fused",
+                         .proofs = {sw::certify_all_bucketings(g), sw::certify_order(g, s.buckets)}});
+}
+
 /// The schedule beside the order as given; the last line of the text for people.
 std::string write_report(const options& chosen, const sw::task_graph& g, const sw::schedule& s,
-                         const sw::timeline& after, const certificate& bounds) {
+                         const sw::timeline& after, const bounds_of_orders& bounds) {
   const char* usual = chosen.common.json ? "" : "schedule_report.html";
   if (chosen.report.file(usual).empty()) return {};
   const sw::schedule given = sw::in_order{}(g, {});
@@ -242,6 +253,9 @@ std::string write_report(const options& chosen, const sw::task_graph& g, const s
 }
 
 int schedule(const options& chosen) {
+  if (!chosen.certificate.empty() && chosen.durations != "measured" && chosen.durations != "fused")
+    sw::refuse(sw::error_category::input, "--certificate is about the durations of " + chosen.tasks +
+                                              ", expected --durations measured or fused, found " + chosen.durations);
   const sw::task_graph stated = programs::about(chosen.tasks, [&] { return sw::read_task_graph(chosen.tasks); });
   const timed_graph timed_by = timed(stated, chosen);
   const sw::task_graph& g = timed_by.graph;
@@ -262,8 +276,9 @@ int schedule(const options& chosen) {
 
   const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
   const bool fits = !budget || after.peak <= *budget;
-  const certificate bounds{sw::bound_of_all_bucketings(g), sw::makespan_bound(g, s.buckets)};
+  const bounds_of_orders bounds{sw::bound_of_all_bucketings(g), sw::makespan_bound(g, s.buckets)};
   if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, stated, s);
+  if (fits && !chosen.certificate.empty()) write_proofs(chosen, g, s);
   if (fits && !chosen.trace.empty()) {
     sw::atomic_file trace(chosen.trace);
     sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, s, after);
@@ -307,6 +322,8 @@ int main(int argc, char** argv) {
                      "of a device, such as 80GiB or 500MB: the peak must stay within it, inputs included; no answer if "
                      "no such order is found (default: what the original order needs is aimed at)");
   app.add_option("--schedule", chosen.schedule, "file for the schedule");
+  app.add_option("--certificate", chosen.certificate,
+                 "file for proofs of both bounds on the end, which check_certificate TASKS FILE checks");
   app.add_option("--trace", chosen.trace, "file for the timeline; opens in https://ui.perfetto.dev");
   chosen.report.add_to(app, "schedule_report.html, or none with --json");
   programs::add_overlap_flags(app, chosen.settings);

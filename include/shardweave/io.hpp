@@ -13,6 +13,7 @@
 #include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/io/nccl_tests_json.hpp>
+#include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>

@@ -4,6 +4,7 @@
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/best_of.hpp>
+#include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>

@@ -2,12 +2,14 @@
 
 // IWYU pragma: begin_exports
 #include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/content_hash.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/launch_signature.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
+#include <shardweave/tasks/order_certificate.hpp>
 #include <shardweave/tasks/profiled_run.hpp>
 #include <shardweave/tasks/regather.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

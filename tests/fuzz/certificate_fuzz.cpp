@@ -1,7 +1,15 @@
 // Any text is read as a certificate or refused; what is read is written and read again to the same text, and whatever
-// it says, nothing that it proves of a small problem is above that problem's optimum.
+// it says, nothing that it proves of a small problem is above that problem's optimum, or above the end of an order of a
+// small task graph.
+#include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
+#include <shardweave/tasks/task_graph_builder.hpp>
+
+#include <support/small_tasks.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -9,6 +17,7 @@
 #include <memory>
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -47,11 +56,56 @@ void try_as(std::string_view text) {
   }
 }
 
+/// Two gathers that may be launched as one, each with work before and after it, and a scatter of another group.
+sw::task_graph small_step() {
+  using small_tasks::gather, small_tasks::scatter, small_tasks::wait_for, small_tasks::work;
+  sw::task_graph_builder b;
+  b.device.dram_bytes_per_ns = 4;
+  for (std::uint32_t c = 0; c < 2; ++c) b.add_group({.id = c, .size = 4});
+  b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(2), sw::bytes(8)},
+                                 {sw::nanoseconds(9), sw::nanoseconds(11)}));
+  const auto a = b.add_task(work("a", 5)), c = b.add_task(work("b", 7));
+  const auto first = b.add_task(gather("first", 9, {a}, 2)), second = b.add_task(gather("second", 10, {c}, 3));
+  const auto x = b.add_task(work("x", 4, {b.add_task(wait_for("w", first))}));
+  const auto y = b.add_task(work("y", 6, {b.add_task(wait_for("w", second)), x}));
+  b.add_task(wait_for("w", b.add_task(scatter("third", 20, {y}, 8, 1))));
+  return std::move(b).build();
+}
+
+void try_as_order(std::string_view text) {
+  static const sw::task_graph g = small_step();
+  const auto end_with = [](const std::vector<sw::bucket>& buckets) {
+    return sw::simulate(g, {.order = {0, 1, 2, 3, 4, 5, 6, 7, 8, 9}, .buckets = buckets}).end_to_end;
+  };
+  try {
+    auto input = sw::text_input::of_memory("input", text, 1 + text.size() / 3);
+    const sw::order_certificates all = sw::read_order_certificates(input);
+    const auto written_as = [](const sw::order_certificates& c) {
+      return sw::json_string([&](sw::json_writer& out) { sw::write_certificate(out, c); });
+    };
+    const std::string first = written_as(all);
+    auto again = sw::text_input::of_memory("again", first, 64);
+    if (written_as(sw::read_order_certificates(again)) != first) std::abort();
+    for (const sw::order_certificate& c : all.proofs) {
+      const sw::order_verdict verdict = sw::check_certificate(g, c);
+      if (!verdict.accepted) continue;
+      std::vector<sw::bucket> buckets;
+      if (c.buckets && !c.buckets->empty()) {  // of this graph there is but one, here in one of two ways
+        buckets = {sw::make_bucket(g, c.buckets->front().members)};
+        buckets.front().coalesced = c.buckets->front().coalesced;
+      }
+      if (verdict.bound < c.lower_bound || verdict.bound > end_with(buckets)) std::abort();
+    }
+  } catch (const sw::error&) {
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_as<double>(text);
   try_as<std::int64_t>(text);
+  try_as_order(text);
   return 0;
 }

@@ -1,15 +1,23 @@
 #include "support/run_program.hpp"
 #include "support/temporary_folder.hpp"
+#include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_writer.hpp>
+#include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/write_placement.hpp>
+#include <shardweave/io/write_tasks.hpp>
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/schedule/certify_order.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
+#include <support/random_order_certificate.hpp>
 #include <support/random_problem.hpp>
+#include <support/random_tasks.hpp>
 #include <support/scale.hpp>
 #include <support/shared_data.hpp>
 #include <support/skipped.hpp>
@@ -19,6 +27,7 @@
 #include <cstdint>
 #include <cstdlib>
 #include <filesystem>
+#include <limits>
 #include <optional>
 #include <sstream>
 #include <string>
@@ -56,6 +65,9 @@ std::vector<std::string> second_opinion(const std::string& pairs, const temporar
   for (std::string line; std::getline(text, line);) lines.push_back(line);
   return lines;
 }
+
+/// The number that a line of the second checker says is proven.
+double proven_in(const std::string& line) { return std::stod(line.substr(line.find(": ") + 2)); }
 
 bool accepts(const std::string& line) {
   CHECK((line.starts_with("accepted: ") || line.starts_with("not accepted: ")));
@@ -165,7 +177,7 @@ TEST_SUITE("check_certificate (program)") {
     const auto lines = second_opinion(problem + " " + proof + " " + problem + " " + wrong, folder);
     REQUIRE(lines.size() == 2);
     CHECK(accepts(lines[0]));
-    CHECK(std::abs(std::stod(lines[0].substr(lines[0].find(": ") + 2)) / told - 1) < 1e-6);
+    CHECK(std::abs(proven_in(lines[0]) / told - 1) < 1e-6);
     CHECK(!accepts(lines[1]));
   }
   TEST_CASE("a second checker in another language agrees, on proofs and on what was spoiled in them") {
@@ -219,6 +231,119 @@ TEST_SUITE("check_certificate (program)") {
     CHECK(right > problems_to_check() / 2);
     CHECK(wrong > problems_to_check() / 4);
     CHECK(refused == wrong);
+  }
+  TEST_CASE("bounds on orders are proven, of any buckets and of those chosen, and both checkers agree") {
+    const temporary_folder folder;
+    const auto tasks = (folder / "tasks.json").string(), proof = (folder / "proof.json").string();
+    sw::write_task_graph(tasks, random_tasks(7, {.blocks = 30}));
+    const auto scheduled = run_program("schedule_tasks", tasks + " --json --certificate " + proof, folder.path());
+    REQUIRE_MESSAGE(scheduled.status == 0, scheduled.err);
+    const auto told = boost::json::parse(scheduled.out).as_object();
+    const auto checked = run_program("check_certificate", tasks + " " + proof + " --json", folder.path());
+    REQUIRE_MESSAGE(checked.status == 0, checked.err);
+    const auto said = boost::json::parse(checked.out).as_object();
+    CHECK(said.at("of").as_string() == "order");
+    CHECK(said.at("bound") == told.at("makespan_bound_ns"));
+    CHECK(said.at("bound_of_buckets") == told.at("makespan_bound_of_buckets_ns"));
+    CHECK(run_program("check_certificate", tasks + " " + proof, folder.path())
+              .out.starts_with("accepted: no order with any buckets ends before "));
+
+    std::string text = temporary_folder::read(proof);
+    const std::string bound =
+        "\"lower_bound\":" + std::to_string(told.at("makespan_bound_ns").to_number<std::int64_t>());
+    REQUIRE(text.find(bound) != std::string::npos);
+    const auto wrong =
+        folder.write("wrong.json", text.replace(text.find(bound), bound.size(), "\"lower_bound\":1000000")).string();
+    const auto refused = run_program("check_certificate", tasks + " " + wrong, folder.path());
+    CHECK(refused.status == 1);
+    CHECK(refused.err.find("proofs[0]: proves ") != std::string::npos);
+    const auto empty = folder
+                           .write("empty.json", R"({"format": "shardweave.certificate", "version": 1, "of": "order",
+      "proofs": []})")
+                           .string();
+    CHECK(run_program("check_certificate", tasks + " " + empty, folder.path()).status == 2);
+    const auto fused = folder
+                           .write("fused.json", R"({"format": "shardweave.certificate", "version": 1, "of": "order",
+      "durations": "fused", "proofs": [{"lower_bound": 0}]})")
+                           .string();
+    CHECK(run_program("check_certificate", tasks + " " + fused, folder.path()).status == 2);
+    CHECK(run_program("schedule_tasks", tasks + " --durations x.json --certificate " + proof, folder.path()).status ==
+          2);
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    const auto lines = second_opinion(tasks + " " + proof + " " + tasks + " " + wrong, folder);
+    REQUIRE(lines.size() == 2);
+    CHECK(accepts(lines[0]));
+    CHECK(!accepts(lines[1]));
+  }
+  TEST_CASE("the second checker agrees on random proofs about orders, and on what was spoiled in them") {
+    if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
+    std::size_t right = 0, wrong = 0, refused = 0;
+    constexpr std::size_t at_once = 50;
+    for (std::size_t begin = 0; begin < problems_to_check(); begin += at_once) {
+      const temporary_folder folder;
+      std::string pairs;
+      std::vector<std::optional<std::int64_t>> expected;  // what is proven, nothing of what is refused
+      std::vector<bool> is_false;
+      for (std::uint64_t seed = begin; seed < begin + at_once && seed < problems_to_check(); ++seed) {
+        const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 12, .groups = 1 + seed % 3});
+        const auto tasks = folder / ("tasks" + std::to_string(seed) + ".json");
+        sw::write_task_graph(tasks, g);
+        const auto add = [&](const sw::order_certificate& one, bool claims_too_much) {
+          const auto file = folder / ("proof" + std::to_string(expected.size()) + ".json");
+          sw::write_certificate(file, {.proofs = {one}});
+          pairs += " " + tasks.string() + " " + file.string();
+          const auto verdict = sw::check_certificate(g, one);
+          expected.push_back(verdict.accepted ? std::optional(verdict.bound.count()) : std::nullopt);
+          is_false.push_back(claims_too_much);
+        };
+        const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g).buckets;
+        auto proof = seed % 2 == 0 ? sw::certify_all_bucketings(g) : sw::certify_order(g, buckets);
+        add(proof, false);
+        add(shardweave_test::draw_order_certificate(g, seed), false);
+        shardweave_test::spoil(proof, seed);
+        add(proof, false);
+        proof.lower_bound = sw::simulate(g).end_to_end + sw::nanoseconds(1);
+        if (!proof.buckets) add(proof, true);
+      }
+      const auto lines = second_opinion(pairs, folder);
+      REQUIRE(lines.size() == expected.size());
+      for (std::size_t i = 0; i < lines.size(); ++i) {
+        CAPTURE(i);
+        CAPTURE(lines[i]);
+        REQUIRE(accepts(lines[i]) == expected[i].has_value());
+        if (expected[i]) {
+          CHECK(proven_in(lines[i]) == static_cast<double>(*expected[i]));
+          ++right;
+        }
+        if (!is_false[i]) continue;
+        ++wrong;
+        if (!expected[i]) ++refused;
+      }
+    }
+    MESSAGE(right << " proofs accepted by both, " << refused << " of " << wrong << " wrong ones refused by both");
+    CHECK(right > problems_to_check());
+    CHECK(wrong >= problems_to_check() / 2);
+    CHECK(refused == wrong);
+  }
+  TEST_CASE("bounds on the orders of real task graphs are proven, and both checkers agree") {
+    for (const char* name : {"llama3-8b-fw-64-2d", "llama3-8b-bw-64-1d", "deepseek-v3-bw-64"}) {
+      CAPTURE(name);
+      const auto tasks = shared_data(std::string("tasks/") + name + ".json.gz");
+      if (!tasks) continue;
+      const temporary_folder folder;
+      const auto proof = (folder / "proof.json.gz").string();
+      const auto scheduled = run_program(
+          "schedule_tasks", tasks->string() + " --bucketing greedy --scheduler in_order --json --certificate " + proof,
+          folder.path());
+      REQUIRE_MESSAGE(scheduled.status == 0, scheduled.err);
+      const auto checked = run_program("check_certificate", tasks->string() + " " + proof + " --json", folder.path());
+      REQUIRE_MESSAGE(checked.status == 0, checked.err);
+      CHECK(boost::json::parse(checked.out).at("bound") == boost::json::parse(scheduled.out).at("makespan_bound_ns"));
+      if (!has_python()) continue;
+      const auto lines = second_opinion(tasks->string() + " " + proof, folder);
+      REQUIRE(lines.size() == 1);
+      CHECK(accepts(lines[0]));
+    }
   }
   TEST_CASE("optima of real problems are proven, and both checkers agree") {
     for (const char* name : {"tiny2-2d-4x2", "llama3-1b-1d-64", "llama3-8b-2d-8x8"}) {

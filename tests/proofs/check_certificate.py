@@ -10,6 +10,9 @@ import json
 import sys
 from fractions import Fraction
 
+sys.dont_write_bytecode = True
+import check_order
+
 TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
 IOPDDL_FORBIDDEN = 10**17
 
@@ -508,6 +511,8 @@ def judge(problem_path, certificate_path):
     checker = None
     try:
         problem, certificate = read(problem_path), read(certificate_path)
+        if certificate.get("of") == "order":
+            return check_order.judge(problem, certificate)
         demand(certificate.get("of") in ("placement", "step"), "the certificate is of another kind")
         in_place, owed = work_at_prices(problem["work"], certificate) if certificate["of"] == "step" else (None, 0)
         checker = Checker(Problem(problem, in_place), certificate)

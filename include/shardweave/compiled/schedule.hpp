@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/schedule/impl/best_known.hpp>
+#include <shardweave/schedule/impl/certify_order.hpp>
 #include <shardweave/schedule/impl/compatibility.hpp>
 #include <shardweave/schedule/impl/exact.hpp>
 #include <shardweave/schedule/impl/makespan_bound.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/tasks/impl/bucket_costs.hpp>
+#include <shardweave/tasks/impl/check_order_certificate.hpp>
 #include <shardweave/tasks/impl/duration_table.hpp>
 #include <shardweave/tasks/impl/fsdp_tags.hpp>
 #include <shardweave/tasks/impl/launch_units.hpp>

@@ -4,12 +4,14 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/schedule/bound/detail/machine_bounds.hpp>
 #include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/order_certificate.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <utility>
 #include <vector>
 
@@ -28,6 +30,7 @@ struct activity {
   nanoseconds share;
   nanoseconds alone = {};    ///< of a collective: its machine's time if it is not merged
   nanoseconds packing = {};  ///< of a collective: what merging it adds to the compute stream at least
+  activity_number number = 0;
 };
 
 /// The least that a collective may cost, alone or merged.
@@ -38,9 +41,17 @@ struct collective_floor {
   nanoseconds packing;   ///< of the compute stream's time, if it is
 };
 
+/// What `activity_network::around` finds: a bound, the mix that gives it (all weights 0: Johnson's rule), and the third
+/// machine in it, if there is one.
+struct row_bound {
+  nanoseconds value;
+  weighed_mix mix;
+  std::uint32_t beside = no_index;
+};
+
 /// Activities in a topological order. A collective is a launch (on the compute stream: packing) and a run (on its
 /// channel), a bucket an unpacking beside; what waits for it follows the run or the unpacking, what only has to
-/// come after the launch follows that.
+/// come after the launch follows that. What only has to come after a bucket's member may come before the launch.
 class activity_network {
  public:
   /// \param floor  what each collective unit may cost at least; called as floor(unit)
@@ -53,17 +64,22 @@ class activity_network {
     for (const std::uint32_t u : units.order()) {
       const bucket_costs c = units.costs(u);
       const bool communicates = units.is_collective(u);
-      launch[u] = done[u] = add(0, communicates ? c.pack : c.duration);
-      for (const auto& e : units.graph().in(u))
-        edges.emplace_back(units.is_completion(e) ? done[e.source] : launch[e.source], launch[u]);
+      const activity_number number = 3 * units.first(u);
+      launch[u] = done[u] = add(0, number, communicates ? c.pack : c.duration);
+      for (const auto& e : units.graph().in(u)) {
+        if (units.is_completion(e))
+          edges.emplace_back(done[e.source], launch[u]);
+        else if (!units.is_bucket(e.source))
+          edges.emplace_back(launch[e.source], launch[u]);
+      }
       if (!communicates) continue;
       const collective_floor least = floor(u);
-      done[u] = add(1 + units.channel(u), least.duration, least.share);
+      done[u] = add(1 + units.channel(u), number + 1, least.duration, least.share);
       all_.back().alone = least.alone;
       all_.back().packing = least.packing;
       edges.emplace_back(launch[u], done[u]);
       if (c.unpack == nanoseconds(0)) continue;
-      const std::uint32_t unpacking = add(0, c.unpack);
+      const std::uint32_t unpacking = add(0, number + 2, c.unpack);
       edges.emplace_back(done[u], unpacking);
       done[u] = unpacking;
     }
@@ -75,55 +91,104 @@ class activity_network {
   [[nodiscard]] std::uint32_t launch_of(std::uint32_t unit) const { return launch_[unit]; }
   [[nodiscard]] const activity& operator[](std::uint32_t a) const { return all_[a]; }
 
+  /// Ways from activities to one that follows them, for `nearest_before` to use again.
+  struct ways {
+    std::vector<std::uint32_t> stamp = {}, nearest = {};
+    std::vector<nanoseconds> rest = {};
+  };
+
+  /// Calls found(p, way) for the nearest `reach` activities before `v` (backward: after it), the nearest one first,
+  /// with the longest chain between them. Complexity: O(reach log reach) and their edges
+  template <bool Backward, class Found>
+  void nearest_before(std::uint32_t v, std::size_t reach, ways& w, const Found& found) const {
+    w.stamp.resize(size(), no_index);
+    w.rest.resize(size());
+    w.nearest.clear();
+    const auto further = [](std::uint32_t a, std::uint32_t b) { return Backward ? a > b : a < b; };
+    const auto lead = [&](std::uint32_t to, nanoseconds from_there) {
+      for (const auto& e : Backward ? graph_.out(to) : graph_.in(to)) {
+        const std::uint32_t p = Backward ? e.target : e.source;
+        if (w.stamp[p] != v) {
+          w.stamp[p] = v;
+          w.rest[p] = from_there;
+          w.nearest.push_back(p);
+          std::push_heap(w.nearest.begin(), w.nearest.end(), further);
+        } else {
+          w.rest[p] = std::max(w.rest[p], from_there);
+        }
+      }
+    };
+    lead(v, nanoseconds(0));
+    for (std::size_t seen = 0; seen < reach && !w.nearest.empty(); ++seen) {
+      std::pop_heap(w.nearest.begin(), w.nearest.end(), further);
+      const std::uint32_t p = w.nearest.back();
+      w.nearest.pop_back();
+      found(p, w.rest[p]);
+      lead(p, w.rest[p] + all_[p].duration);
+    }
+  }
+
+  /// What comes before an activity (backward: after it).
+  template <bool Backward>
+  [[nodiscard]] std::span<const compressed_graph::edge_descriptor> before(std::uint32_t v) const {
+    return Backward ? graph_.out(v) : graph_.in(v);
+  }
+  template <bool Backward>
+  [[nodiscard]] static std::uint32_t end_of(const compressed_graph::edge_descriptor& e) {
+    return Backward ? e.target : e.source;
+  }
+
+  /// The work of each machine among the nearest `reach` activities before `v`, as jobs that end before it begins; of a
+  /// join alone, since a chain is no less elsewhere. `jobs` are used again.
+  template <bool Backward>
+  void jobs_before(std::uint32_t v, const std::vector<nanoseconds>& head, std::size_t reach, ways& w,
+                   std::vector<std::vector<machine_job>>& jobs) const {
+    for (std::vector<machine_job>& some : jobs) some.clear();
+    if (before<Backward>(v).size() < 2 || reach == 0) return;
+    nearest_before<Backward>(v, reach, w, [&](std::uint32_t p, nanoseconds way) {
+      const activity& a = all_[p];
+      if (a.share == nanoseconds(0)) return;
+      if (jobs.size() <= a.machine) jobs.resize(a.machine + 1);
+      jobs[a.machine].push_back({head[p], a.share, way, p});
+    });
+  }
+
   /// The earliest begin of every activity, or, backward, the least time from its end to the end of all: the longest
   /// chain that leads to it, and wherever chains join, each machine on the nearest `reach` activities before it.
   /// Complexity: O((V + E) reach log reach)
   template <bool Backward>
   [[nodiscard]] std::vector<nanoseconds> heads(std::size_t reach) const {
     const auto n = static_cast<std::uint32_t>(size());
-    std::vector<nanoseconds> head(n), rest(n);
-    std::vector<std::uint32_t> stamp(n, no_index), nearest;
+    std::vector<nanoseconds> head(n);
+    ways w;
     std::vector<std::vector<machine_job>> jobs;
     for (std::uint32_t i = 0; i < n; ++i) {
       const std::uint32_t v = Backward ? n - 1 - i : i;
-      const auto before = Backward ? graph_.out(v) : graph_.in(v);
-      for (const auto& e : before) {
-        const std::uint32_t p = Backward ? e.target : e.source;
+      for (const auto& e : before<Backward>(v)) {
+        const std::uint32_t p = end_of<Backward>(e);
         head[v] = std::max(head[v], head[p] + all_[p].duration);
       }
-      if (before.size() < 2 || reach == 0) continue;
-      for (std::vector<machine_job>& some : jobs) some.clear();
-      const auto further = [](std::uint32_t a, std::uint32_t b) { return Backward ? a > b : a < b; };
-      const auto lead = [&](std::uint32_t to, nanoseconds from_there) {
-        for (const auto& e : Backward ? graph_.out(to) : graph_.in(to)) {
-          const std::uint32_t p = Backward ? e.target : e.source;
-          if (stamp[p] != v) {
-            stamp[p] = v;
-            rest[p] = from_there;
-            nearest.push_back(p);
-            std::push_heap(nearest.begin(), nearest.end(), further);
-          } else {
-            rest[p] = std::max(rest[p], from_there);
-          }
-        }
-      };
-      nearest.clear();
-      lead(v, nanoseconds(0));
-      for (std::size_t seen = 0; seen < reach && !nearest.empty(); ++seen) {
-        std::pop_heap(nearest.begin(), nearest.end(), further);
-        const std::uint32_t p = nearest.back();
-        nearest.pop_back();
-        const activity& a = all_[p];
-        if (a.share > nanoseconds(0)) {
-          if (jobs.size() <= a.machine) jobs.resize(a.machine + 1);
-          jobs[a.machine].push_back({head[p], a.share, rest[p]});
-        }
-        lead(p, rest[p] + a.duration);
-      }
+      jobs_before<Backward>(v, head, reach, w, jobs);
       for (const std::vector<machine_job>& some : jobs)
         if (some.size() > 1) head[v] = std::max(head[v], preemptive_bound(some));
     }
     return head;
+  }
+
+  /// For which collective an activity works: for `last` if it leads there, else for the first collective of its channel
+  /// to which it leads, `no_index` if it leads to none; a collective of the channel for itself. Backward, time
+  /// reversed. What works for one is followed by what works for it, too. Complexity: O(V + E)
+  template <bool Backward>
+  [[nodiscard]] std::vector<std::uint32_t> jobs_around(std::uint32_t last) const {
+    std::vector<std::uint32_t> job(size(), no_index);
+    job[last] = last;
+    assign_jobs<Backward>(all_[last].machine, last, job);
+    return job;
+  }
+  /// The same for a machine and what has no job yet.
+  template <bool Backward>
+  void add_jobs(std::uint32_t machine, std::vector<std::uint32_t>& job) const {
+    assign_jobs<Backward>(machine, no_index, job);
   }
 
   /// What one collective `last` and all others of its channel add to the work of the compute stream: all that leads
@@ -133,97 +198,82 @@ class activity_network {
   /// \param head  of the same direction
   /// Complexity: O(V log V + E) per machine
   template <bool Backward>
-  [[nodiscard]] nanoseconds around(std::uint32_t last, const std::vector<nanoseconds>& head,
-                                   std::uint32_t machines) const {
+  [[nodiscard]] row_bound around(std::uint32_t last, const std::vector<nanoseconds>& head,
+                                 std::uint32_t machines) const {
     const auto n = static_cast<std::uint32_t>(size());
-    const auto at = [&](std::uint32_t i) { return Backward ? n - 1 - i : i; };
-    std::vector<bool> leads(n);
-    std::vector<std::uint32_t> next(n, no_index);  // of its channel: the first that an activity leads to
-    std::vector<two_machine_job> by_collective(n), jobs;
-    std::vector<mergeable_job> choices;
-    two_machine_job whole{{}, all_[last].share};
-    nanoseconds lone;  // leads to no collective of the channel
-    leads[last] = true;
+    const std::uint32_t channel = all_[last].machine;
+    const std::vector<std::uint32_t> job = jobs_around<Backward>(last);
+    std::vector<nanoseconds> first(n);  // by collective
+    nanoseconds lone;                   // leads to no collective of the channel
     std::optional<nanoseconds> begin;
-    for (std::uint32_t i = n; i-- > 0;) {
-      const std::uint32_t v = at(i);
-      const activity& a = all_[v];
-      std::uint32_t first = no_index;
-      for (const auto& e : Backward ? graph_.in(v) : graph_.out(v)) {
-        const std::uint32_t s = Backward ? e.source : e.target;
-        if (leads[s]) leads[v] = true;
-        if (next[s] != no_index && (first == no_index || (Backward ? next[s] > first : next[s] < first)))
-          first = next[s];
-      }
-      next[v] = first;
-      if (!leads[v] && a.machine == all_[last].machine) {
-        next[v] = v;
-        by_collective[v].second = a.share;
-      }
-      if (a.share == nanoseconds(0) || (a.machine != 0 && a.machine != all_[last].machine)) continue;
-      begin = std::min(begin.value_or(head[v]), head[v]);  // of either machine
-      if (a.machine != 0) continue;
-      if (leads[v])
-        whole.first += a.share;
-      else if (next[v] != no_index)
-        by_collective[next[v]].first += a.share;
-      else
-        lone += a.share;
-    }
-    jobs.push_back({lone, {}});
-    jobs.push_back(whole);
     for (std::uint32_t v = 0; v < n; ++v) {
-      if (by_collective[v].first == nanoseconds(0)) continue;
-      jobs.push_back(by_collective[v]);
-      choices.push_back({by_collective[v].first, all_[v].alone, all_[v].share, all_[v].packing});
+      const activity& a = all_[v];
+      if (a.share == nanoseconds(0) || (a.machine != 0 && a.machine != channel)) continue;
+      begin = std::min(begin.value_or(head[v]), head[v]);  // of either machine
+      if (a.machine == 0) (job[v] == no_index ? lone : first[job[v]]) += a.share;
+    }
+    std::vector<two_machine_job> jobs{{lone, {}}, {first[last], all_[last].share}};
+    std::vector<mergeable_job> choices;
+    for (std::uint32_t v = 0; v < n; ++v) {
+      if (v == last || first[v] == nanoseconds(0)) continue;
+      jobs.push_back({first[v], all_[v].share});
+      choices.push_back({first[v], all_[v].alone, all_[v].share, all_[v].packing});
     }
     // what is launched together with `last` stands before it: those behind have to wait for all of its launch
-    const mergeable_job own{whole.first, all_[last].alone, all_[last].duration, all_[last].packing};
-    nanoseconds bound = std::max(two_machine_bound(std::move(jobs)), weighed_bound(own, lone, choices));
+    const mergeable_job own{first[last], all_[last].alone, all_[last].duration, all_[last].packing};
+    row_bound best{two_machine_bound(std::move(jobs)), {}, no_index};
+    const auto weigh = [&](const weighed_mix& mix, std::uint32_t beside) {
+      if (mix.bound > best.value) best = {mix.bound, mix, beside};
+    };
+    weigh(weighed_bound(own, lone, choices), no_index);
     for (std::uint32_t machine = 1; machine < machines && lone > nanoseconds(0); ++machine) {
-      if (machine == all_[last].machine) continue;
+      if (machine == channel) continue;
+      std::vector<std::uint32_t> more = job;
+      add_jobs<Backward>(machine, more);
+      std::vector<nanoseconds> work(n);
+      for (std::uint32_t v = 0; v < n; ++v)
+        if (all_[v].machine == 0 && job[v] == no_index && more[v] != no_index) work[more[v]] += all_[v].share;
       nanoseconds left = lone;
       std::vector<mergeable_job> beside;
-      for (const auto& [v, work] : work_for<Backward>(machine, leads, next)) {
-        beside.push_back({work, all_[v].alone, all_[v].share, all_[v].packing});
-        left -= work;
+      for (std::uint32_t v = 0; v < n; ++v) {
+        if (work[v] == nanoseconds(0)) continue;
+        beside.push_back({work[v], all_[v].alone, all_[v].share, all_[v].packing});
+        left -= work[v];
       }
-      if (!beside.empty()) bound = std::max(bound, weighed_bound(own, left, choices, beside));
+      if (!beside.empty()) weigh(weighed_bound(own, left, choices, beside), machine);
     }
-    return begin.value_or(nanoseconds(0)) + bound;
+    best.value += begin.value_or(nanoseconds(0));
+    return best;
   }
 
  private:
-  /// Work of the compute stream that leads to no collective that `next` tells and is not among `leads`, by the first
-  /// collective of a machine that it leads to.
+  /// \param last  for which all works that leads to it; `no_index` for none
   template <bool Backward>
-  [[nodiscard]] std::vector<std::pair<std::uint32_t, nanoseconds>> work_for(
-      std::uint32_t machine, const std::vector<bool>& leads, const std::vector<std::uint32_t>& next) const {
+  void assign_jobs(std::uint32_t machine, std::uint32_t last, std::vector<std::uint32_t>& job) const {
     const auto n = static_cast<std::uint32_t>(size());
-    std::vector<std::uint32_t> first(n, no_index);
-    std::vector<nanoseconds> work(n);
     for (std::uint32_t i = n; i-- > 0;) {
       const std::uint32_t v = Backward ? n - 1 - i : i;
-      for (const auto& e : Backward ? graph_.in(v) : graph_.out(v)) {
-        const std::uint32_t s = Backward ? e.source : e.target;
-        if (first[s] != no_index && (first[v] == no_index || (Backward ? first[s] > first[v] : first[s] < first[v])))
-          first[v] = first[s];
+      if (job[v] != no_index) continue;
+      std::uint32_t first = no_index;
+      for (const auto& e : before<!Backward>(v)) {
+        const std::uint32_t s = job[end_of<!Backward>(e)];
+        if (s == no_index) continue;
+        if (s == last) first = last;
+        if (first == last && last != no_index) break;
+        if (first == no_index || (Backward ? s > first : s < first)) first = s;
       }
-      if (all_[v].machine == machine) first[v] = v;
-      if (all_[v].machine == 0 && !leads[v] && next[v] == no_index && first[v] != no_index)
-        work[first[v]] += all_[v].share;
+      const bool leads = first == last && last != no_index;
+      job[v] = all_[v].machine == machine && !leads ? v : first;
     }
-    std::vector<std::pair<std::uint32_t, nanoseconds>> found;
-    for (std::uint32_t v = 0; v < n; ++v)
-      if (work[v] > nanoseconds(0)) found.emplace_back(v, work[v]);
-    return found;
   }
 
-  std::uint32_t add(std::uint32_t machine, nanoseconds duration, nanoseconds share) {
-    all_.push_back({machine, duration, share});
+  std::uint32_t add(std::uint32_t machine, activity_number number, nanoseconds duration, nanoseconds share) {
+    all_.push_back({machine, duration, share, {}, {}, number});
     return static_cast<std::uint32_t>(all_.size() - 1);
   }
-  std::uint32_t add(std::uint32_t machine, nanoseconds duration) { return add(machine, duration, duration); }
+  std::uint32_t add(std::uint32_t machine, activity_number number, nanoseconds duration) {
+    return add(machine, number, duration, duration);
+  }
 
   std::vector<activity> all_;
   std::vector<std::uint32_t> launch_;

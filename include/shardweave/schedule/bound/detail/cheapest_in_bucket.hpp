@@ -5,7 +5,6 @@
 #include <shardweave/tasks/duration_table.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstdint>
 
 /// \file
@@ -26,9 +25,8 @@ namespace detail {
     least.duration = std::min(least.duration, time);
     if (total == bytes(0)) return void(least.share = nanoseconds(0));
     // a nanosecond less, for what the table rounded
-    const double share = static_cast<double>(std::max<std::int64_t>(time.count() - 1, 0)) *
-                         static_cast<double>(size.count()) / static_cast<double>(total.count());
-    least.share = std::min(least.share, nanoseconds(static_cast<std::int64_t>(std::floor(share))));
+    const wide_integer part = wide_integer(std::max<std::int64_t>(time.count() - 1, 0)) * size.count();
+    least.share = std::min(least.share, nanoseconds(static_cast<std::int64_t>(part / total.count())));
   };
   look(size);
   look(all);

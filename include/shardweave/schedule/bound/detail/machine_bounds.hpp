@@ -18,12 +18,14 @@ namespace detail {
 /// A job of one machine: not before `release`, and `rest` more time after it.
 struct machine_job {
   nanoseconds release, duration, rest;
+  std::uint32_t number = 0;  ///< the caller's name for it
 };
 
-/// The least end of one machine with preemption allowed.
-/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
-/// EJOR 11 (1982). Complexity: O(n log n)
-[[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
+/// Jackson's preemptive schedule of one machine: of the jobs that are there, the one with the longest rest runs.
+/// \param ran  told of each piece: ran(job, begin, end, whether the job ends there)
+/// \return the least end with preemption allowed
+template <class Ran>
+nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
   std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
   const auto rests_less = [](const machine_job& a, const machine_job& b) { return a.rest < b.rest; };
   std::priority_queue<machine_job, std::vector<machine_job>, decltype(rests_less)> open(rests_less);
@@ -35,15 +37,55 @@ struct machine_job {
     open.pop();
     const nanoseconds end = now + job.duration;
     if (next < jobs.size() && jobs[next].release < end) {
+      ran(job, now, jobs[next].release, false);
       job.duration = end - jobs[next].release;
       now = jobs[next].release;
       open.push(job);
     } else {
+      ran(job, now, end, true);
       now = end;
       bound = std::max(bound, end + job.rest);
     }
   }
   return bound;
+}
+
+/// The least end of one machine with preemption allowed.
+/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
+/// EJOR 11 (1982). Complexity: O(n log n)
+[[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
+  return preemptive_schedule(std::move(jobs), [](const machine_job&, nanoseconds, nanoseconds, bool) {});
+}
+
+/// Jobs that make the bound by themselves: the earliest release among them, all their durations and the least rest are
+/// no less than it. They are those that run, without a break and with no less rest, up to the end of the job whose end
+/// and rest are the bound. Source: J. Carlier, as above. Complexity: O(n log n)
+/// \pre no duration is 0
+[[nodiscard]] inline std::vector<machine_job> critical_jobs(const std::vector<machine_job>& jobs) {
+  struct piece {
+    nanoseconds begin, end, rest;
+    std::uint32_t job;
+  };
+  std::vector<machine_job> named = jobs;
+  for (std::uint32_t i = 0; i < named.size(); ++i) named[i].number = i;
+  std::vector<piece> pieces;
+  std::size_t last = 0;
+  nanoseconds bound(-1);
+  preemptive_schedule(std::move(named), [&](const machine_job& job, nanoseconds begin, nanoseconds end, bool whole) {
+    pieces.push_back({begin, end, job.rest, job.number});
+    if (!whole || end + job.rest <= bound) return;
+    bound = end + job.rest;
+    last = pieces.size();
+  });
+  std::vector<bool> taken(jobs.size());
+  std::vector<machine_job> critical;
+  for (std::size_t i = last; i-- > 0 && pieces[i].rest >= pieces[last - 1].rest;) {
+    if (i + 1 < last && pieces[i].end != pieces[i + 1].begin) break;
+    if (taken[pieces[i].job]) continue;
+    taken[pieces[i].job] = true;
+    critical.push_back(jobs[pieces[i].job]);
+  }
+  return critical;
 }
 
 /// A job of two machines: so long on the first, then so long on the second.
@@ -74,6 +116,12 @@ struct mergeable_job {
   nanoseconds first, alone, share, packing;
 };
 
+/// A bound, and the weights of the machines in the mix that gives it; they add up to the number of steps.
+struct weighed_mix {
+  nanoseconds bound;
+  int first = 0, second = 0, third = 0;
+};
+
 /// The least end where `whole` is one job that stands before some of the others on both machines and behind the
 /// rest of them on the first. Those behind have all their work after it, so that the end is no less than what
 /// leads to `whole`, it and what follows on the second machine, and no less than all of the first machine. Work for a
@@ -82,7 +130,7 @@ struct mergeable_job {
 /// best choice of each job by itself.
 /// \param lone  work of the first machine for none of the others
 /// Complexity: O(n) per mix
-[[nodiscard]] inline nanoseconds weighed_bound(const mergeable_job& whole, nanoseconds lone,
+[[nodiscard]] inline weighed_mix weighed_bound(const mergeable_job& whole, nanoseconds lone,
                                                const std::vector<mergeable_job>& others,
                                                const std::vector<mergeable_job>& beside = {}) {
   const int steps = beside.empty() ? 32 : 16;
@@ -99,6 +147,7 @@ struct mergeable_job {
   };
   const std::vector<weighed_job> of_second = in_numbers(others), of_third = in_numbers(beside);
   double best = 0;
+  weighed_mix mix{{}, steps};
   for (int i = 0; i <= steps; ++i)
     for (int k = 0; k <= (beside.empty() ? 0 : steps - i); ++k) {
       const double second = static_cast<double>(i) / steps, third = static_cast<double>(k) / steps;
@@ -111,9 +160,12 @@ struct mergeable_job {
       };
       add(of_second, second);
       add(of_third, third);
-      best = std::max(best, sum);
+      if (sum <= best) continue;
+      best = sum;
+      mix = {{}, steps - i - k, i, k};
     }
-  return nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
+  mix.bound = nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
+  return mix;
 }
 
 }  // namespace detail

@@ -1,0 +1,31 @@
+#pragma once
+
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/tasks/order_certificate.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <span>
+
+/// \file
+/// The bounds on orders as proofs that others can check.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// A proof of `makespan_bound(g, buckets, options).value()`: what `check_certificate` accepts.
+/// \throws error as `makespan_bound` does
+/// Complexity: that of the bound, and linear in what the proof holds
+[[nodiscard]] order_certificate certify_order(const task_graph& g, std::span<const bucket> buckets,
+                                              const makespan_bound_options& options = {});
+
+/// A proof of `bound_of_all_bucketings(g, options).value()`.
+/// Complexity: that of the bound, and linear in what the proof holds
+[[nodiscard]] order_certificate certify_all_bucketings(const task_graph& g, const makespan_bound_options& options = {});
+
+}  // namespace v0
+}  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/schedule/impl/certify_order.hpp>
+#endif

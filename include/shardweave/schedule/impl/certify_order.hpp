@@ -1,0 +1,34 @@
+#pragma once
+
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/schedule/bound/detail/order_bounds.hpp>
+#include <shardweave/schedule/certify_order.hpp>
+#include <shardweave/tasks/launch_units.hpp>
+#include <shardweave/tasks/order_certificate.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <span>
+#include <vector>
+
+/// \file
+/// What of the computation of a bound is its proof.
+
+namespace shardweave {
+inline namespace v0 {
+
+SHARDWEAVE_INLINE order_certificate certify_order(const task_graph& g, std::span<const bucket> buckets,
+                                                  const makespan_bound_options& options) {
+  const launch_units units(g, buckets);
+  order_certificate c = detail::order_bounds(detail::network_with(units), 1 + g.groups().size(), options.reach).proof();
+  c.buckets = std::vector<bucket>(buckets.begin(), buckets.end());
+  return c;
+}
+
+SHARDWEAVE_INLINE order_certificate certify_all_bucketings(const task_graph& g, const makespan_bound_options& options) {
+  const launch_units units(g, {});
+  return detail::order_bounds(detail::network_of_all_bucketings(g, units), 1 + g.groups().size(), options.reach)
+      .proof();
+}
+
+}  // namespace v0
+}  // namespace shardweave

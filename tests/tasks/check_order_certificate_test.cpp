@@ -1,0 +1,186 @@
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
+
+#include <doctest/doctest.h>
+#include <support/random_order_certificate.hpp>
+#include <support/random_tasks.hpp>
+#include <support/scale.hpp>
+#include <support/small_tasks.hpp>
+
+#include <algorithm>
+#include <cstdint>
+#include <string>
+#include <vector>
+
+namespace sw = shardweave;
+
+using small_tasks::scatter;
+using small_tasks::wait_for;
+using small_tasks::work;
+
+namespace check_order_certificate_tests {
+namespace {
+
+/// a (5 ns) -> {p, q, r} (10, 11, 12) -> s (2); s -> c (20, channel 0) -> wait -> z (3)
+sw::task_graph diamond() {
+  sw::task_graph_builder b;
+  b.add_group({.id = 0, .size = 4});
+  const auto a = b.add_task(work("a", 5));
+  const auto p = b.add_task(work("p", 10, {a})), q = b.add_task(work("q", 11, {a})), r = b.add_task(work("r", 12, {a}));
+  const auto s = b.add_task(work("s", 2, {p, q, r}));
+  const auto c = b.add_task(scatter("c", 20, {s}, 1, 0));
+  b.add_task(work("z", 3, {b.add_task(wait_for("w", c))}));
+  return std::move(b).build();
+}
+constexpr sw::activity_number of_a = 0, of_p = 3, of_q = 6, of_r = 9, of_s = 12, launch_of_c = 15, run_of_c = 16;
+
+std::string refusal_of(const sw::task_graph& g, const sw::order_certificate& c) {
+  const sw::order_verdict verdict = sw::check_certificate(g, c);
+  CHECK(!verdict.accepted);
+  return verdict.failure;
+}
+sw::order_certificate none() { return {.buckets = std::vector<sw::bucket>()}; }
+
+}  // namespace
+
+TEST_SUITE("check_certificate (orders)") {
+  TEST_CASE("chains, joins and one machine's work prove what they prove, and no more") {
+    const sw::task_graph g = diamond();
+    sw::order_certificate c = none();
+    c.together = {of_s};
+    const auto proves = [&](std::int64_t bound) {
+      c.lower_bound = sw::nanoseconds(bound);
+      CHECK(sw::check_certificate(g, c).accepted);
+      CHECK(sw::check_certificate(g, c).bound == c.lower_bound);
+      c.lower_bound += sw::nanoseconds(1);
+      CHECK(refusal_of(g, c) == "proves " + std::to_string(bound) + " ns, expected no less than " +
+                                    std::to_string(bound + 1) + ", which is claimed");
+    };
+    proves(5 + 12 + 2 + 20 + 3);  // a chain
+    c.heads = {{of_s, {of_p, of_q, of_r}}};
+    proves(5 + 33 + 2 + 20 + 3);
+    c.heads = {{of_s, {of_p, of_r}}};
+    proves(5 + 22 + 2 + 20 + 3);
+    c.heads = {{run_of_c, {of_p, of_q, of_r}}};  // what follows them is no less than s
+    c.together = {run_of_c};
+    proves(5 + 33 + 2 + 20 + 3);
+    c.heads = {};
+    c.tails = {{of_a, {of_p, of_q, of_r}}};
+    c.together = {of_a};
+    proves(5 + 33 + 2 + 20 + 3);
+    c.together = {of_p, of_q, of_r};
+    proves(5 + 33 + 2 + 20 + 3);
+    c.tails = {};
+    c.together = {};
+    proves(0);
+    CHECK(sw::simulate(g).end_to_end == sw::nanoseconds(5 + 33 + 2 + 20 + 3));
+  }
+  TEST_CASE("a stream and a channel in a row, by Johnson's rule or by weights") {
+    sw::task_graph_builder b;
+    for (std::uint32_t c = 0; c < 2; ++c) b.add_group({.id = c, .size = 4});
+    const auto first = b.add_task(work("first", 200)), second = b.add_task(work("second", 100, {first}));
+    std::vector<sw::order_job> sides;
+    for (int i = 0; i < 10; ++i) {
+      const auto side = b.add_task(work("side", 10, {first}));
+      sides.push_back({b.add_task(scatter("s", 40, {side}, 1, 1)), {3 * side, 3 * (side + 1)}});
+    }
+    const auto last = b.add_task(scatter("last", 300, {second}, 1, 0));
+    const sw::task_graph g = std::move(b).build();
+    sw::order_certificate c = none();
+    sw::order_row& row = c.row.emplace();
+    row.collective = last;
+    row.jobs = {{last, {3 * first, 3 * second, 3 * last}}};
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds(200 + 100 + 300));
+    row.weights = {1, 1, 0};  // half all work, half what the last one waits for
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds((400 + 600) / 2));
+    row.jobs.insert(row.jobs.end(), sides.begin(), sides.end());
+    // all orders end at 630 or later: of each side's work 1 * 10 counts before, a quarter of 40 after
+    row.weights = {0, 3, 1};
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds(300 + 225 + 100));
+    row.weights = {};
+    CHECK(refusal_of(g, c) == "row: jobs[1] is of another channel");
+    row.weights = {0, 0, 0};
+    CHECK(refusal_of(g, c) == "row: all weights are 0");
+    row.weights = {1, -1, 1};
+    CHECK(refusal_of(g, c) == "row: a weight is not from 0 to 1000000");
+    row.weights = {1, 1};
+    CHECK(refusal_of(g, c) == "row: there are 2 weights, expected 3 or none");
+    row.weights = {0, 3, 1};
+    row.jobs[1].work.push_back(3 * second);
+    CHECK(refusal_of(g, c).find("is in two jobs") != std::string::npos);
+    row.jobs[1].work.back() = 3 * last;
+    CHECK(refusal_of(g, c).find("is in two jobs") != std::string::npos);
+    row.jobs[0].work = {};
+    CHECK(refusal_of(g, c).find("(last), does not lead to activity 10, run of task 3 (s),") != std::string::npos);
+    row.jobs[1] = row.jobs[2];
+    CHECK(refusal_of(g, c).find("has two jobs") != std::string::npos);
+    row.collective = first;
+    CHECK(refusal_of(g, c) == "row: task 0 launches nothing");
+  }
+  TEST_CASE("each step that does not hold is named") {
+    const sw::task_graph g = diamond();
+    sw::order_certificate c = none();
+    c.together = {of_p, run_of_c};
+    CHECK(refusal_of(g, c) ==
+          "together: activity 16, run of task 5 (c), is of another machine than activity 3, task 1 (p),");
+    c.together = {of_p, of_p};
+    CHECK(refusal_of(g, c) == "together: activity 3, task 1 (p), is there twice");
+    c.together = {1000};
+    CHECK(refusal_of(g, c) == "together: activity 1000 is not there");
+    c.together = {1};  // no collective: it has no run
+    CHECK(refusal_of(g, c) == "together: activity 1 is not there");
+    c.together = {of_s};
+    c.row.emplace();
+    CHECK(refusal_of(g, c) == "has together and row, expected one of them");
+    c.row.reset();
+    c.heads = {{of_p, {of_q, of_r}}};
+    CHECK(refusal_of(g, c) == "heads[0]: activity 6, task 2 (q), does not come before activity 3, task 1 (p),");
+    c.heads = {{of_p, {of_p}}};
+    CHECK(refusal_of(g, c) == "heads[0]: activity 3, task 1 (p), does not come before activity 3, task 1 (p),");
+    c.heads = {{of_s, {}}};
+    CHECK(refusal_of(g, c) == "heads[0]: there is no work");
+    c.heads = {{77, {of_p}}};
+    CHECK(refusal_of(g, c) == "heads[0]: activity 77 is not there");
+    c.heads = {};
+    c.tails = {{of_p, {of_s}}, {of_s, {of_p}}};
+    CHECK(refusal_of(g, c) == "tails[1]: activity 3, task 1 (p), does not come after activity 12, task 4 (s),");
+    c.tails = {{of_p, {launch_of_c, run_of_c}}};
+    CHECK(refusal_of(g, c).find("is of another machine") != std::string::npos);
+    c.tails = {};
+    c.buckets = std::vector<sw::bucket>{{.members = {5}}};
+    CHECK(refusal_of(g, c) == "buckets[0] has fewer than two members");
+    c.buckets = std::vector<sw::bucket>{{.members = {5, 5}}};
+    CHECK(refusal_of(g, c) == "buckets[0]: task 5 (c) is a member twice");
+    c.buckets = std::vector<sw::bucket>{{.members = {5, 1}}};
+    CHECK(refusal_of(g, c) == "buckets[0]: task 1 is no collective of the graph");
+  }
+  TEST_CASE("whatever a proof says, no order ends before what it proves") {
+    std::size_t accepted = 0, rows = 0, tight = 0, joined = 0;
+    for (std::uint64_t seed = 1; seed <= shardweave_test::at_scale(400); ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 3 + seed % 8, .groups = 1 + seed % 3});
+      sw::random_source random(seed);
+      sw::nanoseconds best = sw::simulate(g).end_to_end;
+      for (int i = 0; i < 20; ++i)
+        best = std::min(best, sw::simulate(g, sw::schedule{.order = random_order(g, {}, random)}).end_to_end);
+      for (std::uint64_t k = 0; k < 10; ++k) {
+        const sw::order_certificate c = shardweave_test::draw_order_certificate(g, 10 * seed + k);
+        const sw::order_verdict verdict = sw::check_certificate(g, c);
+        if (!verdict.accepted) {
+          CHECK(verdict.failure.find("s[") != std::string::npos);  // a join with what does not come before
+          continue;
+        }
+        CHECK(verdict.bound <= best);
+        ++accepted;
+        rows += c.row.has_value();
+        joined += !c.heads.empty() || !c.tails.empty();
+        tight += verdict.bound == best;
+      }
+    }
+    CHECK(accepted > shardweave_test::at_scale(3500));
+    CHECK(rows > shardweave_test::at_scale(1000));
+    CHECK(joined > shardweave_test::at_scale(2000));
+    CHECK(tight > shardweave_test::at_scale(100));
+  }
+}
+
+}  // namespace check_order_certificate_tests
