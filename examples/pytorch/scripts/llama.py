@@ -53,13 +53,13 @@ class Attention(nn.Module):
         self.out = nn.Linear(s.width, s.width, bias=False)
 
     def forward(self, x: torch.Tensor, cosine: torch.Tensor, sine: torch.Tensor) -> torch.Tensor:
-        batch, length, width = x.shape
+        batch, length, _ = x.shape
         query, key, value = (
             part(x).view(batch, length, -1, self.head).transpose(1, 2) for part in (self.query, self.key, self.value)
         )
         query, key = _rotate(query, cosine, sine), _rotate(key, cosine, sine)
         mixed = F.scaled_dot_product_attention(query, key, value, is_causal=True, enable_gqa=True)
-        return self.out(mixed.transpose(1, 2).reshape(batch, length, width))
+        return self.out(mixed.transpose(1, 2).reshape(batch, length, -1))
 
 
 class FeedForward(nn.Module):

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import contextlib
 import functools
+import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
@@ -29,6 +30,9 @@ from .export import Exported, export_graph
 log = logging.getLogger("shardweave")
 
 _BLOCK = "shardweave_block"
+
+#: From 2.14 on hooks on saved tensors (offloading) see what is kept, if they are to.
+_HOOKS = {n: True for n in ("respect_saved_tensors_hooks",) if n in inspect.signature(checkpoint).parameters}
 _warned: set[tuple[str, Any]] = set()
 
 
@@ -307,8 +311,6 @@ def _checkpointed(forward: Callable[..., Any], policy: BlockPolicy) -> Callable[
 
     @functools.wraps(forward)
     def call(*args: Any, **kwargs: Any) -> Any:
-        return checkpoint(
-            forward, *args, use_reentrant=False, context_fn=contexts, respect_saved_tensors_hooks=True, **kwargs
-        )
+        return checkpoint(forward, *args, use_reentrant=False, context_fn=contexts, **_HOOKS, **kwargs)
 
     return call

@@ -1,14 +1,19 @@
 """What blocks keep and make again: equal gradients, and as many bytes saved as planned."""
 
 import contextlib
+import inspect
 import logging
 
 import pytest
 import torch
+import torch.utils.checkpoint
 from llama import Llama, Shape
 from torch import nn
 
 from shardweave_torch.memory import BlockMemory, checkpoint_blocks, plan_memory, repeated_blocks
+
+#: Before 2.14 hooks do not see what selective checkpoints keep.
+HOOKS_SEE_ALL = "respect_saved_tensors_hooks" in inspect.signature(torch.utils.checkpoint.checkpoint).parameters
 
 SHAPE = Shape(layers=4, width=128, heads=4, key_heads=2, hidden=256, words=256, length=64)
 
@@ -88,7 +93,7 @@ def test_gradients_are_equal_and_saved_bytes_are_as_planned():
         plain, planned = both(lambda: Llama(SHAPE), plan, inputs)
         compare(plain, planned)
         assert plain[2] == plan.saved_without
-        assert planned[2] == plan.saved
+        assert planned[2] == plan.saved or not HOOKS_SEE_ALL
         times.append(plan.more_time)
         bytes_.append(plan.saved)
         partial += any(p.kept and p.dropped for p in plan.blocks.values())
@@ -128,7 +133,7 @@ def test_random_numbers_are_made_again_as_they_were_and_what_was_not_traced_is_n
     with caplog.at_level(logging.WARNING, "shardweave"):
         plain, planned = both(Stack, plan, (torch.randn(512, 64, generator=torch.Generator().manual_seed(3)),))
     compare(plain, planned)
-    assert planned[2] < plain[2]
+    assert planned[2] < plain[2] or not HOOKS_SEE_ALL
     assert "block blocks.0 runs aten.bernoulli_" in caplog.text  # traced is a fused dropout
 
 

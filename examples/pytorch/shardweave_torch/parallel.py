@@ -1,0 +1,273 @@
+"""A planned placement as arguments of `parallelize_module` and `fully_shard`, as far as these can express it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+
+from torch import nn
+from torch.distributed.device_mesh import DeviceMesh
+from torch.distributed.fsdp import fully_shard
+from torch.distributed.tensor import Replicate, Shard
+from torch.distributed.tensor.parallel import (
+    ColwiseParallel,
+    ParallelStyle,
+    RowwiseParallel,
+    parallelize_module,
+)
+
+from .memory import repeated_blocks
+from .placement import PlacementPlan
+
+#: Operations that hand a parameter on to the product that uses it.
+_HANDED_ON = {"cast", "conv", "permute", "view"}
+
+#: By what a module is, and the dimension of its weight that is cut: the style.
+_STYLES: dict[tuple[type[nn.Module], int], type[ParallelStyle]] = {
+    (nn.Linear, 0): ColwiseParallel,
+    (nn.Linear, 1): RowwiseParallel,
+    (nn.Embedding, 0): RowwiseParallel,
+    (nn.Embedding, 1): ColwiseParallel,
+}
+
+
+@dataclass
+class Parallelization:
+    """What two functions of PyTorch's need to do what was planned. Numbers of dimensions are those of the mesh.
+
+    `parallelize_module` cuts products along `tensor`. Along the others every rank has samples of its own, and
+    `fully_shard` cuts parameters along `sharded` and keeps them whole along `replicated`.
+    """
+
+    mesh: tuple[int, ...]
+    tensor: int | None = None
+    sharded: tuple[int, ...] = ()
+    replicated: tuple[int, ...] = ()
+    styles: dict[str, ParallelStyle] = field(default_factory=dict)  #: by name of a module
+    cuts: dict[str, int] = field(default_factory=dict)  #: by name of a parameter: the dimension that is cut
+    left_out: list[str] = field(default_factory=list)  #: what these functions cannot do, and what is done instead
+
+    def data_mesh(self, mesh: DeviceMesh) -> DeviceMesh | None:
+        """The mesh of `fully_shard`: shards, or replicas and shards; nothing where all ranks have the same samples."""
+        names = mesh.mesh_dim_names
+        if names is None:
+            raise ValueError("the dimensions of the mesh have no names (mesh_dim_names of init_device_mesh)")
+        if not self.sharded:
+            return None
+        if self.replicated:
+            return mesh[names[self.replicated[0]], names[self.sharded[0]]]
+        if len(self.sharded) == 1:
+            return mesh[names[self.sharded[0]]]
+        chosen = tuple(names[d] for d in self.sharded)
+        return mesh[chosen]._flatten("_".join(chosen))
+
+    def shard_placement(self, model: nn.Module) -> dict[nn.Parameter, Shard]:
+        """How `fully_shard` cuts each parameter: `shard_placement_fn` is its `get`."""
+        return {p: Shard(self.cuts[n]) for n, p in model.named_parameters() if n in self.cuts}
+
+    def apply(self, model: nn.Module, mesh: DeviceMesh, units: Sequence[str] | None = None) -> nn.Module:
+        """Parallelizes a model in place, which every rank has with equal values; parameters become DTensors.
+
+        `units` are the modules that are gathered each at once, in the order of their use (default: the blocks).
+        """
+        if tuple(mesh.shape) != self.mesh:
+            raise ValueError(f"the plan is for a mesh of {self.mesh}, found one of {tuple(mesh.shape)}")
+        data = self.data_mesh(mesh)
+        names = repeated_blocks(model) if units is None else units
+        if self.tensor is not None:
+            parallelize_module(model, mesh[mesh.mesh_dim_names[self.tensor]], self.styles, src_data_rank=None)
+        if data is not None:
+            placement = self.shard_placement(model)
+            for name in (*names, ""):
+                fully_shard(model.get_submodule(name), mesh=data, shard_placement_fn=placement.get)
+        return model
+
+
+def parallelization(model: nn.Module, plan: PlacementPlan) -> Parallelization:
+    """What `parallelize_module` and `fully_shard` can do of a plan that was made with `uses=True`.
+
+    `model` is the planned one; its values do not matter (it may lie on the meta device). `left_out` names what is done
+    otherwise than planned: the numbers that a program gives are the same, its time and memory are not.
+    """
+    if not plan.uses:
+        raise ValueError("the plan does not tell how parameters are used: make it with uses=True")
+    return _Parallelizer(model, plan).run()
+
+
+@dataclass(frozen=True)
+class _Use:
+    """A product that takes a weight: its number, which argument, and whether that is the weight transposed."""
+
+    step: int
+    place: int
+    is_turned: bool
+
+
+class _Parallelizer:
+    def __init__(self, model: nn.Module, plan: PlacementPlan) -> None:
+        self.model, self.plan, self.steps = model, plan, plan.steps
+        self.made = Parallelization(plan.mesh)
+        self.consumers: list[list[tuple[int, int]]] = [[] for _ in self.steps]
+        for number, step in enumerate(self.steps):
+            for place, source in enumerate(step.inputs):
+                if not step.backward:
+                    self.consumers[source].append((number, place))
+        number_of = {s.name: i for i, s in enumerate(self.steps)}
+        self.uses = {n: self._used_by(number_of[o]) for n, o in plan.operations_of.items()}
+        self.names = Counter(plan.operations_of.values())
+
+    def _used_by(self, parameter: int) -> list[_Use]:
+        found, waiting = [], [(parameter, False)]
+        while waiting:
+            at, turned = waiting.pop()
+            for step, place in self.consumers[at]:
+                op = self.steps[step].op
+                if op in _HANDED_ON:
+                    waiting.append((step, turned != (op == "permute")))
+                else:
+                    found.append(_Use(step, place, turned))
+        return found
+
+    def _argument(self, step: int, place: int, along: int) -> int | None:
+        """The dimension in which an argument is cut along a mesh dimension as it is taken; nothing if it is whole."""
+        return _dimension(self.plan.uses[self.steps[step].name][0][place], along)
+
+    def _result(self, step: int, along: int) -> int | None:
+        return _dimension(self.plan.uses[self.steps[step].name][1][0], along)
+
+    def _stored(self, parameter: str, along: int) -> int | None:
+        placement = self.plan.parameters[parameter][along]
+        return placement.dim if isinstance(placement, Shard) else None
+
+    def run(self) -> Parallelization:
+        cut = [self._weights_cut(d) for d in range(len(self.plan.mesh))]
+        size = [sum(self.model.get_submodule(m).weight.numel() for m in found) for found in cut]
+        if any(size):
+            self.made.tensor = size.index(max(size))
+            self._style(cut[self.made.tensor], self.made.tensor)
+        for d, found in enumerate(cut):
+            if d != self.made.tensor and found:
+                self._leave(
+                    f"products of {', '.join(sorted(found))} are cut along mesh dimension {d}: here only samples"
+                )
+        self._data()
+        return self.made
+
+    def _leave(self, what: str) -> None:
+        self.made.left_out.append(what)
+
+    def _weights_cut(self, along: int) -> dict[str, int]:
+        """By module: the dimension of its weight that is cut along a mesh dimension while it is used."""
+        found: dict[str, int] = {}
+        for name, uses in self.uses.items():
+            cuts = {self._weight_dimension(u, along) for u in uses}
+            if cuts <= {None}:
+                continue
+            module, _, what = name.rpartition(".")
+            kind = next((k for k, _ in _STYLES if isinstance(self.model.get_submodule(module), k)), None)
+            if what == "bias" and kind is nn.Linear:
+                continue  # goes with its weight
+            if what != "weight" or kind is None or len(cuts) > 1:
+                self._leave(f"{name} is used cut along mesh dimension {along}: no style does that, it is used whole")
+            elif self.names[self.plan.operations_of[name]] > 1:
+                self._leave(f"{name} is shared, and used cut along mesh dimension {along}: it is used whole")
+            else:
+                found[module] = cuts.pop()
+        return found
+
+    def _weight_dimension(self, use: _Use, along: int) -> int | None:
+        dimension = self._argument(use.step, use.place, along)
+        return dimension if dimension is None or not use.is_turned else 1 - dimension
+
+    def _style(self, cut: dict[str, int], along: int) -> None:
+        """A style per product. A result stays cut where the plan leads it so to products that are cut by rows."""
+        kinds = {m: _STYLES[self._kind(m), d] for m, d in cut.items()}
+        step_of = {m: self.uses[f"{m}.weight"][0].step for m in cut}
+        ends = {step_of[m] for m, style in kinds.items() if style is RowwiseParallel and self._kind(m) is nn.Linear}
+        begins = {step_of[m] for m, style in kinds.items() if style is ColwiseParallel and self._kind(m) is nn.Linear}
+        regions = {b: self._region(b, ends, along) for b in begins}
+        while True:  # what is taken cut must come from where it is cut: whole tensors would be too large there
+            within = set().union(*(r for r in regions.values() if r is not None))
+            broken = [b for b, r in regions.items() if r is not None and not self._is_closed(r - {b}, within, along)]
+            if not broken:
+                break
+            regions.update(dict.fromkeys(broken))
+        for module, style in kinds.items():
+            step = step_of[module]
+            if style is ColwiseParallel:
+                stays = regions.get(step) is not None
+                self.made.styles[module] = ColwiseParallel(output_layouts=Shard(-1) if stays else Replicate())
+            else:
+                comes_cut = step in ends and self.steps[step].inputs[0] in within
+                self.made.styles[module] = RowwiseParallel(input_layouts=Shard(-1) if comes_cut else Replicate())
+            if self._stored(f"{module}.weight", along) != cut[module]:
+                self._leave(f"{module}.weight is stored along mesh dimension {along} otherwise than used: as used")
+        for name in self.plan.parameters:
+            if name.rpartition(".")[0] not in cut and self._stored(name, along) is not None:
+                self._leave(f"{name} is stored cut along mesh dimension {along} and used whole: it is stored whole")
+
+    def _kind(self, module: str) -> type[nn.Module]:
+        return nn.Linear if isinstance(self.model.get_submodule(module), nn.Linear) else nn.Embedding
+
+    def _region(self, begin: int, ends: set[int], along: int) -> set[int] | None:
+        """All that is made of a product's result up to the next products; nothing if it is whole on the way."""
+        found, waiting, arrives = {begin}, [begin], False
+        while waiting:
+            at = waiting.pop()
+            if self._result(at, along) is None:
+                return None
+            for step, place in self.consumers[at]:
+                if self._argument(step, place, along) is None:
+                    return None
+                arrives = arrives or step in ends
+                if step not in ends and step not in found:
+                    found.add(step)
+                    waiting.append(step)
+        return found if arrives else None
+
+    def _is_closed(self, region: set[int], within: set[int], along: int) -> bool:
+        return all(
+            source in within
+            for step in region
+            for place, source in enumerate(self.steps[step].inputs)
+            if self._argument(step, place, along) is not None
+        )
+
+    def _data(self) -> None:
+        """Along all other dimensions samples are cut, and parameters as most of their elements are."""
+        rest = [d for d in range(len(self.plan.mesh)) if d != self.made.tensor and self.plan.mesh[d] > 1]
+        cut_elements, elements = Counter(), 0
+        sizes = {n: p.numel() for n, p in self.model.named_parameters()}
+        for name, size in sizes.items():
+            elements += size
+            cut_elements.update({d: size for d in rest if self._stored(name, d) is not None})
+        sharded = [d for d in rest if 2 * cut_elements[d] > elements]
+        replicated = [d for d in rest if d not in sharded]
+        if replicated and (not sharded or len(rest) > 2):
+            self._leave(f"parameters are stored whole along mesh dimensions {replicated}: they are cut")
+            sharded, replicated = rest, []
+        self.made.sharded, self.made.replicated = tuple(sharded), tuple(replicated)
+        for key, placements in self.plan.inputs.items():
+            for d in rest:
+                if key.startswith("input") and placements[d] != Shard(0):
+                    self._leave(f"{key} lies as {placements[d]} along mesh dimension {d}: samples are cut")
+        for name in sizes:
+            stored = {self._stored(name, d) for d in sharded}
+            dimension = min((d for d in stored if d is not None), default=0)
+            if sharded and stored != {dimension}:
+                self._leave(f"{name} is stored {self._text(name)}: it is cut by dimension {dimension} alone")
+            if any(self._stored(name, d) is not None for d in replicated):
+                self._leave(f"{name} is stored {self._text(name)}: it is whole along mesh dimensions {replicated}")
+            if dimension:
+                self.made.cuts[name] = dimension
+
+    def _text(self, name: str) -> str:
+        return ", ".join(str(p) for p in self.plan.parameters[name])
+
+
+def _dimension(text: str, along: int) -> int | None:
+    """Of "S(0)RP": the tensor's dimension that is cut along a mesh dimension."""
+    part = re.findall(r"S\(\d+\)|R|P(?:\(\w+\))?", text)[along]
+    return int(part[2:-1]) if part[0] == "S" else None

@@ -1,0 +1,134 @@
+"""Plans as arguments of `parallelize_module` and `fully_shard`: the numbers are those of the unplanned program."""
+
+import pytest
+import torch
+import torch.distributed as dist
+import torch.nn.functional as F
+from llama import Llama, Shape
+from torch import nn
+from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor, Replicate, Shard
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
+from train_llama import on_ranks
+
+from shardweave_torch.parallel import parallelization
+from shardweave_torch.placement import plan_placement
+
+SHAPE = Shape(layers=2, width=128, heads=4, key_heads=2, hidden=256, words=256, length=32)
+BATCH = 8
+
+
+def planned(mesh, **demands):
+    def make():
+        words = torch.empty(BATCH, SHAPE.length, dtype=torch.long)
+        return Llama(SHAPE), (words, words)
+
+    plan = plan_placement(make, mesh, uses=True, **demands)
+    with torch.device("meta"):
+        return plan, parallelization(Llama(SHAPE), plan)
+
+
+def losses(model, pieces, piece, group, steps=20):
+    """Of training steps on pieces of the same batches; `group` has one rank per piece."""
+    optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)
+    data = torch.Generator().manual_seed(1)
+    found = []
+    for _ in range(steps):
+        words = torch.randint(0, SHAPE.words, (BATCH, SHAPE.length + 1), generator=data).chunk(pieces)[piece]
+        loss = model(words[:, :-1], words[:, 1:])
+        loss.backward()
+        optimizer.step()
+        optimizer.zero_grad()
+        loss = loss.detach().clone()
+        if group is not None:
+            dist.all_reduce(loss, group=group)
+        found.append(loss.item() / pieces)
+    return found
+
+
+def trains_alike(mesh_shape, demands):
+    torch.manual_seed(0)
+    plain = losses(Llama(SHAPE), 1, 0, None)
+    torch.manual_seed(0)
+    model = Llama(SHAPE)
+    plan, made = planned(mesh_shape, **demands)
+    names = ("outer", "inner")[: len(mesh_shape)]
+    mesh = init_device_mesh("cpu", mesh_shape, mesh_dim_names=names)
+    made.apply(model, mesh)
+    data = made.data_mesh(mesh)
+    cut = {f"{name}.weight" for name in made.styles}
+    assert all(isinstance(p, DTensor) for n, p in model.named_parameters() if data is not None or n in cut)
+    if data is None:
+        found = losses(model, 1, 0, None)
+    else:
+        flat = data if data.ndim == 1 else data._flatten("samples")
+        found = losses(model, flat.size(), flat.get_local_rank(), flat.get_group())
+    # sums of other parts in another order: float32 keeps about seven digits, and AdamW makes differences grow
+    for step, (mine, wanted) in enumerate(zip(found, plain, strict=True)):
+        assert abs(mine - wanted) <= 2e-5 * wanted, (step, mine, wanted)
+    if dist.get_rank() == 0:
+        print(mesh_shape, demands, max(abs(a / b - 1) for a, b in zip(found, plain, strict=True)))
+
+
+@pytest.mark.parametrize(
+    ("mesh", "demands"),
+    [((2, 2), {"inputs": "S(0)R"}), ((2, 2), {"inputs": "S(0)S(0)"}), ((2,), {"inputs": "R"})],
+    ids=["tensor and data", "data alone", "tensor alone"],
+)
+def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, demands):
+    on_ranks(int(torch.tensor(mesh).prod()), trains_alike, mesh, demands)
+
+
+def test_products_are_cut_as_planned():
+    plan, made = planned((2, 2), inputs="S(0)R")
+    assert made.tensor == 1 and made.sharded == (0,) and not made.replicated
+    for layer in range(SHAPE.layers):
+        for name in ("attention.query", "attention.key", "attention.value", "feed.gate", "feed.up"):
+            style = made.styles[f"layers.{layer}.{name}"]
+            assert isinstance(style, ColwiseParallel) and style.output_layouts == (Shard(-1),)
+        for name in ("attention.out", "feed.down"):
+            style = made.styles[f"layers.{layer}.{name}"]
+            assert isinstance(style, RowwiseParallel) and style.input_layouts == (Shard(-1),)
+    # what is stored cut along the tensor dimension and used whole is named
+    assert any("norm.weight is stored cut along mesh dimension 1" in what for what in made.left_out)
+
+
+class Tied(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.embedding = nn.Embedding(4096, 1024)
+        self.blocks = nn.ModuleList(nn.Linear(1024, 1024, bias=False) for _ in range(2))
+        self.head = nn.Linear(1024, 4096, bias=False)
+        self.head.weight = self.embedding.weight
+        self.scale = nn.Parameter(torch.ones(1024))
+
+    def forward(self, words, targets):
+        x = self.embedding(words) * self.scale
+        for block in self.blocks:
+            x = block(x)
+        return F.cross_entropy(self.head(x).flatten(0, 1), targets.flatten())
+
+
+def test_what_cannot_be_expressed_is_named():
+    words = torch.empty(2, 16, dtype=torch.long)
+    plan = plan_placement(lambda: (Tied(), (words, words)), (2,), uses=True, inputs="R")
+    made = parallelization(Tied(), plan)
+    assert "head" not in made.styles and "embedding" not in made.styles
+    assert any("is shared" in what for what in made.left_out), made.left_out
+    with pytest.raises(ValueError, match="uses=True"):
+        parallelization(Tied(), plan_placement(lambda: (Tied(), (words, words)), (2,)))
+    more = torch.empty(8, 16, dtype=torch.long)
+    without = plan_placement(lambda: (Tied(), (more, more)), (2, 2), uses=True, share=None, inputs="S(0)S(0)")
+    made = parallelization(Tied(), without)
+    assert made.sharded == (0, 1) and any("stored" in what for what in made.left_out)
+
+
+def test_meshes_that_do_not_fit_are_refused(ranks):
+    _, made = planned((2, 2), inputs="S(0)R")
+    ranks(8)
+    with pytest.raises(ValueError, match="mesh"):
+        made.apply(Llama(SHAPE), init_device_mesh("cpu", (8,), mesh_dim_names=("all",)))
+    with pytest.raises(ValueError, match="names"):
+        made.data_mesh(init_device_mesh("cpu", (2, 4)))
+    assert made.data_mesh(init_device_mesh("cpu", (2, 4), mesh_dim_names=("a", "b"))).size() == 2
+    assert Replicate() not in made.styles["layers.0.feed.down"].input_layouts
