@@ -2,12 +2,11 @@
 //
 //   predict_training TABLE.csv
 //   predict_training TABLE.csv --device-file rack.json --json
+//   predict_training TABLE.csv --hold-out series
+#include "support/held_out.hpp"
 #include "support/measured_steps.hpp"
 #include "support/program.hpp"
-#include <shardweave/core/parallel.hpp>
 #include <shardweave/cost/accuracy.hpp>
-#include <shardweave/cost/nccl_node.hpp>
-#include <shardweave/cost/nccl_smooth.hpp>
 #include <shardweave/engine/rank_correlation.hpp>
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
@@ -20,10 +19,14 @@
 
 #include <CLI/CLI.hpp>
 
+#include <charconv>
+#include <cstddef>
 #include <cstdio>
+#include <filesystem>
 #include <map>
 #include <optional>
 #include <string>
+#include <system_error>
 #include <utility>
 #include <vector>
 
@@ -36,6 +39,7 @@ struct options {
   std::string device_file;
   std::string plot;
   bool each = false;
+  std::string hold_out;
   programs::fitted_figures fitted;
   programs::common_options common;
 };
@@ -43,7 +47,6 @@ struct options {
 struct prediction {
   const sw::training_run* row = nullptr;
   sw::predicted_step step;
-  std::string framework;
   [[nodiscard]] double seconds() const { return static_cast<double>(step.step.count()) / 1e9; }
   [[nodiscard]] double gib() const { return static_cast<double>(step.memory.count()) / sw::detail::binary_giga; }
   [[nodiscard]] double step_error() const { return 100 * (seconds() / row->step_seconds - 1); }
@@ -59,55 +62,54 @@ void write_errors(sw::json_writer& out, const char* name, const sw::error_figure
   out.member("signed_median", e.signed_median).end_object();
 }
 
+/// "series" is 0; else a number of parts.
+std::size_t parts_of(const std::string& hold_out) {
+  std::size_t parts = 0;
+  if (hold_out == "series") return parts;
+  const auto [end, code] = std::from_chars(hold_out.data(), hold_out.data() + hold_out.size(), parts);
+  if (code != std::errc{} || end != hold_out.data() + hold_out.size() || parts < 2 || parts > 1000)
+    sw::refuse(sw::error_category::input,
+               "--hold-out is '" + hold_out + "', expected series or a whole number from 2 to 1000");
+  return parts;
+}
+
 int predict(const options& chosen) {
+  const std::size_t parts = chosen.hold_out.empty() ? 0 : parts_of(chosen.hold_out);
   const std::vector<sw::training_run> rows =
       programs::about(chosen.table, [&] { return sw::read_training_runs(std::filesystem::path(chosen.table)); });
   std::optional<sw::device_calibration> measured;
   if (!chosen.device_file.empty()) measured = sw::read_device(chosen.device_file);
   programs::long_work work("predict_training", chosen.common, "");
-  const sw::solve_control control{};
 
-  std::map<std::string, std::size_t> skipped;
-  std::vector<std::pair<const sw::training_run*, programs::read_step>> stated;
+  std::map<std::string, std::size_t> skipped, places;
+  std::vector<programs::stated_row> stated;
   for (const sw::training_run& row : rows) {
-    programs::read_step s = programs::step_of(row, chosen.fitted);
+    const programs::read_step s = programs::step_of(row, chosen.fitted);
     if (!row.fault.empty()) std::fprintf(stderr, "predict_training: %s: %s\n", row.id.c_str(), row.fault.c_str());
     if (s.step)
-      stated.emplace_back(&row, std::move(s));
+      stated.push_back({&row, s.device, places[row.series()]++});
     else
       ++skipped[s.why_not];
   }
-  std::vector<std::optional<prediction>> made(stated.size());
-  std::vector<std::string> failed(stated.size());
-  sw::for_each_number(stated.size(), chosen.common.threads, [&] {
-    return [&](std::size_t i) {
-      if (work.is_interrupted()) return;
-      const auto& [row, s] = stated[i];
-      try {
-        const sw::device_preset& preset = sw::find_preset(s.device);
-        sw::device_profile device = preset.profile;
-        if (row->network > 0) device.network_bandwidth = row->network;
-        sw::compute_profile compute = preset.compute();
-        sw::any_collectives collectives = sw::nccl_smooth(sw::nccl_node_of(device));
-        if (measured) {
-          collectives = measured->correct(collectives);
-          if (measured->compute) compute = measured->compute_on(device);
-        }
-        made[i] = prediction{row, sw::predict_step(*s.step, compute, collectives, control), s.step->framework.name};
-      } catch (const sw::error& e) {
-        failed[i] = e.what();
-      }
-    };
-  });
+  programs::row_predictor predictor(measured, chosen.common.threads, [&] { return work.is_interrupted(); });
+  std::vector<programs::held_out_part> held;
+  std::vector<programs::row_answer> made(stated.size());
+  if (chosen.hold_out.empty()) {
+    made = predictor(stated, chosen.fitted);
+  } else {
+    held = programs::hold_out(stated, parts, predictor);
+    for (const programs::held_out_part& part : held)
+      for (std::size_t i = 0; i < part.rows.size(); ++i) made[part.rows[i]] = part.answers[i];
+  }
   std::vector<prediction> predictions;
   for (std::size_t i = 0; i < made.size(); ++i) {
-    if (made[i]) {
-      predictions.push_back(*made[i]);
-    } else if (failed[i].empty()) {
+    if (made[i].step) {
+      predictions.push_back({stated[i].row, *made[i].step});
+    } else if (made[i].failed.empty()) {
       ++skipped["not reached"];
     } else {
       ++skipped["cannot be placed"];
-      std::fprintf(stderr, "predict_training: %s: %s\n", stated[i].first->id.c_str(), failed[i].c_str());
+      std::fprintf(stderr, "predict_training: %s: %s\n", stated[i].row->id.c_str(), made[i].failed.c_str());
     }
   }
 
@@ -150,7 +152,20 @@ int predict(const options& chosen) {
                  out.key("rank_correlation").begin_object();
                  for (const auto& [name, s] : by_series)
                    out.member(name, sw::place_correlation(s.predicted, s.measured));
-                 out.end_object().key("predictions").begin_list();
+                 out.end_object();
+                 if (!held.empty()) {
+                   out.key("held_out").begin_list();
+                   for (const programs::held_out_part& part : held)
+                     out.line()
+                         .begin_object()
+                         .member("rows", part.name)
+                         .member("count", part.rows.size())
+                         .member("slowdown", part.figures.slowdown)
+                         .member("reserved", part.figures.reserved)
+                         .end_object();
+                   out.end_list();
+                 }
+                 out.key("predictions").begin_list();
                  for (const prediction& p : predictions)
                    out.line()
                        .begin_object()
@@ -211,7 +226,10 @@ int predict(const options& chosen) {
   table.rule();
   row_of("all", step, "", memory);
   std::printf("%s", table.text().c_str());
-  std::printf("%s", chosen.fitted.text().c_str());
+  if (held.empty()) std::printf("Fitted to rows like these: %s", chosen.fitted.text().c_str());
+  if (!held.empty()) std::printf("No row was seen by the figures that predict it. Fitted without them:\n");
+  for (const programs::held_out_part& part : held)
+    std::printf("%s (%zu): %s", part.name.c_str(), part.rows.size(), part.figures.text().c_str());
   std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
   for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
   return status;
@@ -228,11 +246,14 @@ int main(int argc, char** argv) {
                  "FILE: measurements that correct what collectives cost, and shares that kernels reach");
   app.add_option("--plot", chosen.plot, "FILE.svg: a picture, predicted over measured");
   app.add_flag("--each", chosen.each, "print every row");
+  app.add_option("--hold-out", chosen.hold_out,
+                 "WHAT: predict each row by figures that were fitted without it: series (without all of its series) or "
+                 "a number N (without every N-th row of each series)");
   const auto figure = [&](const char* name, double& value, const char* about) {
     app.add_option(name, value, about)->check(programs::not_negative())->capture_default_str();
   };
   figure("--attention", chosen.fitted.attention,
-         "share of the peak that attention of llm-foundry reaches forward; 0: as published kernels");
+         "share of the peak that attention of llm-foundry reaches forward, on A100");
   figure("--attention-backward", chosen.fitted.attention_backward, "the same backward");
   figure("--slowdown", chosen.fitted.slowdown, "how much longer computation of PyTorch takes in a step than alone");
   figure("--reserved", chosen.fitted.reserved, "what PyTorch's allocator reserves, times what is live");

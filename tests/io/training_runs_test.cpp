@@ -50,6 +50,23 @@ TEST_SUITE("training_runs") {
     CHECK_FALSE(runs[1].sequence_parallel);
   }
 
+  TEST_CASE("what is not stated is derived of what is") {
+    const auto runs = read("global_batch,tokens_per_s_per_gpu," + header +
+                           "256,1000,a-1,,,,,,,,,,,64,8,,bf16,4096,,4,zero3,,2,,2,1,,,,,,\n"        // batch and tokens
+                           ",1000,a-2,,,,,,,,,,,64,8,,bf16,4096,3,4,zero3,16,4,,1,1,,,,,,\n"        // no batch of all
+                           "256,1000,a-3,,,,,,,,,,,64,8,,bf16,4096,2,4,zero3,32,1,,2,1,,,7.5,,,\n"  // all is stated
+                           "100,1000,a-4,,,,,,,,,,,64,8,,bf16,4096,,4,zero3,,48,,1,1,,,,,,\n");     // nothing divides
+    REQUIRE(runs.size() == 4);
+    CHECK(runs[0].data == 64 / 4);
+    CHECK(runs[0].micro_batch == 256 / 16 / 4);
+    CHECK(runs[0].step_seconds == doctest::Approx(256. * 4096 / (64 * 1000)));
+    CHECK(runs[1].step_seconds == doctest::Approx(3. * 16 * 4 * 4096 / (64 * 1000)));
+    CHECK(runs[2].step_seconds == 7.5);
+    CHECK(runs[2].data == 32);
+    CHECK(runs[3].data == 0);
+    CHECK(runs[3].micro_batch == 100 / 4);
+  }
+
   TEST_CASE("what is wrong is told with its line") {
     const std::string empty(29, ',');
     CHECK(refused([&] { (void)read(header); }).find("runs.csv: holds no measured step") == 0);

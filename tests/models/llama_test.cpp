@@ -60,6 +60,10 @@ struct plain_llama {
   std::size_t batch, sequence;
 
   [[nodiscard]] row norm(const row& x, const row& w) const { return plain_model::norm(x, w, c.rms_norm_eps); }
+  void norm_heads(row& x, const row& w) const {
+    const auto h = static_cast<std::ptrdiff_t>(c.head_size());
+    for (auto head = x.begin(); head != x.end(); head += h) std::ranges::copy(norm(row(head, head + h), w), head);
+  }
   void rotate(row& x, std::size_t position) const {
     const auto h = static_cast<std::size_t>(c.head_size());
     for (std::size_t i = 0; i < x.size(); i += 2)
@@ -89,10 +93,12 @@ struct plain_llama {
           const row y = norm(x[s], before);
           k[s] = times(wk, y);
           v[s] = times(wv, y);
+          if (c.normed_heads) norm_heads(k[s], of("k_norm"));
           rotate(k[s], s);
         }
         for (std::size_t s = 0; s < sequence; ++s) {
           row q = times(wq, norm(x[s], before));
+          if (c.normed_heads) norm_heads(q, of("q_norm"));
           rotate(q, s);
           row mixed(d);
           for (std::size_t head = 0; head < heads; ++head) {
@@ -249,10 +255,17 @@ TEST_SUITE("llama_training_graph") {
   }
 
   TEST_CASE("executed, the graph gives LLaMA's logits and the gradients that finite differences give") {
-    for (const bool tied : {false, true}) {
-      CAPTURE(tied);
-      const sw::llama_config config = tiny(tied);
-      const sw::computation graph = sw::llama_training_graph(config, {2, 4});
+    struct variant {
+      bool tied = false, normed = false, plain = false;
+    };
+    for (const variant& is : {variant{}, variant{.tied = true}, variant{.normed = true, .plain = true}}) {
+      CAPTURE(is.tied);
+      CAPTURE(is.normed);
+      sw::llama_config config = tiny(is.tied);
+      config.normed_heads = is.normed;
+      sw::training_shape shape{2, 4};
+      if (is.plain) shape.attention = sw::attention_form::plain;
+      const sw::computation graph = sw::llama_training_graph(config, shape);
       const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 9, 2, 10};
       auto [w, sources] = model_checks::draw(graph, 7, {2, 4}, tokens);
       interpreter::array rotations = interpreter::zeros({4, 2});
@@ -261,6 +274,12 @@ TEST_SUITE("llama_training_graph") {
           rotations.data[s * 2 + j] =
               std::polar(1.0, static_cast<double>(s) * std::pow(config.rope_theta, -static_cast<double>(j) / 2));
       sources["rotations"] = std::move(rotations);
+      if (is.plain) {
+        interpreter::array mask = interpreter::zeros({4, 4});
+        for (std::size_t q = 0; q < 4; ++q)
+          for (std::size_t k = q + 1; k < 4; ++k) mask.data[q * 4 + k] = -1e9;
+        sources["mask"] = std::move(mask);
+      }
 
       const auto values = interpreter::run(graph, sources);
       const plain_llama model{config, 2, 4};
@@ -268,6 +287,7 @@ TEST_SUITE("llama_training_graph") {
       const auto errors = model_checks::compare_gradients(graph, values, w, shardweave_test::sized<std::size_t>(1, 11),
                                                           [&](const weights& at) { return model(at, tokens); });
       CHECK(errors.worst < 1e-6);
+      CHECK(model_checks::parameter_elements(graph) == config.parameter_count());
       double largest = 0;
       for (const auto& [name, gradient] : errors.largest) largest = std::max(largest, gradient);
       CHECK(largest > 1e-1);  // otherwise nothing was compared

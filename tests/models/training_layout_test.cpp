@@ -13,6 +13,8 @@
 
 #include <doctest/doctest.h>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <map>
 #include <string>
@@ -79,6 +81,26 @@ std::map<sw::collective, moved> moved_on(const laid_out& plan, std::uint32_t gro
 }
 
 TEST_SUITE("training_layout") {
+  TEST_CASE("nothing of a loss over words that are cut is whole on a rank") {
+    const auto layout = sw::training_layout::parse("fsdp=2,tp=4");
+    const sw::llama_config config = tiny();
+    const auto device = sw::find_device("h100");
+    const sw::training_shape shape{.batch = 4, .sequence = 512, .loss = sw::training_loss::sharded};
+    const sw::spmd_cost_model model(sw::llama_training_graph(config, shape), layout.mesh(), sw::roofline{device},
+                                    sw::alpha_beta(device), sw::layout_rules(layout), {});
+    const auto placed =
+        sw::auto_solver{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout))));
+    REQUIRE(placed.has_assignment());
+    const auto lowered = sw::lower(model, placed.choice, {});
+    const std::int64_t share = 2 * 512 * config.vocab_size / 4 * 4;  // of a data rank's logits, in f32
+    std::int64_t largest = 0;
+    for (sw::task_index t = 0; t < lowered.tasks.size(); ++t)
+      if (model.operations().operations[lowered.origin[t].operation].group == "loss")
+        for (std::size_t i = 0; i < lowered.tasks.output_count(t); ++i)
+          largest = std::max(largest, lowered.tasks.output(t, i).size.count());
+    CHECK(largest == share);
+  }
+
   using sw::collective;
 
   TEST_CASE("words are read, written, and refused by name") {

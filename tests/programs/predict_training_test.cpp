@@ -10,9 +10,15 @@
 #include <cstdint>
 #include <fstream>
 #include <string>
+#include <vector>
 
 namespace predict_training_program_tests {
 namespace {
+
+const std::string header =
+    "id,date,model,hidden,layers,heads,kv_heads,ffn,vocab,moe,gpu,gpus,gpus_per_node,inter_node_GBps_per_gpu,precision,"
+    "seq_len,micro_batch_per_dp_rank,grad_accum,fsdp_or_zero,dp,tp,sp,pp,cp,activation_checkpointing,"
+    "compile_or_framework,step_time_s,memory_gib,notes\n";
 
 TEST_SUITE("predict_training") {
   TEST_CASE("published steps are predicted from first principles, and how far off that is is told") {
@@ -64,6 +70,90 @@ TEST_SUITE("predict_training") {
     for (const auto& [why, count] : line.at("skipped").as_object()) skipped += count.to_number<std::size_t>();
     CHECK(line.at("skipped").as_object().at("not reached").to_number<std::size_t>() > 0);
     CHECK(predicted + skipped == line.at("rows").to_number<std::size_t>());
+  }
+
+  TEST_CASE("what a row does not say as others do is read all the same") {
+    const temporary_folder folder;
+    const auto predicted = [&](const std::string& words) {
+      std::ofstream(folder / "t.csv") << header + "id-1,2025-01,Llama,1024,4,8,8,4096,32000,," << words << ",,\n";
+      const auto run = run_program("predict_training", (folder / "t.csv").string() + " --json", folder.path());
+      REQUIRE(run.status == 0);
+      const auto line = boost::json::parse(run.out).as_object();
+      const auto& found = line.at("predictions").as_array();
+      return found.empty() ? 0 : found.front().as_object().at("step_s").to_number<double>();
+    };
+    const auto row = [&](const char* gpu, const char* precision, const char* sharing, const char* rule,
+                         const char* framework) {
+      return predicted(std::string(gpu) + ",8,8,50," + precision + ",1024,2,1," + sharing + ",8,1,no,1,1," + rule +
+                       "," + framework + ",0.1");
+    };
+    const double usual = row("H100-80GB", "bf16", "zero3", "full", "torchtitan");
+    CHECK(usual > 0);
+    for (const char* precision : {"BF16", "bfloat16", "amp_bf16", "bf16 mixed", "mixed bf16"})
+      CHECK(row("H100-80GB", precision, "zero3", "full", "torchtitan") == usual);
+    for (const char* sharing : {"ZeRO-3", "FULL_SHARD", "FSDP2", "fsdp"})
+      CHECK(row("h100 80GB", "bf16", sharing, "full", "torchtitan") == usual);
+    for (const char* rule : {"true", "Full", "full (every block)"})
+      CHECK(row("H100", "bf16", "zero3", rule, "KempnerForge FSDP2") == usual);
+    CHECK(row("H100", "bf16", "zero3", "selective_layer_1", "torchtitan") == usual);
+    const double by_operators = row("H100", "bf16", "zero3", "selective_op", "torchtitan");
+    CHECK(row("H100", "bf16", "zero3", "selective", "torchtitan") == by_operators);
+    CHECK(by_operators < usual);
+    for (const char* gpu :
+         {"A100-80GB", "A100-SXM4-40GB", "H200-141GB", "B200", "GB200 NVL72", "H100-96GB-HBM2e (500W)"})
+      CHECK(row(gpu, "bf16", "zero3", "none", "torchtitan") > 0);
+    for (const char* sharing : {"hsdp", "none", "zero1", ""})
+      CHECK(row("H100", "bf16", sharing, "none", "Megatron-LM") > 0);
+    for (const char* precision : {"fp8+bf16", "fp16", "bf16 + FP8 attention"})
+      CHECK(row("H100", precision, "zero3", "full", "torchtitan") == 0);
+  }
+
+  TEST_CASE("what predicts a held-out row has not seen it") {
+    const auto table = shared_data("training/measured.csv");
+    if (!table) return;
+    const temporary_folder folder;
+    std::vector<std::string> some;
+    std::string names;
+    {
+      std::ifstream all(*table);
+      std::getline(all, names);
+      for (std::string line; std::getline(all, line);)
+        if (line.find(",bf16") != std::string::npos && line.find(",torchtitan") != std::string::npos && some.size() < 4)
+          some.push_back("some" + line.substr(line.rfind('-', line.find(','))));
+    }
+    REQUIRE(some.size() == 4);
+    const auto run = [&](const std::vector<std::string>& lines, const std::string& flags) {
+      std::ofstream file(folder / "some.csv");
+      file << names << '\n';
+      for (const std::string& line : lines) file << line << '\n';
+      file.close();
+      const auto made =
+          run_program("predict_training", (folder / "some.csv").string() + " --json" + flags, folder.path());
+      REQUIRE(made.status == 0);
+      return boost::json::parse(made.out).as_object();
+    };
+    // a series that alone tells of a figure is predicted as if nothing was fitted
+    const auto alone = run(some, " --hold-out series");
+    CHECK(alone.at("predictions") == run(some, " --slowdown 1 --reserved 1").at("predictions"));
+    CHECK(alone.at("held_out").as_array().size() == 1);
+    // of two parts each is predicted by what the other one gives where it is all there is to see
+    const auto halves = run(some, " --hold-out 2");
+    REQUIRE(halves.at("held_out").as_array().size() == 2);
+    for (std::size_t part = 0; part < 2; ++part) {
+      std::vector<std::string> seen{some[1 - part], some[3 - part]};
+      std::string stranger = some[part];  // the same row, of a series of its own
+      seen.push_back("stranger-1" + stranger.substr(stranger.find(',')));
+      const auto other = run(seen, " --hold-out series");
+      const auto& by = other.at("held_out").as_array();
+      const auto& of_stranger = by[by.front().as_object().at("rows").as_string() == "stranger" ? 0 : 1].as_object();
+      const auto& own = halves.at("held_out").as_array()[part].as_object();
+      CHECK(own.at("slowdown") == of_stranger.at("slowdown"));
+      CHECK(own.at("reserved") == of_stranger.at("reserved"));
+      CHECK(own.at("slowdown").to_number<double>() != 1);
+    }
+    const auto wrong = run_program("predict_training", table->string() + " --hold-out 1", folder.path());
+    CHECK(wrong.status == 2);
+    CHECK(wrong.err.find("--hold-out is '1', expected series or a whole number from 2 to 1000") != std::string::npos);
   }
 
   TEST_CASE("a table that is none is refused by its line") {

@@ -36,11 +36,59 @@ double ms(sw::nanoseconds t) { return static_cast<double>(t.count()) / 1e6; }
 
 TEST_SUITE("predict_step") {
   TEST_CASE("two depths tell what every layer adds") {
-    // three are simulated as they are, and the line goes through them
-    const sw::predicted_step two = predict(small(2)), three = predict(small(3)), nine = predict(small(9));
-    CHECK(ms(nine.last) == doctest::Approx(ms(two.last) + 7 * (ms(three.last) - ms(two.last))).epsilon(1e-6));
-    CHECK(nine.peak.count() ==
-          doctest::Approx(static_cast<double>((two.peak + (three.peak - two.peak) * 7).count())).epsilon(1e-6));
+    // four are simulated as they are, and the line goes through them
+    const sw::predicted_step three = predict(small(3)), four = predict(small(4)), nine = predict(small(9));
+    CHECK(ms(nine.last) == doctest::Approx(ms(three.last) + 6 * (ms(four.last) - ms(three.last))).epsilon(1e-6));
+    // all of eight are simulated where no smaller number of layers is alike those before it
+    for (const bool stay : {false, true}) {
+      sw::stated_step s = small(8);
+      s.framework.gradients_stay = stay;
+      const sw::predicted_step line = predict(s);
+      s.recompute_every = 8;  // of nothing
+      const sw::predicted_step whole = predict(s);
+      CHECK(ms(line.last) == doctest::Approx(ms(whole.last)).epsilon(1e-3));
+      CHECK(static_cast<double>(line.peak.count()) ==
+            doctest::Approx(static_cast<double>(whole.peak.count())).epsilon(1e-3));
+    }
+  }
+
+  TEST_CASE("of shared parameters nothing gathered stays for the backward part, whatever is made again") {
+    sw::stated_step s = small(9), more = small(10);
+    s.recompute = more.recompute = sw::recompute_rule::full;
+    const double layer = 4 * 1024. * 1024 + 3 * 1024. * 4096, input = 4 * 1024. * 1024 * 2;
+    const auto slope = static_cast<double>((predict(more).peak - predict(s).peak).count());
+    CHECK(slope > 4 * layer / 8 + 0.99 * input);            // its parameters, and its input
+    CHECK(slope < 8 * layer / 8 + 1.01 * input + 100'000);  // its gradients, too; no copy of 2 bytes of everything
+    s.framework.gradients_stay = more.framework.gradients_stay = true;
+    const auto without = static_cast<double>((predict(more).peak - predict(s).peak).count());
+    CHECK(without == doctest::Approx(4 * layer / 8 + input).epsilon(0.01));
+    s.framework.keeps_last_gathered = true;
+    CHECK(predict(s).last <= predict(small(9)).last * 2);
+    CHECK(predict(s).peak.count() > 0);
+  }
+
+  TEST_CASE("a compiler keeps less than what the backward part reads") {
+    sw::stated_step s = small(5), more = small(6);
+    const auto kept = [&] { return static_cast<double>((predict(more).peak - predict(s).peak).count()); };
+    s.framework.gradients_stay = more.framework.gradients_stay = true;
+    const double fused = kept();
+    s.framework.compiles = more.framework.compiles = false;
+    const double eager = kept();
+    // silu's result at least: it is made of the first product, which is kept
+    CHECK(eager - fused >= 4 * 1024. * 4096 * 2);
+    // what products and attention read is kept: their inputs, and its three with what it gives
+    CHECK(fused >= 4 * 1024. * 2 * (2 * 1024 + 4 * 1024 + 3 * 4096));
+  }
+
+  TEST_CASE("attention by its parts takes the scores of all pairs through memory") {
+    sw::stated_step s = small(2);
+    const sw::predicted_step fused = predict(s);
+    s.framework.attention_by = sw::attention_form::plain;
+    const sw::predicted_step plain = predict(s);
+    const double scores = 4 * 8 * 1024. * 1024 * 2;  // bytes in 16 bits
+    CHECK(ms(plain.last - fused.last) >
+          2 * 6 * scores / 3.35e12 * 1e3);  // two layers, written and read thrice at least
+    CHECK(static_cast<double>((plain.peak - fused.peak).count()) > scores);
   }
 
   TEST_CASE("a step is its micro-batches and the optimizer") {

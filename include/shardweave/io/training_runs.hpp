@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <initializer_list>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -40,13 +41,38 @@ struct training_run {
   [[nodiscard]] std::string series() const { return id.substr(0, id.rfind('-')); }
 };
 
+namespace detail {
+
+/// Fills in what is not stated and follows from the rest: extents are 1 where they are empty.
+/// \param batch   sequences of all devices in a step; 0: not stated
+/// \param tokens  per second and device; 0: not stated
+inline void derive(training_run& r, std::int64_t batch, double tokens) {
+  const auto part_of = [](std::int64_t all, std::initializer_list<std::int64_t> parts) {
+    for (const std::int64_t part : parts) {
+      if (part > 1 && all % part != 0) return std::int64_t{0};
+      all /= std::max<std::int64_t>(part, 1);
+    }
+    return all;
+  };
+  if (r.data == 0) r.data = part_of(r.devices, {r.tensor, r.pipeline, r.context});
+  if (r.micro_batch == 0) r.micro_batch = part_of(batch, {r.data, r.micro_batches});
+  if (r.step_seconds > 0 || !(tokens > 0) || r.devices == 0) return;
+  const double ranks = static_cast<double>(std::max<std::int64_t>(r.data, 1));
+  const double times = static_cast<double>(std::max<std::int64_t>(r.micro_batches, 1));
+  const double sequences = batch > 0 ? static_cast<double>(batch) : static_cast<double>(r.micro_batch) * ranks * times;
+  r.step_seconds = sequences * static_cast<double>(r.sequence) / (tokens * static_cast<double>(r.devices));
+}
+
+}  // namespace detail
+
 /// Reads CSV with a line of names: `id`, `date`, `model`, `hidden`, `layers`, `heads`, `kv_heads`, `ffn`, `vocab`,
 /// `moe`, `gpu`, `gpus`, `gpus_per_node`, `inter_node_GBps_per_gpu`, `precision`, `seq_len`, `micro_batch_per_dp_rank`,
 /// `grad_accum`, `fsdp_or_zero`, `dp`, `tp`, `sp`, `pp`, `cp`, `activation_checkpointing`, `compile_or_framework`,
-/// `step_time_s`, `memory_gib`, `notes`. Other columns, and lines that begin with #, are skipped; empty cells are
-/// allowed, but for `id`. A cell that is no number where one is expected makes its row's `fault`: one source's way to
-/// write a column does not cost the others theirs.
-/// \throws error (format) naming the file and the line, where columns are missing, cells are too few or too many, or
+/// `step_time_s`, `memory_gib`, `notes`. What is empty is derived where two more columns tell it: `dp` of the devices,
+/// the micro-batch of `global_batch`, the step time of `tokens_per_s_per_gpu`. Other columns, and lines that begin with
+/// #, are skipped; empty cells are allowed, but for `id`. A cell that is no number where one is expected makes its
+/// row's `fault`: one source's way to write a column does not cost the others theirs. \throws error (format) naming the
+/// file and the line, where columns are missing, cells are too few or too many, or
 ///         `id` is empty
 [[nodiscard]] inline std::vector<training_run> read_training_runs(text_input& input) {
   std::string text;
@@ -63,6 +89,9 @@ struct training_run {
     }
     if (cells.size() != names.size())
       source.fail(number, "has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(names.size()));
+    const auto has_column = [&](std::string_view name) {
+      return std::find(names.begin(), names.end(), name) != names.end();
+    };
     const auto cell = [&](std::string_view name) -> const std::string& {
       const auto at = std::find(names.begin(), names.end(), name);
       if (at == names.end()) source.fail(number, "no column is called '" + std::string(name) + "'");
@@ -115,6 +144,11 @@ struct training_run {
     figure("step_time_s", r.step_seconds);
     figure("memory_gib", r.memory_gib);
     r.sequence_parallel = cell("sp") == "yes";
+    std::int64_t batch = 0;
+    double tokens = 0;
+    if (has_column("global_batch")) figure("global_batch", batch);
+    if (has_column("tokens_per_s_per_gpu")) figure("tokens_per_s_per_gpu", tokens);
+    detail::derive(r, batch, tokens);
     runs.push_back(std::move(r));
   });
   if (runs.empty()) refuse(error_category::format, input.name() + ": holds no measured step");

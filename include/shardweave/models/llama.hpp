@@ -15,9 +15,9 @@ inline namespace v0 {
 /// vertex "output" among them.
 ///
 /// Groups are the names of the weights (embedding, wq, wk, wv, wo, w1, w2, w3, attention_norm, ffn_norm, norm,
-/// output) and rope, attention, silu, residual. The rotations exp(i t / theta^(2j/h)) are a constant [S, h/2].
-/// Source: the LLaMA papers, arXiv:2302.13971 and arXiv:2407.21783.
-/// \throws error if a figure of the model or the shape is not positive, or two do not fit
+/// output), where heads are normed q_norm and k_norm, and rope, attention, silu, residual. The rotations exp(i t /
+/// theta^(2j/h)) are a constant [S, h/2]. Source: the LLaMA papers, arXiv:2302.13971 and arXiv:2407.21783. \throws
+/// error if a figure of the model or the shape is not positive, or two do not fit
 [[nodiscard]] computation llama_training_graph(const llama_config& config, training_shape shape);
 
 }  // namespace v0

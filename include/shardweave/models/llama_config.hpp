@@ -29,7 +29,8 @@ struct llama_config {
   double rms_norm_eps = 1e-6;
   std::int64_t head_dim = 0;  ///< width of a head; 0: hidden_size / num_attention_heads
   feed_forward_kind feed_forward = feed_forward_kind::gated_silu;
-  bool rotary = true;  ///< queries and keys are rotated by position; without, positions cost nothing
+  bool rotary = true;         ///< queries and keys are rotated by position; without, positions cost nothing
+  bool normed_heads = false;  ///< queries and keys are normed head by head before that, by two weights of a layer
 
   [[nodiscard]] std::int64_t head_size() const { return head_dim > 0 ? head_dim : hidden_size / num_attention_heads; }
   [[nodiscard]] bool is_gated() const { return feed_forward == feed_forward_kind::gated_silu; }
@@ -38,7 +39,8 @@ struct llama_config {
   [[nodiscard]] std::int64_t parameter_count() const {
     const std::int64_t d = hidden_size;
     const std::int64_t attention = 2 * d * (num_attention_heads + num_key_value_heads) * head_size();
-    return num_hidden_layers * (attention + (is_gated() ? 3 : 2) * d * intermediate_size + 2 * d) + d +
+    const std::int64_t norms = 2 * d + (normed_heads ? 2 * head_size() : 0);
+    return num_hidden_layers * (attention + (is_gated() ? 3 : 2) * d * intermediate_size + norms) + d +
            (tie_word_embeddings ? 1 : 2) * vocab_size * d;
   }
 
@@ -74,11 +76,18 @@ enum class training_loss : std::uint8_t {
   sharded   ///< in f32 too, where logits may be cut by words: a row's largest and sum come from its pieces
 };
 
+/// What attention is made of.
+enum class attention_form : std::uint8_t {
+  fused,  ///< one kernel each way, which keeps the scores to itself
+  plain   ///< two products, and between them the scores of all pairs as tensors, those that the mask hides included
+};
+
 /// One step of training: sequences in the batch (over all devices) and tokens per sequence.
 struct training_shape {
   std::int64_t batch = 1;
   std::int64_t sequence = 1;
   training_loss loss = training_loss::logits;
+  attention_form attention = attention_form::fused;
 };
 
 }  // namespace v0

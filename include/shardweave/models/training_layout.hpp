@@ -49,7 +49,8 @@ struct training_layout {
   friend bool operator==(const training_layout&, const training_layout&) = default;
 };
 
-/// `standard_rules`, and what a layout needs beyond them: context parallelism cuts attention by positions.
+/// `standard_rules`, and what a layout needs beyond them: context parallelism cuts attention by positions, and the
+/// gradient of a loss whose words are cut is cut likewise.
 /// \param causal  share of attention's products that is computed: a half where kernels skip what the mask hides
 [[nodiscard]] rule_table layout_rules(const training_layout& layout, double causal = 1);
 

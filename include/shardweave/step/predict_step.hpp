@@ -31,6 +31,9 @@ struct framework_profile {
   std::vector<std::string> fused_parts = {"silu", "activation", "attention_norm", "ffn_norm", "norm", "loss"};
   std::vector<std::string> eager_parts = {};  ///< with a compiler: parts that it is not given
   training_loss loss = training_loss::fused;
+  attention_form attention_by = attention_form::fused;
+  std::uint32_t layers_gathered_together = 1;  ///< the parameters of so many neighbours, and their gradients
+  bool keeps_last_gathered = false;      ///< parameters of the last layer, and of no layer, are not gathered again
   bool gradients_stay = false;           ///< their memory is not used for anything else, as a caching allocator has it
   bool reduces_in_f32 = true;            ///< gradients are cast to f32 before they are reduced
   bool hides_gathering = false;          ///< what is gathered after a step is gathered beside the next forward part
@@ -70,7 +73,7 @@ struct predicted_step {
   nanoseconds step;     ///< all of it
   nanoseconds exposed;  ///< of the last micro-batch: communication that nothing hides
   nanoseconds starved;  ///< of the last micro-batch: waiting for the host
-  bytes peak;           ///< parameters, gradients and activations where most is live
+  bytes peak;           ///< parameters, activations and gradients that do not stay, where most is live
   bytes state;          ///< of the optimizer
   bytes gradients;      ///< that stay from one micro-batch or step to the next
   bytes memory;         ///< all that is live where most is, and what the allocator takes beyond
@@ -78,10 +81,12 @@ struct predicted_step {
 
 /// Lowers the step by its layout, makes values again by its rule, fuses what the framework fuses, merges and orders
 /// collectives as sharded data parallelism does (`module_plan`: a layer's gathers are launched one layer ahead), and
-/// simulates it on a host that launches as stated. Equal layers are not simulated one by one: two depths tell what a
-/// layer adds, and the rest is a straight line.
-/// \param compute  of the device \param collectives  what communication costs
-/// \throws error if the model's figures do not fit, or the layout cannot be placed
+/// simulates it on a host that launches as stated. With shared parameters nothing that is made of them alone stays for
+/// the backward part: it is gathered again, once for what is made again and for gradients. Equal layers are not
+/// simulated one by one: two depths tell what a layer adds, and the rest is a straight line; of memory one line for
+/// what is live until the last layers' backward part ends, and one from where that of the first layers begins. \param
+/// compute  of the device \param collectives  what communication costs \throws error if the model's figures do not fit,
+/// or the layout cannot be placed
 [[nodiscard]] predicted_step predict_step(const stated_step& stated, const compute_profile& compute,
                                           const any_collectives& collectives, const solve_control& control = {});
 

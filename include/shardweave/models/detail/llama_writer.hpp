@@ -19,6 +19,7 @@ namespace detail {
 class llama_writer final : public transformer_writer {
   struct layer_weights {
     value wq, wk, wv, wo;
+    value q_norm, k_norm;  ///< where heads are normed
     feed_weights feed;
   };
 
@@ -36,10 +37,19 @@ class llama_writer final : public transformer_writer {
     const std::int64_t d = c_.hidden_size;
     const std::int64_t heads = c_.num_attention_heads * c_.head_size();
     const std::int64_t kv = c_.num_key_value_heads * c_.head_size();
-    weights_of(l) = {weight("wq", {heads, d}, at), weight("wk", {kv, d}, at), weight("wv", {kv, d}, at),
-                     weight("wo", {d, heads}, at), feed_weights_of(d, c_.intermediate_size, at, "", c_.is_gated())};
+    weights_of(l) = {weight("wq", {heads, d}, at),
+                     weight("wk", {kv, d}, at),
+                     weight("wv", {kv, d}, at),
+                     weight("wo", {d, heads}, at),
+                     {},
+                     {},
+                     feed_weights_of(d, c_.intermediate_size, at, "", c_.is_gated())};
+    if (!c_.normed_heads) return;
+    weights_of(l).q_norm = weight("q_norm", {c_.head_size()}, at);
+    weights_of(l).k_norm = weight("k_norm", {c_.head_size()}, at);
   }
   void add_constants() override {
+    if (s_.attention == attention_form::plain) mask_ = b_.constant("mask", {{s_.sequence, s_.sequence}, dtype::f32});
     if (c_.rotary) rotations_ = b_.constant("rotations", {{s_.sequence, c_.head_size() / 2}, dtype::c64});
   }
 
@@ -49,9 +59,14 @@ class llama_writer final : public transformer_writer {
     const value k = project("wk", w.wk, y);
     const value v = project("wv", w.wv, y);
     b_.group("rope");
-    const value qh = as_heads(q, c_.num_attention_heads);
-    const value kh = as_heads(k, c_.num_key_value_heads);
+    value qh = as_heads(q, c_.num_attention_heads);
+    value kh = as_heads(k, c_.num_key_value_heads);
     const value vh = as_heads(v, c_.num_key_value_heads);
+    if (c_.normed_heads) {
+      qh = normalize("q_norm", w.q_norm, qh, c_.rms_norm_eps);
+      kh = normalize("k_norm", w.k_norm, kh, c_.rms_norm_eps);
+      b_.group("rope");
+    }
     value qr = qh, kr = kh;
     if (c_.rotary) {
       const value qc = as_pairs(qh);
@@ -62,7 +77,8 @@ class llama_writer final : public transformer_writer {
     }
     const value qt = in("attention").permute(qr, {0, 2, 1, 3});
     const value kt = b_.permute(kr, {0, 2, 1, 3});
-    const value out = attend(qt, kt, b_.permute(vh, {0, 2, 1, 3}));
+    const value vt = b_.permute(vh, {0, 2, 1, 3});
+    const value out = s_.attention == attention_form::plain ? attend_plainly(qt, kt, vt, mask_) : attend(qt, kt, vt);
     const std::int64_t width = c_.num_attention_heads * c_.head_size();
     return project("wo", w.wo, b_.view(b_.permute(out, {0, 2, 1, 3}), {s_.batch, s_.sequence, width}));
   }
@@ -73,7 +89,7 @@ class llama_writer final : public transformer_writer {
 
   llama_config c_;
   std::vector<layer_weights> weights_;
-  value rotations_;
+  value rotations_, mask_;
 };
 
 }  // namespace detail

@@ -4,6 +4,8 @@
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama_config.hpp>
 
+#include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <utility>
@@ -42,7 +44,7 @@ class training_parts {
     return w;
   }
 
-  /// y = x / sqrt(mean(x^2) + eps) * w, over the last of three dimensions, in f32.
+  /// y = x / sqrt(mean(x^2) + eps) * w, over the last dimension, in f32.
   value normalize(const std::string& group, value weight, value x, double eps) {
     const value w = in(group).cast(weight, dtype::bf16);
     const value x32 = b_.conv(x, dtype::f32);
@@ -58,7 +60,9 @@ class training_parts {
       const value along = b.sum(b.mul(xr, gw), {-1}, true);
       const value part = b.mul(b.div_scalar(xr, static_cast<double>(b.of_value(x).shape.back())), along);
       const value dx = b.mul(b.sub(gw, part), r);
-      const value dw = b.sum(b.mul(g32, xr), {0, 1});
+      shape_vector others;
+      for (std::size_t d = 0; d + 1 < b.of_value(x).shape.size(); ++d) others.push_back(static_cast<std::int64_t>(d));
+      const value dw = b.sum(b.mul(g32, xr), others);
       const value narrow_dx = b.conv(dx, dtype::bf16);
       const value narrow_dw = b.conv(dw, dtype::bf16);
       p.give(x, narrow_dx);
@@ -82,6 +86,17 @@ class training_parts {
     const value out = b_.getitem(all, 0);
     for (const std::int64_t kept : {1, 2, 3}) (void)b_.getitem(all, kept);  // for the backward pass
     return out;
+  }
+
+  /// The same by its parts. \param mask  [position, position]: added to the scores, very negative where they are hidden
+  value attend_plainly(value q, value k, value v, value mask) {
+    const shape_vector heads = b_.of_value(q).shape, key_heads = b_.of_value(k).shape;
+    const std::int64_t share = heads[1] / key_heads[1];
+    const value by_key = b_.view(q, {heads[0], key_heads[1], share, heads[2], heads[3]});
+    const value scores = b_.conv(b_.einsum("bgrqd,bgkd->bgrqk", {by_key, k}), dtype::f32);
+    const value scaled = b_.mul_scalar(scores, 1 / std::sqrt(static_cast<double>(heads[3])));
+    const value shares = b_.conv(b_.softmax(b_.add(scaled, mask), -1), dtype::bf16);
+    return b_.view(b_.einsum("bgrqk,bgkd->bgrqd", {shares, v}), heads);
   }
 
   /// silu(u) = u / (1 + exp(-u)) in f32.

@@ -6,6 +6,7 @@
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
+#include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
@@ -144,7 +145,8 @@ class layout_writer {
       return along(v, tensor_, dim_placement::partial());
     }
     if (op.op == "sdpa" || op.op == "sdpa_backward") return cut(1);
-    if (is_one_of(op.group, {"rope", "attention"})) return cut(value.shape[1] == sequence_ || value.rank() < 4 ? 2 : 1);
+    if (is_one_of(op.group, {"rope", "attention", "q_norm", "k_norm"}))
+      return cut(value.shape[1] == sequence_ || value.rank() < 4 ? 2 : 1);
     if (value.rank() != 3) return;
     if (is_one_of(op.group, {"silu", "activation", "loss"})) return cut(2);
     if (is_one_of(op.group, {"residual", "attention_norm", "ffn_norm", "norm"})) return cut(1);
@@ -310,6 +312,8 @@ SHARDWEAVE_INLINE rule_table layout_rules(const training_layout& layout, double 
   rules.add("sdpa", attention_rule{.by_positions = cut}, {.flops = part({}), .kernel = kernel_kind::attention});
   rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = cut},
             {.flops = part({.query = 1, .with_keys = 3, .with_values = 2}), .kernel = kernel_kind::attention_backward});
+  // a loss over words that are cut: each rank marks those labels that are among its words
+  rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false, .by_place = true});
   return rules;
 }
 

@@ -89,6 +89,7 @@ struct scatter_rule {
   static constexpr bool moves_data_only = true;
   bool adds = true;
   bool has_base = true;
+  bool by_place = false;  ///< results may be cut along the dimension: each piece takes what belongs to its places
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t) const {
     const auto way = [&](dim_placement out, dim_placement base, dim_placement indices, dim_placement values) {
@@ -104,6 +105,7 @@ struct scatter_rule {
       const bool chosen = detail::position_in(view.op.with.dims, d, out.size()) < view.op.with.dims.size();
       if (!chosen && out[d] == indices[d]) ways.push_back(way(cut, cut, cut, cut));
       if (chosen && adds) ways.push_back(way(sums, sums, cut, cut));
+      if (chosen && by_place) ways.push_back(way(cut, cut, whole, whole));
     }
     ways.push_back(way(sums, sums, whole, sums));
     return ways;

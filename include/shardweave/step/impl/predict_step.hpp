@@ -15,11 +15,13 @@
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/step/predict_step.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
+#include <shardweave/tasks/memory_tracker.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
+#include <numeric>
 #include <optional>
 #include <string>
 #include <utility>
@@ -35,7 +37,8 @@ namespace detail {
 
 /// What a step of few layers takes.
 struct step_of_depth {
-  double micro = 0, last = 0, exposed = 0, starved = 0, peak = 0;
+  double micro = 0, last = 0, exposed = 0, starved = 0;
+  double early = 0, late = 0;  ///< bytes, until the last layers' backward part ends, and after the first ones' begins
 };
 
 class step_predictor {
@@ -57,17 +60,17 @@ class step_predictor {
   [[nodiscard]] step_of_depth at(std::int64_t layers) const {
     llama_config config = s_.model;
     config.num_hidden_layers = layers;
-    const training_shape shape{
-        .batch = s_.micro_batch * s_.layout.data_ranks(), .sequence = s_.sequence, .loss = s_.framework.loss};
+    const training_shape shape{.batch = s_.micro_batch * s_.layout.data_ranks(),
+                               .sequence = s_.sequence,
+                               .loss = s_.framework.loss,
+                               .attention = s_.framework.attention_by};
     const spmd_cost_model model(llama_training_graph(config, shape), s_.layout.mesh(), compute_, collectives_, rules_,
                                 {.reduce_after_cast = s_.framework.reduces_in_f32});
     const auto problem = compile(describe(model, layout_constraints(model, s_.layout), control_), control_);
     const solution<double> placed = auto_solver{}.solve(problem, control_);
     if (!placed.has_assignment())
       refuse(error_category::constraint, "layout " + s_.layout.to_string() + " has no placement");
-    const bool regathers = s_.layout.stage == zero_stage::parameters;
-    const lowered_graph lowered =
-        lower(model, placed.choice, {.regather_parameters = regathers, .wait_shares_storage = true});
+    const lowered_graph lowered = lower(model, placed.choice, {.wait_shares_storage = true});
     const computation& operations = model.operations();
 
     std::vector<std::uint32_t> layer_of;
@@ -97,26 +100,112 @@ class step_predictor {
       }
     }
     const task_graph g = with_fused_kernels(again.tasks, compute_, module_of);
-    return timed(s_.framework.pipelines_tensor_collectives ? with_pieces(g) : g, layer);
+    return timed(s_.framework.pipelines_tensor_collectives ? with_pieces(g) : g, layer, layers);
+  }
+
+  /// Whether gradients have memory of their own from one micro-batch or step to the next.
+  [[nodiscard]] bool gradients_stay() const { return s_.framework.gradients_stay || s_.micro_batches > 1; }
+
+  /// So many neighbouring layers are alike those before and after them.
+  [[nodiscard]] std::int64_t group_of_layers() const {
+    return std::lcm(static_cast<std::int64_t>(s_.recompute_every),
+                    static_cast<std::int64_t>(std::max(s_.framework.layers_gathered_together, 1U)));
   }
 
  private:
+  /// By storage: what a rule makes again, and of shared parameters all that is made of them alone.
   [[nodiscard]] std::vector<char> dropped(const lowered_graph& lowered, const computation& operations,
                                           const std::vector<std::uint32_t>& layer_of) const {
     const task_graph& g = lowered.tasks;
-    if (!s_.kept_products) return dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
-    return dropped_storages(g, layer_of, [&](task_index t) {
-      if (layer_of[t] % s_.recompute_every != 0) return false;
-      const std::string& group = operations.operations[lowered.origin[t].operation].group;
-      const std::vector<std::string>& kept = *s_.kept_products;
-      return g.op(t) != "einsum" || std::find(kept.begin(), kept.end(), group) == kept.end();
-    });
+    std::vector<char> result =
+        s_.kept_products
+            ? dropped_storages(g, layer_of,
+                               [&](task_index t) {
+                                 if (layer_of[t] % s_.recompute_every != 0) return false;
+                                 const std::string& group = operations.operations[lowered.origin[t].operation].group;
+                                 const std::vector<std::string>& kept = *s_.kept_products;
+                                 return g.op(t) != "einsum" || std::find(kept.begin(), kept.end(), group) == kept.end();
+                               })
+            : dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
+    if (s_.framework.compiles) drop_elementwise(result, lowered, operations);
+    if (s_.layout.stage != zero_stage::parameters || s_.layout.shards == 1) return result;
+    // the last layer and what is after it are gathered once, where a framework does so
+    std::uint32_t last = 0;
+    for (const std::uint32_t layer : layer_of) last = std::max(last, layer == no_index ? 0 : layer);
+    const auto stays = [&](task_index t) {
+      return s_.framework.keeps_last_gathered && (layer_of[t] == no_index || layer_of[t] == last);
+    };
+    std::vector<char> is_given(g.storages().size());
+    for (task_index t = 0; t < g.size(); ++t)
+      if (g.kind(t) == task_kind::input) each_storage(g, t, [&](std::uint32_t storage) { is_given[storage] = 1; });
+    for (task_index t = 0; t < g.size(); ++t)
+      if (g.when(t) == phase::forward && g.role(t) == task_role::parameter && !stays(t))
+        each_storage(g, t, [&](std::uint32_t storage) { result[storage] = is_given[storage] == 0 ? 1 : 0; });
+    return result;
   }
 
-  [[nodiscard]] step_of_depth timed(const task_graph& g, const std::vector<std::uint32_t>& layer) const {
-    // a layer's forward and backward part are modules, and so is all that is in no layer
+  template <class Visit>
+  static void each_storage(const task_graph& g, task_index t, Visit visit) {
+    for (std::size_t i = 0; i < g.output_count(t); ++i)
+      if (const std::uint32_t storage = g.output_storage(t, i); storage != no_index) visit(storage);
+  }
+
+  /// A compiler does not keep what element-wise work makes for element-wise work of the backward part, of values that
+  /// are kept anyway: it makes it again inside of the kernel that reads it. Results of reductions are kept.
+  /// Source: the min-cut partitioner of PyTorch's AOTAutograd, whose cuts are of this kind in a transformer's layer.
+  void drop_elementwise(std::vector<char>& dropped, const lowered_graph& lowered, const computation& operations) const {
+    const task_graph& g = lowered.tasks;
+    const auto is_late = [&](task_index t) { return g.when(t) && *g.when(t) != phase::forward; };
+    const auto fuses = [&](task_index t) {
+      const std::vector<std::string>& apart = s_.framework.eager_parts;
+      const std::string& group = operations.operations[lowered.origin[t].operation].group;
+      return g.kind(t) == task_kind::other && !lowered.origin[t].is_redistribution() &&
+             std::find(apart.begin(), apart.end(), group) == apart.end();
+    };
+    const std::size_t count = g.storages().size();
+    std::vector<char> is_read_late(count), is_fixed(count), is_there(count);
+    std::vector<task_index> maker(count, no_index);
+    for (task_index t = 0; t < g.size(); ++t) {
+      each_storage(g, t, [&](std::uint32_t storage) {
+        if (maker[storage] == no_index) maker[storage] = t;
+        if (g.kind(t) == task_kind::input || g.role(t) == task_role::parameter) is_there[storage] = 1;
+      });
+      if (!is_late(t)) continue;
+      for (const task_index p : g.inputs(t))
+        each_storage(g, p, [&](std::uint32_t storage) {
+          is_read_late[storage] = 1;
+          if (!fuses(t) && g.kind(t) != task_kind::view) is_fixed[storage] = 1;
+        });
+    }
+    // in the order of the makers: whether it can be made of what is there, without more than that staying
+    std::vector<char> is_made_of_kept(count);
+    for (task_index t = 0; t < g.size() && !is_late(t); ++t)
+      each_storage(g, t, [&](std::uint32_t storage) {
+        if (maker[storage] != t || is_there[storage] != 0) return;
+        bool can = fuses(t);
+        bytes largest{};
+        for (const task_index p : g.inputs(t))
+          each_storage(g, p, [&](std::uint32_t from) {
+            largest = std::max(largest, g.storages()[from].size);
+            can = can && (is_there[from] != 0 || is_made_of_kept[from] != 0);
+          });
+        can = can && g.storages()[storage].size * 4 > largest;
+        if (can && is_fixed[storage] == 0) {
+          is_made_of_kept[storage] = 1;
+          dropped[storage] = 1;
+        } else if (is_read_late[storage] != 0 && dropped[storage] == 0) {
+          is_there[storage] = 1;
+        }
+      });
+  }
+
+  [[nodiscard]] step_of_depth timed(const task_graph& g, const std::vector<std::uint32_t>& layer,
+                                    std::int64_t layers) const {
+    // a layer's forward and backward part are modules, or those of some layers, and so is all that is in no layer
+    const std::uint32_t together = std::max(s_.framework.layers_gathered_together, 1U);
     std::map<std::pair<std::uint32_t, int>, std::vector<task_index>> tasks;
-    for (task_index t = 0; t < g.size(); ++t) tasks[{layer[t], g.when(t) == phase::forward ? 0 : 1}].push_back(t);
+    for (task_index t = 0; t < g.size(); ++t)
+      tasks[{layer[t] == no_index ? no_index : layer[t] / together, g.when(t) == phase::forward ? 0 : 1}].push_back(t);
     module_plan plan;
     for (auto& [key, some] : tasks) plan.modules.push_back(std::move(some));
     const schedule order = plan(g, plan(g));
@@ -126,7 +215,7 @@ class step_predictor {
     result.last = static_cast<double>(run.line.end_to_end.count());
     result.exposed = static_cast<double>((run.line.exposed + run.line.tail).count());
     result.starved = static_cast<double>(run.starved.count());
-    result.peak = static_cast<double>(run.line.peak.count());
+    hold(result, g, order, layer, layers);
     result.micro = result.last;
     if (!s_.framework.reduces_each_micro_batch && s_.micro_batches > 1) {
       schedule apart = order;  // what was merged is not reduced at all
@@ -137,6 +226,60 @@ class step_predictor {
       result.micro = static_cast<double>(simulate(without_reductions(g, of_data), apart, host).line.end_to_end.count());
     }
     return result;
+  }
+
+  /// The memory of both parts, without gradients that stay.
+  void hold(step_of_depth& result, const task_graph& g, const schedule& order, const std::vector<std::uint32_t>& layer,
+            std::int64_t layers) const {
+    std::vector<char> stays(g.storages().size());
+    if (gradients_stay())
+      for (task_index t = 0; t < g.size(); ++t)
+        if (g.kind(t) == task_kind::output)
+          for (const task_index p : g.inputs(t))
+            for (std::size_t i = 0; i < g.output_count(p); ++i)
+              if (g.role(p) == task_role::gradient && g.output_storage(p, i) != no_index)
+                stays[g.output_storage(p, i)] = 1;
+    const storage_uses uses = storage_uses(g).only([&](std::uint32_t storage) { return stays[storage] == 0; });
+    memory_tracker memory(uses, g.storages().size());
+    std::vector<std::uint32_t> bucket_of(g.size(), no_index);
+    std::vector<std::size_t> waiting;
+    for (const bucket& b : order.buckets) {
+      for (const task_index t : b.members) bucket_of[t] = static_cast<std::uint32_t>(waiting.size());
+      waiting.push_back(b.members.size());
+    }
+    std::vector<bool> is_unpacked(order.buckets.size());
+    const auto every = static_cast<std::uint32_t>(group_of_layers());
+    const auto of_last = static_cast<std::uint32_t>(layers) - std::min(every, static_cast<std::uint32_t>(layers));
+    bool is_early = true, is_late = false;
+    std::uint32_t reducing = no_index;  // the last bucket of gradients that was launched
+    for (const task_index t : order.order) {
+      if (g.when(t) != phase::forward && layer[t] != no_index && !g.is_collective(t) && g.kind(t) != task_kind::wait &&
+          g.kind(t) != task_kind::input && g.role(t) != task_role::parameter) {
+        is_early = is_early && layer[t] >= of_last;
+        is_late = is_late || layer[t] < every;
+      }
+      memory.restart_peak();
+      if (g.is_collective(t) && bucket_of[t] != no_index) {
+        if (--waiting[bucket_of[t]] == 0) {
+          if (g.collective(t).op != collective::all_gather) {  // the one before it is over, whenever it is waited for
+            if (reducing != no_index && !is_unpacked[reducing]) memory.unpack(order.buckets[reducing]);
+            if (reducing != no_index) is_unpacked[reducing] = true;
+            reducing = bucket_of[t];
+          }
+          memory.launch(order.buckets[bucket_of[t]]);
+        }
+      } else {
+        const task_index c = g.kind(t) == task_kind::wait ? g.completes(t) : no_index;
+        if (c != no_index && bucket_of[c] != no_index && !is_unpacked[bucket_of[c]]) {
+          is_unpacked[bucket_of[c]] = true;
+          memory.unpack(order.buckets[bucket_of[c]]);
+        }
+        memory.run(t);
+      }
+      const auto most = static_cast<double>(memory.peak().count());
+      if (is_early || !is_late) result.early = std::max(result.early, most);
+      if (is_late || !is_early) result.late = std::max(result.late, most);
+    }
   }
 
   /// Collectives of tensor parallelism show one piece of as many as there are ranks.
@@ -174,8 +317,8 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
     refuse(error_category::input, "a step has " + std::to_string(stated.micro_batches) + " micro-batches of " +
                                       std::to_string(stated.micro_batch) + " sequences, expected at least 1 of 1");
   const detail::step_predictor at_depth(stated, compute, collectives, control);
-  const std::int64_t every = stated.recompute_every;
-  const std::int64_t few = 2 * every, more = 3 * every, layers = stated.model.num_hidden_layers;
+  const std::int64_t every = at_depth.group_of_layers();
+  const std::int64_t few = 3 * every, more = 4 * every, layers = stated.model.num_hidden_layers;
   detail::step_of_depth whole;
   if (layers <= more) {
     whole = at_depth.at(layers);
@@ -185,7 +328,7 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
     const auto line = [&](double detail::step_of_depth::*f) { return a.*f + (b.*f - a.*f) * further; };
     for (double detail::step_of_depth::*f :
          {&detail::step_of_depth::micro, &detail::step_of_depth::last, &detail::step_of_depth::exposed,
-          &detail::step_of_depth::starved, &detail::step_of_depth::peak})
+          &detail::step_of_depth::starved, &detail::step_of_depth::early, &detail::step_of_depth::late})
       whole.*f = line(f);
   }
   const auto whole_ns = [](double ns) { return nanoseconds(static_cast<std::int64_t>(ns)); };
@@ -194,7 +337,7 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   result.last = whole_ns(whole.last);
   result.exposed = whole_ns(whole.exposed);
   result.starved = whole_ns(whole.starved);
-  result.peak = bytes(static_cast<std::int64_t>(whole.peak));
+  result.peak = bytes(static_cast<std::int64_t>(std::max(whole.early, whole.late)));
 
   const training_layout& layout = stated.layout;
   const double computed = static_cast<double>(stated.model.parameter_count()) / static_cast<double>(layout.tensor);
@@ -208,7 +351,7 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   if (stated.framework.hides_gathering)  // a forward part is about a third
     result.optimizer.gathering = std::max(nanoseconds(), result.optimizer.gathering - result.micro_batch / 3);
   result.state = bytes(static_cast<std::int64_t>(updated * optimizer.state_bytes));
-  if (stated.framework.gradients_stay || stated.micro_batches > 1)
+  if (at_depth.gradients_stay())
     result.gradients = bytes(static_cast<std::int64_t>(updated * optimizer.gradient_bytes));
   result.memory = bytes(static_cast<std::int64_t>(
       static_cast<double>((result.peak + result.state + result.gradients).count()) * stated.framework.reserved));
