@@ -4,7 +4,8 @@
 
 Both passes get the same durations (of an H100, from `shardweave_torch.Machine`), and what they make is timed by the
 same rule: the changed graph is exported anew and simulated in the order in which it stands, copies into and out of
-buckets included. Seconds are CPU time of the whole pass, control dependencies that keep the order included for both.
+buckets included. Seconds are CPU time of the whole pass, control dependencies that keep the order included for both;
+searches for cycles of garbage, which look through all graphs that are there, are held off for both.
 """
 
 from __future__ import annotations
@@ -12,6 +13,7 @@ from __future__ import annotations
 import argparse
 import copy
 import dataclasses
+import gc
 import logging
 import time
 from collections.abc import Callable
@@ -76,16 +78,21 @@ def torch_pass(graph: torch.fx.GraphModule, mode: Any, estimate: Callable[..., f
     """PyTorch's pass with buckets, as Inductor would call it. Gives the CPU seconds that it took."""
     from torch._inductor.fx_passes.overlap_scheduling import schedule_overlap_bucketing
 
-    begin = time.process_time()
-    with mode:
-        schedule_overlap_bucketing(
-            graph,
-            collective_bucketing=True,
-            insert_overlap_deps=deps,
-            compute_estimator="analytical",
-            custom_runtime_estimation=estimate,
-        )
-    return time.process_time() - begin
+    gc.collect()
+    gc.disable()
+    try:
+        begin = time.process_time()
+        with mode:
+            schedule_overlap_bucketing(
+                graph,
+                collective_bucketing=True,
+                insert_overlap_deps=deps,
+                compute_estimator="analytical",
+                custom_runtime_estimation=estimate,
+            )
+        return time.process_time() - begin
+    finally:
+        gc.enable()
 
 
 def row(name: str, figures: dict[str, int], seconds: float | None) -> str:

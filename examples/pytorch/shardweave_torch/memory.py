@@ -9,13 +9,14 @@ import inspect
 import logging
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 import torch
 from torch import nn
 from torch._functorch.aot_autograd import aot_export_joint_with_descriptors
 from torch._subclasses.fake_tensor import FakeTensorMode
+from torch.utils._python_dispatch import TorchDispatchMode
 from torch.utils.checkpoint import (
     SAC_IGNORED_OPS,
     CheckpointPolicy,
@@ -23,6 +24,7 @@ from torch.utils.checkpoint import (
     create_selective_checkpoint_contexts,
 )
 
+from ._operators import kind_of
 from ._planner import Machine
 from .capture import _without_initialization
 from .export import Exported, export_graph
@@ -37,41 +39,137 @@ _warned: set[tuple[str, Any]] = set()
 
 
 @dataclass(frozen=True)
-class BlockPolicy:
-    """What one block keeps: by operator, the numbers of its calls in the block whose results stay.
+class Call:
+    """One call of a block's forward part, and what becomes of its result."""
 
-    Results of all other calls are made again; those of `dropped` calls are wanted by the backward pass. A call that was
-    not traced is made again, too, and the log says so: a program may run other operators than were traced, such as
-    those of dropout on processors without a fused one.
+    operator: Any
+    kept: bool = False
+    again: bool = False  #: it is not kept, and the backward pass wants it
+    skipped: bool = False  #: it is not kept, and nothing wants it but what is kept
+
+
+@dataclass(frozen=True)
+class BlockPolicy:
+    """What becomes of the results of a block's calls, in their order, views included.
+
+    A program may run other calls than were traced, such as those of dropout on processors without a fused one: then
+    what is kept goes by the numbers of an operator's calls, the rest is made again, and the log says so.
     """
 
-    name: str = ""
-
-    kept: dict[Any, frozenset[int]] = field(default_factory=dict)
-    dropped: dict[Any, frozenset[int]] = field(default_factory=dict)
-    calls: dict[Any, int] = field(default_factory=dict)
+    name: str
+    calls: tuple[Call, ...]
 
     def context_fn(self) -> Callable[[], tuple[Any, Any]]:
         """What `torch.utils.checkpoint.checkpoint` takes as `context_fn`: a policy of its own for each run."""
-        return lambda: create_selective_checkpoint_contexts(self.policy())
+        of_operator: dict[Any, list[Call]] = {}
+        for call in self.calls:
+            of_operator.setdefault(call.operator, []).append(call)
 
-    def policy(self) -> Callable[..., CheckpointPolicy]:
-        """The policy function for one run of the block: it counts the calls of each operator."""
-        counts: Counter[tuple[bool, Any]] = Counter()
+        def contexts() -> tuple[Any, Any]:
+            run = _Run(self, of_operator)
+            forward, again = create_selective_checkpoint_contexts(run.decide)
+            return forward, _Again(run, again)
 
-        def decide(context: Any, operator: Any, *_args: Any, **_kwargs: Any) -> CheckpointPolicy:
-            number = counts[context.is_recompute, operator]
-            if number >= self.calls.get(operator, 0) and (self.name, operator) not in _warned:
-                _warned.add((self.name, operator))
-                log.warning("block %s runs %s more often than was traced: that is made again", self.name, operator)
-            counts[context.is_recompute, operator] += 1
-            if number in self.kept.get(operator, ()):
-                return CheckpointPolicy.MUST_SAVE
-            if number in self.dropped.get(operator, ()):
-                return CheckpointPolicy.MUST_RECOMPUTE
+        return contexts
+
+
+class _Run:
+    """One run of a block: counts its calls, and remembers the results that need not be made again."""
+
+    def __init__(self, policy: BlockPolicy, of_operator: dict[Any, list[Call]]) -> None:
+        self.policy, self.of_operator = policy, of_operator
+        self.counts: Counter[Any] = Counter()
+        self.operators: list[Any] = []
+        self.left_out: dict[int, Any] = {}  # by place: what is like the result
+
+    def decide(self, context: Any, operator: Any, *_args: Any, **_kwargs: Any) -> CheckpointPolicy:
+        """The policy function of the forward part."""
+        traced = _functional(operator)
+        number, known = self.counts[traced], self.of_operator.get(traced, ())
+        self.counts[traced] += 1
+        self.operators.append(operator)
+        if number >= len(known) or (known[number].kept and operator is not traced):
+            if (self.policy.name, operator) not in _warned:
+                _warned.add((self.policy.name, operator))
+                log.warning("block %s runs %s otherwise than traced: that is made again", self.policy.name, operator)
             return CheckpointPolicy.PREFER_RECOMPUTE
+        call = known[number]
+        if call.skipped:
+            self.left_out[len(self.operators) - 1] = _form_of(context.op_output)
+        if call.kept:
+            return CheckpointPolicy.MUST_SAVE
+        return CheckpointPolicy.MUST_RECOMPUTE if call.again else CheckpointPolicy.PREFER_RECOMPUTE
 
-        return decide
+    def made_again(self) -> Iterator[tuple[Any, Any]]:
+        """Of calls that are not kept, in order: the operator, and where nothing wants its result, its form."""
+        aligned = len(self.operators) == len(self.policy.calls) and all(
+            made is call.operator or (not call.kept and _functional(made) is call.operator)
+            for made, call in zip(self.operators, self.policy.calls, strict=True)
+        )
+        for place, call in enumerate(self.policy.calls):
+            if not call.kept:
+                yield call.operator, self.left_out.get(place) if aligned else None
+
+
+@functools.cache
+def _functional(operator: Any) -> Any:
+    """The operator as it is traced: one that changes its argument is the one that gives a new result."""
+    packet = getattr(torch.ops.aten, operator._opname.removesuffix("_"), None)
+    if operator.namespace != "aten" or not operator._opname.endswith("_") or packet is None:
+        return operator
+    return getattr(packet, operator._overloadname, operator)
+
+
+def _form_of(result: Any) -> Any:
+    """Sizes, strides, type and device of a tensor, or of each of several; nothing where it is anything else."""
+    if isinstance(result, (tuple, list)):
+        forms = [_form_of(r) for r in result]
+        return None if None in forms else type(result)(forms)
+    if type(result) is not torch.Tensor:
+        return None
+    return _Form(tuple(result.shape), result.stride(), result.dtype, result.device)
+
+
+@dataclass(frozen=True)
+class _Form:
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    dtype: torch.dtype
+    device: torch.device
+
+    def empty(self) -> torch.Tensor:
+        return torch.empty_strided(self.shape, self.stride, dtype=self.dtype, device=self.device)
+
+
+class _Again(TorchDispatchMode):
+    """Runs a block again within PyTorch's own mode, which calls what is not kept: here nothing is computed that only
+    leads to what is kept. Such a result is memory without values."""
+
+    def __init__(self, run: _Run, cached: Any) -> None:
+        super().__init__()
+        self.run, self.cached = run, cached
+        self.calls: Iterator[tuple[Any, Any]] = iter(())
+
+    def __enter__(self) -> _Again:
+        self.calls = self.run.made_again()
+        super().__enter__()  # below the other one: it is asked for what that one does not have
+        self.cached.__enter__()
+        return self
+
+    def __exit__(self, *error: Any) -> None:
+        try:
+            self.cached.__exit__(*error)
+        finally:
+            super().__exit__(*error)
+
+    def __torch_dispatch__(
+        self, func: Any, types: Any, args: tuple[Any, ...] = (), kwargs: dict[str, Any] | None = None
+    ) -> Any:
+        if func not in SAC_IGNORED_OPS:
+            operator, form = next(self.calls, (None, None))
+            if func is operator and form is not None:
+                return torch.utils._pytree.tree_map_only(_Form, _Form.empty, form)
+        return func(*args, **(kwargs or {}))
 
 
 @dataclass
@@ -147,17 +245,21 @@ class _Storages:
         self.made: list[list[int]] = []  # by task
         self.read_late: set[int] = set()
         self.read_by_blocks: dict[int, set[int]] = {}  # by block: storages of others that its forward part reads
-        index = {n: i for i, n in enumerate(exported.nodes)}
+        self.index = {n: i for i, n in enumerate(exported.nodes)}
         for task, node in enumerate(exported.nodes):
-            held = [s for _, s in exported.outputs[task]]
+            held = self.held_by(node)
             self.made.append([s for s in held if self.maker.setdefault(s, task) == task])
             for producer in node.all_input_nodes:
-                read = {s for _, s in exported.outputs[index[producer]]}
+                read = set(self.held_by(producer))
                 if _is_backward(node):
                     self.read_late |= read
                 elif blocks[task] >= 0:
                     outside = {s for s in read if blocks[self.maker[s]] != blocks[task]}
                     self.read_by_blocks.setdefault(blocks[task], set()).update(outside)
+
+    def held_by(self, node: torch.fx.Node) -> list[int]:
+        """The storages of what a node gives."""
+        return [s for _, s in self.exported.outputs[self.index[node]]]
 
     def is_given(self, storage: int) -> bool:
         """Parameters and inputs are there anyway."""
@@ -277,25 +379,39 @@ def plan_memory(
 
 def _policy_of(storages: _Storages, name: str, number: int, again: set[int]) -> tuple[BlockPolicy, set[int]]:
     """The policy of a block that makes these storages again, and the storages that it keeps."""
-    kept: dict[Any, set[int]] = {}
-    dropped: dict[Any, set[int]] = {}
-    calls: Counter[Any] = Counter()
-    stays: set[int] = set()
-    for task, node in enumerate(storages.exported.nodes):
-        if storages.blocks[task] != number or _is_backward(node) or node.op != "call_function":
-            continue
-        if not isinstance(node.target, torch._ops.OpOverload) or node.target in SAC_IGNORED_OPS:
-            continue
-        call = calls[node.target]
-        calls[node.target] += 1
-        made = set(storages.made[task])
-        if made & again:
-            dropped.setdefault(node.target, set()).add(call)
-        elif made & storages.read_late:
-            kept.setdefault(node.target, set()).add(call)
-            stays |= made
-    frozen = [{o: frozenset(n) for o, n in by.items()} for by in (kept, dropped)]
-    return BlockPolicy(name, *frozen, dict(calls)), stays
+    nodes = storages.exported.nodes
+    calls = [
+        task
+        for task, node in enumerate(nodes)
+        if storages.blocks[task] == number
+        and not _is_backward(node)
+        and node.op == "call_function"
+        and isinstance(node.target, torch._ops.OpOverload)
+        and node.target not in SAC_IGNORED_OPS
+    ]
+    kept = {t for t in calls if storages.made[t] and not again & set(storages.made[t])}
+    kept = {t for t in kept if storages.read_late & set(storages.made[t])}
+    stays = {s for t in kept for s in storages.made[t]}
+    wanted = {s for s in again if s in storages.read_late}
+    runs: set[int] = set()
+    for task in reversed(calls):
+        kind = kind_of(nodes[task].target)
+        is_free = bool(storages.made[task]) and kind.what in ("product", "attention", "formula", "plain")
+        must = not is_free or kind.is_random or kind.writes or wanted & set(storages.made[task])
+        if must and task not in kept:
+            runs.add(task)
+            if storages.made[task]:
+                wanted.update(s for n in nodes[task].all_input_nodes for s in storages.held_by(n))
+    made = [
+        Call(
+            nodes[t].target,
+            kept=t in kept,
+            again=bool(again & set(storages.made[t])) and t in runs,
+            skipped=t not in kept and t not in runs,
+        )
+        for t in calls
+    ]
+    return BlockPolicy(name, tuple(made)), stays
 
 
 def checkpoint_blocks(model: nn.Module, plan: MemoryPlan) -> nn.Module:
