@@ -11,6 +11,7 @@
 #include "support/device_memory.hpp"
 #include "support/devices.hpp"
 #include "support/overlap_form.hpp"
+#include "support/pipelined_plan.hpp"
 #include "support/plan_report.hpp"
 #include "support/plan_summary.hpp"
 #include "support/program.hpp"
@@ -96,6 +97,7 @@ struct options {
   bool regather = false;
   std::string recompute = programs::recomputations().front().name;
   std::uint32_t recompute_every = 1;
+  unsigned pieces = 1;
   std::string layout;  ///< empty: placements are searched
   programs::around_options around;
   std::optional<double> gap;
@@ -218,6 +220,7 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 template <class Model>
 std::string json_line(const Model& model, const sw::training_plan& plan,
                       const std::optional<sw::fastest_plan_result>& fastest,
+                      const std::optional<programs::pieces_tried>& pieces,
                       const std::optional<programs::memory_need>& need, const sw::fitted_plan* fitted,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
                       const std::optional<programs::certified_plan>& certified, bool interrupted,
@@ -248,7 +251,14 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
-    if (fastest) programs::write_step(out, model, *fastest, plan);
+    std::optional<sw::nanoseconds> whole;
+    if (found) whole = pieces ? pieces->whole : plan.tasks->after.end_to_end;
+    if (fastest) programs::write_step(out, model, *fastest, whole);
+    if (pieces) {
+      out.member("pieces", pieces->pieces).member("collectives_in_pieces", pieces->collectives);
+      out.member("step_of_wholes_ns", pieces->whole.count()).member("step_of_pieces_ns", pieces->step.count());
+      out.member("longer_products_ns", pieces->longer.count());
+    }
     figure("recomputed_ns", [&] { return fitted == nullptr ? 0 : fitted->time.count(); });
     if (fitted != nullptr) {
       out.member("kept_bytes", fitted->chosen.chosen.kept.count());
@@ -265,7 +275,7 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
     for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
-                              "simulate", "compare", "around", "memory", "write", "certificate"})
+                              "simulate", "compare", "around", "memory", "pieces", "write", "certificate"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (annotated) programs::write_annotated(out, model, *annotated);
@@ -489,6 +499,18 @@ int plan(const options& chosen) {
     }
     plan.stages.push_back({"memory", seconds() - before});
   }
+  std::optional<programs::pieces_tried> pieces;
+  if (plan.tasks && chosen.pieces > 1 && !work.is_interrupted()) {
+    const double before = seconds();
+    work.progress.begin("pieces");
+    const sw::bytes room(static_cast<std::int64_t>(std::max(0.0, need->capacity - need->state)));
+    pieces = programs::try_pieces(
+        plan, model, chosen.pieces, [&](const sw::task_graph& g) { return way.run(g, limit.rest()); }, room,
+        limit.rest());
+    if (pieces->is_faster()) need = programs::memory_need_of(model, plan, device, chosen.optimizer_bytes);
+    work.progress.clear();
+    plan.stages.push_back({"pieces", seconds() - before});
+  }
   const bool interrupted = work.is_interrupted();
   const sw::fitted_plan* fitted = again ? &again->fitted : nullptr;
   if (fitted == nullptr && fastest && fastest->fitted) fitted = &*fastest->fitted;
@@ -525,12 +547,13 @@ int plan(const options& chosen) {
   }
   if (chosen.common.json) {
     std::fputs(
-        json_line(model, plan, fastest, need, fitted, annotated, around, certified, interrupted, seconds()).c_str(),
+        json_line(model, plan, fastest, pieces, need, fitted, annotated, around, certified, interrupted, seconds())
+            .c_str(),
         stdout);
   } else if (plan.tasks) {
     const std::string on = memory ? "--memory" : std::string(device.name);
     const std::string summary = programs::plan_summary(
-        step, model, plan, fastest, need->fits(),
+        step, model, plan, fastest, pieces, need->fits(),
         programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
             (fitted != nullptr
                  ? programs::recomputation_text(*fitted, plan.tasks->after.end_to_end,
@@ -626,6 +649,12 @@ int main(int argc, char** argv) {
   app.add_option("--recompute-every", chosen.recompute_every,
                  "K: of so many layers --recompute full, selective_op and selective apply to the first")
       ->check(programs::whole_within(1, 1 << 20))
+      ->capture_default_str();
+  app.add_option(
+         "--pieces", chosen.pieces,
+         "N: do collectives between activations in so many pieces, pipelined with the products that feed or use "
+         "them, if that makes the step shorter")
+      ->check(programs::whole_within(1, 64))
       ->capture_default_str();
   app.add_option("--layout", chosen.layout,
                  "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "pipelined_plan.hpp"
 #include "step_text.hpp"
 #include <shardweave/cost/device.hpp>
 #include <shardweave/fastest_plan.hpp>
@@ -97,14 +98,16 @@ inline std::string outcome_text(const planned_step& step, const sw::task_plan& t
 }  // namespace detail
 
 /// \param fastest  where the step was planned for
+/// \param pieces  what came of collectives in pieces, if they were tried
 /// \param memory  what `memory_text` says; first of all where the plan does not fit
 /// \param folder  where files were written; empty if none were
 /// \pre the plan has an assignment
 template <class Model>
 [[nodiscard]] std::string plan_summary(const planned_step& step, const Model& model,
                                        const shardweave::training_plan& plan,
-                                       const std::optional<shardweave::fastest_plan_result>& fastest, bool fits,
-                                       const std::string& memory, const std::string& folder) {
+                                       const std::optional<shardweave::fastest_plan_result>& fastest,
+                                       const std::optional<pieces_tried>& pieces, bool fits, const std::string& memory,
+                                       const std::string& folder) {
   namespace sw = shardweave;
   const sw::task_plan& tasks = *plan.tasks;
   std::string text = step.name + ", " + sw::fixed_text(static_cast<double>(step.parameters) / 1e9) +
@@ -114,7 +117,8 @@ template <class Model>
                      " operations forward and backward\n";
   if (!fits) text += "\n" + memory;
   text += detail::outcome_text(step, tasks);
-  if (fastest) text += step_text(model, *fastest, plan);
+  if (pieces) text += pieces_text(*pieces);
+  if (fastest) text += step_text(model, *fastest, pieces ? pieces->whole : tasks.after.end_to_end);
   if (fits) text += memory;
   text += detail::section("Placement (one step on one device)",
                           sw::placement_summary(plan.placement, plan.priced, plan.problem->unit));

@@ -3,13 +3,13 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/io/json_writer.hpp>
-#include <shardweave/pipeline.hpp>
 #include <shardweave/report/unit_text.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,9 +21,9 @@ namespace programs {
 
 namespace detail {
 
-/// The step above what no plan undercuts, relative to it. \pre there is a bound
-inline double step_gap(const shardweave::fastest_plan_result& found, const shardweave::training_plan& plan) {
-  return static_cast<double>(plan.tasks->after.end_to_end.count()) / found.bounds.bound - 1;
+/// A step above what no plan undercuts, relative to it. \pre there is a bound
+inline double step_gap(const shardweave::fastest_plan_result& found, shardweave::nanoseconds step) {
+  return static_cast<double>(step.count()) / found.bounds.bound - 1;
 }
 
 }  // namespace detail
@@ -41,17 +41,17 @@ template <class Model>
 }
 
 /// Three lines: beside the plan of the least sum, beside all plans, and what the step waits for.
-/// \pre the plan has tasks
+/// \param step  of the plan whose collectives are whole
 template <class Model>
 [[nodiscard]] std::string step_text(const Model& model, const shardweave::fastest_plan_result& found,
-                                    const shardweave::training_plan& plan) {
+                                    shardweave::nanoseconds step) {
   namespace sw = shardweave;
   std::string text = "The placement of the least sum takes " + sw::time_text(found.step_of_least_sum) + "; " +
                      sw::count_text(static_cast<std::int64_t>(found.plans)) + " placements were tried.\n";
   if (!(found.bounds.bound > 0)) return text;
   const sw::nanoseconds bound(static_cast<std::int64_t>(std::floor(found.bounds.bound)));
   text += "No plan of any placement, buckets and order ends before " + sw::time_text(bound) + ": this one is at most " +
-          sw::percent_text(detail::step_gap(found, plan), 2) + " above the best.\n";
+          sw::percent_text(detail::step_gap(found, step), 2) + " above the best.\n";
   const std::vector<std::pair<double, std::string>> worth = step_prices(model, found);
   text += "The bound is made of " + sw::percent_text(worth[0].first, 0) + " " + worth[0].second;
   for (std::size_t i = 1; i < worth.size() && worth[i].first >= 0.005; ++i)
@@ -60,14 +60,15 @@ template <class Model>
 }
 
 /// Bound, gap, number of plans and prices. Null where there is no bound, or no plan.
+/// \param step  of the plan whose collectives are whole; nothing: there is no plan
 template <class Model>
 void write_step(shardweave::json_writer& out, const Model& model, const shardweave::fastest_plan_result& found,
-                const shardweave::training_plan& plan) {
-  const bool bounded = found.bounds.bound > 0 && plan.tasks.has_value();
+                std::optional<shardweave::nanoseconds> step) {
+  const bool bounded = found.bounds.bound > 0 && step.has_value();
   out.key("step_bound_ns");
   bounded ? out.value(static_cast<std::int64_t>(std::floor(found.bounds.bound))) : out.null();
   out.key("step_gap");
-  bounded ? out.value(detail::step_gap(found, plan)) : out.null();
+  bounded ? out.value(detail::step_gap(found, *step)) : out.null();
   out.member("plans_tried", found.plans).member("step_of_least_sum_ns", found.step_of_least_sum.count());
   out.key("prices").begin_object();
   for (std::size_t c = 0; c < found.channel_prices.size(); ++c)

@@ -10,6 +10,7 @@
 #include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/lowering/optimizer_step.hpp>
+#include <shardweave/lowering/pipelined_collectives.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
 // IWYU pragma: end_exports
 

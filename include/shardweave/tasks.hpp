@@ -10,6 +10,7 @@
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/order_certificate.hpp>
+#include <shardweave/tasks/pieces.hpp>
 #include <shardweave/tasks/profiled_run.hpp>
 #include <shardweave/tasks/regather.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -107,6 +107,12 @@ TEST_SUITE("plan_training") {
               .at("recomputed_ns")
               .to_number<std::int64_t>() < again["full"]);
     CHECK(planned("--layout zero1=4,cp=2").at("mesh") == "4x2");
+    const auto cut = planned("--layout fsdp=2,tp=4 --pieces 2");
+    CHECK(cut.at("pieces") == 2);
+    CHECK(cut.at("collectives_in_pieces").to_number<std::int64_t>() > 0);
+    const auto of = [&](const char* name) { return cut.at(name).to_number<std::int64_t>(); };
+    CHECK(of("end_to_end_ns") == std::min(of("step_of_wholes_ns"), of("step_of_pieces_ns")));
+    CHECK(of("step_of_wholes_ns") == planned("--layout fsdp=2,tp=4").at("end_to_end_ns").to_number<std::int64_t>());
     const auto refused =
         run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
     CHECK(refused.status == 2);

@@ -4,6 +4,7 @@
 #include <shardweave/lowering/impl/fused_kernels.hpp>
 #include <shardweave/lowering/impl/held_values_of.hpp>
 #include <shardweave/lowering/impl/lower.hpp>
+#include <shardweave/lowering/impl/pipelined_collectives.hpp>
 #include <shardweave/lowering/impl/spmd_lowering.hpp>
 
 /// \file

@@ -6,6 +6,7 @@
 #include <shardweave/tasks/impl/fsdp_tags.hpp>
 #include <shardweave/tasks/impl/launch_units.hpp>
 #include <shardweave/tasks/impl/memory_tracker.hpp>
+#include <shardweave/tasks/impl/pieces.hpp>
 #include <shardweave/tasks/impl/task_graph_builder.hpp>
 #include <shardweave/tasks/impl/task_tags.hpp>
 

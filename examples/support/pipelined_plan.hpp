@@ -1,0 +1,94 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/pipelined_collectives.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/report/unit_text.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/search.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/pieces.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// A plan whose collectives between activations are done in pieces.
+
+namespace programs {
+
+/// What came of it.
+struct pieces_tried {
+  unsigned pieces = 1;
+  std::size_t collectives = 0;       ///< that are done in pieces
+  shardweave::nanoseconds longer{};  ///< computation of pieces beyond that of wholes
+  shardweave::nanoseconds whole{};   ///< the step before
+  shardweave::nanoseconds step{};    ///< the step with pieces
+  [[nodiscard]] bool is_faster() const { return step < whole; }
+};
+
+/// Cuts collectives of a plan, those that its step waits for or all, orders it anew, and keeps what makes the step
+/// shorter.
+/// \param run   gives a task graph buckets and an order
+/// \param room  what a timeline may hold; where the plan holds more already, no more than that
+/// \pre the plan has tasks
+template <class Model, class Run>
+[[nodiscard]] pieces_tried try_pieces(shardweave::training_plan& plan, const Model& model, unsigned pieces,
+                                      const Run& run, shardweave::bytes room,
+                                      const shardweave::solve_control& control) {
+  namespace sw = shardweave;
+  constexpr std::size_t changes = 30'000;  // as many as the search for the step spends on the plan that it keeps
+  const sw::task_graph& whole = plan.lowered->tasks;
+  std::vector<char> waited_for(whole.size());
+  for (sw::task_index w = 0; w < whole.size(); ++w)
+    if (whole.kind(w) == sw::task_kind::wait && plan.tasks->after.end[w] > plan.tasks->after.start[w])
+      waited_for[whole.completes(w)] = 1;
+  const sw::nanoseconds before = plan.tasks->after.end_to_end;
+  pieces_tried best{.pieces = pieces, .whole = before};
+  std::optional<sw::lowered_graph> lowered;
+  std::optional<sw::task_plan> tasks;
+  for (const std::span<const char> wanted : {std::span<const char>(waited_for), std::span<const char>()}) {
+    auto cut = sw::with_pipelined_collectives(*plan.lowered, model, plan.placement.choice, pieces, wanted);
+    const sw::task_graph& graph = cut.lowered.tasks;
+    sw::task_plan made = run(graph);
+    sw::search<> by{.changes = changes};
+    by.memory = std::max({room, plan.tasks->after.peak, made.after.peak});
+    sw::schedule known = sw::in_pieces(whole, plan.tasks->order, cut.cut, pieces);
+    if (sw::simulate(graph, known).end_to_end < made.after.end_to_end) made.order = std::move(known);
+    made.order = by.improve(graph, made.order, control);
+    made.after = sw::simulate(graph, made.order, {.memory_samples = true});
+    made.buckets.buckets = made.order.buckets;
+    made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
+    if (tasks && made.after.end_to_end >= best.step) continue;
+    best = {pieces, cut.collectives, cut.longer, before, made.after.end_to_end};
+    lowered = std::move(cut.lowered);
+    tasks = std::move(made);
+  }
+  if (best.is_faster()) {
+    plan.lowered = std::move(lowered);
+    plan.tasks = std::move(tasks);
+  }
+  return best;
+}
+
+[[nodiscard]] inline std::string pieces_text(const pieces_tried& tried) {
+  namespace sw = shardweave;
+  const std::string all = sw::count_text(static_cast<std::int64_t>(tried.collectives)) +
+                          " collectives between activations in " + std::to_string(tried.pieces) +
+                          " pieces each, with the products beside them: ";
+  if (!tried.is_faster()) return all + "no shorter step (" + sw::time_text(tried.step) + "), so they stay whole.\n";
+  return all + sw::time_text(tried.step) + " in place of " + sw::time_text(tried.whole) + "; the products take " +
+         sw::time_text(tried.longer) + " longer.\n";
+}
+
+}  // namespace programs

@@ -1,0 +1,144 @@
+#pragma once
+
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/linkage.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/cost/device.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/pipelined_collectives.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/strategies.hpp>
+#include <shardweave/spmd/tensor.hpp>
+#include <shardweave/tasks/pieces.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Lowered collectives in pieces.
+
+namespace shardweave {
+inline namespace v0 {
+
+namespace detail {
+
+/// What pieces of an operation's work take, as its strategy places it.
+class piece_prices {
+ public:
+  piece_prices(const spmd_cost_model& model, std::span<const strategy> choice, unsigned pieces)
+      : model_(model), choice_(choice), pieces_(pieces) {}
+
+  /// Microseconds for one piece of a product. \param is_cut  which arguments are cut  \param gives_pieces  to others
+  [[nodiscard]] double product(std::uint32_t v, const std::vector<bool>& is_cut, bool gives_pieces) const {
+    const computation& graph = model_.operations();
+    const operation& op = graph.operations[v];
+    const mesh_strategy& placed = model_.strategies(v).strategies[choice_[v]];
+    std::vector<tensor> whole, inputs, outputs;
+    for (std::size_t a = 0; a < op.inputs.size(); ++a) {
+      const operation& from = graph.operations[op.inputs[a]];
+      whole.push_back(from.outputs[element_taken(op, from)]);
+      inputs.push_back(local(whole.back(), placed.inputs[a]));
+    }
+    for (std::size_t k = 0; k < op.outputs.size(); ++k) outputs.push_back(local(op.outputs[k], placed.outputs[k]));
+    device_work work;
+    bytes whole_bytes;  // of rows, columns and what is summed over one is cut, so one of three operands is not
+    for (std::size_t a = 0; a < inputs.size(); ++a) {
+      work.moved += inputs[a].size();
+      if (!is_cut[a]) whole_bytes = std::max(whole_bytes, inputs[a].size());
+    }
+    for (const tensor& t : outputs) {
+      work.moved += t.size();
+      if (!gives_pieces) whole_bytes = std::max(whole_bytes, t.size());
+    }
+    work.kind = arithmetic_of(inputs.front().type);
+    const operator_cost& cost = model_.rules().of(op).cost;
+    work.flops = cost.flops(operation_view{op, whole, inputs, outputs}) / pieces_;
+    work.moved = bytes((work.moved.count() - whole_bytes.count()) / pieces_ + whole_bytes.count());
+    return model_.compute().compute_time(work, cost.kernel);
+  }
+
+ private:
+  [[nodiscard]] tensor local(tensor t, const sharding& where) const {
+    if (!where.is_none()) t.shape = local_shape(t.shape, where, model_.mesh());
+    return t;
+  }
+
+  const spmd_cost_model& model_;
+  std::span<const strategy> choice_;
+  unsigned pieces_;
+};
+
+}  // namespace detail
+
+SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph& g, const spmd_cost_model& model,
+                                                             std::span<const strategy> choice, unsigned pieces,
+                                                             std::span<const char> wanted) {
+  const task_graph& tasks = g.tasks;
+  if (!wanted.empty() && wanted.size() != tasks.size())
+    refuse(error_category::input, "pieces: " + std::to_string(wanted.size()) + " tasks are told of, the graph has " +
+                                      std::to_string(tasks.size()));
+  std::vector<piecewise> how(tasks.size(), piecewise::no);
+  std::vector<char> may(tasks.size());
+  for (task_index t = 0; t < tasks.size(); ++t) {
+    const task_origin& from = g.origin[t];
+    const operation& op = model.operations().operations[from.operation];
+    if (tasks.kind(t) == task_kind::collective) {
+      const collective what = tasks.collective(t).op;
+      const bool is_of_parameters = tasks.role(t) == task_role::parameter || tasks.is_fsdp(t).value_or(false);
+      may[t] = !is_of_parameters && is_mergeable(what) && (wanted.empty() || wanted[t] != 0) ? 1 : 0;
+    } else if (from.is_redistribution() || tasks.kind(t) == task_kind::view) {
+      how[t] = piecewise::passes_on;
+    } else if (tasks.kind(t) == task_kind::compute && model.rules().of(op).cost.kernel == kernel_kind::matrix_product) {
+      how[t] = piecewise::product;
+    }
+  }
+  std::vector<char> cut = tasks_in_pieces(tasks, how, may);
+  const detail::piece_prices price(model, choice, pieces);
+  const auto time_of = [&](task_index t) {
+    const nanoseconds whole = tasks.duration(t);
+    if (how[t] == piecewise::product) {
+      std::vector<bool> is_cut;
+      for (const task_index p : tasks.inputs(t)) is_cut.push_back(cut[p] != 0);
+      const auto readers = tasks.dependencies().out(t);
+      const bool gives = std::ranges::any_of(readers, [&](const auto& e) { return cut[e.target] != 0; });
+      return from_microseconds(price.product(g.origin[t].operation, is_cut, gives));
+    }
+    if (tasks.kind(t) == task_kind::collective) {
+      const collective_info c = tasks.collective(t);
+      const duration_table* table = tasks.table(c.op, c.group);
+      const bytes size((c.bytes_in.count() + pieces - 1) / pieces);
+      return table == nullptr ? whole : std::min(whole, (*table)(size));
+    }
+    const nanoseconds floor = std::min(whole, from_microseconds(model.compute().launch_us));
+    return std::max(floor, nanoseconds((whole.count() + pieces - 1) / pieces));
+  };
+  graph_in_pieces made = with_pieces(tasks, cut, pieces, time_of);
+  pipelined_graph result{.lowered = {}, .cut = {}, .collectives = 0, .longer = made.longer};
+  std::vector<task_index> now(tasks.size(), no_index);
+  for (task_index t = 0; t < made.tasks.size(); ++t) {
+    const task_index from = made.original[t];
+    result.lowered.origin.push_back(g.origin[from]);
+    if (now[from] == no_index) now[from] = t;
+  }
+  for (task_index t = 0; t < tasks.size(); ++t)
+    if (cut[t] != 0 && tasks.kind(t) == task_kind::collective) ++result.collectives;
+  for (const task_index t : g.task_of) result.lowered.task_of.push_back(now[t]);
+  result.lowered.tasks = std::move(made.tasks);
+  result.cut = std::move(cut);
+  return result;
+}
+
+}  // namespace v0
+}  // namespace shardweave

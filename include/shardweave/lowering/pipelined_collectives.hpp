@@ -1,0 +1,44 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+
+#include <cstddef>
+#include <span>
+#include <vector>
+
+/// \file
+/// Lowered collectives between activations in pieces, pipelined with the products beside them.
+
+namespace shardweave {
+inline namespace v0 {
+
+struct pipelined_graph {
+  lowered_graph lowered;        ///< `task_of` names first pieces
+  std::vector<char> cut = {};   ///< by task of the given graph
+  std::size_t collectives = 0;  ///< that are done in pieces
+  nanoseconds longer{};         ///< computation: by how much pieces take longer than the wholes
+};
+
+/// The same plan with collectives that move no parameters and none of their gradients cut into pieces, if matrix
+/// products feed or use them, together with those products: what asynchronous tensor parallelism does.
+///
+/// A piece of a product has its share of the operations and of those operands that are cut with the collective, moves
+/// the largest other one as a whole, and is no shorter than a kernel's floor; which share of the peak it reaches is
+/// that of its own intensity. A piece of a collective takes what the table of its group says of its size; copies are
+/// cut evenly, down to the floor of a kernel. \param g lowered from `model`; tasks that were done again are cut like
+/// their originals \param choice  the strategies that it was lowered from \param pieces  2 at least \param least
+/// shorter collectives stay whole Source: the decomposition of collectives and dependent products of S. Wang et al.,
+/// ASPLOS 2023. Complexity: O(pieces * (V + E))
+[[nodiscard]] pipelined_graph with_pipelined_collectives(const lowered_graph& g, const spmd_cost_model& model,
+                                                         std::span<const strategy> choice, unsigned pieces,
+                                                         std::span<const char> wanted = {});
+
+}  // namespace v0
+}  // namespace shardweave
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/lowering/impl/pipelined_collectives.hpp>
+#endif

@@ -1,0 +1,108 @@
+#include <shardweave/core/error.hpp>
+#include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/node_table.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/pipelined_collectives.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
+#include <shardweave/models/training_layout.hpp>
+#include <shardweave/placement/compile.hpp>
+#include <shardweave/schedule/prefetch.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/solve/trws.hpp>
+#include <shardweave/spmd/describe_spmd.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/tasks/task.hpp>
+
+#include <doctest/doctest.h>
+
+#include <cstddef>
+#include <cstdint>
+#include <map>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace pipelined_collectives_tests {
+
+namespace sw = shardweave;
+
+/// Two layers by tensor parallelism over 8 and shards over 2, as they are usually laid out.
+struct planned {
+  sw::training_layout layout = sw::training_layout::parse("fsdp=2,tp=8");
+  sw::spmd_cost_model model;
+  sw::assignment choice;
+  sw::lowered_graph lowered;
+
+  planned()
+      : model(sw::llama_training_graph({.name = "two layers",
+                                        .hidden_size = 4096,
+                                        .num_hidden_layers = 2,
+                                        .num_attention_heads = 32,
+                                        .num_key_value_heads = 8,
+                                        .intermediate_size = 14336,
+                                        .vocab_size = 32000},
+                                       {.batch = 4, .sequence = 4096}),
+              layout.mesh(), sw::roofline{sw::find_device("h100")}, sw::node_table<>(sw::find_device("h100")),
+              sw::layout_rules(layout)),
+        choice(sw::trws{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout)))).choice),
+        lowered(sw::lower(model, choice)) {}
+};
+
+TEST_SUITE("pipelined collectives") {
+  TEST_CASE("collectives of tensor parallelism are cut, those of parameters and their gradients are not") {
+    const planned p;
+    const auto made = sw::with_pipelined_collectives(p.lowered, p.model, p.choice, 2);
+    CHECK(made.collectives >= 2 * 6);
+    const sw::task_graph &whole = p.lowered.tasks, &cut = made.lowered.tasks;
+    REQUIRE(made.cut.size() == whole.size());
+    REQUIRE(made.lowered.origin.size() == cut.size());
+    for (sw::task_index t = 0; t < whole.size(); ++t)
+      if (made.cut[t] != 0 && whole.is_collective(t)) CHECK(whole.groups()[whole.collective(t).group].name == "tp");
+    for (std::size_t v = 0; v < p.lowered.task_of.size(); ++v) {
+      const std::string name(whole.name_of(p.lowered.task_of[v])), now(cut.name_of(made.lowered.task_of[v]));
+      CHECK(now.starts_with(name));
+    }
+
+    // what is done: all of it, and what is moved: the same; pieces never take less than their part
+    std::map<std::string, std::int64_t> moved, moved_now;
+    std::int64_t before = 0, now = 0;
+    for (sw::task_index t = 0; t < whole.size(); ++t)
+      whole.is_collective(t) ? moved[std::string(whole.op(t))] += whole.collective(t).bytes_in.count()
+                             : before += whole.duration(t).count();
+    for (sw::task_index t = 0; t < cut.size(); ++t)
+      cut.is_collective(t) ? moved_now[std::string(cut.op(t))] += cut.collective(t).bytes_in.count()
+                           : now += cut.duration(t).count();
+    CHECK(moved == moved_now);
+    CHECK(now >= before);
+    CHECK(now - before == made.longer.count());
+    CHECK(static_cast<double>(now) < 1.1 * static_cast<double>(before));
+  }
+
+  TEST_CASE("the step gets shorter where products hide pieces, and longer where they are cut into crumbs") {
+    const planned p;
+    const auto step = [](const sw::task_graph& g) { return sw::simulate(g, sw::prefetch{}(g, {})).end_to_end; };
+    const sw::nanoseconds whole = step(p.lowered.tasks);
+    const auto in = [&](unsigned pieces) {
+      return sw::with_pipelined_collectives(p.lowered, p.model, p.choice, pieces);
+    };
+    CHECK(step(in(2).lowered.tasks) < whole);
+    const auto crumbs = in(64);
+    CHECK(step(crumbs.lowered.tasks) > step(in(2).lowered.tasks));
+    CHECK(crumbs.longer > in(2).longer);
+  }
+
+  TEST_CASE("only wanted collectives are cut, and a list of another graph is refused") {
+    const planned p;
+    const std::vector<char> none(p.lowered.tasks.size());
+    const auto same = sw::with_pipelined_collectives(p.lowered, p.model, p.choice, 2, none);
+    CHECK(same.collectives == 0);
+    CHECK(same.lowered.tasks.size() == p.lowered.tasks.size());
+    CHECK_THROWS_AS(
+        static_cast<void>(sw::with_pipelined_collectives(p.lowered, p.model, p.choice, 2, std::vector<char>(1))),
+        sw::error);
+  }
+}
+
+}  // namespace pipelined_collectives_tests
