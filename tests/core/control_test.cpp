@@ -39,6 +39,8 @@ TEST_SUITE("solve_control") {
   TEST_CASE("time limits that mean nothing are refused in words, by whoever takes the time") {
     const double nan = std::numeric_limits<double>::quiet_NaN();
     const double infinity = std::numeric_limits<double>::infinity();
+    for (const double gap : {-0.001, -infinity, nan})
+      CHECK_THROWS_WITH_AS(sw::validate({.gap = gap}), doctest::Contains("gap is "), sw::error);
     for (const double seconds : {-1.0, -1e-300, -infinity, nan}) {
       CAPTURE(seconds);
       const sw::solve_control control{.seconds = seconds};

@@ -12,9 +12,10 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/html.hpp>
-#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/tasks/check_order_certificate.hpp>
 
 #include <examples/support/schedulers.hpp>
 #include <examples/support/solvers.hpp>
@@ -154,7 +155,9 @@ void try_problem(std::uint64_t seed, const std::vector<programs::named_solver<Co
 void try_graph(std::uint64_t seed) {
   const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 16, .groups = 1 + seed % 3});
   ++graphs;
-  const sw::nanoseconds any = sw::bound_of_all_bucketings(g).value();
+  const sw::order_certificate of_any = sw::certify_all_bucketings(g);
+  const sw::nanoseconds any = of_any.lower_bound;
+  expect(sw::check_certificate(g, of_any).accepted, "a bound of all bucketings is not proven");
   for (const auto& b : programs::bucketings())
     for (const auto& s : programs::schedulers()) {
       if (s.name == "exact" && g.size() > 25) continue;
@@ -164,7 +167,9 @@ void try_graph(std::uint64_t seed) {
       const sw::timeline line = sw::simulate(g, order);  // refuses what is not valid
       ++orders;
       expect(line.end_to_end >= any, "it ends before any order can");
-      expect(line.end_to_end >= sw::makespan_bound(g, order.buckets).value(), "it ends before its buckets allow");
+      const sw::order_certificate proof = sw::certify_order(g, order.buckets);
+      expect(line.end_to_end >= proof.lower_bound, "it ends before its buckets allow");
+      expect(sw::check_certificate(g, proof).accepted, "the bound of its buckets is not proven");
       if (seed % 5 != 0) continue;
       const std::string text = sw::json_string([&](sw::json_writer& out) { sw::write_schedule(out, g, order); });
       auto input = sw::text_input::of_memory("schedule", text);

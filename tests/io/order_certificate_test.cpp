@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <support/random_order_certificate.hpp>
 #include <support/random_tasks.hpp>
+#include <support/temporary_folder.hpp>
 
 #include <cstdint>
 #include <string>
@@ -61,6 +62,16 @@ TEST_SUITE("order_certificate") {
         CHECK(is.row->jobs.size() == was.row->jobs.size());
       }
     }
+  }
+  TEST_CASE("a file is written and read by its name, and durations are measured unless it says otherwise") {
+    const temporary_folder folder;
+    const sw::task_graph g = random_tasks(3);
+    const sw::order_certificates all{.problem = g.name, .proofs = {shardweave_test::draw_order_certificate(g, 3)}};
+    sw::write_certificate(folder / "proof.json.gz", all);
+    CHECK(text_of(sw::read_order_certificates(folder / "proof.json.gz")) == text_of(all));
+    CHECK(!read(R"({"format":"shardweave.certificate","version":1,"of":"order","durations":"measured","proofs":[]})")
+               .of_fused_durations);
+    CHECK_THROWS_AS(static_cast<void>(sw::read_order_certificates(folder / "none.json")), sw::error);
   }
   TEST_CASE("a file of another shape is refused by the place that is wrong") {
     const std::string begin = R"({"format":"shardweave.certificate","version":1,"of":"order")";

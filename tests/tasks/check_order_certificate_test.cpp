@@ -14,6 +14,7 @@
 
 namespace sw = shardweave;
 
+using small_tasks::gather;
 using small_tasks::scatter;
 using small_tasks::wait_for;
 using small_tasks::work;
@@ -153,6 +154,81 @@ TEST_SUITE("check_certificate (orders)") {
     CHECK(refusal_of(g, c) == "buckets[0]: task 5 (c) is a member twice");
     c.buckets = std::vector<sw::bucket>{{.members = {5, 1}}};
     CHECK(refusal_of(g, c) == "buckets[0]: task 1 is no collective of the graph");
+  }
+  TEST_CASE("buckets that cannot be launched as one are named, and those that can take what the rule says") {
+    // two gathers of 10 and 20 bytes, a third of another dtype, one without a table, an all-to-all; all on one channel
+    sw::task_graph_builder b;
+    b.device.dram_bytes_per_ns = 2;
+    b.add_group({.id = 0, .size = 4});
+    b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(10), sw::bytes(30)},
+                                   {sw::nanoseconds(100), sw::nanoseconds(140)}));
+    const auto one = b.add_task(gather("one", 100, {}, 10)), w = b.add_task(wait_for("w", one));
+    const auto x = b.add_task(work("x", 3, {w}));
+    const auto two = b.add_task(gather("two", 120, {}, 20)), after_x = b.add_task(gather("after x", 100, {x}, 10));
+    sw::task_record other = gather("other", 100, {}, 10);
+    other.collective->dtype = "f32";
+    const auto third = b.add_task(other);
+    const auto unpriced = b.add_task(scatter("s", 9, {}, 8)), unpriced_too = b.add_task(scatter("t", 9, {}, 8));
+    other.collective->op = sw::collective::all_to_all;
+    const auto all_to_all = b.add_task(other), another = b.add_task(other);
+    b.add_task(wait_for("w", two));
+    const sw::task_graph g = std::move(b).build();
+    sw::order_certificate c = none();
+    const auto with = [&](std::vector<sw::bucket> buckets) {
+      c.buckets = std::move(buckets);
+      return sw::check_certificate(g, c);
+    };
+    CHECK(with({{.members = {one, third}}}).failure == "buckets[0]: task 5 (other) cannot be merged with task 0 (one)");
+    CHECK(with({{.members = {all_to_all, another}}}).failure.find("cannot be merged") != std::string::npos);
+    CHECK(with({{.members = {unpriced, unpriced_too}}}).failure == "buckets[0]: no table prices it");
+    CHECK(with({{.members = {one, 1'000}}}).failure == "buckets[0]: task 1000 is no collective of the graph");
+    CHECK(with({{.members = {one, two}}, {.members = {two, after_x}}}).failure ==
+          "buckets[1]: task 3 (two) is a member twice");
+    CHECK(with({{.members = {one, after_x}}}).failure == "the buckets close a cycle");
+    c.together = {3 * one, 3 * one + 2};  // packing and unpacking, and the run between them
+    c.heads = {};
+    CHECK(with({{.members = {two, one}}}).bound ==
+          sw::nanoseconds(30 + 120 + 3 + 100));  // after x comes the last gather
+    c.together = {3 * one + 1};
+    CHECK(with({{.members = {two, one}}}).bound == sw::nanoseconds(30 + 140 + 120 + 3 + 100));
+    CHECK(with({{.members = {two, one}, .coalesced = true}}).bound == sw::nanoseconds(140 + 3 + 100));
+    c.together = {3 * two + 1};
+    CHECK(with({{.members = {two, one}}}).failure == "together: activity 10 is not there");
+    c.together = {};
+    c.row.emplace().collective = two;
+    CHECK(with({{.members = {two, one}}}).failure == "row: task 3 launches nothing");
+    // with any buckets each is part of 160 ns for all 40 bytes: of 1 ns less a quarter, and a half, rounded down
+    c.buckets.reset();
+    c.row.reset();
+    c.together = {3 * one + 1, 3 * two + 1};
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds(39 + 79));
+  }
+  TEST_CASE("jobs of a row are of two channels at most, of what is there and leads to them") {
+    sw::task_graph_builder b;
+    for (std::uint32_t c = 0; c < 3; ++c) b.add_group({.id = c, .size = 4});
+    std::vector<sw::order_job> jobs;
+    for (std::uint32_t c = 0; c < 3; ++c) {
+      const auto before = b.add_task(work("before", 5));
+      jobs.push_back({b.add_task(scatter("c", 7, {before}, 1, c)), {3 * before, 3 * before + 3}});
+    }
+    const sw::task_graph g = std::move(b).build();
+    sw::order_certificate c = none();
+    c.row = sw::order_row{.collective = jobs[0].collective, .jobs = {jobs[0], jobs[1]}, .weights = {1, 1, 1}};
+    CHECK(sw::check_certificate(g, c).accepted);
+    c.row->jobs.push_back(jobs[2]);
+    CHECK(refusal_of(g, c) == "row: jobs[2] is of a third channel");
+    c.row->jobs.pop_back();
+    c.row->weights = {1, 1, 1'000'001};
+    CHECK(refusal_of(g, c) == "row: a weight is not from 0 to 1000000");
+    c.row->weights = {1, 1, 1};
+    c.row->jobs[1].work.push_back(1000);
+    CHECK(refusal_of(g, c) == "row: jobs[1]: activity 1000 is not there");
+    c.row->jobs[1].work.back() = 1;
+    CHECK(refusal_of(g, c) == "row: jobs[1]: activity 1 is not there");
+    c.row->jobs[1] = {1000, {}};
+    CHECK(refusal_of(g, c) == "row: jobs[1]: task 1000 launches nothing");
+    c.row->collective = 1000;
+    CHECK(refusal_of(g, c) == "row: task 1000 launches nothing");
   }
   TEST_CASE("whatever a proof says, no order ends before what it proves") {
     std::size_t accepted = 0, rows = 0, tight = 0, joined = 0;

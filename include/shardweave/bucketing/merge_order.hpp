@@ -25,8 +25,6 @@ class merge_order {
   /// \pre g outlives the order \throws error if g has a cycle
   explicit merge_order(const compressed_graph& g);
 
-  /// One number per set, the same for all its vertices.
-  [[nodiscard]] std::uint32_t set_of(std::uint32_t v) const { return set_[v]; }
   /// Position of a vertex's set in the order; positions are not contiguous.
   [[nodiscard]] std::uint32_t place_of(std::uint32_t v) const { return place_[set_[v]]; }
   [[nodiscard]] bool same(std::uint32_t a, std::uint32_t b) const { return set_[a] == set_[b]; }

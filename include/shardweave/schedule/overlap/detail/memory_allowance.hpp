@@ -53,8 +53,6 @@ class memory_allowance {
     allowed_ = most + more;
   }
 
-  /// Absent: any.
-  [[nodiscard]] std::optional<bytes> peak() const { return allowed_; }
   [[nodiscard]] bool is_exceeded_by(bytes live) const { return allowed_ && live > *allowed_; }
   /// Whether `size` more bytes may be made alive, after `computed` computations, for the one numbered `need`.
   [[nodiscard]] bool fits(bytes live, std::uint32_t computed, std::uint32_t need, bytes size) const {

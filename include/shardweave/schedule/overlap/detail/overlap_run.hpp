@@ -80,7 +80,6 @@ class overlap_run {
   /// By this scheduler's own account, for each collective that something waits for, in the original order.
   [[nodiscard]] std::vector<hiding_record> records() const { return account_.records(); }
   [[nodiscard]] nanoseconds wasted() const { return account_.wasted(); }
-  [[nodiscard]] std::optional<bytes> allowed_peak() const { return allowance_.peak(); }
 
  private:
   void take(std::uint32_t u) {
