@@ -20,6 +20,7 @@
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
 #include "support/step_text.hpp"
+#include "support/whole_plan.hpp"
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/device_presets.hpp>
@@ -98,6 +99,9 @@ struct options {
   std::string recompute = programs::recomputations().front().name;
   std::uint32_t recompute_every = 1;
   unsigned pieces = 1;
+  bool whole_step = false;
+  std::int64_t accumulate = 1;
+  bool clip = true;
   std::string layout;  ///< empty: placements are searched
   programs::around_options around;
   std::optional<double> gap;
@@ -223,7 +227,8 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
                       const std::optional<programs::pieces_tried>& pieces,
                       const std::optional<programs::memory_need>& need, const sw::fitted_plan* fitted,
                       const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
-                      const std::optional<programs::certified_plan>& certified, bool interrupted,
+                      const std::optional<programs::certified_plan>& certified,
+                      const std::optional<programs::whole_plan>& with_optimizer, bool interrupted,
                       double total_seconds) {
   return sw::json_string([&](sw::json_writer& out) {
     const bool found = plan.tasks.has_value();
@@ -275,9 +280,10 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
     for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
-                              "simulate", "compare", "around", "memory", "pieces", "write", "certificate"})
+                              "simulate", "compare", "around", "memory", "pieces", "whole", "write", "certificate"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
+    if (with_optimizer) programs::write_whole(out, *with_optimizer);
     if (annotated) programs::write_annotated(out, model, *annotated);
     programs::write_around(out, model, *plan.problem, around);
     if (certified && !certified->certificate.empty()) programs::write_certified(out, *certified);
@@ -525,6 +531,20 @@ int plan(const options& chosen) {
               " more (" + sw::size_text(need->peak) + " at the peak of its timeline, " + sw::size_text(need->state) +
               " of optimizer state)";
   }
+  std::optional<programs::whole_plan> whole;
+  if (chosen.whole_step && plan.tasks && refusal.empty()) {
+    const double before = seconds();
+    sw::whole_step_options how{.micro_batches = chosen.accumulate};
+    how.optimizer.clips = chosen.clip;
+    how.optimizer.state_bytes = chosen.optimizer_bytes;
+    whole = programs::whole_of(model, plan, fastest, how);
+    if (pieces && pieces->is_faster()) whole->bound.reset();  // it is one of steps whose collectives are whole
+    plan.stages.push_back({"whole", seconds() - before});
+    const sw::bytes peak = whole->plan.tasks->after.peak;
+    if (memory && peak > *memory)
+      refusal = "the plan within the " + sw::size_text(*memory) + " of --memory needs " + sw::size_text(peak) +
+                " with --whole-step, " + sw::size_text(peak - *memory) + " more";
+  }
   const auto [name, parameters] =
       std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
   const programs::planned_step step{name, parameters, shape, mesh, device};
@@ -532,8 +552,9 @@ int plan(const options& chosen) {
   if (refusal.empty()) {
     const double before = seconds();
     if (!chosen.out.empty()) make_folder(chosen.out);
-    programs::report_file page = write_report(chosen, plan, programs::plan_report(step, model, plan, fastest, *need));
-    if (!chosen.out.empty()) write_files(chosen.out, plan);
+    const sw::training_plan& drawn = whole ? whole->plan : plan;
+    programs::report_file page = write_report(chosen, drawn, programs::plan_report(step, model, plan, fastest, *need));
+    if (!chosen.out.empty()) write_files(chosen.out, drawn);
     report = page.commit();
     plan.stages.push_back({"write", seconds() - before});
   }
@@ -546,10 +567,10 @@ int plan(const options& chosen) {
     plan.stages.push_back({"certificate", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(
-        json_line(model, plan, fastest, pieces, need, fitted, annotated, around, certified, interrupted, seconds())
-            .c_str(),
-        stdout);
+    std::fputs(json_line(model, plan, fastest, pieces, need, fitted, annotated, around, certified, whole, interrupted,
+                         seconds())
+                   .c_str(),
+               stdout);
   } else if (plan.tasks) {
     const std::string on = memory ? "--memory" : std::string(device.name);
     const std::string summary = programs::plan_summary(
@@ -558,7 +579,8 @@ int plan(const options& chosen) {
             (fitted != nullptr
                  ? programs::recomputation_text(*fitted, plan.tasks->after.end_to_end,
                                                 fastest && fastest->fitted ? fastest->step_without_limit : std::nullopt)
-                 : ""),
+                 : "") +
+            (whole ? programs::whole_text(*whole) : ""),
         refusal.empty() ? chosen.out : "");
     std::string more = programs::around_text(model, *plan.problem, around);
     if (annotated) more = programs::annotated_text(model, *annotated) + more;
@@ -660,6 +682,17 @@ int main(int argc, char** argv) {
                  "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
                  "dp=8, zero1=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
       ->excludes(mesh_option);
+  CLI::Option* const whole = app.add_flag("--whole-step", chosen.whole_step,
+                                          "also plan what follows the backward part, as tasks: gradient norm, "
+                                          "clipping, AdamW, and what is gathered after it");
+  app.add_option(
+         "--accumulate", chosen.accumulate,
+         "N: micro-batches of --batch sequences in a whole step, whose gradients are reduced each time and added up")
+      ->check(programs::whole_within(1, 256))
+      ->capture_default_str()
+      ->needs(whole);
+  app.add_flag("--clip,!--no-clip", chosen.clip, "of a whole step: clip gradients by their norm (default: yes)")
+      ->needs(whole);
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
   app.add_option("--mesh-search", chosen.around.mesh_dims,

@@ -145,6 +145,7 @@ inline constexpr double kernels_of_ampere_on_hopper = (335. / 989) / (203. / 312
       f.pipelines_tensor_collectives = true;
       f.hides_gathering = true;
       f.optimizer.update_bytes = 30;
+      f.optimizer.accumulate_bytes = 0;  // products add to their gradients
       f.launches = {us(4), us(20), us(0), us(0)};
       break;
     case framework_kind::xla:

@@ -160,6 +160,49 @@ TEST_SUITE("plan_training") {
     }
   }
 
+  TEST_CASE("--whole-step plans the optimizer and micro-batches as tasks, beside the part that is planned without it") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const fs::path out = folder / "out";
+    const auto bare = object_of(plan(folder, config + shape + " --json").out);
+    CHECK_FALSE(bare.contains("whole_step"));
+    const auto line = object_of(plan(folder, config + shape + " --json --whole-step --out " + out.string()).out);
+    CHECK(whole(line, "end_to_end_ns") == whole(bare, "end_to_end_ns"));
+    const auto& step = line.at("whole_step").as_object();
+    std::int64_t after = 0;
+    for (const char* part : {"norm_ns", "reduction_ns", "clipping_ns", "update_ns", "gathering_ns"})
+      after += whole(step, part);
+    CHECK(whole(step, "end_to_end_ns") == whole(line, "end_to_end_ns") + after);
+    CHECK(whole(step, "update_ns") > 0);
+    CHECK(whole(step, "clipping_ns") > 0);
+    CHECK(whole(step, "peak_bytes") == whole(line, "peak_bytes") + whole(step, "optimizer_bytes"));
+    CHECK(real(line, "optimizer_bytes") == doctest::Approx(real(step, "optimizer_bytes")));
+    CHECK(whole(step, "step_bound_ns") > whole(line, "step_bound_ns"));
+    CHECK(whole(step, "step_bound_ns") <= whole(step, "end_to_end_ns"));
+    CHECK(whole(step, "makespan_bound_ns") <= whole(step, "end_to_end_ns"));
+    // the files hold all of it
+    const sw::task_graph g = sw::read_task_graph(out / "tasks.json", {.strict = true});
+    const sw::schedule s = sw::read_schedule(out / "schedule.json", g, {.strict = true});
+    CHECK(g.size() == static_cast<std::size_t>(whole(step, "tasks")));
+    const sw::timeline read = sw::simulate(g, s);
+    CHECK(read.end_to_end.count() == whole(step, "end_to_end_ns"));
+    CHECK(read.peak.count() == whole(step, "peak_bytes"));
+
+    const auto more = object_of(plan(folder, config + shape + " --json --whole-step --accumulate 3 --no-clip").out);
+    const auto& three = more.at("whole_step").as_object();
+    CHECK(whole(three, "clipping_ns") + whole(three, "norm_ns") + whole(three, "reduction_ns") == 0);
+    CHECK(whole(three, "accumulation_ns") > 0);
+    CHECK(whole(three, "end_to_end_ns") <=
+          3 * whole(more, "end_to_end_ns") + whole(three, "accumulation_ns") + whole(three, "update_ns"));
+    CHECK(three.at("step_bound_ns").is_null());
+    const auto text = plan(folder, config + shape + " --whole-step --accumulate 2");
+    CHECK(text.out.find("The whole step takes ") != std::string::npos);
+    CHECK(text.out.find("2 micro-batches") != std::string::npos);
+    const auto wrong = plan(folder, config + shape + " --accumulate 2");
+    CHECK(wrong.status == 2);
+    CHECK(wrong.err.find("--whole-step") != std::string::npos);
+  }
+
   TEST_CASE("nothing merged leaves the collectives, and nothing moved their exposed time") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

@@ -95,7 +95,7 @@ TEST_SUITE("predict_step") {
     sw::stated_step s = small(2);
     s.micro_batches = 3;
     const sw::predicted_step each = predict(s);
-    CHECK(each.step == each.micro_batch * 2 + each.last + each.optimizer.all());
+    CHECK(each.step == (each.micro_batch + each.optimizer.accumulation) * 2 + each.last + each.optimizer.all());
     CHECK(each.micro_batch == each.last);
     CHECK(each.optimizer.all() > sw::nanoseconds());
     s.framework.reduces_each_micro_batch = false;

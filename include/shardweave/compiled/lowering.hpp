@@ -6,6 +6,7 @@
 #include <shardweave/lowering/impl/lower.hpp>
 #include <shardweave/lowering/impl/pipelined_collectives.hpp>
 #include <shardweave/lowering/impl/spmd_lowering.hpp>
+#include <shardweave/lowering/impl/whole_step.hpp>
 
 /// \file
 /// The compiled part of room lowering; see `shardweave/compiled.hpp`.

@@ -8,13 +8,13 @@
 #include <shardweave/memory/impl/block_policy.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <span>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -25,24 +25,40 @@ inline namespace v0 {
 
 namespace detail {
 
-/// Whether `a` costs no more than `b` in any respect.
-[[nodiscard]] inline bool is_no_worse(const block_policy& a, const block_policy& b) {
-  return a.time <= b.time && a.kept <= b.kept && a.transient <= b.transient && a.offloaded <= b.offloaded;
-}
+/// What a choice costs, and which it is: two bits for each value that has one.
+struct choice_cost {
+  std::int64_t time = 0, kept = 0, transient = 0, offloaded = 0;
+  std::uint64_t choice = 0;
 
-/// Leaves of the policies those that no other one is as good as, the quickest first; of equal ones the first.
-/// Complexity: O(n log n + n * policies that are left)
-inline void drop_dominated_policies(std::vector<block_policy>& policies) {
-  std::stable_sort(policies.begin(), policies.end(), [](const block_policy& a, const block_policy& b) {
-    return std::tie(a.time, a.kept, a.transient, a.offloaded) < std::tie(b.time, b.kept, b.transient, b.offloaded);
-  });
-  std::size_t left = 0;
-  for (block_policy& next : policies) {
-    const auto known = std::span(policies).first(left);
-    if (std::any_of(known.begin(), known.end(), [&](const block_policy& p) { return is_no_worse(p, next); })) continue;
-    std::swap(policies[left++], next);
+  [[nodiscard]] auto order() const { return std::tie(time, kept, transient, offloaded, choice); }
+  /// Whether it costs no more in any respect.
+  [[nodiscard]] bool is_no_worse_than(const choice_cost& b) const {
+    return time <= b.time && kept <= b.kept && transient <= b.transient && offloaded <= b.offloaded;
   }
-  policies.resize(left);
+};
+
+/// Leaves of the choices those that no other one is as good as, the quickest first; of equal ones the first.
+/// Complexity: O(n log n) where nothing is offloaded, else also n * choices that are left
+inline void drop_dominated_choices(std::vector<choice_cost>& choices) {
+  std::sort(choices.begin(), choices.end(),
+            [](const choice_cost& a, const choice_cost& b) { return a.order() < b.order(); });
+  const bool lends = std::any_of(choices.begin(), choices.end(), [](const choice_cost& c) { return c.offloaded > 0; });
+  std::map<std::int64_t, std::int64_t> stairs;  // of those that are quicker: kept, and the least transient up to it
+  std::size_t left = 0;
+  for (const choice_cost& next : choices) {
+    if (lends) {
+      const auto known = std::span(choices).first(left);
+      if (std::any_of(known.begin(), known.end(), [&](const choice_cost& c) { return c.is_no_worse_than(next); }))
+        continue;
+    } else {
+      auto after = stairs.upper_bound(next.kept);
+      if (after != stairs.begin() && std::prev(after)->second <= next.transient) continue;
+      while (after != stairs.end() && after->second >= next.transient) after = stairs.erase(after);
+      stairs[next.kept] = next.transient;
+    }
+    choices[left++] = next;
+  }
+  choices.resize(left);
 }
 
 }  // namespace detail
@@ -70,35 +86,43 @@ SHARDWEAVE_INLINE std::vector<block_policy> block_policies(const recompute_block
                                       " values with a choice, expected at most " + std::to_string(most_block_choices) +
                                       ": part it, or fix some of them");
   detail::policy_player player(block, rates);
-  std::vector<block_policy> found;
-  std::size_t worth = 4096;  // so many more are looked through at once
-  const auto try_all = [&](const auto& self, std::size_t i, bytes window) -> void {
+  std::vector<detail::choice_cost> found;
+  std::size_t worth = 1 << 16;  // so many more are looked through at once
+  const auto try_all = [&](const auto& self, std::size_t i, bytes window, std::uint64_t code) -> void {
     if (i == free.size()) {
-      found.push_back(player.play(choice));
+      const block_policy cost = player.cost(choice);
+      found.push_back({cost.time.count(), cost.kept.count(), cost.transient.count(), cost.offloaded.count(), code});
+      if ((found.size() & 4095U) == 0) go_on();
       if (found.size() < worth) return;
-      go_on();
-      detail::drop_dominated_policies(found);
-      worth = 2 * found.size() + 4096;
+      detail::drop_dominated_choices(found);
+      worth = 2 * found.size() + (1 << 16);
       return;
     }
+    const auto with = [&](retention how) { return code << 2 | static_cast<std::uint64_t>(how); };
     const block_value& value = block.values[free[i]];
     retention& own = choice[free[i]];
     if (value.may_keep) {
       own = retention::keep;
-      self(self, i + 1, window);
+      self(self, i + 1, window, with(own));
     }
     if (value.may_drop) {
       own = retention::recompute;
-      self(self, i + 1, window);
+      self(self, i + 1, window, with(own));
     }
     if (value.may_offload && value.size <= window) {
       own = retention::offload;
-      self(self, i + 1, window - value.size);
+      self(self, i + 1, window - value.size, with(own));
     }
   };
-  try_all(try_all, 0, rates.window);
-  detail::drop_dominated_policies(found);
-  return found;
+  try_all(try_all, 0, rates.window, 0);
+  detail::drop_dominated_choices(found);
+  std::vector<block_policy> result;
+  for (const detail::choice_cost& left : found) {
+    std::uint64_t code = left.choice;
+    for (std::size_t i = free.size(); i-- > 0; code >>= 2) choice[free[i]] = static_cast<retention>(code & 3);
+    result.push_back(player.play(choice));
+  }
+  return result;
 }
 
 }  // namespace v0

@@ -33,7 +33,13 @@ class policy_player {
 
   /// \pre one choice per value
   [[nodiscard]] block_policy play(std::span<const retention> choice) {
-    block_policy result{.values = {choice.begin(), choice.end()}};
+    block_policy result = cost(choice);
+    result.values.assign(choice.begin(), choice.end());
+    return result;
+  }
+  /// The same without saying what becomes of which value.
+  [[nodiscard]] block_policy cost(std::span<const retention> choice) {
+    block_policy result;
     count_uses(choice);
     std::int64_t live = 0, most = std::numeric_limits<std::int64_t>::min();
     for (std::size_t v = 0; v < choice.size(); ++v) {

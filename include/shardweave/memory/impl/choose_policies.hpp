@@ -11,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -42,6 +43,7 @@ class policy_chooser {
       return result;
     }
     find_prices();
+    find_unit();
     start_by_price();
     // first what is little above the bound alone, then more, until nothing that matters is left out
     constexpr double everything = std::numeric_limits<double>::infinity();
@@ -68,7 +70,11 @@ class policy_chooser {
     double time = 0;
     std::uint32_t after = 0;  ///< position in the layer of the block after it
     std::uint32_t policy = 0;
+    /// The first of all that take as much is as good as they are, where nothing else binds.
+    [[nodiscard]] auto order() const { return std::tie(time, taken, offloaded, after, policy); }
   };
+  /// A policy by what it adds to the bound of a partial choice at least: its time and prices.
+  using priced = std::pair<double, std::uint32_t>;
   struct finished {
     std::vector<std::uint32_t> policy;
     double time = 0;
@@ -143,6 +149,7 @@ class policy_chooser {
                a.may_offload == blocks_[l].may_offload;
       };
       const auto known = std::find_if(kinds_.begin(), kinds_.end(), same);
+      kind_of_.push_back(static_cast<std::size_t>(known - kinds_.begin()));
       if (known == kinds_.end()) {
         kinds_.emplace_back(l, 1);
       } else {
@@ -184,6 +191,31 @@ class policy_chooser {
     rest_.assign(blocks_.size() + 1, 0.0);
     for (std::size_t l = 0; l < blocks_.size(); ++l)
       rest_[l + 1] = rest_[l] + cheapest(l, price_of_kept_, price_of_host_);
+    for (const auto& [l, count] : kinds_) {
+      std::vector<priced>& all = priced_.emplace_back();
+      for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i)
+        if (const block_policy& p = blocks_[l].policies[i]; is_allowed(l, p))
+          all.emplace_back(static_cast<double>(p.time.count()) + price_of_kept_ * static_cast<double>(p.kept.count()) +
+                               price_of_host_ * static_cast<double>(p.offloaded.count()),
+                           i);
+      std::sort(all.begin(), all.end());
+    }
+  }
+
+  /// Where sizes have a large common unit partial choices are told apart by what they take before they are sorted.
+  void find_unit() {
+    if (rows_.host.count() < std::numeric_limits<std::int64_t>::max() || room() <= 0) return;
+    std::int64_t unit = 0;
+    for (std::size_t l = 0; l < blocks_.size(); ++l) {
+      unit = std::gcd(unit, blocks_[l].forward.count() - rows_.after.count());
+      for (const block_policy& p : blocks_[l].policies)
+        unit = std::gcd(std::gcd(unit, p.kept.count()),
+                        blocks_[l].beside.count() + p.transient.count() - rows_.after.count());
+    }
+    constexpr std::int64_t most_places = 1 << 20;
+    if (unit == 0 || room() / unit >= most_places) return;
+    unit_ = unit;
+    place_of_.assign(static_cast<std::size_t>(room() / unit) + 1, nowhere);
   }
 
   /// A choice to begin with: by the lowest price at which the cheapest policies fit, then each block as quick as the
@@ -252,6 +284,28 @@ class policy_chooser {
     return a.time + rest_[before] + price_of_kept_ * static_cast<double>(a.taken - room()) + host;
   }
 
+  /// A partial choice with a policy for the block before it.
+  [[nodiscard]] partial followed(std::size_t l, const partial& from, std::uint32_t after, std::uint32_t i) const {
+    const block_policy& p = blocks_[l].policies[i];
+    return {taken_by(l, p, from.taken), from.offloaded + p.offloaded.count(),
+            from.time + static_cast<double>(p.time.count()), after, i};
+  }
+  /// What a block's row lacks where no partial choice goes on.
+  [[nodiscard]] memory_shortage narrowest(std::size_t l) const {
+    constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
+    std::int64_t least_needed = nothing, least_offloaded = nothing;
+    for (const partial& from : layers_[l + 1])
+      for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
+        if (!is_allowed(l, blocks_[l].policies[i])) continue;
+        const partial to = followed(l, from, 0, i);
+        least_offloaded = std::min(least_offloaded, to.offloaded);
+        if (to.offloaded > rows_.host.count()) continue;
+        least_needed = std::min(least_needed, to.taken + least_before_[l] + rows_.after.count());
+      }
+    return least_needed == nothing ? memory_shortage{l, bytes(least_offloaded), rows_.host}
+                                   : memory_shortage{l, bytes(least_needed), rows_.limit};
+  }
+
   /// Looks at all choices of at most `cutoff_`. \returns false if the control's limits came first
   bool search() {
     const double slack = 1e-9 * (1 + std::abs(bound_) + price_of_kept_ * static_cast<double>(room()));
@@ -259,27 +313,34 @@ class policy_chooser {
     layers_.back() = {partial{}};
     for (std::size_t l = blocks_.size(); l-- > 0;) {
       std::vector<partial>& next = layers_[l];
-      constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
-      std::int64_t least_needed = nothing, least_offloaded = nothing;
+      const std::vector<priced>& by_price = priced_[kind_of_[l]];
       for (std::uint32_t b = 0; b < layers_[l + 1].size(); ++b) {
         const partial& from = layers_[l + 1][b];
-        if ((b & 1023U) == 0 && limit_.expired()) return false;
-        for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
-          const block_policy& p = blocks_[l].policies[i];
-          if (!is_allowed(l, p)) continue;
-          const partial to{taken_by(l, p, from.taken), from.offloaded + p.offloaded.count(),
-                           from.time + static_cast<double>(p.time.count()), b, i};
-          least_offloaded = std::min(least_offloaded, to.offloaded);
+        if ((b & 255U) == 0 && limit_.expired()) return false;
+        const double least = least_of(from, l);
+        for (const auto& [price, i] : by_price) {
+          if (least + price > cutoff_ + 2 * slack) break;  // and so of all that follow
+          const partial to = followed(l, from, b, i);
           if (to.offloaded > rows_.host.count()) continue;
-          const std::int64_t need = to.taken + least_before_[l] + rows_.after.count();
-          least_needed = std::min(least_needed, need);
-          if (need > rows_.limit.count() || least_of(to, l) > cutoff_ + slack) continue;
-          next.push_back(to);
+          if (to.taken + least_before_[l] + rows_.after.count() > rows_.limit.count()) continue;
+          if (least_of(to, l) > cutoff_ + slack) continue;
+          if (place_of_.empty() || to.taken < 0) {
+            next.push_back(to);
+            continue;
+          }
+          std::uint32_t& place = place_of_[static_cast<std::size_t>(to.taken / unit_)];
+          if (place == nowhere) {
+            place = static_cast<std::uint32_t>(next.size());
+            next.push_back(to);
+          } else if (to.order() < next[place].order()) {
+            next[place] = to;
+          }
         }
       }
+      for (const partial& p : next)
+        if (!place_of_.empty() && p.taken >= 0) place_of_[static_cast<std::size_t>(p.taken / unit_)] = nowhere;
       if (next.empty()) {
-        narrowest_ = least_needed == nothing ? memory_shortage{l, bytes(least_offloaded), rows_.host}
-                                             : memory_shortage{l, bytes(least_needed), rows_.limit};
+        narrowest_ = narrowest(l);
         return true;
       }
       drop_dominated(next);
@@ -292,10 +353,7 @@ class policy_chooser {
   /// Leaves of the partial choices those that no other one is as good as: of the later blocks the earlier ones see what
   /// is taken alone.
   void drop_dominated(std::vector<partial>& all) const {
-    std::sort(all.begin(), all.end(), [](const partial& a, const partial& b) {
-      return std::tie(a.time, a.taken, a.offloaded, a.after, a.policy) <
-             std::tie(b.time, b.taken, b.offloaded, b.after, b.policy);
-    });
+    std::sort(all.begin(), all.end(), [](const partial& a, const partial& b) { return a.order() < b.order(); });
     const bool host_binds = rows_.host.count() < std::numeric_limits<std::int64_t>::max();
     std::vector<std::pair<std::int64_t, std::int64_t>> front;  // taken ascending, offloaded descending
     std::size_t left = 0;
@@ -346,7 +404,12 @@ class policy_chooser {
   std::vector<double> rest_;                ///< the same of time and prices
   std::int64_t least_taken_ = 0;            ///< of the room, by the last block's rows
   std::vector<std::pair<std::size_t, std::size_t>> kinds_;
+  std::vector<std::size_t> kind_of_;         ///< by block: position in `kinds_`
+  std::vector<std::vector<priced>> priced_;  ///< by kind, the cheapest first
   std::vector<std::vector<partial>> layers_;
+  static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
+  std::int64_t unit_ = 1;                ///< of what partial choices take
+  std::vector<std::uint32_t> place_of_;  ///< by units taken: position in the layer; empty: not told apart so
   std::optional<finished> best_;
   memory_shortage narrowest_;
   double price_of_kept_ = 0, price_of_host_ = 0, bound_ = 0, cutoff_ = 0;

@@ -345,8 +345,12 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   optimizer_options optimizer = stated.framework.optimizer;
   if (layout.stage != zero_stage::optimizer) optimizer.gathered_bytes = 0;
   const device_mesh mesh = layout.mesh();
-  group_shape shared{.ranks_per_node = 1, .nodes = 1};
-  if (layout.shards > 1) shared = mesh.group_along(layout.replicas > 1 ? 1 : 0, compute.device.devices_per_node);
+  std::vector<group_shape> shared;  // of gradients, that of the shards first
+  if (layout.shards > 1 && layout.stage != zero_stage::none)
+    shared.push_back(mesh.group_along(layout.replicas > 1 ? 1 : 0, compute.device.devices_per_node));
+  else
+    optimizer.gathered_bytes = 0;
+  if (layout.tensor > 1) shared.push_back(mesh.group_along(mesh.rank() - 1, compute.device.devices_per_node));
   result.optimizer = work_of_optimizer(updated, computed, shared, compute, collectives, optimizer);
   if (stated.framework.hides_gathering)  // a forward part is about a third
     result.optimizer.gathering = std::max(nanoseconds(), result.optimizer.gathering - result.micro_batch / 3);
@@ -355,7 +359,8 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
     result.gradients = bytes(static_cast<std::int64_t>(updated * optimizer.gradient_bytes));
   result.memory = bytes(static_cast<std::int64_t>(
       static_cast<double>((result.peak + result.state + result.gradients).count()) * stated.framework.reserved));
-  result.step = result.micro_batch * (stated.micro_batches - 1) + result.last + result.optimizer.all();
+  result.step = (result.micro_batch + result.optimizer.accumulation) * (stated.micro_batches - 1) + result.last +
+                result.optimizer.all();
   return result;
 }
 
