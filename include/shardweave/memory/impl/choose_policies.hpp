@@ -73,8 +73,12 @@ class policy_chooser {
     /// The first of all that take as much is as good as they are, where nothing else binds.
     [[nodiscard]] auto order() const { return std::tie(time, taken, offloaded, after, policy); }
   };
-  /// A policy by what it adds to the bound of a partial choice at least: its time and prices.
-  using priced = std::pair<double, std::uint32_t>;
+  /// A policy, and what it adds to the bound of a partial choice at least: its time and prices.
+  struct priced {
+    double price = 0, time = 0;
+    std::int64_t kept = 0, transient = 0, offloaded = 0;
+    std::uint32_t policy = 0;
+  };
   struct finished {
     std::vector<std::uint32_t> policy;
     double time = 0;
@@ -195,27 +199,40 @@ class policy_chooser {
       std::vector<priced>& all = priced_.emplace_back();
       for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i)
         if (const block_policy& p = blocks_[l].policies[i]; is_allowed(l, p))
-          all.emplace_back(static_cast<double>(p.time.count()) + price_of_kept_ * static_cast<double>(p.kept.count()) +
-                               price_of_host_ * static_cast<double>(p.offloaded.count()),
-                           i);
-      std::sort(all.begin(), all.end());
+          all.push_back({static_cast<double>(p.time.count()) + price_of_kept_ * static_cast<double>(p.kept.count()) +
+                             price_of_host_ * static_cast<double>(p.offloaded.count()),
+                         static_cast<double>(p.time.count()), p.kept.count(), p.transient.count(), p.offloaded.count(),
+                         i});
+      std::sort(all.begin(), all.end(), [](const priced& a, const priced& b) {
+        return std::tie(a.price, a.policy) < std::tie(b.price, b.policy);
+      });
     }
   }
 
-  /// Where sizes have a large common unit partial choices are told apart by what they take before they are sorted.
+  /// Where sizes have a large common unit partial choices are told apart by what they take before they are sorted. What
+  /// is taken is a multiple of the unit, or that and what is left of the rows, which is the same for all of them.
   void find_unit() {
     if (rows_.host.count() < std::numeric_limits<std::int64_t>::max() || room() <= 0) return;
     std::int64_t unit = 0;
+    std::optional<std::int64_t> row;
+    const auto binds = [&](std::int64_t found) {  // never, where it is not positive
+      if (found > 0) unit = std::gcd(unit, found - row.value_or(found));
+      if (found > 0 && !row) row = found;
+    };
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
-      unit = std::gcd(unit, blocks_[l].forward.count() - rows_.after.count());
-      for (const block_policy& p : blocks_[l].policies)
-        unit = std::gcd(std::gcd(unit, p.kept.count()),
-                        blocks_[l].beside.count() + p.transient.count() - rows_.after.count());
+      binds(blocks_[l].forward.count() - rows_.after.count());
+      for (const block_policy& p : blocks_[l].policies) {
+        unit = std::gcd(unit, p.kept.count());
+        binds(blocks_[l].beside.count() + p.transient.count() - rows_.after.count());
+      }
     }
     constexpr std::int64_t most_places = 1 << 20;
     if (unit == 0 || room() / unit >= most_places) return;
     unit_ = unit;
-    place_of_.assign(static_cast<std::size_t>(room() / unit) + 1, nowhere);
+    place_of_.assign(2 * static_cast<std::size_t>(room() / unit) + 2, nowhere);
+  }
+  [[nodiscard]] std::size_t place_of(std::int64_t taken) const {
+    return 2 * static_cast<std::size_t>(taken / unit_) + (taken % unit_ == 0 ? 0 : 1);
   }
 
   /// A choice to begin with: by the lowest price at which the cheapest policies fit, then each block as quick as the
@@ -284,12 +301,6 @@ class policy_chooser {
     return a.time + rest_[before] + price_of_kept_ * static_cast<double>(a.taken - room()) + host;
   }
 
-  /// A partial choice with a policy for the block before it.
-  [[nodiscard]] partial followed(std::size_t l, const partial& from, std::uint32_t after, std::uint32_t i) const {
-    const block_policy& p = blocks_[l].policies[i];
-    return {taken_by(l, p, from.taken), from.offloaded + p.offloaded.count(),
-            from.time + static_cast<double>(p.time.count()), after, i};
-  }
   /// What a block's row lacks where no partial choice goes on.
   [[nodiscard]] memory_shortage narrowest(std::size_t l) const {
     constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
@@ -297,10 +308,11 @@ class policy_chooser {
     for (const partial& from : layers_[l + 1])
       for (std::uint32_t i = 0; i < blocks_[l].policies.size(); ++i) {
         if (!is_allowed(l, blocks_[l].policies[i])) continue;
-        const partial to = followed(l, from, 0, i);
-        least_offloaded = std::min(least_offloaded, to.offloaded);
-        if (to.offloaded > rows_.host.count()) continue;
-        least_needed = std::min(least_needed, to.taken + least_before_[l] + rows_.after.count());
+        const std::int64_t offloaded = from.offloaded + blocks_[l].policies[i].offloaded.count();
+        least_offloaded = std::min(least_offloaded, offloaded);
+        if (offloaded > rows_.host.count()) continue;
+        const std::int64_t taken = taken_by(l, blocks_[l].policies[i], from.taken);
+        least_needed = std::min(least_needed, taken + least_before_[l] + rows_.after.count());
       }
     return least_needed == nothing ? memory_shortage{l, bytes(least_offloaded), rows_.host}
                                    : memory_shortage{l, bytes(least_needed), rows_.limit};
@@ -314,13 +326,17 @@ class policy_chooser {
     for (std::size_t l = blocks_.size(); l-- > 0;) {
       std::vector<partial>& next = layers_[l];
       const std::vector<priced>& by_price = priced_[kind_of_[l]];
+      // as `taken_by` has it
+      const std::int64_t own = room() - (rows_.limit.count() - blocks_[l].beside.count());
+      const std::int64_t forward = room() - (rows_.limit.count() - blocks_[l].forward.count());
       for (std::uint32_t b = 0; b < layers_[l + 1].size(); ++b) {
         const partial& from = layers_[l + 1][b];
         if ((b & 255U) == 0 && limit_.expired()) return false;
         const double least = least_of(from, l);
-        for (const auto& [price, i] : by_price) {
-          if (least + price > cutoff_ + 2 * slack) break;  // and so of all that follow
-          const partial to = followed(l, from, b, i);
+        for (const priced& p : by_price) {
+          if (least + p.price > cutoff_ + 2 * slack) break;  // and so of all that follow
+          const partial to{std::max(std::max(from.taken, own + p.transient) + p.kept, forward),
+                           from.offloaded + p.offloaded, from.time + p.time, b, p.policy};
           if (to.offloaded > rows_.host.count()) continue;
           if (to.taken + least_before_[l] + rows_.after.count() > rows_.limit.count()) continue;
           if (least_of(to, l) > cutoff_ + slack) continue;
@@ -328,7 +344,7 @@ class policy_chooser {
             next.push_back(to);
             continue;
           }
-          std::uint32_t& place = place_of_[static_cast<std::size_t>(to.taken / unit_)];
+          std::uint32_t& place = place_of_[place_of(to.taken)];
           if (place == nowhere) {
             place = static_cast<std::uint32_t>(next.size());
             next.push_back(to);
@@ -338,7 +354,7 @@ class policy_chooser {
         }
       }
       for (const partial& p : next)
-        if (!place_of_.empty() && p.taken >= 0) place_of_[static_cast<std::size_t>(p.taken / unit_)] = nowhere;
+        if (!place_of_.empty() && p.taken >= 0) place_of_[place_of(p.taken)] = nowhere;
       if (next.empty()) {
         narrowest_ = narrowest(l);
         return true;
