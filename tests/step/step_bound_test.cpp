@@ -137,6 +137,34 @@ TEST_SUITE("step bound") {
     CHECK(proven * 2 > shardweave_test::at_scale(20));
   }
 
+  TEST_CASE("a certificate says nothing of work that does not fit the problem, and of weights that mean nothing") {
+    sw::random_source random(3);
+    const stated s(tiny_steps::random_model(random));
+    sw::step_certificate c = sw::certify_step(s.bound(), s.problem, s.work);
+    REQUIRE(!c.weights.empty());
+    const auto expect = [&](const char* words, const auto& change) {
+      sw::step_work other = s.work;
+      change(other);
+      const auto verdict = sw::check_certificate(*s.problem.description(), other, c);
+      CHECK(!verdict.accepted);
+      CHECK_MESSAGE(verdict.failure.find(words) != std::string::npos, verdict.failure);
+    };
+    const auto unchanged = [](sw::step_work&) {};
+    expect("vertices, but the problem has", [](sw::step_work& w) { w.times_of.push_back(0); });
+    expect("strategies of", [](sw::step_work& w) { w.times[w.times_of[0]].push_back(1); });
+    expect("limits for", [](sw::step_work& w) { w.limits.assign(w.channels, 1); });
+    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].from = 1000; });
+    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].to = 1000; });
+    expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].table = 1000; });
+    for (const int bits : {-1, 41}) {
+      c.weight_bits = bits;
+      expect("bits, expected 0 to 40", unchanged);
+    }
+    c.weight_bits = 30;
+    c.weights[0] = -1;
+    expect("weights[0] is below zero", unchanged);
+  }
+
   TEST_CASE("claims that need not hold are refused, and say why") {
     sw::random_source random(3);
     const stated s(tiny_steps::random_model(random));
