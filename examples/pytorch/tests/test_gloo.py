@@ -11,9 +11,11 @@ import time
 import pytest
 import torch
 import torch.distributed as dist
+from experts import SMALL_EXPERTS, ExpertModel
 from llama import SMALL, Llama
 from support import RandomSchedules, eager_backend, recording_backend
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.tensor import DTensor
 from train_llama import on_ranks, train
 
 from shardweave_torch import OverlapPass
@@ -21,13 +23,24 @@ from shardweave_torch.agreement import agree, compare
 from shardweave_torch.sharded import shard_parameters
 
 
-def steps_by(backend, count):
+def llama(mesh):
+    """A dense model, all of its parameters sharded."""
+    return shard_parameters(Llama(SMALL), mesh, regather=True)
+
+
+def experts(mesh):
+    """A mixture of experts, which lie on all ranks."""
+    model = ExpertModel(SMALL_EXPERTS, mesh.get_group())
+    return shard_parameters(model, mesh, regather=True, ignored=model.of_experts())
+
+
+def steps_by(backend, count, make=llama):
     """Hashes of loss and all gradients of training steps, by a backend or by a change of graphs run node by node."""
     rank, world = dist.get_rank(), dist.get_world_size()
     torch.manual_seed(0)
     torch._dynamo.reset()
     mesh = init_device_mesh("cpu", (world,), mesh_dim_names=("dp",))
-    model = shard_parameters(Llama(SMALL), mesh, regather=True)
+    model = make(mesh)
     if isinstance(backend, OverlapPass) or backend is nothing:
         backend = eager_backend(backend)
     step = torch.compile(model, fullgraph=True, backend=backend)
@@ -40,7 +53,8 @@ def steps_by(backend, count):
         loss.backward()
         digest = hashlib.sha256(loss.detach().numpy().tobytes())
         for parameter in model.parameters():
-            digest.update(parameter.grad.to_local().numpy().tobytes())
+            local = parameter.grad.to_local() if isinstance(parameter.grad, DTensor) else parameter.grad
+            digest.update(local.numpy().tobytes())
         found.append(digest.hexdigest())
         optimizer.step()
         optimizer.zero_grad()
@@ -62,6 +76,20 @@ def equal_numbers():
 @pytest.mark.parametrize("world", [2, 4])
 def test_twenty_steps_give_equal_losses_and_gradients(world):
     on_ranks(world, equal_numbers)
+
+
+def equal_numbers_of_experts():
+    plain = steps_by(nothing, 5, experts)
+    assert len(set(plain)) == 5
+    for settings in ({}, {"scheduling": RandomSchedules(3, True), "memory": 2**60}):
+        overlap = OverlapPass("h100", **settings)
+        assert steps_by(overlap, 5, experts) == plain
+        assert any(r.changed for r in overlap.reports), [str(r) for r in overlap.reports]
+        assert not any(r.fences for r in overlap.reports)  # tokens on their way to experts may be passed
+
+
+def test_experts_on_other_ranks_get_the_same_tokens():
+    on_ranks(2, equal_numbers_of_experts)
 
 
 def random_schedules(count):
