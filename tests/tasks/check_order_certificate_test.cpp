@@ -1,5 +1,6 @@
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
+#include <shardweave/tasks/order_certificate.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_order_certificate.hpp>
