@@ -25,6 +25,7 @@ if [ "$mode" != quick ]; then
 fi
 if [ "$mode" = full ]; then
   others=(g++-{12..15} clang++-{16..21})
+  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
 fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
@@ -70,6 +71,7 @@ if [ "$mode" = full ]; then
     if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
     check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
   done
+  if has_command clang-tidy-19 && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then "$root/tests/tidy.py"; fi
   "$root/tests/mutate.sh"
   for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
   "$root/tests/soak.sh" 60

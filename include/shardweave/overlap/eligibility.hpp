@@ -61,11 +61,11 @@ std::vector<bool> marked(const vertex_numbering<G>& numbering, Predicate& predic
 }
 
 /// One end of each edge in a list.
-template <std::uint32_t compressed_graph::edge_descriptor::*end>
+template <std::uint32_t compressed_graph::edge_descriptor::*End>
 std::vector<std::uint32_t> ends_of(std::span<const compressed_graph::edge_descriptor> list) {
   std::vector<std::uint32_t> result;
   result.reserve(list.size());
-  for (const auto& e : list) result.push_back(e.*end);
+  for (const auto& e : list) result.push_back(e.*End);
   return result;
 }
 

@@ -1,0 +1,74 @@
+#!/usr/bin/env python3
+"""clang-tidy on the lines that changed: `tests/tidy.py [BASE]`, BASE a commit (default: the one before the last).
+
+Of every public header that changed a translation unit of its own is looked at, of every source itself. What stands in lines
+that did not change is not told. Ends with status 1 if there is a finding, 2 without clang-tidy 19 or later."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = pathlib.Path(__file__).resolve().parents[1]
+flags = ["-std=c++20", "-I", str(root / "include"), "-I", str(root / "tests"), "-isystem", "/usr/include/eigen3"]
+
+
+def changed_lines(base: str) -> dict[str, list[list[int]]]:
+    """By file: first and last line of what was added since `base`, in the working tree."""
+    diff = subprocess.run(["git", "-C", str(root), "diff", "-U0", base, "--", "include", "examples", "tests"],
+                          check=True, capture_output=True, text=True).stdout
+    lines: dict[str, list[list[int]]] = {}
+    name = ""
+    for line in diff.splitlines():
+        if line.startswith("+++ "):
+            name = line[6:] if line.startswith("+++ b/") else ""
+        elif (at := re.match(r"@@ -\S+ \+(\d+)(?:,(\d+))? @@", line)) and name.endswith((".hpp", ".cpp")):
+            first, count = int(at[1]), int(at[2] or 1)
+            if count > 0:
+                lines.setdefault(name, []).append([first, first + count - 1])
+    return lines
+
+
+def findings(tidy: str, name: str, ranges: list[list[int]], folder: str) -> str:
+    """What clang-tidy says of some lines of a file."""
+    source = root / name
+    if name.startswith("include/"):
+        source = pathlib.Path(folder) / (name.replace("/", "_") + ".cpp")
+        source.write_text(f"#include <{name.removeprefix('include/').replace('/impl/', '/')}>\n")
+    elif name.endswith(".hpp"):
+        return ""  # of programs and tests: seen with the sources that include them
+    only = json.dumps([{"name": name, "lines": ranges}])
+    run = subprocess.run([tidy, "--quiet", f"--config-file={root / '.clang-tidy'}", "--header-filter=.*", f"--line-filter={only}",
+                          str(source), "--", *flags], capture_output=True, text=True)
+    return "\n".join(line for line in run.stdout.splitlines() if line)
+
+
+def main() -> int:
+    names = ["clang-tidy"] + [f"clang-tidy-{v}" for v in range(25, 18, -1)]
+    tidy = next((path for n in reversed(names) if (path := shutil.which(n)) and version_of(path) >= 19), None)
+    if tidy is None:
+        print("tidy.py: no clang-tidy from 19 on is here", file=sys.stderr)
+        return 2
+    lines = changed_lines(sys.argv[1] if len(sys.argv) > 1 else "HEAD~1")
+    found = 0
+    with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
+        jobs = [pool.submit(findings, tidy, name, ranges, folder) for name, ranges in sorted(lines.items())]
+        for job in jobs:
+            if text := job.result():
+                found += text.count("error:") + text.count("warning:")
+                print(text, flush=True)
+    print(f"{len(lines)} files changed, {found} findings")
+    return 1 if found else 0
+
+
+def version_of(tidy: str) -> int:
+    text = subprocess.run([tidy, "--version"], capture_output=True, text=True).stdout
+    return int(at[1]) if (at := re.search(r"version (\d+)", text)) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
