@@ -40,14 +40,16 @@ bytes peak_of(const sw::task_graph& g) {
 
 /// Layers of random operations, each with a parameter that is gathered; backward tasks read what the forward ones read
 /// and made, views stand in both parts, the last block is followed by a loss.
-training random_training(sw::random_source& random) {
+/// \param pairs  some operations give two tensors, each taken by a view
+training random_training(sw::random_source& random, bool pairs = false) {
   sw::task_graph_builder b;
   b.name = "random";
   const auto group = b.add_group({.id = 0, .name = "dp", .size = 4});
   std::vector<std::uint32_t> block, gave;
   const auto storage = [&] { return b.add_storage(bytes(static_cast<std::int64_t>(1 + random.below(20)) << 20)); };
   const auto add = [&](const std::string& name, sw::task_kind kind, sw::phase when, sw::task_role role,
-                       std::vector<task_index> inputs, std::uint32_t in_block, std::uint32_t gives) {
+                       std::vector<task_index> inputs, std::uint32_t in_block, std::uint32_t gives,
+                       std::uint32_t gives_too = no_index) {
     sw::task_record r{.name = name, .op = "op", .kind = kind, .inputs = std::move(inputs), .role = role, .when = when};
     if (kind == sw::task_kind::other) r.duration = sw::nanoseconds(static_cast<std::int64_t>(random.below(1000)));
     if (kind == sw::task_kind::collective) {
@@ -56,6 +58,7 @@ training random_training(sw::random_source& random) {
     }
     if (kind == sw::task_kind::wait) r.completes = r.inputs[0];
     if (gives != no_index) r.outputs = {{.size = bytes(1), .storage = gives}};
+    if (gives_too != no_index) r.outputs.push_back({.size = bytes(1), .storage = gives_too});
     block.push_back(in_block);
     gave.push_back(gives);
     return b.add_task(r);
@@ -86,6 +89,14 @@ training random_training(sw::random_source& random) {
           made[l].push_back(add(in + "view", k::view, p::forward, role::activation, {made[l].back()}, l, last));
           continue;
         }
+      }
+      if (pairs && random.below(2) == 0) {
+        const std::uint32_t one = storage(), two = storage();
+        const task_index both =
+            add(in + "pair" + std::to_string(i), k::other, p::forward, role::activation, inputs, l, one, two);
+        for (const std::uint32_t taken : {one, two})
+          made[l].push_back(add(in + "take", k::view, p::forward, role::activation, {both}, l, taken));
+        continue;
       }
       made[l].push_back(
           add(in + "f" + std::to_string(i), k::other, p::forward, role::activation, inputs, l, storage()));
@@ -197,6 +208,30 @@ TEST_SUITE("memory") {
     CHECK(chosen > shardweave_test::at_scale(1000) / 2);
     CHECK(exact > chosen / 2);
     CHECK(tight > shardweave_test::at_scale(1000) / 10);
+  }
+
+  TEST_CASE("what a task gives beside what is dropped is not kept twice") {
+    sw::random_source random(29);
+    std::size_t split = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random, true);
+      const auto full = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::full);
+      const auto none = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::none);
+      const bytes limit =
+          full.chosen.peak + (none.chosen.peak - full.chosen.peak) / static_cast<std::int64_t>(1 + random.below(4));
+      const auto plan = sw::recomputation_choices(made.graph, made.block).within(limit);
+      if (!plan.graph) continue;
+      CHECK(peak_of(plan.graph->tasks) <= plan.chosen.peak);
+      for (task_index t = 0; t < plan.graph->tasks.size(); ++t) {
+        if (!plan.graph->again[t] || plan.graph->tasks.output_count(t) != 2) continue;
+        std::size_t without = 0;
+        for (std::size_t o = 0; o < 2; ++o) without += plan.graph->tasks.output_storage(t, o) == no_index ? 1U : 0U;
+        CHECK(without < 2);
+        split += without;
+      }
+    }
+    CHECK(split > shardweave_test::at_scale(1000) / 20);
   }
 
   TEST_CASE("rules of frameworks keep what their sources say") {

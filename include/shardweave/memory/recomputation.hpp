@@ -23,10 +23,11 @@ struct recomputed_graph {
 /// The same step where some storages are not kept from the forward to the backward part. Each forward task that lists a
 /// dropped storage and whose result a later phase wants is repeated, once, just before the first task of that phase
 /// which needs it, as `NAME.again` with storages of its own; what it needs itself is repeated likewise where it is
-/// dropped, else read where it is. Collectives are repeated with their waits: a gathered parameter whose storages are
-/// dropped is gathered again. What no forward task reads is not made before it is wanted.
-/// \param dropped  by storage: whether it is dropped; inputs never are
-/// \throws error (input) if the graph's order is not topological, a task does not state its phase, or `dropped` has
+/// dropped, else read where it is; what it gives besides, kept or wanted by nothing again, takes no memory.
+/// Collectives are repeated with their waits: a gathered parameter whose storages are dropped is gathered again. What
+/// no forward task reads is not made before it is wanted. \param dropped  by storage: whether it is dropped; inputs
+/// never are \throws error (input) if the graph's order is not topological, a task does not state its phase, or
+/// `dropped` has
 ///         another size than the graph has storages
 /// Complexity: O(V + E)
 [[nodiscard]] recomputed_graph with_recomputation(const task_graph& g, const std::vector<char>& dropped);

@@ -136,12 +136,11 @@ class block_reader {
   void choose_values() {
     result_.blocks.resize(blocks());
     result_.storages.resize(blocks());
-    std::vector<std::uint32_t> in_order;
     for (std::uint32_t s = 0; s < uses_.size(); ++s)
-      if (is_value(s)) in_order.push_back(s);
-    std::stable_sort(in_order.begin(), in_order.end(),
+      if (is_value(s)) in_order_.push_back(s);
+    std::stable_sort(in_order_.begin(), in_order_.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return uses_[a].made < uses_[b].made; });
-    for (const std::uint32_t s : in_order) {
+    for (const std::uint32_t s : in_order_) {
       use& u = uses_[s];
       const std::uint32_t b = block_of_[u.made];
       u.value = static_cast<std::uint32_t>(result_.storages[b].size());
@@ -172,12 +171,22 @@ class block_reader {
         const std::uint32_t q = g_.output_storage(p, i);
         if (q == no_index || q == s) continue;
         if (uses_[q].value != no_index && block_of_[uses_[q].made] == block_of_[t]) {
-          if (uses_[q].value < uses_[s].value) value.inputs.push_back(uses_[q].value);
+          for (const std::uint32_t x : made_with(q))
+            if ((x == q || uses_[x].is_read_late) && uses_[x].value < uses_[s].value)
+              value.inputs.push_back(uses_[x].value);
         } else if (uses_[q].value == no_index && !is_given(q)) {
           use& other = uses_[q];  // it may be read again for this block's backward part
           other.until = std::max(other.until, end_of_part(block_of_[t]));
         }
       }
+  }
+  /// The values that the task gives which makes this one, itself among them. Whoever makes one again makes all, so that
+  /// those which the backward part reads are there from then on.
+  [[nodiscard]] std::span<const std::uint32_t> made_with(std::uint32_t s) const {
+    const auto range = std::equal_range(in_order_.begin(), in_order_.end(), s, [&](std::uint32_t a, std::uint32_t b) {
+      return uses_[a].made < uses_[b].made;
+    });
+    return {range.first, range.second};
   }
   [[nodiscard]] bool is_given(std::uint32_t s) const {
     return uses_[s].made == no_index || g_.kind(uses_[s].made) == task_kind::input;
@@ -228,9 +237,11 @@ class block_reader {
         for (const task_index p : g_.inputs(t))
           for (std::size_t i = 0; i < g_.output_count(p); ++i)
             if (const std::uint32_t s = g_.output_storage(p, i);
-                s != no_index && uses_[s].value != no_index && block_of_[uses_[s].made] == part &&
-                std::find(step.reads.begin(), step.reads.end(), uses_[s].value) == step.reads.end())
-              step.reads.push_back(uses_[s].value);
+                s != no_index && uses_[s].value != no_index && block_of_[uses_[s].made] == part)
+              for (const std::uint32_t x : made_with(s))
+                if ((x == s || uses_[x].is_read_late) &&
+                    std::find(step.reads.begin(), step.reads.end(), uses_[x].value) == step.reads.end())
+                  step.reads.push_back(uses_[x].value);
         beside[part] = std::min(beside[part], other);
         result_.blocks[part].backward.push_back(std::move(step));
       } else if (t <= last_forward_) {
@@ -276,6 +287,7 @@ class block_reader {
   std::vector<task_index> first_forward_, first_late_;
   task_index last_forward_ = 0;
   std::vector<use> uses_;
+  std::vector<std::uint32_t> in_order_;  ///< values, by the task that makes them
   std::vector<std::size_t> late_part_;
 };
 

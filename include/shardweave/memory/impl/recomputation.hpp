@@ -45,6 +45,7 @@ class recomputation_writer {
 
   recomputed_graph write() && {
     find_postponed();
+    find_wanted();
     for (task_index t = 0; t < g_.size(); ++t) {
       if (postponed_[t]) continue;
       const bool is_late = is_in_later_phase(t);
@@ -75,6 +76,33 @@ class recomputation_writer {
       }
       for (const auto& e : g_.dependencies().in(t)) postponed_[e.source] = false;
     }
+  }
+
+  /// Which storages anything reads that is done late or again, other than to give another view of them.
+  void find_wanted() {
+    wanted_.assign(g_.storages().size(), false);
+    std::vector<bool> seen(g_.size());
+    std::vector<task_index> open;
+    for (task_index t = 0; t < g_.size(); ++t)
+      if (is_in_later_phase(t)) open.push_back(t);
+    while (!open.empty()) {
+      const task_index t = open.back();
+      open.pop_back();
+      for (const task_index p : g_.inputs(t)) {
+        if (!is_view_of(t, p))
+          for (std::size_t i = 0; i < g_.output_count(p); ++i)
+            if (const std::uint32_t s = g_.output_storage(p, i); s != no_index) wanted_[s] = true;
+        if (seen[p] || !is_dropped(p)) continue;
+        seen[p] = true;
+        open.push_back(p);
+      }
+    }
+  }
+  [[nodiscard]] bool is_view_of(task_index t, task_index p) const {
+    for (std::size_t i = 0; i < g_.output_count(t); ++i)
+      for (std::size_t j = 0; j < g_.output_count(p); ++j)
+        if (g_.output_storage(t, i) != no_index && g_.output_storage(t, i) == g_.output_storage(p, j)) return true;
+    return false;
   }
 
   [[nodiscard]] bool is_dropped(task_index t) const {
@@ -117,6 +145,11 @@ class recomputation_writer {
     if (r.completes) r.completes = now(*r.completes);
     for (output_record& o : r.outputs) {
       if (o.storage == no_index) continue;
+      const bool is_beside = r.outputs.size() > 1 && !wanted_[o.storage];
+      if (dropped_[o.storage] == 0 || is_beside) {  // is there already, or nothing wants it again
+        o.storage = no_index;
+        continue;
+      }
       std::uint32_t& own = storage_again_[o.storage];
       if (own == no_index) own = b_.add_storage(g_.storages()[o.storage]);
       o.storage = own;
@@ -136,7 +169,7 @@ class recomputation_writer {
   const std::vector<char>& dropped_;
   task_graph_builder b_;
   recomputed_graph result_;
-  std::vector<bool> postponed_;
+  std::vector<bool> postponed_, wanted_;
   std::vector<task_index> task_of_, again_of_;
   std::vector<std::uint32_t> storage_again_;
 };
