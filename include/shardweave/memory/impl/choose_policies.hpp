@@ -11,7 +11,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <numeric>
 #include <optional>
 #include <span>
 #include <string>
@@ -43,7 +42,6 @@ class policy_chooser {
       return result;
     }
     find_prices();
-    find_unit();
     start_by_price();
     // first what is little above the bound alone, then more, until nothing that matters is left out
     constexpr double everything = std::numeric_limits<double>::infinity();
@@ -209,32 +207,6 @@ class policy_chooser {
     }
   }
 
-  /// Where sizes have a large common unit partial choices are told apart by what they take before they are sorted. What
-  /// is taken is a multiple of the unit, or that and what is left of the rows, which is the same for all of them.
-  void find_unit() {
-    if (rows_.host.count() < std::numeric_limits<std::int64_t>::max() || room() <= 0) return;
-    std::int64_t unit = 0;
-    std::optional<std::int64_t> row;
-    const auto binds = [&](std::int64_t found) {  // never, where it is not positive
-      if (found > 0) unit = std::gcd(unit, found - row.value_or(found));
-      if (found > 0 && !row) row = found;
-    };
-    for (std::size_t l = 0; l < blocks_.size(); ++l) {
-      binds(blocks_[l].forward.count() - rows_.after.count());
-      for (const block_policy& p : blocks_[l].policies) {
-        unit = std::gcd(unit, p.kept.count());
-        binds(blocks_[l].beside.count() + p.transient.count() - rows_.after.count());
-      }
-    }
-    constexpr std::int64_t most_places = 1 << 20;
-    if (unit == 0 || room() / unit >= most_places) return;
-    unit_ = unit;
-    place_of_.assign(2 * static_cast<std::size_t>(room() / unit) + 2, nowhere);
-  }
-  [[nodiscard]] std::size_t place_of(std::int64_t taken) const {
-    return 2 * static_cast<std::size_t>(taken / unit_) + (taken % unit_ == 0 ? 0 : 1);
-  }
-
   /// A choice to begin with: by the lowest price at which the cheapest policies fit, then each block as quick as the
   /// others leave room for, the last one first.
   void start_by_price() {
@@ -321,6 +293,7 @@ class policy_chooser {
   /// Looks at all choices of at most `cutoff_`. \returns false if the control's limits came first
   bool search() {
     const double slack = 1e-9 * (1 + std::abs(bound_) + price_of_kept_ * static_cast<double>(room()));
+    const bool host_binds = rows_.host.count() < std::numeric_limits<std::int64_t>::max();
     layers_.assign(blocks_.size() + 1, {});
     layers_.back() = {partial{}};
     for (std::size_t l = blocks_.size(); l-- > 0;) {
@@ -340,12 +313,13 @@ class policy_chooser {
           if (to.offloaded > rows_.host.count()) continue;
           if (to.taken + least_before_[l] + rows_.after.count() > rows_.limit.count()) continue;
           if (least_of(to, l) > cutoff_ + slack) continue;
-          if (place_of_.empty() || to.taken < 0) {
+          if (host_binds) {
             next.push_back(to);
             continue;
           }
-          std::uint32_t& place = place_of_[place_of(to.taken)];
-          if (place == nowhere) {
+          // most of those that take as much meet here; what is left of them is dropped with the dominated ones
+          std::uint32_t& place = place_of_[(static_cast<std::uint64_t>(to.taken) * 0x9e3779b97f4a7c15ULL) >> 46U];
+          if (place >= next.size() || next[place].taken != to.taken) {
             place = static_cast<std::uint32_t>(next.size());
             next.push_back(to);
           } else if (to.order() < next[place].order()) {
@@ -353,8 +327,6 @@ class policy_chooser {
           }
         }
       }
-      for (const partial& p : next)
-        if (!place_of_.empty() && p.taken >= 0) place_of_[place_of(p.taken)] = nowhere;
       if (next.empty()) {
         narrowest_ = narrowest(l);
         return true;
@@ -423,9 +395,7 @@ class policy_chooser {
   std::vector<std::size_t> kind_of_;         ///< by block: position in `kinds_`
   std::vector<std::vector<priced>> priced_;  ///< by kind, the cheapest first
   std::vector<std::vector<partial>> layers_;
-  static constexpr std::uint32_t nowhere = std::numeric_limits<std::uint32_t>::max();
-  std::int64_t unit_ = 1;                ///< of what partial choices take
-  std::vector<std::uint32_t> place_of_;  ///< by units taken: position in the layer; empty: not told apart so
+  std::vector<std::uint32_t> place_of_ = std::vector<std::uint32_t>(1U << 18U);  ///< by a hash of what is taken
   std::optional<finished> best_;
   memory_shortage narrowest_;
   double price_of_kept_ = 0, price_of_host_ = 0, bound_ = 0, cutoff_ = 0;
