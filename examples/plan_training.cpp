@@ -101,7 +101,7 @@ struct options {
   unsigned pieces = 1;
   bool whole_step = false;
   std::int64_t accumulate = 1;
-  bool clip = true;
+  bool no_clip = false;
   std::string layout;  ///< empty: placements are searched
   programs::around_options around;
   std::optional<double> gap;
@@ -535,7 +535,7 @@ int plan(const options& chosen) {
   if (chosen.whole_step && plan.tasks && refusal.empty()) {
     const double before = seconds();
     sw::whole_step_options how{.micro_batches = chosen.accumulate};
-    how.optimizer.clips = chosen.clip;
+    how.optimizer.clips = !chosen.no_clip;
     how.optimizer.state_bytes = chosen.optimizer_bytes;
     whole = programs::whole_of(model, plan, fastest, how);
     if (pieces && pieces->is_faster()) whole->bound.reset();  // it is one of steps whose collectives are whole
@@ -691,7 +691,7 @@ int main(int argc, char** argv) {
       ->check(programs::whole_within(1, 256))
       ->capture_default_str()
       ->needs(whole);
-  app.add_flag("--clip,!--no-clip", chosen.clip, "of a whole step: clip gradients by their norm (default: yes)")
+  app.add_flag("--no-clip", chosen.no_clip, "of a whole step: leave out the norm of gradients and their clipping")
       ->needs(whole);
   app.add_flag("--regather", chosen.regather,
                "gather parameters again in the backward pass rather than keep them: less memory, more communication");
