@@ -144,6 +144,25 @@ class augmented_graph {
     }
     return true;
   }
+  /// A vertex leaves its set and is one of its own. Never closes a cycle.
+  void separate(std::uint32_t v) {
+    const std::uint32_t s = set_of(v);
+    const std::uint32_t other = at32(ring, v);
+    if (other == v) return;
+    if (s == v) {  // the rest needs another number, and takes the place
+      write(label, other, at(label, s));
+      write(before, other, at(before, s));
+      write(after, other, at(after, s));
+      relink(other);
+      each_member(v, [&](std::uint32_t m) { write(set, m, other); });
+    }
+    std::uint32_t previous = other;
+    while (at32(ring, previous) != v) previous = at32(ring, previous);
+    write(ring, previous, other);
+    write(ring, v, v);
+    write(set, v, v);
+    insert(v, set_of(other), true);
+  }
 
   // --- undoing --------------------------------------------------------------------------------------------------
 
