@@ -71,8 +71,9 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
 /// `step_time_s`, `memory_gib`, `notes`. What is empty is derived where two more columns tell it: `dp` of the devices,
 /// the micro-batch of `global_batch`, the step time of `tokens_per_s_per_gpu`. Other columns, and lines that begin with
 /// #, are skipped; empty cells are allowed, but for `id`. A cell that is no number where one is expected makes its
-/// row's `fault`: one source's way to write a column does not cost the others theirs. \throws error (format) naming the
-/// file and the line, where columns are missing, cells are too few or too many, or
+/// row's `fault`: one source's way to write a column does not cost the others theirs.
+///
+/// \throws error (format) naming the file and the line, where columns are missing, cells are too few or too many, or
 ///         `id` is empty
 [[nodiscard]] inline std::vector<training_run> read_training_runs(text_input& input) {
   std::string text;

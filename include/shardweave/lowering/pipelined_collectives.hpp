@@ -28,10 +28,15 @@ struct pipelined_graph {
 /// A piece of a product has its share of the operations and of those operands that are cut with the collective, moves
 /// the largest other one as a whole, and is no shorter than a kernel's floor; which share of the peak it reaches is
 /// that of its own intensity. A piece of a collective takes what the table of its group says of its size; copies are
-/// cut evenly, down to the floor of a kernel. \param g lowered from `model`; tasks that were done again are cut like
-/// their originals \param choice  the strategies that it was lowered from \param pieces  2 at least \param least
-/// shorter collectives stay whole Source: the decomposition of collectives and dependent products of S. Wang et al.,
-/// ASPLOS 2023. Complexity: O(pieces * (V + E))
+/// cut evenly, down to the floor of a kernel.
+///
+/// \param g       lowered from `model`; tasks that were done again are cut like their originals
+/// \param choice  the strategies that it was lowered from
+/// \param pieces  2 at least
+/// \param wanted  by task of `g`: which collectives; empty: all such ones
+/// \throws error (input) if a list is not of the graph's tasks
+/// Source: the decomposition of collectives and dependent products of S. Wang et al., ASPLOS 2023.
+/// Complexity: O(pieces * (V + E))
 [[nodiscard]] pipelined_graph with_pipelined_collectives(const lowered_graph& g, const spmd_cost_model& model,
                                                          std::span<const strategy> choice, unsigned pieces,
                                                          std::span<const char> wanted = {});

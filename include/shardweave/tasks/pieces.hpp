@@ -26,9 +26,12 @@ enum class piecewise : std::uint8_t {
 };
 
 /// Which tasks to do in pieces: every wanted collective that a product feeds or uses, its wait, these products, and
-/// what passes pieces on between them. A product may use a collective's result beside others that do not. \param how by
-/// task; of collectives and waits it does not count \param wanted  by task: which collectives may be done in pieces
+/// what passes pieces on between them. A product may use a collective's result beside others that do not.
+///
+/// \param how     by task; of collectives and waits it does not count
+/// \param wanted  by task: which collectives may be done in pieces
 /// \returns by task
+/// \throws error (input) if a list is not of the graph's tasks
 /// Complexity: O(V + E) and the tasks on the ways between
 [[nodiscard]] std::vector<char> tasks_in_pieces(const task_graph& g, std::span<const piecewise> how,
                                                 std::span<const char> wanted);
@@ -42,19 +45,23 @@ struct graph_in_pieces {
 
 /// The same step with some tasks cut into so many pieces. Piece i of a task needs piece i of those of its arguments
 /// that are cut and all of the others; whoever is not cut needs all pieces. The pieces of a task share its storages:
-/// the first one allocates them. They stand one after the other where the task stood, as `NAME.1of2` and so on. \param
-/// cut       by task; a collective and its wait together \param pieces    2 at least \param time_of   how long a piece
-/// of a task takes; asked for each task that is cut \throws error (input) if a list is not of the graph's tasks, there
-/// are less than two pieces, or a collective is cut
-///         and its wait is not, or the other way round
+/// the first one allocates them. They stand one after the other where the task stood, as `NAME.1of2` and so on.
+///
+/// \param cut      by task; a collective and its wait together
+/// \param pieces   2 at least
+/// \param time_of  how long a piece of a task takes; asked for each task that is cut
+/// \throws error (input) if a list is not of the graph's tasks, there are less than two pieces, or a collective is
+///         cut and its wait is not, or the other way round
 /// Complexity: O(pieces * (V + E))
 [[nodiscard]] graph_in_pieces with_pieces(const task_graph& g, std::span<const char> cut, unsigned pieces,
                                           const std::function<nanoseconds(task_index)>& time_of);
 
 /// An order of the graph in pieces from one of the whole: where cut tasks stand next to each other, up to the wait of
 /// one of their collectives, all first pieces come before all second ones. Buckets with a member that is cut are
-/// dissolved; what else a schedule tells is left out. \pre the order is valid for the whole graph `g`, whose tasks were
-/// cut so
+/// dissolved; what else a schedule tells is left out.
+///
+/// \pre the order is valid for the whole graph `g`, whose tasks were cut so
+/// Complexity: linear in the pieces, and for each wait in the tasks since the last one that is whole
 [[nodiscard]] schedule in_pieces(const task_graph& g, const schedule& whole, std::span<const char> cut,
                                  unsigned pieces);
 

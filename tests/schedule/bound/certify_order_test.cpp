@@ -29,7 +29,7 @@ namespace {
 /// How many random graphs; SHARDWEAVE_PROOFS asks for more.
 std::uint64_t graphs_to_try() {
   const char* told = std::getenv("SHARDWEAVE_PROOFS");
-  return told != nullptr ? static_cast<std::uint64_t>(std::atoi(told)) : shardweave_test::at_scale(200);
+  return told != nullptr ? static_cast<std::uint64_t>(std::atoi(told)) : shardweave_test::at_scale(400);
 }
 
 /// A step whose last collective is long, and random graphs: so that each argument leads at times.
