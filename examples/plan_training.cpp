@@ -256,12 +256,13 @@ std::string json_line(const Model& model, const sw::training_plan& plan,
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
-    std::optional<sw::nanoseconds> whole;
-    if (found) whole = pieces ? pieces->whole : plan.tasks->after.end_to_end;
-    if (fastest) programs::write_step(out, model, *fastest, whole);
+    std::optional<sw::nanoseconds> step_of_wholes;
+    if (found) step_of_wholes = pieces ? pieces->whole : plan.tasks->after.end_to_end;
+    if (fastest) programs::write_step(out, model, *fastest, step_of_wholes);
     if (pieces) {
       out.member("pieces", pieces->pieces).member("collectives_in_pieces", pieces->collectives);
-      out.member("step_of_wholes_ns", pieces->whole.count()).member("step_of_pieces_ns", pieces->step.count());
+      out.member("step_of_wholes_ns", pieces->whole.count()).key("step_of_pieces_ns");
+      pieces->step ? out.value(pieces->step->count()) : out.null();
       out.member("longer_products_ns", pieces->longer.count());
     }
     figure("recomputed_ns", [&] { return fitted == nullptr ? 0 : fitted->time.count(); });
@@ -473,13 +474,18 @@ int plan(const options& chosen) {
 
   std::optional<programs::memory_need> need;
   std::optional<programs::recomputed_plan> again;
+  sw::device_profile held = device;
+  if (memory) held.memory = memory->count();
+  const auto room_of_timeline = [&] {
+    return sw::bytes(static_cast<std::int64_t>(std::max(0.0, need->capacity - need->state)));
+  };
+  const auto run_within = [&](const sw::task_graph& g, sw::bytes room) {
+    return sw::pipeline(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room}).run(g, limit.rest());
+  };
   if (plan.tasks) {
     const double before = seconds();
-    sw::device_profile held = device;
-    if (memory) held.memory = memory->count();
     need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
-    const sw::bytes room(static_cast<std::int64_t>(std::max(0.0, need->capacity - need->state)));
-    const sw::pipeline within(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room});
+    const sw::bytes room = room_of_timeline();
     if (!chosen.regather && !work.is_interrupted()) {
       work.progress.begin("memory");
       programs::about("--recompute " + chosen.recompute, [&] {
@@ -490,7 +496,7 @@ int plan(const options& chosen) {
                                                [&](const sw::task_graph& g) { return way.run(g, limit.rest()); });
         if (chosen.recompute == "auto" && !need->fits() && !(fastest && fastest->fitted))
           again = programs::fit_by_recomputation(
-              *plan.lowered, operations, room, [&](const sw::task_graph& g) { return within.run(g, limit.rest()); },
+              *plan.lowered, operations, room, [&](const sw::task_graph& g) { return run_within(g, room); },
               limit.rest());
       });
       if (again) {
@@ -509,11 +515,12 @@ int plan(const options& chosen) {
   if (plan.tasks && chosen.pieces > 1 && !work.is_interrupted()) {
     const double before = seconds();
     work.progress.begin("pieces");
-    const sw::bytes room(static_cast<std::int64_t>(std::max(0.0, need->capacity - need->state)));
+    const sw::bytes room = need->is_known() ? room_of_timeline() : sw::bytes(0);
+    const sw::bytes limit_of_pieces = std::max(room, plan.tasks->after.peak);
     pieces = programs::try_pieces(
-        plan, model, chosen.pieces, [&](const sw::task_graph& g) { return way.run(g, limit.rest()); }, room,
-        limit.rest());
-    if (pieces->is_faster()) need = programs::memory_need_of(model, plan, device, chosen.optimizer_bytes);
+        plan, model, chosen.pieces, [&](const sw::task_graph& g) { return run_within(g, limit_of_pieces); },
+        limit_of_pieces, limit.rest());
+    if (pieces->is_kept()) need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
     work.progress.clear();
     plan.stages.push_back({"pieces", seconds() - before});
   }
@@ -538,7 +545,7 @@ int plan(const options& chosen) {
     how.optimizer.clips = !chosen.no_clip;
     how.optimizer.state_bytes = chosen.optimizer_bytes;
     whole = programs::whole_of(model, plan, fastest, how);
-    if (pieces && pieces->is_faster()) whole->bound.reset();  // it is one of steps whose collectives are whole
+    if (pieces && pieces->is_kept()) whole->bound.reset();  // it is one of steps whose collectives are whole
     plan.stages.push_back({"whole", seconds() - before});
     const sw::bytes peak = whole->plan.tasks->after.peak;
     if (memory && peak > *memory)
@@ -548,12 +555,25 @@ int plan(const options& chosen) {
   const auto [name, parameters] =
       std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
   const programs::planned_step step{name, parameters, shape, mesh, device};
+  // of the plan whose collectives are whole: what is told of bounds and limits is about that one
+  std::optional<sw::nanoseconds> step_of_wholes;
+  if (plan.tasks) step_of_wholes = pieces ? pieces->whole : plan.tasks->after.end_to_end;
   std::string report;
   if (refusal.empty()) {
     const double before = seconds();
     if (!chosen.out.empty()) make_folder(chosen.out);
     const sw::training_plan& drawn = whole ? whole->plan : plan;
-    programs::report_file page = write_report(chosen, drawn, programs::plan_report(step, model, plan, fastest, *need));
+    sw::training_shape of_all = shape;
+    if (whole) of_all.batch *= whole->micro_batches;
+    const programs::planned_step all{name, parameters, of_all, mesh, device};
+    std::optional<double> bound;
+    if (whole) {
+      bound = whole->bound;
+    } else if (fastest && fastest->bounds.bound > 0 && !(pieces && pieces->is_kept())) {
+      bound = fastest->bounds.bound;
+    }
+    programs::report_file page =
+        write_report(chosen, drawn, programs::plan_report(all, model, drawn, fastest, bound, *need));
     if (!chosen.out.empty()) write_files(chosen.out, drawn);
     report = page.commit();
     plan.stages.push_back({"write", seconds() - before});
@@ -577,7 +597,7 @@ int plan(const options& chosen) {
         step, model, plan, fastest, pieces, need->fits(),
         programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
             (fitted != nullptr
-                 ? programs::recomputation_text(*fitted, plan.tasks->after.end_to_end,
+                 ? programs::recomputation_text(*fitted, *step_of_wholes,
                                                 fastest && fastest->fitted ? fastest->step_without_limit : std::nullopt)
                  : "") +
             (whole ? programs::whole_text(*whole) : ""),

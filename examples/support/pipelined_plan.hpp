@@ -30,51 +30,72 @@ namespace programs {
 /// What came of it.
 struct pieces_tried {
   unsigned pieces = 1;
-  std::size_t collectives = 0;       ///< that are done in pieces
-  shardweave::nanoseconds longer{};  ///< computation of pieces beyond that of wholes
-  shardweave::nanoseconds whole{};   ///< the step before
-  shardweave::nanoseconds step{};    ///< the step with pieces
-  [[nodiscard]] bool is_faster() const { return step < whole; }
+  std::size_t collectives = 0;                                 ///< that are done in pieces
+  shardweave::nanoseconds longer{};                            ///< computation of pieces beyond that of wholes
+  shardweave::nanoseconds whole{};                             ///< the step before
+  std::optional<shardweave::nanoseconds> step = std::nullopt;  ///< with pieces; nothing: no such plan fits
+  /// Whether the step is shorter, so that the plan is the one in pieces.
+  [[nodiscard]] bool is_kept() const { return step && *step < whole; }
 };
+
+namespace detail {
+
+/// A plan in pieces, ordered as `run` does or as the whole one was, then searched; nothing if none holds at most
+/// `limit`.
+template <class Run>
+[[nodiscard]] std::optional<shardweave::task_plan> order_of_pieces(const shardweave::task_graph& graph,
+                                                                   const shardweave::schedule& known, const Run& run,
+                                                                   shardweave::bytes limit,
+                                                                   const shardweave::solve_control& control) {
+  namespace sw = shardweave;
+  constexpr std::size_t changes = 30'000;  // as many as the search for the step spends on the plan that it keeps
+  sw::task_plan made = run(graph);
+  const sw::timeline of_known = sw::simulate(graph, known);
+  const bool fits = made.after.peak <= limit, known_fits = of_known.peak <= limit;
+  if (!fits && !known_fits) return std::nullopt;
+  if (!fits || (known_fits && of_known.end_to_end < made.after.end_to_end)) made.order = known;
+  sw::search<> by{.changes = changes};
+  by.memory = limit;
+  made.order = by.improve(graph, made.order, control);
+  made.after = sw::simulate(graph, made.order, {.memory_samples = true});
+  made.buckets = {.buckets = made.order.buckets};
+  made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
+  if (made.after.peak > limit) return std::nullopt;
+  return made;
+}
+
+}  // namespace detail
 
 /// Cuts collectives of a plan, those that its step waits for or all, orders it anew, and keeps what makes the step
 /// shorter.
-/// \param run   gives a task graph buckets and an order
-/// \param room  what a timeline may hold; where the plan holds more already, no more than that
+/// \param run    gives a task graph buckets and an order
+/// \param limit  what a timeline may hold
 /// \pre the plan has tasks
 template <class Model, class Run>
 [[nodiscard]] pieces_tried try_pieces(shardweave::training_plan& plan, const Model& model, unsigned pieces,
-                                      const Run& run, shardweave::bytes room,
+                                      const Run& run, shardweave::bytes limit,
                                       const shardweave::solve_control& control) {
   namespace sw = shardweave;
-  constexpr std::size_t changes = 30'000;  // as many as the search for the step spends on the plan that it keeps
   const sw::task_graph& whole = plan.lowered->tasks;
+  const sw::timeline& line = plan.tasks->after;
   std::vector<char> waited_for(whole.size());
   for (sw::task_index w = 0; w < whole.size(); ++w)
-    if (whole.kind(w) == sw::task_kind::wait && plan.tasks->after.end[w] > plan.tasks->after.start[w])
-      waited_for[whole.completes(w)] = 1;
-  const sw::nanoseconds before = plan.tasks->after.end_to_end;
-  pieces_tried best{.pieces = pieces, .whole = before};
-  std::optional<sw::lowered_graph> lowered;
-  std::optional<sw::task_plan> tasks;
+    if (whole.completes(w) != sw::no_index && line.end[w] > line.start[w]) waited_for[whole.completes(w)] = 1;
+  pieces_tried best{.pieces = pieces, .whole = line.end_to_end};
+  sw::lowered_graph lowered;
+  sw::task_plan tasks;
   for (const std::span<const char> wanted : {std::span<const char>(waited_for), std::span<const char>()}) {
     auto cut = sw::with_pipelined_collectives(*plan.lowered, model, plan.placement.choice, pieces, wanted);
-    const sw::task_graph& graph = cut.lowered.tasks;
-    sw::task_plan made = run(graph);
-    sw::search<> by{.changes = changes};
-    by.memory = std::max({room, plan.tasks->after.peak, made.after.peak});
-    sw::schedule known = sw::in_pieces(whole, plan.tasks->order, cut.cut, pieces);
-    if (sw::simulate(graph, known).end_to_end < made.after.end_to_end) made.order = std::move(known);
-    made.order = by.improve(graph, made.order, control);
-    made.after = sw::simulate(graph, made.order, {.memory_samples = true});
-    made.buckets.buckets = made.order.buckets;
-    made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
-    if (tasks && made.after.end_to_end >= best.step) continue;
-    best = {pieces, cut.collectives, cut.longer, before, made.after.end_to_end};
+    const sw::schedule known = sw::in_pieces(whole, plan.tasks->order, cut.cut, pieces);
+    auto made = detail::order_of_pieces(cut.lowered.tasks, known, run, limit, control);
+    if (!made || (best.step && made->after.end_to_end >= *best.step)) continue;
+    best.collectives = cut.collectives;
+    best.longer = cut.longer;
+    best.step = made->after.end_to_end;
     lowered = std::move(cut.lowered);
-    tasks = std::move(made);
+    tasks = *std::move(made);
   }
-  if (best.is_faster()) {
+  if (best.is_kept()) {
     plan.lowered = std::move(lowered);
     plan.tasks = std::move(tasks);
   }
@@ -86,8 +107,10 @@ template <class Model, class Run>
   const std::string all = sw::count_text(static_cast<std::int64_t>(tried.collectives)) +
                           " collectives between activations in " + std::to_string(tried.pieces) +
                           " pieces each, with the products beside them: ";
-  if (!tried.is_faster()) return all + "no shorter step (" + sw::time_text(tried.step) + "), so they stay whole.\n";
-  return all + sw::time_text(tried.step) + " in place of " + sw::time_text(tried.whole) + "; the products take " +
+  if (!tried.step)
+    return "Collectives in " + std::to_string(tried.pieces) + " pieces hold too much: they stay whole.\n";
+  if (!tried.is_kept()) return all + "no shorter step (" + sw::time_text(*tried.step) + "), so they stay whole.\n";
+  return all + sw::time_text(*tried.step) + " in place of " + sw::time_text(tried.whole) + "; the products take " +
          sw::time_text(tried.longer) + " longer.\n";
 }
 

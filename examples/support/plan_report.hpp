@@ -51,12 +51,14 @@ template <class Model>
   return placed;
 }
 
+/// \param plan   that is drawn
+/// \param bound  before which no such plan ends, in ns, if there is one
 /// \pre the plan has tasks
 template <class Model>
 [[nodiscard]] shardweave::html_options plan_report(const planned_step& step, const Model& model,
                                                    const shardweave::training_plan& plan,
                                                    const std::optional<shardweave::fastest_plan_result>& fastest,
-                                                   const memory_need& need) {
+                                                   std::optional<double> bound, const memory_need& need) {
   namespace sw = shardweave;
   sw::html_options report;
   const sw::task_plan& tasks = *plan.tasks;
@@ -67,11 +69,9 @@ template <class Model>
                     " operations forward and backward. One device of " + sw::count_text(step.mesh.size()) +
                     "; modelled times.";
   report.bounds.push_back({"any order with these buckets", tasks.makespan_bound});
-  if (fastest && fastest->bounds.bound > 0) {
-    report.bounds.push_back(
-        {"any plan", sw::nanoseconds(static_cast<std::int64_t>(std::floor(fastest->bounds.bound)))});
+  if (bound) report.bounds.push_back({"any plan", sw::nanoseconds(static_cast<std::int64_t>(std::floor(*bound)))});
+  if (fastest && fastest->bounds.bound > 0)
     for (const auto& [price, name] : step_prices(model, *fastest)) report.prices.push_back({name, price});
-  }
   report.figures.push_back({"tokens per second and device", sw::count_text(step.tokens_per_second(tasks.after))});
   if (need.is_known())
     report.figures.push_back({need.fits() ? "of the device's memory" : "of the device's memory: DOES NOT FIT",

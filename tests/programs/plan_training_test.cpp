@@ -112,7 +112,15 @@ TEST_SUITE("plan_training") {
     CHECK(cut.at("collectives_in_pieces").to_number<std::int64_t>() > 0);
     const auto of = [&](const char* name) { return cut.at(name).to_number<std::int64_t>(); };
     CHECK(of("end_to_end_ns") == std::min(of("step_of_wholes_ns"), of("step_of_pieces_ns")));
-    CHECK(of("step_of_wholes_ns") == planned("--layout fsdp=2,tp=4").at("end_to_end_ns").to_number<std::int64_t>());
+    const auto uncut = planned("--layout fsdp=2,tp=4");
+    CHECK(of("step_of_wholes_ns") == uncut.at("end_to_end_ns").to_number<std::int64_t>());
+    // what the whole plan keeps to, pieces keep to, and what is told to fit is held against the same limit
+    const auto held = uncut.at("peak_bytes").to_number<std::int64_t>() +
+                      static_cast<std::int64_t>(uncut.at("optimizer_bytes").to_number<double>()) + 1;
+    const auto tight = planned("--layout fsdp=2,tp=4 --pieces 4 --memory " + std::to_string(held));
+    CHECK(tight.at("fits") == true);
+    CHECK(tight.at("device_bytes").to_number<double>() == static_cast<double>(held));
+    CHECK(tight.at("peak_bytes").to_number<std::int64_t>() <= uncut.at("peak_bytes").to_number<std::int64_t>());
     const auto refused =
         run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
     CHECK(refused.status == 2);

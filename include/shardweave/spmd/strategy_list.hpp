@@ -57,6 +57,16 @@ struct strategy_list {
   return arithmetic::f32;
 }
 
+/// What an operation does on one device: what its operator counts, every argument read and every result written once.
+[[nodiscard]] inline device_work work_of_operation(const operator_cost& cost, const operation_view& view) {
+  device_work work;
+  for (const auto tensors : {view.inputs, view.outputs})
+    for (const tensor& t : tensors) work.moved += t.size();
+  if (!view.inputs.empty()) work.kind = arithmetic_of(view.inputs.front().type);
+  if (cost.flops) work.flops = cost.flops(view);
+  return work;
+}
+
 /// Strategies of all operations of a computation; operation v has list `list_of[v]`.
 struct strategy_space {
   std::vector<std::unique_ptr<const strategy_list>> lists;

@@ -62,23 +62,13 @@ struct step_work {
 
 namespace detail {
 
-/// The table of an edge whose model numbers what pairs take.
+/// The table of an edge whose model numbers what pairs take: patterns are its amounts, and numbers of pairs are shared.
 template <class M, class E>
 [[nodiscard]] work_table table_of_patterns(const M& model, const E& e, std::span<const std::uint32_t> rows,
                                            std::span<const std::uint32_t> columns, work_table_builder& amounts) {
   const work_patterns patterns = model.edge_patterns(e);
-  if (patterns.of_pair == nullptr) return amounts.table(rows, columns, 0, nullptr);
-  std::vector<std::uint32_t> number(patterns.count);
-  bool is_same = true;  // numbers of amounts and of patterns
-  for (std::uint32_t p = 0; p < number.size(); ++p) {
-    number[p] = amounts.number_of(model.pattern_work(e, p));
-    is_same = is_same && number[p] == p;
-  }
-  if (is_same) return amounts.table(rows, columns, patterns.column_classes, patterns.of_pair);
-  std::vector<std::uint32_t> of_pair(*patterns.of_pair);
-  for (std::uint32_t& p : of_pair) p = number[p];
-  return amounts.table(rows, columns, patterns.column_classes,
-                       std::make_shared<const std::vector<std::uint32_t>>(std::move(of_pair)));
+  for (std::uint32_t p = 0; p < patterns.count; ++p) amounts.add(model.pattern_work(e, p));
+  return amounts.table(rows, columns, patterns.column_classes, patterns.of_pair);
 }
 
 }  // namespace detail

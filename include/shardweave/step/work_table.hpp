@@ -67,24 +67,11 @@ class work_table_builder {
   /// \param who  the edge, for messages
   work_table_builder(std::size_t channels, std::string who) : channels_(channels), who_(std::move(who)) {}
 
-  /// The number of an amount; what is infinite counts as nothing.
+  /// Adds an amount, whose number is how many were added before; what is infinite counts as nothing.
   /// \throws error (input) if it is of another number of channels, or negative
-  std::uint32_t number_of(const edge_work& work) {
-    if (!work.loads.empty() && work.loads.size() != channels_)
-      refuse(error_category::input, who_ + " has loads on " + std::to_string(work.loads.size()) +
-                                        " channels, expected " + std::to_string(channels_) + " or none");
-    amount_.assign(channels_ + 1, 0.0);
-    const auto take = [&](std::size_t part, double value) {
-      if (!(value >= 0))
-        refuse(error_category::input,
-               who_ + " takes " + std::to_string(value) + ", expected a time that is not negative");
-      if (!std::isinf(value)) amount_[part] = value;
-    };
-    for (std::size_t c = 0; c < work.loads.size(); ++c) take(c, work.loads[c]);
-    take(channels_, work.chain);
-    return amounts_(amount_);
-  }
+  void add(const edge_work& work) { amounts_.push_back(checked(work)); }
 
+  /// The table of all amounts that were added.
   /// \param row_class, column_class  per strategy
   /// \param amount_of                per pair of classes, row by row; each below the number of amounts
   [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
@@ -102,7 +89,7 @@ class work_table_builder {
     }
     return made;
   }
-  /// The same of what `work(i, j)` says of each pair of classes.
+  /// The same of what `work(i, j)` says of each pair of classes, equal amounts once.
   template <class Work>
   [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
                                  const Work& work) {
@@ -110,19 +97,37 @@ class work_table_builder {
       return of.empty() ? std::size_t{0} : std::size_t{*std::ranges::max_element(of)} + 1;
     };
     const std::size_t rows = classes(row_class), columns = classes(column_class);
+    interner<std::vector<double>, sequence_hash> number_of;
     std::vector<std::uint32_t> numbers;
     numbers.reserve(rows * columns);
     for (std::uint32_t i = 0; i < rows; ++i)
-      for (std::uint32_t j = 0; j < columns; ++j) numbers.push_back(number_of(work(i, j)));
+      for (std::uint32_t j = 0; j < columns; ++j) numbers.push_back(number_of(checked(work(i, j))));
+    for (std::uint32_t a = 0; a < number_of.size(); ++a) amounts_.push_back(number_of[a]);
     return table(row_class, column_class, columns,
                  std::make_shared<const std::vector<std::uint32_t>>(std::move(numbers)));
   }
 
  private:
+  /// Of each channel, then of chains.
+  [[nodiscard]] std::vector<double> checked(const edge_work& work) const {
+    if (!work.loads.empty() && work.loads.size() != channels_)
+      refuse(error_category::input, who_ + " has loads on " + std::to_string(work.loads.size()) +
+                                        " channels, expected " + std::to_string(channels_) + " or none");
+    std::vector<double> amount(channels_ + 1);
+    const auto take = [&](std::size_t part, double value) {
+      if (!(value >= 0))
+        refuse(error_category::input,
+               who_ + " takes " + std::to_string(value) + ", expected a time that is not negative");
+      if (!std::isinf(value)) amount[part] = value;
+    };
+    for (std::size_t c = 0; c < work.loads.size(); ++c) take(c, work.loads[c]);
+    take(channels_, work.chain);
+    return amount;
+  }
+
   std::size_t channels_;
   std::string who_;
-  std::vector<double> amount_;  ///< of each channel, then of chains
-  interner<std::vector<double>, sequence_hash> amounts_;
+  std::vector<std::vector<double>> amounts_;
 };
 
 }  // namespace v0

@@ -13,6 +13,7 @@
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/strategies.hpp>
+#include <shardweave/spmd/strategy_list.hpp>
 #include <shardweave/spmd/tensor.hpp>
 #include <shardweave/tasks/pieces.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -52,20 +53,16 @@ class piece_prices {
       inputs.push_back(local(whole.back(), placed.inputs[a]));
     }
     for (std::size_t k = 0; k < op.outputs.size(); ++k) outputs.push_back(local(op.outputs[k], placed.outputs[k]));
-    device_work work;
-    bytes whole_bytes;  // of rows, columns and what is summed over one is cut, so one of three operands is not
-    for (std::size_t a = 0; a < inputs.size(); ++a) {
-      work.moved += inputs[a].size();
-      if (!is_cut[a]) whole_bytes = std::max(whole_bytes, inputs[a].size());
-    }
-    for (const tensor& t : outputs) {
-      work.moved += t.size();
-      if (!gives_pieces) whole_bytes = std::max(whole_bytes, t.size());
-    }
-    work.kind = arithmetic_of(inputs.front().type);
     const operator_cost& cost = model_.rules().of(op).cost;
-    work.flops = cost.flops(operation_view{op, whole, inputs, outputs}) / pieces_;
-    work.moved = bytes((work.moved.count() - whole_bytes.count()) / pieces_ + whole_bytes.count());
+    device_work work = work_of_operation(cost, operation_view{op, whole, inputs, outputs});
+    // of rows, columns and what is summed over one is cut, so one of three operands is not
+    bytes uncut;
+    for (std::size_t a = 0; a < inputs.size(); ++a)
+      if (!is_cut[a]) uncut = std::max(uncut, inputs[a].size());
+    if (!gives_pieces)
+      for (const tensor& t : outputs) uncut = std::max(uncut, t.size());
+    work.flops /= pieces_;
+    work.moved = bytes((work.moved - uncut).count() / pieces_) + uncut;
     return model_.compute().compute_time(work, cost.kernel);
   }
 

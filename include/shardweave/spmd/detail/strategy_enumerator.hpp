@@ -261,11 +261,7 @@ class strategy_enumerator {
 
   [[nodiscard]] double compute_time(const operation& op, const operator_cost& cost, const pieces& local) const {
     if (cost.is_view) return 0;
-    device_work work;
-    for (const tensor& t : local.inputs) work.moved += t.size();
-    for (const tensor& t : local.outputs) work.moved += t.size();
-    if (!local.inputs.empty()) work.kind = arithmetic_of(local.inputs.front().type);
-    if (cost.flops) work.flops = cost.flops(operation_view{op, whole_, local.inputs, local.outputs});
+    const device_work work = work_of_operation(cost, operation_view{op, whole_, local.inputs, local.outputs});
     if (!(work.flops >= 0) || std::isinf(work.flops))
       refuse(error_category::input, "the rule of operation '" + op.name + "' (" + op.op + ") counts " +
                                         std::to_string(work.flops) +

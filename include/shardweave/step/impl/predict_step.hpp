@@ -100,7 +100,7 @@ class step_predictor {
       }
     }
     const task_graph g = with_fused_kernels(again.tasks, compute_, module_of);
-    return timed(s_.framework.pipelines_tensor_collectives ? with_pieces(g) : g, layer, layers);
+    return timed(s_.framework.pipelines_tensor_collectives ? showing_one_piece(g) : g, layer, layers);
   }
 
   /// Whether gradients have memory of their own from one micro-batch or step to the next.
@@ -283,7 +283,7 @@ class step_predictor {
   }
 
   /// Collectives of tensor parallelism show one piece of as many as there are ranks.
-  [[nodiscard]] task_graph with_pieces(const task_graph& g) const {
+  [[nodiscard]] task_graph showing_one_piece(const task_graph& g) const {
     if (s_.layout.tensor == 1) return g;
     const auto tensor = static_cast<std::uint32_t>(g.groups().size() - 1);
     std::vector<nanoseconds> time;
