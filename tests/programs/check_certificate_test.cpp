@@ -74,6 +74,50 @@ bool accepts(const std::string& line) {
   return line.starts_with("accepted: ");
 }
 
+/// Proofs that both checkers are asked about, many at once, and how often they were right.
+class two_checkers {
+ public:
+  /// \param accepted  by the first one
+  /// \param bound     that it says is proven; nothing: not compared
+  void ask(const std::string& problem, const std::string& proof, bool accepted, std::optional<double> bound,
+           bool claims_too_much) {
+    pairs_ += " " + problem + " " + proof;
+    asked_.push_back({accepted, bound, claims_too_much});
+  }
+  [[nodiscard]] std::size_t asked() const { return asked_.size(); }
+  void compare(const temporary_folder& folder) {
+    const auto lines = second_opinion(pairs_, folder);
+    REQUIRE(lines.size() == asked_.size());
+    for (std::size_t i = 0; i < lines.size(); ++i) {
+      CAPTURE(i);
+      CAPTURE(lines[i]);
+      const question& q = asked_[i];
+      CHECK(accepts(lines[i]) == q.accepted);
+      if (q.accepted && q.bound) CHECK(proven_in(lines[i]) == *q.bound);
+      right += q.accepted ? 1U : 0U;
+      wrong += q.claims_too_much ? 1U : 0U;
+      refused += q.claims_too_much && !q.accepted && !accepts(lines[i]) ? 1U : 0U;
+    }
+    pairs_.clear();
+    asked_.clear();
+  }
+  void tell() const {
+    MESSAGE(right << " proofs accepted by both, " << refused << " of " << wrong << " wrong ones refused by both");
+    CHECK(refused == wrong);
+  }
+
+  std::size_t right = 0, wrong = 0, refused = 0;
+
+ private:
+  struct question {
+    bool accepted;
+    std::optional<double> bound;
+    bool claims_too_much;
+  };
+  std::string pairs_;
+  std::vector<question> asked_;
+};
+
 }  // namespace
 
 TEST_SUITE("check_certificate (program)") {
@@ -182,13 +226,10 @@ TEST_SUITE("check_certificate (program)") {
   }
   TEST_CASE("a second checker in another language agrees, on proofs and on what was spoiled in them") {
     if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
-    std::size_t right = 0, wrong = 0, refused = 0;
+    two_checkers both;
     constexpr std::size_t at_once = 50;
     for (std::size_t begin = 0; begin < problems_to_check(); begin += at_once) {
       const temporary_folder folder;
-      std::string pairs;
-      std::vector<bool> expected;
-      std::vector<bool> is_false;  // claims more than holds
       for (std::uint64_t seed = begin; seed < begin + at_once && seed < problems_to_check(); ++seed) {
         const auto stated = shardweave_test::draw_problem<double>(seed, {.max_assignments = 256});
         const auto best = shardweave_test::brute_force(stated);
@@ -199,11 +240,10 @@ TEST_SUITE("check_certificate (program)") {
         const auto problem = folder / ("problem" + std::to_string(seed) + ".json");
         sw::write_placement(problem, stated.description);
         const auto add = [&](const sw::placement_certificate<double>& one, bool claims_too_much) {
-          const auto file = folder / ("proof" + std::to_string(expected.size()) + ".json");
+          const auto file = folder / ("proof" + std::to_string(both.asked()) + ".json");
           sw::write_certificate(file, one);
-          pairs += " " + problem.string() + " " + file.string();
-          expected.push_back(sw::check_certificate(stated.description, one).accepted);
-          is_false.push_back(claims_too_much);
+          const bool accepted = sw::check_certificate(stated.description, one).accepted;
+          both.ask(problem.string(), file.string(), accepted, std::nullopt, claims_too_much);
         };
         add(c, false);
         auto more = c;
@@ -215,22 +255,11 @@ TEST_SUITE("check_certificate (program)") {
         c.lower_bound = *best.objective + 1;
         add(c, true);
       }
-      const auto lines = second_opinion(pairs, folder);
-      REQUIRE(lines.size() == expected.size());
-      for (std::size_t i = 0; i < lines.size(); ++i) {
-        CAPTURE(i);
-        CAPTURE(lines[i]);
-        CHECK(accepts(lines[i]) == expected[i]);
-        if (expected[i]) ++right;
-        if (!is_false[i]) continue;
-        ++wrong;
-        if (!accepts(lines[i]) && !expected[i]) ++refused;
-      }
+      both.compare(folder);
     }
-    MESSAGE(right << " proofs accepted by both, " << refused << " of " << wrong << " wrong ones refused by both");
-    CHECK(right > problems_to_check() / 2);
-    CHECK(wrong > problems_to_check() / 4);
-    CHECK(refused == wrong);
+    both.tell();
+    CHECK(both.right > problems_to_check() / 2);
+    CHECK(both.wrong > problems_to_check() / 4);
   }
   TEST_CASE("bounds on orders are proven, of any buckets and of those chosen, and both checkers agree") {
     const temporary_folder folder;
@@ -277,24 +306,20 @@ TEST_SUITE("check_certificate (program)") {
   }
   TEST_CASE("the second checker agrees on random proofs about orders, and on what was spoiled in them") {
     if (!has_python()) return shardweave_test::skipped("there is no python3 for the second checker");
-    std::size_t right = 0, wrong = 0, refused = 0;
+    two_checkers both;
     constexpr std::size_t at_once = 50;
     for (std::size_t begin = 0; begin < problems_to_check(); begin += at_once) {
       const temporary_folder folder;
-      std::string pairs;
-      std::vector<std::optional<std::int64_t>> expected;  // what is proven, nothing of what is refused
-      std::vector<bool> is_false;
       for (std::uint64_t seed = begin; seed < begin + at_once && seed < problems_to_check(); ++seed) {
         const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 12, .groups = 1 + seed % 3});
         const auto tasks = folder / ("tasks" + std::to_string(seed) + ".json");
         sw::write_task_graph(tasks, g);
         const auto add = [&](const sw::order_certificate& one, bool claims_too_much) {
-          const auto file = folder / ("proof" + std::to_string(expected.size()) + ".json");
+          const auto file = folder / ("proof" + std::to_string(both.asked()) + ".json");
           sw::write_certificate(file, {.proofs = {one}});
-          pairs += " " + tasks.string() + " " + file.string();
           const auto verdict = sw::check_certificate(g, one);
-          expected.push_back(verdict.accepted ? std::optional(verdict.bound.count()) : std::nullopt);
-          is_false.push_back(claims_too_much);
+          both.ask(tasks.string(), file.string(), verdict.accepted, static_cast<double>(verdict.bound.count()),
+                   claims_too_much);
         };
         const auto buckets = sw::greedy{.cap = sw::bytes(60), .fsdp_only = false, .needs_gain = false}(g).buckets;
         auto proof = seed % 2 == 0 ? sw::certify_all_bucketings(g) : sw::certify_order(g, buckets);
@@ -305,25 +330,11 @@ TEST_SUITE("check_certificate (program)") {
         proof.lower_bound = sw::simulate(g).end_to_end + sw::nanoseconds(1);
         if (!proof.buckets) add(proof, true);
       }
-      const auto lines = second_opinion(pairs, folder);
-      REQUIRE(lines.size() == expected.size());
-      for (std::size_t i = 0; i < lines.size(); ++i) {
-        CAPTURE(i);
-        CAPTURE(lines[i]);
-        REQUIRE(accepts(lines[i]) == expected[i].has_value());
-        if (expected[i]) {
-          CHECK(proven_in(lines[i]) == static_cast<double>(*expected[i]));
-          ++right;
-        }
-        if (!is_false[i]) continue;
-        ++wrong;
-        if (!expected[i]) ++refused;
-      }
+      both.compare(folder);
     }
-    MESSAGE(right << " proofs accepted by both, " << refused << " of " << wrong << " wrong ones refused by both");
-    CHECK(right > problems_to_check());
-    CHECK(wrong >= problems_to_check() / 2);
-    CHECK(refused == wrong);
+    both.tell();
+    CHECK(both.right > problems_to_check());
+    CHECK(both.wrong >= problems_to_check() / 2);
   }
   TEST_CASE("bounds on the orders of real task graphs are proven, and both checkers agree") {
     for (const char* name : {"llama3-8b-fw-64-2d", "llama3-8b-bw-64-1d", "deepseek-v3-bw-64"}) {
