@@ -129,9 +129,9 @@ inline constexpr double kernels_of_ampere_on_hopper = (335. / 989) / (203. / 312
       f.reserved = fitted.reserved;
       if (!f.compiles) f.name += " eager";
       f.launches = {us(f.compiles ? 4 : 6), us(20), us(0), us(0)};
-      if (has("cudagraph") || has("production passes") || has("...")) f.launches = {};  // launched as a whole
-      // "... +" goes on from the passes of the row before it
-      f.pipelines_tensor_collectives = has("asynctp") || has("symm_mem") || has("... + swiglu");
+      if ((has("cudagraph") && !has("no cudagraph")) || has("production passes"))
+        f.launches = {};  // launched as a whole
+      f.pipelines_tensor_collectives = has("asynctp") || has("symm_mem");
       if (row.date < "2025-03" && is_since_hopper(device)) {
         f.attention = sw::saturation{0.37, 0, 1};
         f.attention_backward = sw::saturation{0.32, 0, 1};

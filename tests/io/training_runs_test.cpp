@@ -50,6 +50,18 @@ TEST_SUITE("training_runs") {
     CHECK_FALSE(runs[1].sequence_parallel);
   }
 
+  TEST_CASE("three dots stand for the words of the row before, in a series") {
+    const auto row = [](const std::string& id, const std::string& words) {
+      return id + std::string(25, ',') + words + std::string(4, ',') + "\n";
+    };
+    const auto runs = read(header + row("a-1", "traced + graphs") + row("a-2", "... + fused") +
+                           row("a-3", "x ... + y") + row("b-1", "... + z"));
+    REQUIRE(runs.size() == 4);
+    CHECK(runs[1].framework == "traced + graphs + fused");
+    CHECK(runs[2].framework == "x traced + graphs + fused + y");
+    CHECK(runs[3].framework == "... + z");
+  }
+
   TEST_CASE("what is not stated is derived of what is") {
     const auto runs = read("global_batch,tokens_per_s_per_gpu," + header +
                            "256,1000,a-1,,,,,,,,,,,64,8,,bf16,4096,,4,zero3,,2,,2,1,,,,,,\n"        // batch and tokens

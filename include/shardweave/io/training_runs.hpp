@@ -69,7 +69,8 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
 /// `moe`, `gpu`, `gpus`, `gpus_per_node`, `inter_node_GBps_per_gpu`, `precision`, `seq_len`, `micro_batch_per_dp_rank`,
 /// `grad_accum`, `fsdp_or_zero`, `dp`, `tp`, `sp`, `pp`, `cp`, `activation_checkpointing`, `compile_or_framework`,
 /// `step_time_s`, `memory_gib`, `notes`. What is empty is derived where two more columns tell it: `dp` of the devices,
-/// the micro-batch of `global_batch`, the step time of `tokens_per_s_per_gpu`. Other columns, and lines that begin with
+/// the micro-batch of `global_batch`, the step time of `tokens_per_s_per_gpu`. Three dots in `compile_or_framework`
+/// stand for the words of the row before, if it is of the same series. Other columns, and lines that begin with
 /// #, are skipped; empty cells are allowed, but for `id`. A cell that is no number where one is expected makes its
 /// row's `fault`: one source's way to write a column does not cost the others theirs.
 ///
@@ -150,6 +151,9 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
     if (has_column("global_batch")) figure("global_batch", batch);
     if (has_column("tokens_per_s_per_gpu")) figure("tokens_per_s_per_gpu", tokens);
     detail::derive(r, batch, tokens);
+    const std::size_t gap = r.framework.find("...");
+    if (gap != std::string::npos && !runs.empty() && runs.back().series() == r.series())
+      r.framework.replace(gap, 3, runs.back().framework);
     runs.push_back(std::move(r));
   });
   if (runs.empty()) refuse(error_category::format, input.name() + ": holds no measured step");
