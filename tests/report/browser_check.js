@@ -23,7 +23,6 @@
     const canvas = $("channels");
     const window_ = () => [Number(canvas.dataset.from), Number(canvas.dataset.to)];
     expect(window_()[0] === 0 && window_()[1] === totals.end_to_end_ns, "the timeline begins with " + window_());
-    for (let i = 0; i < 40 && !canvas.style.height; ++i) await frame();  // it is drawn with the next picture of the window
     const pixels = canvas.getContext("2d").getImageData(0, 0, canvas.width, canvas.height).data;
     const seen = new Set();
     for (let i = 0; i < pixels.length; i += 4) if (pixels[i + 3] === 255) seen.add((pixels[i] << 16) | (pixels[i + 1] << 8) | pixels[i + 2]);

@@ -343,7 +343,7 @@ inline constexpr std::array<std::string_view, 4> html_page_script = {
       requestAnimationFrame(now);
     };
     new ResizeObserver(soon).observe(canvas);
-    redraws.push(soon);
+    redraws.push(now);
     return soon;
   };
 
@@ -966,6 +966,7 @@ inline constexpr std::array<std::string_view, 4> html_page_script = {
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (wanted.has("find")) timeline.search(wanted.get("find"));
   if (wanted.has("theme")) setTheme(wanted.get("theme"));
+  redraws.forEach((draw) => draw());  // the first picture waits for no frame of the browser
   document.documentElement.dataset.ready = "true";
 })();
 )page",
