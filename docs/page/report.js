@@ -162,7 +162,7 @@
       requestAnimationFrame(now);
     };
     new ResizeObserver(soon).observe(canvas);
-    redraws.push(soon);
+    redraws.push(now);
     return soon;
   };
 
@@ -782,5 +782,6 @@
   const wanted = new URLSearchParams(location.hash.slice(1));
   if (wanted.has("find")) timeline.search(wanted.get("find"));
   if (wanted.has("theme")) setTheme(wanted.get("theme"));
+  redraws.forEach((draw) => draw());  // the first picture waits for no frame of the browser
   document.documentElement.dataset.ready = "true";
 })();
