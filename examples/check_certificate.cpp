@@ -3,11 +3,11 @@
 //
 //   check_certificate problem.json.gz certificate.json.gz
 #include "support/program.hpp"
+#include "support/task_input.hpp"
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
-#include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/step/step_certificate.hpp>
@@ -30,6 +30,7 @@ namespace {
 struct options {
   std::string problem;
   std::string certificate;
+  programs::task_input prices = {};  ///< of tasks that are a trace
   bool json = false;
 };
 
@@ -101,7 +102,9 @@ int check_step(const options& chosen) {
 
 /// All proofs of the file must hold: of the orders with any buckets, or with those that a proof lists.
 int check_order(const options& chosen) {
-  const sw::task_graph stated = programs::about(chosen.problem, [&] { return sw::read_task_graph(chosen.problem); });
+  programs::task_input tasks = chosen.prices;
+  tasks.file = chosen.problem;
+  const sw::task_graph stated = tasks.read();
   const sw::order_certificates all = sw::read_order_certificates(chosen.certificate);
   if (all.proofs.empty())
     sw::refuse(sw::error_category::input, chosen.certificate + ": has no proofs, expected one at least");
@@ -157,10 +160,11 @@ int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Checks a proof that nothing costs less than a bound, in whole numbers and without any solver.",
                "check_certificate");
-  app.add_option("problem", chosen.problem, "PROBLEM.json[.gz]: IOPDDL, shardweave.placement or shardweave.tasks")
+  app.add_option("problem", chosen.problem, "PROBLEM: IOPDDL, shardweave.placement or what schedule_tasks reads")
       ->required();
   app.add_option("certificate", chosen.certificate, "CERTIFICATE.json[.gz], as --certificate of a program writes it")
       ->required();
+  chosen.prices.add_prices_to(app);
   app.add_flag("--json", chosen.json, "print one JSON object, and nothing else, on standard output");
   app.footer(
       "Exit status: 0 accepted, 1 a step of the proof does not hold (standard error names it), 2 wrong input or "

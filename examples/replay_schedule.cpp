@@ -5,6 +5,7 @@
 //   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
 #include "support/program.hpp"
 #include "support/report_file.hpp"
+#include "support/task_input.hpp"
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/replay.hpp>
@@ -30,7 +31,6 @@
 #endif
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/schedule.hpp>
-#include <shardweave/io/tasks.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/svg_comparison.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -55,7 +55,7 @@ namespace sw = shardweave;
 namespace {
 
 struct options {
-  std::string tasks;
+  programs::task_input tasks;
   std::string schedule;
   std::string engine = "simulate";
   std::int64_t scale = 1;
@@ -209,7 +209,7 @@ sw::task_graph priced(const options& chosen, const sw::task_graph& g, const rank
 /// Every rank runs this; rank 0 tells.
 template <class Engine, class Calibrate>
 int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine, Calibrate calibrate) {
-  const sw::task_graph stated = sw::read_task_graph(chosen.tasks);
+  const sw::task_graph stated = chosen.tasks.read();
   const sw::schedule s = sw::read_schedule(chosen.schedule, stated);
   sw::device_calibration device;
   if (!chosen.calibrate.empty()) {
@@ -355,7 +355,7 @@ int replay(const options& chosen) {
 #ifdef SHARDWEAVE_HAS_NCCL
   if (chosen.engine == "nccl") return replay_on_nccl(chosen);
 #endif
-  const sw::task_graph g = sw::read_task_graph(chosen.tasks);
+  const sw::task_graph g = chosen.tasks.read();
   const sw::schedule s = sw::read_schedule(chosen.schedule, g);
   const sw::timeline predicted =
       programs::about(chosen.schedule, [&] { return sw::simulate(g, s, {.memory_samples = true}); });
@@ -378,7 +378,7 @@ int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Executes a schedule and compares what is measured with what the simulator predicts.",
                "replay_schedule");
-  app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
+  chosen.tasks.add_to(app);
   app.add_option("schedule", chosen.schedule, "SCHEDULE.json[.gz]: shardweave.schedule of that graph")->required();
   app.add_option(
          "--engine", chosen.engine,

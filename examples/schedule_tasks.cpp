@@ -5,11 +5,11 @@
 #include "support/program.hpp"
 #include "support/report_file.hpp"
 #include "support/schedulers.hpp"
+#include "support/task_input.hpp"
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/read_profiled_run.hpp>
 #include <shardweave/io/schedule.hpp>
-#include <shardweave/io/tasks.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/reason_text.hpp>
@@ -41,7 +41,7 @@ namespace sw = shardweave;
 namespace {
 
 struct options {
-  std::string tasks;
+  programs::task_input tasks;
   std::string bucketing;  ///< empty: as `programs::way_of` says
   std::string scheduler;
   std::string durations = "measured";
@@ -167,13 +167,13 @@ timed_graph timed(const sw::task_graph& stated, const options& chosen) {
                  "--durations " + chosen.durations + ": neither measured nor fused, and no file of that name is there");
     sw::profiled_durations found = sw::durations_by(stated, sw::read_profiled_run(chosen.durations));
     if (found.matched == 0)
-      sw::refuse(sw::error_category::input, chosen.durations + ": has no call of an operator of " + chosen.tasks +
+      sw::refuse(sw::error_category::input, chosen.durations + ": has no call of an operator of " + chosen.tasks.file +
                                                 " with the shapes that it has there, and no collective of it");
     return {stated.with_durations(found.durations), std::move(found)};
   }
   if (stated.fused_durations().empty())
     sw::refuse(sw::error_category::input,
-               chosen.tasks + ": alternatives.duration_fused is missing, which --durations fused asks for");
+               chosen.tasks.file + ": alternatives.duration_fused is missing, which --durations fused asks for");
   return {stated.with_durations(stated.fused_durations())};
 }
 
@@ -254,18 +254,18 @@ std::string write_report(const options& chosen, const sw::task_graph& g, const s
 
 int schedule(const options& chosen) {
   if (!chosen.certificate.empty() && chosen.durations != "measured" && chosen.durations != "fused")
-    sw::refuse(sw::error_category::input, "--certificate is about the durations of " + chosen.tasks +
+    sw::refuse(sw::error_category::input, "--certificate is about the durations of " + chosen.tasks.file +
                                               ", expected --durations measured or fused, found " + chosen.durations);
-  const sw::task_graph stated = programs::about(chosen.tasks, [&] { return sw::read_task_graph(chosen.tasks); });
+  const sw::task_graph stated = chosen.tasks.read();
   const timed_graph timed_by = timed(stated, chosen);
   const sw::task_graph& g = timed_by.graph;
   programs::long_work work("schedule_tasks", chosen.common, "ns");
-  const sw::timeline before = programs::about(chosen.tasks, [&] { return sw::simulate(g); });
+  const sw::timeline before = programs::about(chosen.tasks.file, [&] { return sw::simulate(g); });
   std::optional<sw::bytes> budget;
   if (chosen.memory) budget = sw::bytes(*chosen.memory);
 
   const auto start = std::chrono::steady_clock::now();
-  const sw::schedule s = programs::about(chosen.tasks, [&] {
+  const sw::schedule s = programs::about(chosen.tasks.file, [&] {
     const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "best_known");
     if (!chosen.settings.empty()) return programs::planned_with(chosen.settings, by, g, work.control(), budget);
     return programs::planned(by, g, work.control(), budget, before.peak);
@@ -294,7 +294,7 @@ int schedule(const options& chosen) {
   }
   if (fits) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
-               chosen.tasks.c_str(), static_cast<long long>(budget->count()),
+               chosen.tasks.file.c_str(), static_cast<long long>(budget->count()),
                static_cast<long long>(after.peak.count()));
   return programs::no_answer;
 }
@@ -304,7 +304,7 @@ int schedule(const options& chosen) {
 int main(int argc, char** argv) {
   options chosen;
   CLI::App app("Merges collectives and orders tasks so that communication hides behind computation.", "schedule_tasks");
-  app.add_option("tasks", chosen.tasks, "TASKS.json[.gz]: shardweave.tasks")->required();
+  chosen.tasks.add_to(app);
   app.add_option("--bucketing", chosen.bucketing,
                  "which collectives are launched as one (default: benefit where a scheduler is named, else best_known)")
       ->check(programs::one_of(programs::names_of(programs::bucketings())));

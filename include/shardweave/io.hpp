@@ -2,6 +2,8 @@
 
 // IWYU pragma: begin_exports
 #include <shardweave/io/atomic_file.hpp>
+#include <shardweave/io/chakra_tasks.hpp>
+#include <shardweave/io/chakra_trace.hpp>
 #include <shardweave/io/collective_records.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/iopddl.hpp>
@@ -17,6 +19,7 @@
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/read_chakra.hpp>
 #include <shardweave/io/read_link_shares.hpp>
 #include <shardweave/io/read_nccl_graphs.hpp>
 #include <shardweave/io/read_nccl_rules.hpp>
@@ -27,6 +30,7 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/step_problem.hpp>
+#include <shardweave/io/task_file.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/io/text_input.hpp>
 #include <shardweave/io/training_runs.hpp>

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # tests/data/pack.sh FOLDER: makes the archives beside this script from the whole data, of which FOLDER holds
-# placement/, tasks/, collectives/, iopddl/ and training/. Equal files make equal archives.
+# placement/, tasks/, collectives/, iopddl/, training/ and chakra/. Equal files make equal archives.
 set -euo pipefail
 [ $# = 1 ] && [ -d "$1/placement" ] || { echo "usage: tests/data/pack.sh FOLDER" >&2; exit 2; }
 from=$(cd "$1" && pwd)
@@ -44,3 +44,7 @@ pack tables
 mkdir -p "$work/training"
 awk 'NR == 1 || NR % 3 == 0' "$from/training/measured.csv" >"$work/training/measured.csv"
 pack training
+if [ -d "$from/chakra" ]; then  # made by tests/io/chakra_traces.py
+  take $(cd "$from" && ls chakra/*)
+  pack chakra
+fi

@@ -1,5 +1,6 @@
 #include "support/random_tasks.hpp"
 #include "support/run_program.hpp"
+#include "support/shared_data.hpp"
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/write_tasks.hpp>
@@ -55,6 +56,42 @@ TEST_SUITE("schedule_tasks") {
       CHECK(number("collectives_after") == static_cast<std::int64_t>(replayed.collectives));
       CHECK(number("makespan_bound_ns") <= number("end_to_end_ns"));
     }
+  }
+
+  TEST_CASE("a Chakra trace is scheduled, its schedule replayed, its bounds proven") {
+    const auto trace = shared_data("chakra/resnet50_data_parallel.et");
+    if (!trace) return;
+    const temporary_folder folder;
+    const std::string priced = trace->string() + " --priced-on h100 --group-ranks 64";
+    const std::string schedule = (folder / "schedule.json").string(), proof = (folder / "proof.json").string();
+    const auto run = run_program("schedule_tasks",
+                                 priced + " --json --schedule " + schedule + " --certificate " + proof, folder.path());
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("tasks").to_number<int>() == 215 + 54);  // 54 x (forward, two backward, one collective) - 1, waits
+    CHECK(line.at("collectives_before").to_number<int>() == 54);
+    const auto replayed = run_program(
+        "replay_schedule",
+        priced.substr(0, trace->string().size()) + " " + schedule + " --json" + priced.substr(trace->string().size()),
+        folder.path());
+    REQUIRE(replayed.status == 0);
+    CHECK(boost::json::parse(replayed.out).at("end_to_end_ns") == line.at("end_to_end_ns"));
+    const auto checked =
+        run_program("check_certificate",
+                    trace->string() + " " + proof + " --json" + priced.substr(trace->string().size()), folder.path());
+    CHECK(checked.status == 0);
+    CHECK(boost::json::parse(checked.out).at("accepted").as_bool());
+
+    const auto unpriced = run_program("schedule_tasks", trace->string(), folder.path());
+    CHECK(unpriced.status == 2);
+    CHECK(unpriced.err == "schedule_tasks: " + trace->string() +
+                              ": node 55 (COMM_COLL_NODE_fc1000_ALLREDUCE) states no duration, expected one where no "
+                              "device is named whose collectives price it\n");
+    sw::write_task_graph(folder / "tasks.json", random_tasks(1, {.blocks = 5}));
+    const auto stated =
+        run_program("schedule_tasks", (folder / "tasks.json").string() + " --group-ranks 8", folder.path());
+    CHECK(stated.status == 2);
+    CHECK(stated.err.find("--group-ranks is for Chakra traces") != std::string::npos);
   }
 
   TEST_CASE("unless told otherwise it ends no later than with any pass that it can name, and tells what it compared") {

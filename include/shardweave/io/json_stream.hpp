@@ -8,6 +8,7 @@
 
 #include <boost/json/basic_parser_impl.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <string>
 #include <string_view>
@@ -58,6 +59,41 @@ auto with_name_of(const text_input& input, Check check) {
   }
 }
 
+/// Reads one value, or as many as there are.
+inline void read_json_text(text_input& input, const json_shape& root, const read_options& options, const bool* enough,
+                           bool many) {
+  boost::json::basic_parser<json_handler> parser(boost::json::parse_options{}, root, options.strict, enough);
+  std::size_t bytes_before = 0, lines_before = 0;
+  const auto refuse_at = [&](std::string_view read, const boost::json::error_code& ec, std::string_view rest,
+                             bool more) {
+    refuse(error_category::format, input.name() + ": line " + std::to_string(lines_before + line_count(read) + 1) +
+                                       ", byte " + std::to_string(bytes_before + read.size() + 1) + ": " +
+                                       what_is_wrong(parser.handler(), ec, rest, more));
+  };
+  bool between = false;  // whether a value ended and no other one has begun
+  for (bool more = true; more;) {
+    const std::string_view piece = input.next();
+    more = !piece.empty();
+    std::string_view rest = piece;
+    do {
+      if (between) {
+        rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
+        if (rest.empty()) break;
+        parser.reset();
+        between = false;
+      }
+      boost::json::error_code ec;
+      rest.remove_prefix(parser.write_some(more, rest.data() == nullptr ? "" : rest.data(), rest.size(), ec));
+      if (!ec && many && parser.done()) between = true;
+      if (!ec && !rest.empty() && !between) ec = boost::json::make_error_code(boost::json::error::extra_data);
+      if (ec && parser.handler().stopped()) return;
+      if (ec) refuse_at(piece.substr(0, piece.size() - rest.size()), ec, rest, more);
+    } while (!rest.empty());
+    bytes_before += piece.size();
+    lines_before += line_count(piece);
+  }
+}
+
 }  // namespace detail
 
 /// Reads a JSON text through a tree of shapes, whose variables then hold what it says.
@@ -67,24 +103,14 @@ auto with_name_of(const text_input& input, Check check) {
 /// Complexity: linear; memory for one piece of the text and the path of the current value (depth at most 32).
 inline void read_json(text_input& input, const json_shape& root, const read_options& options = {},
                       const bool* enough = nullptr) {
-  boost::json::basic_parser<detail::json_handler> parser(boost::json::parse_options{}, root, options.strict, enough);
-  std::size_t bytes_before = 0, lines_before = 0;
-  for (bool more = true; more;) {
-    const std::string_view piece = input.next();
-    more = !piece.empty();
-    boost::json::error_code ec;
-    const std::size_t used = parser.write_some(more, piece.data() == nullptr ? "" : piece.data(), piece.size(), ec);
-    if (!ec && used < piece.size()) ec = boost::json::make_error_code(boost::json::error::extra_data);
-    if (ec && parser.handler().stopped()) return;
-    const std::size_t lines = detail::line_count(piece.substr(0, ec ? used : piece.size()));
-    if (ec) {
-      refuse(error_category::format, input.name() + ": line " + std::to_string(lines_before + lines + 1) + ", byte " +
-                                         std::to_string(bytes_before + used + 1) + ": " +
-                                         detail::what_is_wrong(parser.handler(), ec, piece.substr(used), more));
-    }
-    bytes_before += piece.size();
-    lines_before += lines;
-  }
+  detail::read_json_text(input, root, options, enough, false);
+}
+
+/// The same of a text of one or more JSON values that follow each other, with or without blanks between them; each of
+/// them has the shape of the root.
+inline void read_json_values(text_input& input, const json_shape& root, const read_options& options = {},
+                             const bool* enough = nullptr) {
+  detail::read_json_text(input, root, options, enough, true);
 }
 
 }  // namespace v0
