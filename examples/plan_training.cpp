@@ -60,6 +60,7 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <memory>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -387,15 +388,22 @@ int plan(const options& chosen) {
   const sw::deadline limit(control);
 
   programs::around_plan around;
+  struct stated_model {
+    sw::spmd_cost_model model;
+    sw::placement_description<double> stated;
+  };
+  std::shared_ptr<const stated_model> searched;  // of the best mesh
   if (chosen.around.mesh_dims > 0) {
     sw::solve_control half = control;  // the rest is for the plan itself
     half.seconds *= 0.5;
+    std::vector<std::weak_ptr<const stated_model>> models;  // which live as long as their problems do
     const auto problem_of = [&](const sw::device_mesh& on, const sw::solve_control& rest) {
       const auto model = model_on(on);
-      auto stated = sw::describe(model, constraints_of(model), rest);
-      stated.counted = way.counted;
-      stated.windows = way.windows;
-      return sw::compile(std::move(stated), rest);
+      const auto both = std::make_shared<stated_model>(model, sw::describe(model, constraints_of(model), rest));
+      both->stated.counted = way.counted;
+      both->stated.windows = way.windows;
+      models.push_back(both);
+      return sw::compile(std::shared_ptr<const sw::placement_description<double>>(both, &both->stated), rest);
     };
     around.meshes = sw::search_meshes(sw::mesh_shapes(mesh.size(), chosen.around.mesh_dims), problem_of, solver, half);
     work.progress.clear();
@@ -403,13 +411,18 @@ int plan(const options& chosen) {
       sw::refuse(sw::error_category::constraint, chosen.config + ": no feasible placement was found on any mesh of " +
                                                      std::to_string(mesh.size()) + " devices");
     mesh = around.meshes->shapes[around.meshes->best].mesh;
+    for (const auto& held : models)
+      if (const auto one = held.lock(); one && one->model.mesh() == mesh) searched = one;
+    around.meshes->problem.reset();
     if (work.is_interrupted() && annotations.empty() && !chosen.propagate) {  // what was found is planned to the end
       way.solver.given = around.meshes->shapes[around.meshes->best].answer;
       control.stop = {};
     }
   }
   const double mesh_seconds = seconds();
-  const auto model = model_on(mesh);
+  const auto model = searched ? searched->model : model_on(mesh);
+  searched.reset();
+  graph = {};  // the model has its own
   for (const std::string& wish : chosen.around.wishes)
     programs::about("--what-if", [&] { static_cast<void>(programs::wished(model, wish)); });
   auto constraints = constraints_of(model);

@@ -1,6 +1,8 @@
 #pragma once
 
+#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
@@ -122,17 +124,19 @@ class pipeline_planner {
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}
 
-  /// From now on plans keep to the memory. \param held  whose values are made again; null: none. Must outlive this
-  void limit(const held_values* held) {
-    is_limited_ = true;
-    held_ = held;
-  }
-  /// The plan of a placement that is made already. If it makes values again, all others do so at once, and gather
-  /// parameters again as it does.
+  /// The plan of a placement that is made already; after a stop no other one is. If it makes values again, all others
+  /// do so at once, and gather parameters again as it does.
   void knows(const assignment& choice, plan made) {
     known_choice_ = choice;
     if (made.fitted) regathers_ = made.fitted->regathers;
     known_ = std::move(made);
+  }
+  /// From now on plans keep to the memory, and none is known. \param held  whose values are made again; null: none.
+  /// Must outlive this
+  void limit(const held_values* held) {
+    is_limited_ = true;
+    held_ = held;
+    known_.reset();
   }
 
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
@@ -141,7 +145,7 @@ class pipeline_planner {
     const auto placed = choice.first(vertices_);
     if (known_ && std::ranges::equal(placed, known_choice_)) return *known_;
     plan made;
-    made.lowered = made.plain = std::make_shared<const lowered_graph>(way_.lowering(model_, placed));
+    if (!lower(made, placed, control)) return made;
     if (is_limited_)
       made.room =
           bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
@@ -186,6 +190,17 @@ class pipeline_planner {
   static constexpr std::size_t rounds_of_tasks = 100'000;
   static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
 
+  /// \returns false if a stop came, and there is a plan already: this one would be too late
+  bool lower(plan& made, std::span<const strategy> placed, const solve_control& control) const {
+    const auto lower_all = [&] {
+      if constexpr (errors_are_caught && requires { way_.lowering(model_, placed, control.stop); })
+        if (known_) return way_.lowering(model_, placed, control.stop);
+      return way_.lowering(model_, placed);
+    };
+    try_to([&] { made.lowered = made.plain = std::make_shared<const lowered_graph>(lower_all()); },
+           [](const error& e) { return e.category() == error_category::stopped; });
+    return made.lowered != nullptr && !(known_ && control.stop.stop_requested());
+  }
   [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
     plan better = known;
     better.order = by.improve(known.lowered->tasks, known.order, control);
@@ -243,31 +258,33 @@ template <class Pipeline, class G, class Model, class State>
   using planner_type = pipeline_planner<Pipeline, Model>;
   const std::size_t vertices = plan.problem->vertices.size();
   planner_type planner(way, model, vertices, options);
-  std::optional<held_values> held;  // where there is a limit
-  bool sees_memory = false;         // where it is in the way
-  if (options.memory) {
+  std::optional<held_values> held;                   // where there is a limit
+  std::optional<typename planner_type::plan> plain;  // of the least sum, made as if there were none
+  bool sees_memory = false;                          // where it is in the way
+  // one plan is made whatever comes; after a stop nothing else is
+  const auto is_over = [&] { return control.stop.stop_requested(); };
+  if (!is_over())
     timed(plan.stages, "search", [&] {
       const assignment& start = plan.placement.choice;
-      auto plain = planner(start, timed.rest());
+      plain = planner(start, timed.rest());
+      planner.knows(start, *plain);
+      if (!options.memory) return 0;
       const double beside = bytes_of(options.beside, start);
-      const bytes peak = simulate(plain.lowered->tasks, plain.order, {.validate = false}).peak;
+      const bytes peak = simulate(plain->lowered->tasks, plain->order, {.validate = false}).peak;
       const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
-      if (fits && options.only_if_needed) {
-        planner.knows(start, std::move(plain));
-      } else {
-        if (options.held) held = options.held();
-        sees_memory = !fits && held;
-        planner.limit(held ? &*held : nullptr);
-        planner.knows(start, planner(start, timed.rest()));
-      }
+      if ((fits && options.only_if_needed) || is_over()) return 0;
+      if (options.held) held = options.held();
+      sees_memory = !fits && held;
+      planner.limit(held ? &*held : nullptr);
+      if (!is_over()) planner.knows(start, planner(start, timed.rest()));
       return 0;
     });
-  }
-  auto found = timed(plan.stages, "search", [&] {
+  const auto search = [&] {
     const auto strategies = [&](vertex_t<G> v) { return model.strategy_count(v); };
     const auto work = way.lowering.work(model, control.threads);
     step_work least = describe_work(graph, work.least(), strategies),
               alone = describe_work(graph, work.alone(), strategies);
+    if (is_over()) return step_search_result<typename planner_type::plan>{.stopped = true};
     result.bounded = plan.problem;
     assignment start = plan.placement.choice;
     step_search_options how = options.search;
@@ -281,14 +298,19 @@ template <class Pipeline, class G, class Model, class State>
       how.bound.turn = held->moment;
     }
     result.work = std::make_shared<const step_work>(std::move(least));
-    result.channel_prices.resize(result.work->machines());
-    const auto search = [&](const placement_problem<double>& of) {
-      return search_step(of, *result.work, alone, way.solver, planner, start, how, timed.rest());
-    };
-    auto best = sees_memory ? search(compile(result.bounded, timed.rest())) : search(problem);
+    const placement_problem<double> searched = sees_memory ? compile(result.bounded, timed.rest()) : problem;
+    auto best = search_step(searched, *result.work, alone, way.solver, planner, start, how, timed.rest());
     best.choice.resize(std::min(best.choice.size(), vertices));
     return best;
-  });
+  };
+  step_search_result<typename planner_type::plan> found;
+  found.stopped = true;
+  if (!is_over())
+    timed(plan.stages, "search", [&] {
+      try_to([&] { found = search(); }, [](const error& e) { return e.category() == error_category::stopped; });
+      return 0;
+    });
+  result.channel_prices.resize(result.work == nullptr ? 1 : result.work->machines());
   if (std::isfinite(found.first_step))
     result.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(found.first_step));
   result.bounds = std::move(found.bounds);
@@ -299,11 +321,15 @@ template <class Pipeline, class G, class Model, class State>
     (channel == step_claim::path ? result.path_price : result.channel_prices[channel]) += result.bounds.weights[r];
     result.memory_price += result.bounds.weights[r] * result.bounds.claims[r].price;
   }
-  if (!found.plan) {  // no plan keeps to the memory: what the pipeline makes tells by how much
-    typename planner_type::plan first;
-    first.lowered = std::make_shared<const lowered_graph>(way.lowering(model, plan.placement.choice));
-    first.order = way.pass.plan(first.lowered->tasks, timed.rest());
-    found.plan = std::move(first);
+  if (!found.plan) {  // no plan keeps to the memory, or none was looked for: what the pipeline makes tells by how much
+    if (!plain) {
+      plain.emplace();
+      plain->lowered = timed(plan.stages, "lower", [&] {
+        return std::make_shared<const lowered_graph>(way.lowering(model, plan.placement.choice));
+      });
+      plain->order = timed(plan.stages, "schedule", [&] { return way.pass.plan(plain->lowered->tasks, timed.rest()); });
+    }
+    found.plan = std::move(plain);
     found.choice = plan.placement.choice;
   }
   if (found.choice != plan.placement.choice) {
@@ -317,8 +343,8 @@ template <class Pipeline, class G, class Model, class State>
   if (found.plan->fitted) {
     result.fitted = *found.plan->fitted;
     const planner_type free(way, model, vertices, options);
-    const auto plain = timed(plan.stages, "search", [&] { return free(plan.placement.choice, timed.rest()); });
-    result.step_without_limit = nanoseconds(static_cast<std::int64_t>(plain.step));
+    const auto unlimited = timed(plan.stages, "search", [&] { return free(plan.placement.choice, timed.rest()); });
+    result.step_without_limit = nanoseconds(static_cast<std::int64_t>(unlimited.step));
   }
   timed(plan.stages, "simulate", [&] {
     const task_graph& tasks = plan.lowered->tasks;

@@ -2,6 +2,7 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/llama.hpp>
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <map>
 #include <set>
+#include <stop_token>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -444,6 +446,17 @@ TEST_SUITE("lower") {
     for (task_index t = 0; t < a.tasks.size(); ++t) CHECK(a.tasks.record(t) == b.tasks.record(t));
     CHECK(a.origin == b.origin);
     CHECK(a.task_of == b.task_of);
+  }
+
+  TEST_CASE("a stop ends it with an error, and a token that nobody stops changes nothing") {
+    planned p(linear_training(), {4});
+    const sw::assignment chosen(p.graph.operations.size(), 0);
+    std::stop_source source;
+    const sw::spmd_lowering policy;
+    CHECK(policy(p.model, chosen, source.get_token()).tasks.size() == policy(p.model, chosen).tasks.size());
+    source.request_stop();
+    CHECK_THROWS_WITH_AS((void)policy(p.model, chosen, source.get_token()),
+                         "the operations were not lowered before the stop", sw::error);
   }
 
   TEST_CASE("an assignment that is none is refused") {

@@ -15,6 +15,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -45,6 +46,16 @@ struct silent_lowering {
   static constexpr std::string_view name = "silent";
   [[nodiscard]] sw::lowered_graph operator()(const tiny_steps::model& m, std::span<const sw::strategy> choice) const {
     return own_lowering{}(m, choice);
+  }
+};
+/// The same, which asks for a stop when it is called for the n-th time.
+struct stopping_lowering : own_lowering {
+  std::stop_source* source = nullptr;
+  int* calls = nullptr;
+  int at = 0;
+  [[nodiscard]] sw::lowered_graph operator()(const tiny_steps::model& m, std::span<const sw::strategy> choice) const {
+    if (++*calls == at) source->request_stop();
+    return own_lowering::operator()(m, choice);
   }
 };
 static_assert(sw::foretelling_lowering<own_lowering, tiny_steps::model, sw::compressed_graph>);
@@ -84,6 +95,39 @@ TEST_SUITE("fastest plan") {
     MESSAGE("faster than the least sum " << faster << ", best of all " << best_of_all << " of " << count);
     CHECK(faster > 0);
     CHECK(best_of_all * 4 >= count * 3);
+  }
+
+  TEST_CASE("a stop at any moment leaves a whole plan, and no other is begun") {
+    sw::random_source random(5);
+    std::size_t stops = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(12); ++i) {
+      const tiny_steps::model m = tiny_steps::random_model(random);
+      const sw::pipeline usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const sw::training_plan sum = usual.run(m.graph, m);
+      for (const bool limited : {false, true}) {
+        sw::fastest_plan_options how;
+        if (limited) how.memory = sw::bytes(-1);  // no plan keeps to it
+        for (int at = 1; at < 8; ++at) {
+          std::stop_source source;
+          int calls = 0;
+          const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, stopping_lowering{{}, &source, &calls, at});
+          const auto found = sw::fastest_plan(way, m.graph, m, {}, how, {.stop = source.get_token()});
+          CAPTURE(i);
+          CAPTURE(limited);
+          CAPTURE(at);
+          REQUIRE(found.plan.tasks);
+          sw::validate_schedule(found.plan.lowered->tasks, found.plan.tasks->order);
+          CHECK(found.plan.lowered->tasks.size() == m.lower(found.plan.placement.choice).size());
+          if (!source.stop_requested()) continue;  // it was done before
+          ++stops;
+          CHECK(found.stopped);
+          CHECK(calls == at);
+          if (at == 1 || limited) CHECK(found.plan.placement.choice == sum.placement.choice);
+          CHECK(found.plan.tasks->after.end_to_end <= sum.tasks->after.end_to_end);
+        }
+      }
+    }
+    CHECK(stops > 20);
   }
 
   TEST_CASE("where no plan keeps to the memory the pipeline's own comes back, which tells by how much") {

@@ -77,6 +77,18 @@ struct slow {
   }
 };
 
+/// Finds nothing; the bound is lower where the second choice is cheaper.
+struct uneven {
+  static constexpr std::string_view name = "uneven";
+  static constexpr solver_abilities abilities{};
+
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control&) const {
+    const Cost bound = problem.compact().unary(0)[1] == 70 ? Cost{11} : Cost{10};
+    return conclude<Cost>(problem, {}, bound, true, {.solver = "uneven"});
+  }
+};
+
 /// Knows the best assignment; tells it unless it is stopped for the bound on costs alone that it reports before.
 struct bound_on_costs {
   static constexpr std::string_view name = "bound on costs";
@@ -169,6 +181,9 @@ TEST_SUITE("search_meshes") {
       // the first has nothing to beat, the second nothing better, the third is stopped at 12, the fourth as well
       CHECK(finished == std::vector<double>{30, 12, 13, 12});
       CHECK(found.best == 1);
+      REQUIRE(found.problem);
+      CHECK(found.problem->compact().unary(0)[1] == 12);
+      CHECK(found.problem->compact().unary(0)[0] == 62);
       CHECK(found.status == solve_status::optimal);
       CHECK(found.lower_bound == 12);
       CHECK(found.shapes[0].answer.objective == 30);
@@ -183,9 +198,23 @@ TEST_SUITE("search_meshes") {
       CHECK(looked == std::vector<double>{5, 5, 5, 5, 3});
       CHECK(finished.empty());
       CHECK(found.best == 4);
+      REQUIRE(found.problem);
+      CHECK(found.problem->compact().unary(0)[1] == 3);
       CHECK(found.status == solve_status::optimal);
       CHECK(found.lower_bound == 3);
       for (std::size_t i = 0; i < 4; ++i) CHECK(found.shapes[i].is_pruned);
+    }
+    SUBCASE("of equally good shapes the first is the best, whichever is finished first") {
+      const auto cost_of = [&](const device_mesh& mesh, const solve_control&) {
+        const bool first = mesh == shapes[0];
+        return listed(first ? std::vector<double>{12, 70} : std::vector<double>{12, 60});
+      };
+      // the second one's bound is lower, so that it is solved before the first
+      const auto found = search_meshes(std::span(shapes).first(2), cost_of, slow{&finished}, {}, uneven{});
+      REQUIRE(finished.size() == 2);
+      CHECK(found.best == 0);
+      REQUIRE(found.problem);
+      CHECK(found.problem->compact().unary(0)[1] == 70);
     }
     SUBCASE("a policy that proves nothing leaves a bound and an honest status") {
       const auto found = search_meshes(std::span(shapes).first(2), problem_of, slow{&finished, 8}, {}, quick);
@@ -200,6 +229,7 @@ TEST_SUITE("search_meshes") {
       source.request_stop();
       const auto found = search_meshes(shapes, problem_of, policy, {.stop = source.get_token()}, quick);
       CHECK(found.best == mesh_ranking::nobody);
+      CHECK_FALSE(found.problem);
       CHECK(found.status == solve_status::stopped);
       CHECK(finished.empty());
       CHECK(found.lower_bound <= 3);

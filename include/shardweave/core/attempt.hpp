@@ -11,6 +11,12 @@
 namespace shardweave {
 inline namespace v0 {
 
+#ifdef __cpp_exceptions
+inline constexpr bool errors_are_caught = true;
+#else
+inline constexpr bool errors_are_caught = false;
+#endif
+
 /// Calls `work()`. If it throws an `error`, `settles(error)` says whether that was dealt with; if not, it goes on.
 template <class Work, class Settles>
 void try_to(Work&& work, [[maybe_unused]] Settles&& settles) {

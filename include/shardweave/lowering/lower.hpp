@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
@@ -25,10 +26,10 @@ inline namespace v0 {
 ///
 /// \param chosen  one strategy per operation of `model.operations()`
 /// \throws error naming the operation whose strategy does not exist, or the argument that cannot be brought to
-///         where it is wanted
+///         where it is wanted; (stopped) if the stop is asked for before the end
 /// Complexity: O(V + E) steps of redistribution
 [[nodiscard]] lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
-                                  const lowering_options& options = {});
+                                  const lowering_options& options = {}, const stop_token& stop = {});
 
 }  // namespace v0
 }  // namespace shardweave

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowering_policy.hpp>
@@ -25,6 +26,11 @@ struct spmd_lowering {
 
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen) const {
     return lower(model, chosen, options);
+  }
+  /// The same, unless a stop comes first. \throws error (stopped) then
+  [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen,
+                                         const stop_token& stop) const {
+    return lower(model, chosen, options, stop);
   }
   /// What the tasks take, before there are any; who asks includes `lowering/lowered_work.hpp`.
   [[nodiscard]] lowered_work work(const spmd_cost_model& model, unsigned threads = 1) const;

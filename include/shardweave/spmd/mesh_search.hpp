@@ -71,6 +71,7 @@ struct mesh_ranking {
   double lower_bound = std::numeric_limits<double>::infinity();  ///< no shape that was given does better
   /// `optimal`: no other shape does better, proven; `infeasible`: none is feasible.
   solve_status status = solve_status::infeasible;
+  std::optional<placement_problem<double>> problem = std::nullopt;  ///< of the best, as it was built
 };
 
 namespace detail {
@@ -126,8 +127,12 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
   mesh_ranking result;
   std::vector<std::optional<placement_problem<double>>> problems(shapes.size());
   double best = infinity;
-  const auto learn = [&](mesh_candidate& shape) {
-    if (shape.answer.has_assignment()) best = std::min(best, shape.answer.objective);
+  const auto learn = [&](std::size_t i) {
+    const solution<double>& answer = result.shapes[i].answer;
+    if (!answer.has_assignment() || answer.objective > best || (answer.objective == best && i > result.best)) return;
+    best = answer.objective;
+    result.best = i;
+    result.problem = problems[i];
   };
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     mesh_candidate& shape = result.shapes.emplace_back(mesh_candidate{shapes[i], {}});
@@ -141,9 +146,9 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
           if (known) shape.answer = *std::move(known);
           return known.has_value();
         });
+    learn(i);
     const solve_status status = shape.answer.status;
     if (status == solve_status::optimal || status == solve_status::infeasible) problems[i].reset();
-    learn(shape);
   }
 
   std::vector<std::size_t> order(shapes.size());
@@ -157,8 +162,8 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
       continue;
     }
     answer = merged(std::move(answer), detail::mesh_contest<S>(policy, limit, best).run(*problems[i]));
+    learn(i);
     problems[i].reset();
-    learn(result.shapes[i]);
   }
 
   bool stopped = false;
@@ -166,7 +171,6 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
     mesh_candidate& shape = result.shapes[i];
     const solution<double>& answer = shape.answer;
     result.lower_bound = std::min(result.lower_bound, answer.lower_bound);
-    if (answer.has_assignment() && answer.objective == best && result.best == mesh_ranking::nobody) result.best = i;
     const bool is_open = answer.status != solve_status::optimal && answer.status != solve_status::infeasible;
     shape.is_pruned = is_open && best < infinity && answer.objective > best && proves(answer.lower_bound, best);
     stopped = stopped || (!shape.is_pruned && answer.status == solve_status::stopped);

@@ -175,6 +175,7 @@ template <class S>
       least = cost;
       rest.start = *problem.labels_of(result.placements[i]);
     }
+    if (limit.expired()) continue;
     const solution<double> answer = policy.solve(at_prices, rest);
     ++result.rounds;
     if (answer.status == solve_status::infeasible) {

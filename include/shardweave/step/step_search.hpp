@@ -99,7 +99,7 @@ class step_search_run {
   step_search_result<plan_type> run(const assignment& start) {
     consider(start);
     result_.first_step = result_.step;
-    if (options_.bounds) bound();
+    if (options_.bounds && !limit_.expired()) bound();
     descend();
     cross();
     improve();
@@ -178,6 +178,7 @@ class step_search_run {
     const std::vector<assignment> starts{tried_.front().choice};
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
     report();
+    if (is_over()) return;
     claim_search search(alone_);
     if (options_.bound.turn) search.want_heads_at(*options_.bound.turn);
     std::vector<std::pair<double, const assignment*>> promising;

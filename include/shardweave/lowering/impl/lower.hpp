@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/lowering/detail/redistribution_writer.hpp>
@@ -33,13 +34,15 @@ namespace detail {
 /// Goes through the operations in order and keeps what each has given.
 class lowering_pass {
  public:
-  lowering_pass(const spmd_cost_model& model, std::span<const strategy> chosen, const lowering_options& options)
+  lowering_pass(const spmd_cost_model& model, std::span<const strategy> chosen, const lowering_options& options,
+                const stop_token& stop)
       : model_(model),
         graph_(model.operations()),
         chosen_(chosen),
         redistribution_(model.new_redistributor()),
         writer_(redistribution_, options),
-        options_(options) {}
+        options_(options),
+        stop_(stop) {}
 
   [[nodiscard]] lowered_graph run() && {
     const std::size_t n = graph_.operations.size();
@@ -54,13 +57,18 @@ class lowering_pass {
         refuse(error_category::input, "operation '" + graph_.operations[v].name + "' is assigned strategy " +
                                           std::to_string(chosen_[v]) + " of " +
                                           std::to_string(model_.strategy_count(v)));
+      if (v % 256 == 0) look_at_stop();
       sources_[v] = source_of(v);
       task_of_.push_back(lower(v, graph_.operations[v].when, {v}));
     }
+    look_at_stop();
     return std::move(writer_).finish(graph_.name, std::move(task_of_));
   }
 
  private:
+  void look_at_stop() const {
+    if (stop_.stop_requested()) refuse(error_category::stopped, "the operations were not lowered before the stop");
+  }
   /// Whether a value of the forward phase comes from parameters alone, and whether they were moved for it.
   enum class source : std::uint8_t { other, parameter, moved_parameter };
 
@@ -150,6 +158,7 @@ class lowering_pass {
   redistributor redistribution_;
   redistribution_writer writer_;
   lowering_options options_;
+  const stop_token& stop_;
   std::vector<std::vector<piece>> results_;  // by operation and element
   std::vector<std::vector<piece>> again_;
   std::vector<source> sources_;
@@ -159,8 +168,8 @@ class lowering_pass {
 }  // namespace detail
 
 SHARDWEAVE_INLINE lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
-                                      const lowering_options& options) {
-  return detail::lowering_pass(model, chosen, options).run();
+                                      const lowering_options& options, const stop_token& stop) {
+  return detail::lowering_pass(model, chosen, options, stop).run();
 }
 
 }  // namespace v0
