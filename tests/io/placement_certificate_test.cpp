@@ -55,8 +55,12 @@ TEST_SUITE("placement_certificate") {
       for (std::size_t i = 0; i < c.multipliers[0].messages.size(); ++i)
         CHECK(again.multipliers[0].messages[i].amounts == c.multipliers[0].messages[i].amounts);
       CHECK(again.ruled_out[0].of_lower_limit == c.ruled_out[0].of_lower_limit);
-      CHECK(again.cases.size() == c.cases.size());
-      CHECK(again.cases[0].parts == c.cases[0].parts);
+      REQUIRE(again.cases.size() == c.cases.size());
+      for (std::size_t i = 0; i < c.cases.size(); ++i) {
+        CHECK(again.cases[i].multipliers == c.cases[i].multipliers);
+        CHECK(again.cases[i].parts == c.cases[i].parts);
+        CHECK(again.cases[i].cases == c.cases[i].cases);
+      }
       c.infeasible = true;
       CHECK(read<Cost>(text_of(c)).infeasible);
     }

@@ -408,8 +408,8 @@ class Checker:
             messages[pair] = [unit * whole(a, "an amount") for a in entry["amounts"]]
         return only_limits, prices, messages
 
-    def bound(self, multipliers, left):
-        """What multipliers prove of all that is left; None if nothing keeps the limits."""
+    def priced(self, multipliers, left):
+        """What multipliers prove of all that is left, and what each strategy has come to."""
         only_limits, prices, messages = multipliers
         belief = {x: {s: Fraction(0) if only_limits else self.p.unary[x][s] for s in left[x]} for x in left}
         total = Fraction(0)
@@ -434,22 +434,36 @@ class Checker:
                 rest[i] = min((0 if only_limits else costs[k]) - most[k] for k in most if costs[k] is not None)
             for s in left[x]:
                 belief[x][s] += rest[table.row_class[s]]
-        for x in belief:
-            total += min(belief[x].values())
-        demand(total > 0 or not only_limits, "is not shown to break a limit")
-        return None if only_limits else total
+        return total + sum(min(of.values()) for of in belief.values()), belief
+
+    def closes(self, only_limits, bound):
+        """Whether a bound says what is claimed, or that limits are broken."""
+        if only_limits or self.infeasible:
+            return only_limits and bound > 0
+        return bound > self.claimed - 1 if self.p.whole_costs else bound >= self.claimed
+
+    def narrow(self, multipliers, left):
+        """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
+        total, belief = self.priced(multipliers, left)
+        less = dict(left)
+        for x, of in belief.items():
+            rest = total - min(of.values())
+            less[x] = {s for s in of if not self.closes(multipliers[0], rest + of[s])}
+        self.p.propagate(less, [x for x in left if less[x] != left[x]])
+        return less
 
     def shape_of_case(self, number, case):
         demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
         if "multipliers" in case:
             index(case["multipliers"], len(self.c["multipliers"]), "multipliers")
-            return
-        x = self.vertex(case["vertex"])
-        demand(len(case["parts"]) == len(case["cases"]) > 0, "has parts without cases")
-        for part in case["parts"]:
-            for s in part:
-                index(s, self.p.counts[x], "strategy")
-        for following in case["cases"]:
+            demand(len(case.get("cases", [])) <= 1, "has multipliers and several cases")
+        else:
+            x = self.vertex(case["vertex"])
+            demand(len(case["parts"]) == len(case["cases"]) > 0, "has parts without cases")
+            for part in case["parts"]:
+                for s in part:
+                    index(s, self.p.counts[x], "strategy")
+        for following in case.get("cases", []):
             demand(index(following, len(self.c["cases"]), "case") > number, "is split into an earlier case")
 
     def run(self):
@@ -466,7 +480,7 @@ class Checker:
             self.step = f"ruled_out[{i}]"
             self.rule_out(r, left)
             self.steps += 1
-        cases, seen, least = self.c["cases"], set(), None
+        cases, seen = self.c["cases"], set()
         self.step = "the cases"
         demand(cases, "there are none")
         stack = [(0, left)]
@@ -478,18 +492,13 @@ class Checker:
             case = cases[number]
             self.steps += 1
             if "multipliers" in case:
-                if any(not of for of in left.values()):
-                    continue
-                bound = self.bound(multipliers[case["multipliers"]], left)
-                if bound is None:
-                    continue
-                demand(not self.infeasible, "something may be feasible")
-                slack = 1 if self.p.whole_costs else 0
-                demand(
-                    bound > self.claimed - slack if slack else bound >= self.claimed,
-                    f"is bounded by {float(bound)!r}, less than {float(self.claimed)!r}",
-                )
-                least = bound if least is None else min(least, bound)
+                m = multipliers[case["multipliers"]]
+                is_empty = any(not of for of in left.values())
+                if case.get("cases"):
+                    stack.append((case["cases"][0], left if is_empty else self.narrow(m, left)))
+                elif not is_empty:
+                    bound = self.priced(m, left)[0]
+                    demand(self.closes(m[0], bound), f"is bounded by {float(bound)!r}, which proves too little")
                 continue
             x = self.vertex(case["vertex"])
             covered = set()
@@ -502,7 +511,6 @@ class Checker:
             demand(left[x] <= covered, f"has no part with strategy {min(left[x] - covered, default=0)} of vertex {x}")
         self.step = "the cases"
         demand(len(seen) == len(cases), "some are part of no other")
-        return least
 
 
 def judge(problem_path, certificate_path):

@@ -83,6 +83,7 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c, c
     out.line().begin_object();
     if (one.multipliers) {
       out.member("multipliers", *one.multipliers);
+      if (!one.cases.empty()) out.list("cases", one.cases);
     } else {
       out.member("vertex", one.vertex).key("parts").begin_list();
       for (const auto& part : one.parts) out.values(part);

@@ -50,13 +50,14 @@ struct strategies_ruled_out {
   bool of_lower_limit = false;
 };
 
-/// A case of a proof: either all that is left in it is bounded by multipliers, or it is split by the strategies of a
-/// vertex into other cases.
+/// A case of a proof, one of three: all that is left in it is bounded by multipliers; or multipliers drop the
+/// strategies with which what is left costs the proof's `lower_bound` at least (with `only_limits`: breaks limits), and
+/// one other case holds the rest; or it is split by the strategies of a vertex into other cases.
 struct placement_case {
   std::optional<std::uint32_t> multipliers = std::nullopt;
   std::uint32_t vertex = 0;                       ///< of a split
   std::vector<std::vector<strategy>> parts = {};  ///< together all strategies that are left to it
-  std::vector<std::uint32_t> cases = {};          ///< per part; numbers above this case's own
+  std::vector<std::uint32_t> cases = {};          ///< per part, or the one that is left; numbers above this case's own
 };
 
 /// A proof that no assignment costs less than `lower_bound`, or that none is feasible. `check_certificate` (or any

@@ -123,20 +123,24 @@ class certificate_shape {
   [[nodiscard]] complaint of(const placement_case& c, std::size_t number, std::size_t cases,
                              std::size_t multipliers) const {
     if (c.multipliers) {
-      if (*c.multipliers < multipliers) return std::nullopt;
-      return "names multipliers " + std::to_string(*c.multipliers) + ", but there are only " +
-             std::to_string(multipliers);
+      if (*c.multipliers >= multipliers)
+        return "names multipliers " + std::to_string(*c.multipliers) + ", but there are only " +
+               std::to_string(multipliers);
+      if (!c.parts.empty() || c.cases.size() > 1)
+        return "has multipliers, " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+               " cases, expected no part and one case at most";
+    } else {
+      if (c.vertex >= d_.vertices.size()) return no_vertex(c.vertex);
+      if (c.parts.empty() || c.parts.size() != c.cases.size())
+        return "has " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+               " cases for them, expected equally many, at least one";
+      for (const auto& part : c.parts)
+        if (auto wrong = of_strategies(c.vertex, part)) return wrong;
     }
-    if (c.vertex >= d_.vertices.size()) return no_vertex(c.vertex);
-    if (c.parts.empty() || c.parts.size() != c.cases.size())
-      return "has " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
-             " cases for them, expected equally many, at least one";
-    for (const auto& part : c.parts)
-      if (auto wrong = of_strategies(c.vertex, part)) return wrong;
     for (const std::uint32_t next : c.cases)
       if (next <= number || next >= cases)
-        return "is split into case " + std::to_string(next) + ", expected one from " + std::to_string(number + 1) +
-               " to " + std::to_string(cases - 1);
+        return "leads to case " + std::to_string(next) + ", expected one from " + std::to_string(number + 1) + " to " +
+               std::to_string(cases - 1);
     return std::nullopt;
   }
 
@@ -304,25 +308,37 @@ class exact_check {
     return std::nullopt;
   }
 
-  /// The bound of what is left by multipliers; nothing if nothing is left, or what is left breaks limits. With
-  /// `only_limits` anything else is no bound of costs.
-  [[nodiscard]] std::optional<Whole> bound(const placement_multipliers& m, const strategies_left& left) const {
-    const bool with_costs = !m.only_limits;
+  /// What all that is left costs at least, by unknown and strategy: the sum of `apart` and of what one strategy of each
+  /// unknown has come to.
+  struct priced_form {
+    Whole apart = 0;
     std::vector<std::vector<Whole>> belief;
-    if (with_costs) {
-      belief = unary_;
-    } else {
-      for (const auto& of : unary_) belief.emplace_back(of.size());
+    std::vector<const Whole*> least;  ///< per unknown, of the strategies that are left; null if there are none
+
+    [[nodiscard]] bool is_empty() const { return std::find(least.begin(), least.end(), nullptr) != least.end(); }
+    /// \pre not empty
+    [[nodiscard]] Whole bound() const {
+      Whole total = apart;
+      for (const Whole* of : least) total += *of;
+      return total;
     }
-    Whole total = 0;
+  };
+  [[nodiscard]] priced_form priced(const placement_multipliers& m, const strategies_left& left) const {
+    const bool with_costs = !m.only_limits;
+    priced_form result;
+    if (with_costs) {
+      result.belief = unary_;
+    } else {
+      for (const auto& of : unary_) result.belief.emplace_back(of.size());
+    }
     for (const row_price& p : m.prices) {
       if (p.price == 0) continue;
       const int shift = range_.bits - m.price_bits - range_.usage[p.budget];
-      total -= shifted<Whole>(Whole(p.price) * limit_of(p.budget, p.price > 0), shift);
+      result.apart -= shifted<Whole>(Whole(p.price) * limit_of(p.budget, p.price > 0), shift);
       const budget& b = d_.constraints.budgets[p.budget];
       for (const budget_term& term : b.terms) {
         if (term.live && (p.time < term.live->first || p.time >= term.live->end)) continue;
-        auto& of = belief[form_.unknown_of(term.vertex)];
+        auto& of = result.belief[form_.unknown_of(term.vertex)];
         for (std::size_t s = 0; s < of.size(); ++s)
           if (term.usage[s] != 0)
             of[s] += shifted<Whole>(Whole(p.price) * whole_of<Whole>(term.usage[s], range_.usage[p.budget]), shift);
@@ -333,17 +349,46 @@ class exact_check {
       message_of[form_.pair_between(form_.unknown_of(one.first), form_.unknown_of(one.second))] = &one;
     for (std::size_t p = 0; p < message_of.size(); ++p) {
       if (!with_costs && message_of[p] == nullptr) continue;
-      move(p, message_of[p], range_.bits - m.message_bits, with_costs, left, belief);
+      move(p, message_of[p], range_.bits - m.message_bits, with_costs, left, result.belief);
     }
-    for (std::uint32_t x = 0; x < belief.size(); ++x) {
-      const Whole* least = nullptr;
-      for (std::size_t s = 0; s < belief[x].size(); ++s)
-        if (left[x][s] != 0 && (least == nullptr || belief[x][s] < *least)) least = &belief[x][s];
-      if (least == nullptr) return std::nullopt;
-      total += *least;
+    for (std::uint32_t x = 0; x < left.size(); ++x) {
+      const Whole*& least = result.least.emplace_back();
+      for (std::size_t s = 0; s < left[x].size(); ++s)
+        if (left[x][s] != 0 && (least == nullptr || result.belief[x][s] < *least)) least = &result.belief[x][s];
     }
-    if (m.only_limits) return total > 0 ? std::nullopt : std::optional<Whole>(total);
+    return result;
+  }
+
+  /// The bound of what is left by multipliers; nothing if nothing is left, or what is left breaks limits. With
+  /// `only_limits` anything else is no bound of costs.
+  [[nodiscard]] std::optional<Whole> bound(const placement_multipliers& m, const strategies_left& left) const {
+    const priced_form at = priced(m, left);
+    if (at.is_empty()) return std::nullopt;
+    const Whole total = at.bound();
+    if (m.only_limits && total > 0) return std::nullopt;
     return total;
+  }
+
+  /// Drops the strategies with which all that is left costs what is claimed at least; with `only_limits` those with
+  /// which it breaks limits. \returns the unknowns that lost some
+  [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
+                                                  strategies_left& left) const {
+    std::vector<std::uint32_t> changed;
+    const priced_form at = priced(m, left);
+    if (at.is_empty() || (c.infeasible && !m.only_limits)) return changed;
+    const Whole total = at.bound();
+    for (std::uint32_t x = 0; x < left.size(); ++x) {
+      bool any = false;
+      for (std::size_t s = 0; s < left[x].size(); ++s) {
+        if (left[x][s] == 0) continue;
+        const Whole with = total - *at.least[x] + at.belief[x][s];
+        if (!(m.only_limits ? with > 0 : proves(with, c))) continue;
+        left[x][s] = 0;
+        any = true;
+      }
+      if (any) changed.push_back(x);
+    }
+    return changed;
   }
 
   /// Whether a bound of a case says what is claimed of all.
@@ -431,6 +476,7 @@ template <cost_value Cost, class Whole>
   const exact_check<Cost, Whole> exact(d, form, range);
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
+  bool rests_on_claim = false;  // what was dropped costs no less than is claimed, and nothing more is known of it
   const auto fails = [&](const std::string& step, const std::string& what) {
     verdict.failure = step + " " + what;
     return verdict;
@@ -465,6 +511,17 @@ template <cost_value Cost, class Whole>
       form.propagate(*less, {x});
       left = std::move(less);
     }
+    if (one.multipliers && !one.cases.empty()) {
+      const placement_multipliers& m = c.multipliers[*one.multipliers];
+      auto less = std::make_shared<strategies_left>(*left);
+      if (const auto changed = exact.narrow(m, c, *less); !changed.empty()) {
+        form.propagate(*less, changed);
+        rests_on_claim = rests_on_claim || !m.only_limits;
+      }
+      open.push_back({one.cases.front(), std::move(less)});
+      ++verdict.steps;
+      continue;
+    }
     if (one.multipliers) {
       const std::optional<Whole> found = exact.bound(c.multipliers[*one.multipliers], *left);
       if (found && c.multipliers[*one.multipliers].only_limits)
@@ -493,6 +550,7 @@ template <cost_value Cost, class Whole>
     if (seen[i] == 0) return fails("cases[" + std::to_string(i) + "]", "is a part of no other");
   verdict.accepted = true;
   if (least) verdict.bound = exact.in_costs(*least);
+  if (rests_on_claim) verdict.bound = std::min(verdict.bound, c.lower_bound);
   return verdict;
 }
 

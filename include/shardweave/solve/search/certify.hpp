@@ -4,6 +4,7 @@
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/bound_cases.hpp>
+#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
@@ -20,18 +21,6 @@
 
 namespace shardweave {
 inline namespace v0 {
-
-namespace detail {
-
-/// The power of two below a magnitude.
-inline int magnitude_bits(double most) { return most > 0 ? std::ilogb(most) + 1 : 0; }
-
-inline std::int64_t rounded_down(double value, int bits) {
-  constexpr double most = 0x1p60;
-  return static_cast<std::int64_t>(std::floor(std::clamp(std::ldexp(value, bits), -most, most)));
-}
-
-}  // namespace detail
 
 /// Rounds what a message passing has reached to whole numbers.
 ///

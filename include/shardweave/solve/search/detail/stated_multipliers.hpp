@@ -1,0 +1,153 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/stated_form.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Multipliers of a compiled problem, or of a part of it, in words of the problem as it is stated.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The power of two below a magnitude.
+inline int magnitude_bits(double most) { return most > 0 ? std::ilogb(most) + 1 : 0; }
+
+inline std::int64_t rounded_down(double value, int bits) {
+  constexpr double most = 0x1p60;
+  return static_cast<std::int64_t>(std::floor(std::clamp(std::ldexp(value, bits), -most, most)));
+}
+
+/// The labels that are left of each variable of the compiled problem.
+using kept_labels = std::vector<std::vector<strategy>>;
+
+template <cost_value Cost>
+class stated_multipliers {
+ public:
+  /// \pre the problem has a description, which `form` is of; both outlive this object
+  stated_multipliers(const placement_problem<Cost>& problem, const stated_form<Cost>& form)
+      : problem_(&problem), form_(&form), first_vertex_(problem.compact().size()) {
+    for (auto v = static_cast<std::uint32_t>(problem.vertex_count()); v-- > 0;)
+      first_vertex_[problem.variable_of(v)] = v;
+  }
+
+  /// Of what is left of the compiled problem, as a problem of its own.
+  /// \param p       with the dual's edges, rows and labels
+  /// \param origin  of the variables of `p`: those of the compiled problem, and their labels there
+  /// \param kept    all that is left
+  [[nodiscard]] placement_multipliers operator()(const compact_problem<Cost>& p, const variable_origin& origin,
+                                                 const kept_labels& kept, const dual_values& dual) const {
+    placement_multipliers m;
+    double most_price = 0;
+    for (const double price : dual.of_row) most_price = std::max(most_price, std::abs(price));
+    m.price_bits = std::clamp(48 - magnitude_bits(most_price), 0, 120);
+    for (std::size_t r = 0; r < dual.of_row.size(); ++r) {
+      const usage_row& row = p.rows()[r];
+      const std::int64_t price = rounded_down(dual.of_row[r], m.price_bits);
+      if (price != 0 && std::isfinite(price > 0 ? row.high : row.low))
+        m.prices.push_back({row.budget, row.time, price});
+    }
+    struct message {
+      std::uint32_t first = 0, second = 0;  ///< variables of the compiled problem
+      std::vector<std::pair<strategy, double>> amounts;
+    };
+    std::vector<message> messages;
+    std::vector<char> has_edge(form_->pairs().size());
+    const std::vector<std::size_t> offsets = dual_offsets(p);
+    for (std::size_t e = 0; e < p.edges().size(); ++e) {
+      const compact_edge& edge = p.edges()[e];
+      const auto& t = p.table(edge);
+      message& one = messages.emplace_back(message{origin[edge.first].first, origin[edge.second].first, {}});
+      for (strategy l = 0; l < t.columns(); ++l)
+        one.amounts.emplace_back(stated(one.second, origin[edge.second].second[l]),
+                                 -dual.of_class[offsets[e] + t.row_classes() + t.column_class(l)]);
+      has_edge[form_->pair_between(unknown(one.first), unknown(one.second))] = 1;
+    }
+    // what restricting or compiling folded into costs of one end: the second end's part is given to it
+    for (std::size_t i = 0; i < has_edge.size(); ++i) {
+      const auto& pair = form_->pairs()[i];
+      const std::uint32_t a = variable(pair.first), b = variable(pair.second);
+      if (has_edge[i] == 0 && kept[b].size() > 1) messages.push_back({a, b, folded(pair, kept[a], kept[b])});
+    }
+    double most = 0;
+    for (const message& one : messages)
+      for (const auto& [s, amount] : one.amounts)
+        if (std::isfinite(amount)) most = std::max(most, std::abs(amount));
+    m.message_bits = std::clamp(46 - magnitude_bits(most), 0, 60);
+    for (const message& one : messages) {
+      moved_cost moved{first_vertex_[one.first], first_vertex_[one.second],
+                       std::vector<std::int64_t>(form_->strategies(unknown(one.second)))};
+      for (const auto& [s, amount] : one.amounts) moved.amounts[s] = rounded_down(amount, m.message_bits);
+      if (std::any_of(moved.amounts.begin(), moved.amounts.end(), [](std::int64_t a) { return a != 0; }))
+        m.messages.push_back(std::move(moved));
+    }
+    return m;
+  }
+
+  [[nodiscard]] std::uint32_t unknown(std::uint32_t variable) const {
+    return form_->unknown_of(first_vertex_[variable]);
+  }
+  [[nodiscard]] std::uint32_t vertex(std::uint32_t variable) const { return first_vertex_[variable]; }
+  [[nodiscard]] strategy stated(std::uint32_t variable, strategy label) const {
+    return problem_->strategy_of(variable, label);
+  }
+  /// The same as strategies of unknowns.
+  [[nodiscard]] strategies_left left(const kept_labels& kept) const {
+    strategies_left result(form_->size());
+    for (std::uint32_t x = 0; x < kept.size(); ++x) {
+      auto& of = result[unknown(x)];
+      of.resize(form_->strategies(unknown(x)));
+      for (const strategy l : kept[x]) of[stated(x, l)] = 1;
+    }
+    return result;
+  }
+  [[nodiscard]] const stated_form<Cost>& form() const { return *form_; }
+
+ private:
+  [[nodiscard]] std::uint32_t variable(std::uint32_t unknown) const {
+    return problem_->variable_of(form_->first_vertex(unknown));
+  }
+  /// The least that a pair of unknowns costs, for each strategy that is left of the second.
+  [[nodiscard]] std::vector<std::pair<strategy, double>> folded(const typename stated_form<Cost>::pair& pair,
+                                                                std::span<const strategy> of_first,
+                                                                std::span<const strategy> of_second) const {
+    const auto& t = form_->tables()[pair.table];
+    const auto cost = [&](strategy a, strategy b) {
+      double sum = 0;
+      for (const auto& term : t.terms)
+        sum += is_forbidden(term.at(a, b)) ? std::numeric_limits<double>::infinity()
+                                           : static_cast<double>(term.at(a, b)) * static_cast<double>(term.times);
+      return std::ldexp(sum, -form_->bits());
+    };
+    std::vector<std::pair<strategy, double>> result;
+    for (const strategy l : of_second) {
+      const strategy b = stated(variable(pair.second), l);
+      double least = std::numeric_limits<double>::infinity();
+      for (const strategy k : of_first) least = std::min(least, cost(stated(variable(pair.first), k), b));
+      result.emplace_back(b, std::isfinite(least) ? least : 0);
+    }
+    return result;
+  }
+
+  const placement_problem<Cost>* problem_;
+  const stated_form<Cost>* form_;
+  std::vector<std::uint32_t> first_vertex_;  ///< per variable
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
