@@ -26,12 +26,33 @@ fi
 if [ "$mode" = full ]; then
   others=(g++-{12..15} clang++-{16..21})
   want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
+  # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
+  want 'dpkg-dev' has_command dpkg-buildpackage
+  want debhelper has_command dh
+  want bazel-bootstrap has_command bazel
+  want bazel-rules-java test -e /usr/share/bazel/rules/java
+  want bazel-rules-proto test -e /usr/share/bazel/rules/proto
+  want doxygen has_command doxygen
+  want python3-markdown-it /usr/bin/python3 -c 'import markdown_it'
+  want python3-pygments /usr/bin/python3 -c 'import pygments'
+  want python3-venv /usr/bin/python3 -c 'import ensurepip'
+  want chromium has_command chromium
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
 fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
 want_mpi  # component mpi, whose tests run on four ranks
 install_missing
+
+# Conan is no package of Debian's; of PyPI's, kept in the build folder
+if [ "$mode" = full ] && ! has_command conan >/dev/null; then
+  if { [ -x "$root/build/conan/bin/conan" ] || { /usr/bin/python3 -m venv "$root/build/conan" &&
+    "$root/build/conan/bin/pip" install -q conan; }; } >/dev/null 2>&1; then
+    PATH=$PATH:$root/build/conan/bin
+  else
+    say "Going on without Conan"
+  fi
+fi
 
 # check NAME OPTIONS...: configure, build and test in build/NAME
 check() {

@@ -1,7 +1,9 @@
 #!/usr/bin/env bash
-# docs/packaging/debian.sh [FOLDER]  makes the Debian source package and libshardweave-dev in FOLDER (default: build/debian)
+# docs/packaging/debian.sh [FOLDER]  makes the Debian source package, libshardweave-dev and libshardweave-compiled-dev in FOLDER
+#                                   (default: build/debian)
 #
 # Needs dpkg-dev and debhelper, and what `debian/control` names; says what is missing. Takes the version of the headers.
+# With DEB_BUILD_PROFILES=pkg.shardweave.nocompiled in the environment the compiled package is left out, which takes seconds.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/../.." && pwd)
 out=${1:-$root/build/debian}
