@@ -1,4 +1,5 @@
-// Any text is read or refused, and what was read is written and read again to the same text.
+// Any text is read or refused, alike in pieces of any size, and what was read is written and read again to the same
+// text.
 #include <shardweave/io/placement.hpp>
 
 #include <cstddef>
@@ -24,11 +25,23 @@ sw::placement_description<double> read(std::string_view text, std::size_t piece)
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string first;
+  bool is_read = true;
   try {
     first = written(read(text, 1 + size / 3));
   } catch (const sw::error&) {
-    return 0;
+    is_read = false;
   }
+  for (const std::size_t piece : {std::size_t{1}, size + 1}) {  // one number after the other, and in bulk
+    std::string other;
+    try {
+      other = written(read(text, piece));
+    } catch (const sw::error&) {
+      if (is_read) std::abort();
+      continue;
+    }
+    if (!is_read || other != first) std::abort();
+  }
+  if (!is_read) return 0;
   if (written(read(first, 64)) != first) std::abort();
   return 0;
 }

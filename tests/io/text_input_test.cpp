@@ -5,7 +5,9 @@
 #include <doctest/doctest.h>
 #include <zlib.h>
 
+#include <cstddef>
 #include <string>
+#include <utility>
 
 namespace sw = shardweave;
 
@@ -47,6 +49,37 @@ TEST_SUITE("text_input") {
     const auto one = gzipped(folder, "one", "first "), two = gzipped(folder, "two", "second");
     const auto both = folder.write("both", temporary_folder::read(one) + temporary_folder::read(two));
     CHECK(all_of(sw::text_input(both)) == "first second");
+  }
+
+  TEST_CASE("a compressed file that is left before its end gives up nothing but the rest") {
+    const temporary_folder folder;
+    std::string text = long_text();
+    for (int i = 0; i < 3; ++i) text += text;
+    const auto file = gzipped(folder, "long.gz", text);
+    for (std::size_t pieces = 0; pieces < 8; ++pieces) {
+      CAPTURE(pieces);
+      sw::text_input input(file);
+      std::string read;
+      for (std::size_t i = 0; i < pieces; ++i) read += input.next();
+      CHECK(read == text.substr(0, read.size()));
+      CHECK(read.size() == pieces << 18U);
+      if (pieces == 7) CHECK(all_of(std::move(input)) == text.substr(read.size()));  // it can be handed on
+    }
+  }
+
+  TEST_CASE("what follows the end is nothing, and the same error each time where reading failed") {
+    const temporary_folder folder;
+    const auto whole = gzipped(folder, "whole", long_text());
+    sw::text_input input(whole);
+    while (!input.next().empty()) continue;
+    CHECK(input.next().empty());
+    const std::string data = temporary_folder::read(whole);
+    sw::text_input cut(folder.write("cut", data.substr(0, data.size() - 9)));
+    const std::string message = refused([&] {
+      while (!cut.next().empty()) continue;
+    });
+    CHECK(message.find("the gzip data ends too early") != std::string::npos);
+    CHECK(refused([&] { (void)cut.next(); }) == message);
   }
 
   TEST_CASE("a text in memory comes in pieces of the size asked for") {

@@ -1,7 +1,9 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/core/interning.hpp>
+#include <shardweave/io/detail/cost_list.hpp>
+#include <shardweave/io/detail/plain_numbers.hpp>
+#include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/placement/description.hpp>
@@ -13,6 +15,7 @@
 #include <limits>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -45,7 +48,7 @@ class iopddl_reader {
       intervals_.push_back({ends_[0], ends_[1]});
       return {};
     });
-    auto costs = json_list(cost_list(), [this] {
+    auto costs = json_list(costs_into(costs_), [this] {
       result_.vertices.emplace_back().compute = costs_;
       return std::string(result_.vertices.back().compute.empty() ? "has no strategies" : "");
     });
@@ -70,8 +73,8 @@ class iopddl_reader {
       result_.edges.push_back({.from = joined_[0], .to = joined_[1]});
       return {};
     });
-    auto costs = json_list(cost_list(), [this] {
-      matrix_of_edge_.push_back(matrices_(costs_));
+    auto costs = json_list(costs_into(matrix_), [this] {
+      matrix_of_edge_.push_back(pool_.intern(matrix_.take()));
       return std::string();
     });
     return json_object({json_required("nodes", std::move(joined)), json_required("costs", std::move(costs))},
@@ -83,28 +86,38 @@ class iopddl_reader {
   }
 
   /// Costs as they stand, with the large ones replaced by the library's own mark.
-  json_shape cost_list() {
-    json_shape list = json_list(json_value("a whole number", [this](const json_scalar& s) {
-      if (s.type == json_scalar::kind::number && s.number >= static_cast<double>(iopddl_forbidden)) {
-        costs_.push_back(forbidden<std::int64_t>);
+  static std::int64_t cost_of(std::int64_t written) {
+    return written >= iopddl_forbidden ? forbidden<std::int64_t> : written;
+  }
+  /// \param into  a vector or a builder of lists
+  template <class List>
+  static json_shape costs_into(List& into) {
+    json_shape list = json_list(json_value("a whole number", [&into](const json_scalar& s) {
+      const bool is_number = s.type == json_scalar::kind::number;
+      if (is_number && number_of(s).value_or(s.number) >= static_cast<double>(iopddl_forbidden)) {
+        into.push_back(forbidden<std::int64_t>);
         return true;
       }
       const auto cost = integer_of<std::int64_t>(s);
-      if (cost) costs_.push_back(*cost >= iopddl_forbidden ? forbidden<std::int64_t> : *cost);
+      if (cost) into.push_back(cost_of(*cost));
       return cost.has_value();
     }));
-    list.begin = [this] { costs_.clear(); };
+    list.begin = [&into] { into.clear(); };
+    list.many = [&into](std::string_view text, std::size_t& count) {
+      const auto written = [](const plain_number& number) {
+        const auto value = number.to_integer<std::int64_t>();
+        return value ? std::optional(cost_of(*value)) : std::nullopt;
+      };
+      return take_numbers(text, count, cost_sink<std::int64_t, List, decltype(written)>{into, written});
+    };
     return list;
   }
 
   placement_description<std::int64_t> finish() {
-    matrix_pool<std::int64_t> pool;
-    for (std::uint32_t m = 0; m < matrices_.size(); ++m) pool.add(matrices_[m]);
-    matrices_ = {};
     result_.vertices.shrink_to_fit();
     result_.edges.shrink_to_fit();
-    for (std::size_t e = 0; e < result_.edges.size(); ++e) pool.use(matrix_of_edge_[e], e, false);
-    pool.give_tables(result_);
+    for (std::size_t e = 0; e < result_.edges.size(); ++e) pool_.use(matrix_of_edge_[e], e, false);
+    pool_.give_tables(result_);
     if (limit_) {
       budget memory{.name = "memory", .high = *limit_, .terms = {}};
       memory.terms.reserve(result_.vertices.size());
@@ -120,10 +133,11 @@ class iopddl_reader {
   std::vector<live_interval> intervals_;
   std::vector<std::vector<double>> usages_;
   std::optional<double> limit_;
-  interner<std::vector<std::int64_t>, sequence_hash> matrices_;  ///< equal lists of costs once
+  matrix_pool<std::int64_t> pool_;  ///< equal lists of costs once
   std::vector<std::uint32_t> matrix_of_edge_;
   // of the element being read
   std::vector<std::int64_t> costs_;
+  cost_list_builder<std::int64_t> matrix_;
   std::vector<std::int64_t> ends_;
   std::vector<double> usage_;
   std::vector<std::uint32_t> joined_;

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/io/detail/plain_numbers.hpp>
+
 #include <charconv>
 #include <concepts>
 #include <cstddef>
@@ -45,8 +47,11 @@ struct json_shape {
   std::function<std::string()> each = {};          ///< called after every element
   std::vector<json_field> fields;                  ///< of an object, at most 64
   std::function<void(std::string_view)> key = {};  ///< of an object: told the names of such fields
-  std::function<void()> begin = {};                ///< of a list or object: called when it opens
-  std::function<std::string()> end = {};           ///< of a list or object: called when it is complete
+  /// Of a list of scalars without `each`: offered the text from where an element is due, it may take elements from its
+  /// front, as `element` would, each with the comma behind it. Returns the bytes taken, and adds up the elements.
+  std::function<std::size_t(std::string_view text, std::size_t& count)> many = {};
+  std::function<void()> begin = {};       ///< of a list or object: called when it opens
+  std::function<std::string()> end = {};  ///< of a list or object: called when it is complete
 };
 
 /// A named member of an object.
@@ -93,10 +98,11 @@ template <std::integral Integer>
   std::int64_t value = s.integer;
   if (s.type == json_scalar::kind::number) {
     constexpr double limit = 0x1p63;
-    if (!(s.number > -limit && s.number < limit) || s.text.find_first_of(".eE") == std::string_view::npos)
+    const std::optional<double> nearest = number_of(s);  // Boost's own depends on where the text is cut
+    if (!nearest || !(*nearest > -limit && *nearest < limit) || s.text.find_first_of(".eE") == std::string_view::npos)
       return std::nullopt;
-    value = static_cast<std::int64_t>(s.number);
-    if (static_cast<double>(value) != s.number) return std::nullopt;
+    value = static_cast<std::int64_t>(*nearest);
+    if (static_cast<double>(value) != *nearest) return std::nullopt;
   } else if (s.type != json_scalar::kind::integer) {
     return std::nullopt;
   }
@@ -188,6 +194,23 @@ template <class Number>
     return value.has_value();
   }));
   shape.begin = [&into] { into.clear(); };
+  struct sink {
+    std::vector<Number>& into;
+    bool take(const detail::plain_number& number) {
+      std::optional<Number> value;
+      if constexpr (std::integral<Number>) {
+        value = number.to_integer<Number>();
+      } else {
+        value = number.to_double();
+      }
+      if (value) into.push_back(*value);
+      return value.has_value();
+    }
+    static bool take_null() { return false; }
+  };
+  shape.many = [&into](std::string_view text, std::size_t& count) {
+    return detail::take_numbers(text, count, sink{into});
+  };
   return shape;
 }
 

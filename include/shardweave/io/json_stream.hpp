@@ -59,16 +59,67 @@ auto with_name_of(const text_input& input, Check check) {
   }
 }
 
+/// Boost's parser, and around it the way in which lists of numbers are read in bulk. The parser sees the first element
+/// of such a list with its comma, and from then on only what is not taken, from where an element is due: so it knows
+/// where it stands, and what is wrong it finds where it would have found it.
+class json_run {
+ public:
+  json_run(const json_shape& root, bool strict, const bool* enough)
+      : parser_(boost::json::parse_options{}, root, strict, enough) {}
+
+  [[nodiscard]] const json_handler& handler() const { return parser_.handler(); }
+  [[nodiscard]] bool done() const { return parser_.done(); }
+  /// For one more value.
+  void reset() {
+    parser_.reset();
+    in_bulk_ = false;
+  }
+
+  /// \returns the bytes that were read: all, unless something is wrong or the value has ended
+  std::size_t read(std::string_view piece, boost::json::error_code& ec) {
+    std::size_t at = 0;
+    const auto give = [&](std::size_t to) {
+      at += parser_.write_some(true, piece.data() + at, to - at, ec);
+      return !ec && at == to;
+    };
+    while (at < piece.size()) {
+      if (in_bulk_) {
+        const std::size_t to = piece.find_first_not_of("0123456789.eE+-nul \t\r\n", at);
+        if (to == std::string_view::npos) {
+          give(piece.size());
+          break;
+        }
+        if (piece[to] == ',') {
+          if (!give(to + 1)) break;
+          at += parser_.handler().take_bulk(piece.substr(at));
+          continue;
+        }
+        in_bulk_ = false;
+      }
+      const std::size_t bracket = std::min(piece.find('[', at), piece.size());
+      if (!give(std::min(bracket + 1, piece.size()))) break;
+      in_bulk_ = bracket < piece.size() && parser_.handler().opens_bulk();
+    }
+    return at;
+  }
+  /// The end of the text. \returns 0
+  std::size_t end(boost::json::error_code& ec) { return parser_.write_some(false, "", 0, ec); }
+
+ private:
+  boost::json::basic_parser<json_handler> parser_;
+  bool in_bulk_ = false;  ///< since an element of a list was due, nothing but numbers, null and blanks was read
+};
+
 /// Reads one value, or as many as there are.
 inline void read_json_text(text_input& input, const json_shape& root, const read_options& options, const bool* enough,
                            bool many) {
-  boost::json::basic_parser<json_handler> parser(boost::json::parse_options{}, root, options.strict, enough);
+  json_run run(root, options.strict, enough);
   std::size_t bytes_before = 0, lines_before = 0;
   const auto refuse_at = [&](std::string_view read, const boost::json::error_code& ec, std::string_view rest,
                              bool more) {
     refuse(error_category::format, input.name() + ": line " + std::to_string(lines_before + line_count(read) + 1) +
                                        ", byte " + std::to_string(bytes_before + read.size() + 1) + ": " +
-                                       what_is_wrong(parser.handler(), ec, rest, more));
+                                       what_is_wrong(run.handler(), ec, rest, more));
   };
   bool between = false;  // whether a value ended and no other one has begun
   for (bool more = true; more;) {
@@ -79,14 +130,14 @@ inline void read_json_text(text_input& input, const json_shape& root, const read
       if (between) {
         rest.remove_prefix(std::min(rest.find_first_not_of(" \t\r\n"), rest.size()));
         if (rest.empty()) break;
-        parser.reset();
+        run.reset();
         between = false;
       }
       boost::json::error_code ec;
-      rest.remove_prefix(parser.write_some(more, rest.data() == nullptr ? "" : rest.data(), rest.size(), ec));
-      if (!ec && many && parser.done()) between = true;
+      rest.remove_prefix(more ? run.read(rest, ec) : run.end(ec));
+      if (!ec && many && run.done()) between = true;
       if (!ec && !rest.empty() && !between) ec = boost::json::make_error_code(boost::json::error::extra_data);
-      if (ec && parser.handler().stopped()) return;
+      if (ec && run.handler().stopped()) return;
       if (ec) refuse_at(piece.substr(0, piece.size() - rest.size()), ec, rest, more);
     } while (!rest.empty());
     bytes_before += piece.size();

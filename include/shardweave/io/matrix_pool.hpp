@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/io/detail/cost_list.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <cstddef>
@@ -8,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <string>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
@@ -23,7 +25,18 @@ namespace detail {
 template <cost_value Cost>
 class matrix_pool {
  public:
-  void add(std::vector<Cost> entries) { matrices_.push_back({std::move(entries), {}}); }
+  void add(cost_list<Cost> entries) { matrices_.push_back({std::move(entries), {}}); }
+  /// Equal lists once. \returns the number of the list
+  std::uint32_t intern(cost_list<Cost> entries) {
+    const std::size_t hash = entries.hash();
+    const auto [first, last] = by_hash_.equal_range(hash);
+    for (auto known = first; known != last; ++known)
+      if (matrices_[known->second].entries == entries) return known->second;
+    const auto number = static_cast<std::uint32_t>(matrices_.size());
+    by_hash_.emplace(hash, number);
+    add(std::move(entries));
+    return number;
+  }
   [[nodiscard]] std::size_t size() const { return matrices_.size(); }
   /// \pre number < size()
   void use(std::uint32_t number, std::size_t edge, bool transition) {
@@ -48,8 +61,8 @@ class matrix_pool {
                                             std::to_string(columns) + " as its ends have strategies");
         const auto [at, fresh] = table_of_rows.try_emplace(rows, static_cast<std::uint32_t>(d.tables.size()));
         if (fresh)
-          d.tables.push_back(std::make_shared<const cost_table<Cost>>(
-              cost_table<Cost>::from_entries(rows, columns, matrices_[m].entries).packed()));
+          d.tables.push_back(
+              std::make_shared<const cost_table<Cost>>(matrices_[m].entries.table(rows, columns).packed()));
         (transition ? d.edges[e].transition : d.edges[e].communication) = at->second;
       }
       matrices_[m] = {};
@@ -58,10 +71,11 @@ class matrix_pool {
 
  private:
   struct matrix {
-    std::vector<Cost> entries;
+    cost_list<Cost> entries;
     std::vector<std::pair<std::uint32_t, bool>> uses;  ///< edge, and whether as its transition
   };
   std::vector<matrix> matrices_;
+  std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;  ///< of those that were interned
 };
 
 }  // namespace detail

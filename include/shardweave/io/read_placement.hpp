@@ -2,6 +2,9 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/io/detail/cost_list.hpp>
+#include <shardweave/io/detail/plain_numbers.hpp>
+#include <shardweave/io/json_shape.hpp>
 #include <shardweave/io/json_stream.hpp>
 #include <shardweave/io/matrix_pool.hpp>
 #include <shardweave/placement/description.hpp>
@@ -14,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>
@@ -44,14 +48,19 @@ class placement_reader {
   }
 
  private:
-  /// A list of costs; null is a forbidden one.
-  static json_shape costs(std::vector<double>& into) {
+  /// A list of costs; null is a forbidden one. \param into  a vector or a builder of lists
+  template <class List>
+  static json_shape costs(List& into) {
     json_shape list = json_list(json_value("a number or null", [&into](const json_scalar& s) {
       const auto cost = s.type == json_scalar::kind::null ? forbidden<double> : number_of(s);
       if (cost) into.push_back(*cost);
       return cost.has_value();
     }));
     list.begin = [&into] { into.clear(); };
+    list.many = [&into](std::string_view text, std::size_t& count) {
+      const auto cost_of = [](const plain_number& number) { return number.to_double(); };
+      return take_numbers(text, count, cost_sink<double, List, decltype(cost_of)>{into, cost_of, forbidden<double>});
+    };
     return list;
   }
 
@@ -83,9 +92,8 @@ class placement_reader {
   }
 
   json_shape matrices() {
-    return json_list(costs(entries_), [this] {
-      entries_.shrink_to_fit();
-      pool_.add(std::exchange(entries_, {}));
+    return json_list(costs(matrix_), [this] {
+      pool_.add(matrix_.take());
       return std::string();
     });
   }
@@ -203,7 +211,7 @@ class placement_reader {
   std::vector<std::string> labels_;
   std::unordered_multimap<std::size_t, label_list> label_lists_;  ///< by their hash
   std::optional<std::int64_t> tie_;
-  std::vector<double> entries_;
+  cost_list_builder<double> matrix_;
   described_edge edge_;
   fixed_strategies fixed_;
   pairing pair_;

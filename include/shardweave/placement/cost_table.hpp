@@ -44,6 +44,24 @@ class cost_table {
                         [&](std::size_t i, std::size_t j) { return entries[i * columns + j]; });
   }
 
+  /// The same from entries of which few are distinct: those, in any order and each once, and the number of each entry.
+  /// \pre codes.size() == rows * columns, each below values.size()
+  /// Complexity: O(rows * columns), of two bytes each
+  [[nodiscard]] static cost_table from_codes(std::size_t rows, std::size_t columns, std::span<const Cost> values,
+                                             std::span<const std::uint16_t> codes) {
+    if (std::ranges::count(values, Cost{}) > 1) {  // zero and negative zero, which are equal
+      std::vector<Cost> entries(codes.size());
+      std::ranges::transform(codes, entries.begin(), [&](std::uint16_t code) { return values[code]; });
+      return from_entries(rows, columns, entries);
+    }
+    const auto [of_rows, of_columns] = detail::distinct_rows_and_columns(codes, rows, columns);
+    const auto entry = [&](std::size_t i, std::size_t j) {
+      return values[codes[of_rows.first[i] * columns + of_columns.first[j]]];
+    };
+    return from_distinct_classes(of_rows.number_of, of_columns.number_of, of_rows.first.size(), of_columns.first.size(),
+                                 entry);
+  }
+
   /// From classes that a caller knows: `cost(i, j)` is the cost between row class i and column class j.
   /// Classes that turn out equal, or that no row or column has, are removed.
   /// \pre every class is below its count

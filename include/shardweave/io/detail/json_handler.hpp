@@ -50,6 +50,18 @@ class json_handler {
     return path.empty() ? "the text" : path;
   }
 
+  /// Whether the value that is read is a list whose elements may be taken in bulk.
+  [[nodiscard]] bool is_in_bulk() const {
+    return !stack_.empty() && stack_.back().shape->type == json_shape::kind::list && stack_.back().shape->many;
+  }
+  /// Whether such a list has just been opened.
+  [[nodiscard]] bool opens_bulk() const { return is_in_bulk() && stack_.back().index == 0 && held_.empty(); }
+  /// Offers it the text from where an element is due. \returns the bytes that were taken
+  std::size_t take_bulk(std::string_view text) {
+    frame& top = stack_.back();
+    return top.shape->many(text, top.index);
+  }
+
   bool on_document_begin(error_code&) { return true; }
   bool on_document_end(error_code&) { return true; }
   bool on_object_begin(error_code& ec) { return open(json_shape::kind::object, "an object", ec); }

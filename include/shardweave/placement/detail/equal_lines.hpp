@@ -7,6 +7,7 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <cstring>
 #include <functional>
 #include <span>
 #include <utility>
@@ -87,19 +88,16 @@ struct distinct_lines {
 };
 
 /// \param hashes  one per line; lines with equal hashes are compared in full
-/// \param at      gives entry j of line i
-template <class At>
-[[nodiscard]] distinct_lines equal_lines(std::span<const std::size_t> hashes, std::size_t length, At at) {
+/// \param same    `same(i, j)`: whether lines i and j are equal
+template <class Same>
+[[nodiscard]] distinct_lines equal_lines(std::span<const std::size_t> hashes, const Same& same) {
   constexpr std::uint32_t absent = ~0U;
   std::vector<std::uint32_t> by_hash(std::bit_ceil(2 * hashes.size()), absent);  // kinds, behind others of their slot
   distinct_lines result;
   result.number_of.resize(hashes.size());
   const auto is_of = [&](std::uint32_t i, std::uint32_t kind) {
     const std::uint32_t other = result.first[kind];
-    if (hashes[i] != hashes[other]) return false;
-    for (std::size_t j = 0; j < length; ++j)
-      if (at(i, j) != at(other, j)) return false;
-    return true;
+    return hashes[i] == hashes[other] && same(i, other);
   };
   for (std::uint32_t i = 0; i < hashes.size(); ++i) {
     std::size_t slot = hashes[i] % by_hash.size();
@@ -111,6 +109,16 @@ template <class At>
     result.number_of[i] = by_hash[slot];
   }
   return result;
+}
+
+/// \param at  gives entry j of line i
+template <class At>
+[[nodiscard]] distinct_lines equal_lines(std::span<const std::size_t> hashes, std::size_t length, const At& at) {
+  return equal_lines(hashes, [&](std::size_t i, std::size_t other) {
+    for (std::size_t j = 0; j < length; ++j)
+      if (at(i, j) != at(other, j)) return false;
+    return true;
+  });
 }
 
 /// The rows of a matrix, and the columns as they differ in those rows.
@@ -131,6 +139,31 @@ template <cost_value Cost>
   distinct_lines of_columns =
       equal_lines(column_hash, of_rows.first.size(),
                   [&](std::size_t j, std::size_t i) -> const Cost& { return costs[of_rows.first[i] * stride + j]; });
+  return {std::move(of_rows), std::move(of_columns)};
+}
+
+/// The same of entries that are told apart by their codes. \param codes  row-major
+[[nodiscard]] inline std::pair<distinct_lines, distinct_lines> distinct_rows_and_columns(
+    std::span<const std::uint16_t> codes, std::size_t rows, std::size_t columns) {
+  const auto row = [&](std::size_t i) { return codes.data() + i * columns; };
+  constexpr std::size_t four = sizeof(std::uint64_t) / sizeof(std::uint16_t);  // hashed at once
+  std::vector<std::size_t> row_hash(rows);
+  for (std::size_t i = 0; i < rows; ++i) {
+    row_hash[i] = hash_in_order(columns / four, [&](std::size_t k) {
+      std::uint64_t word = 0;
+      std::memcpy(&word, row(i) + k * four, sizeof word);
+      return static_cast<std::size_t>(word);
+    });
+    for (std::size_t j = columns / four * four; j < columns; ++j) row_hash[i] = hash_combine(row_hash[i], row(i)[j]);
+  }
+  distinct_lines of_rows = equal_lines(row_hash, [&](std::size_t i, std::size_t other) {
+    return columns == 0 || std::memcmp(row(i), row(other), columns * sizeof(std::uint16_t)) == 0;
+  });
+  std::vector<std::size_t> column_hash(columns);
+  for (const std::uint32_t i : of_rows.first)
+    for (std::size_t j = 0; j < columns; ++j) column_hash[j] = hash_combine(column_hash[j], row(i)[j]);
+  distinct_lines of_columns = equal_lines(column_hash, of_rows.first.size(),
+                                          [&](std::size_t j, std::size_t i) { return row(of_rows.first[i])[j]; });
   return {std::move(of_rows), std::move(of_columns)};
 }
 
