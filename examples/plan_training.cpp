@@ -43,6 +43,7 @@
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/html.hpp>
+#include <shardweave/report/svg_progress.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
@@ -57,6 +58,7 @@
 
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
@@ -107,6 +109,7 @@ struct options {
   programs::around_options around;
   std::optional<double> gap;
   std::string out;
+  std::string search;
   programs::report_option report;
   std::string certificate;
   std::string problem;
@@ -374,6 +377,10 @@ int plan(const options& chosen) {
   const auto known = programs::solvers<double>();
   chosen_solver solver{programs::by_name(known, chosen.solver)};
   const programs::way by = programs::way_of(chosen.bucketing, chosen.scheduler, "prefetch");
+  if (!chosen.search.empty() && !for_step(chosen))
+    sw::refuse(
+        sw::error_category::input,
+        "--search draws the search for the fastest step, which these options leave out; expected --objective step");
   const std::optional<sw::bytes> memory_of_sum = for_step(chosen) ? std::nullopt : memory;
   sw::pipeline way(solver, chosen_bucketing{by, memory_of_sum}, chosen_scheduler{by, memory_of_sum},
                    sw::spmd_lowering{{.regather_parameters = regathers}});
@@ -385,6 +392,12 @@ int plan(const options& chosen) {
   const bool compares =
       !chosen.around.wishes.empty() || chosen.around.best > 0 || chosen.propagate || !annotations.empty();
   control.gap = chosen.gap.value_or(compares ? 0 : usual_gap) / 100;
+  std::vector<sw::progress_point> search;  // best and bound of the step, as they came
+  if (!chosen.search.empty())
+    control.progress = [&, tell = control.progress](const sw::progress_report& report) {
+      if (report.stage == "step") search.push_back({seconds(), report.objective, report.lower_bound});
+      tell(report);
+    };
   const sw::deadline limit(control);
 
   programs::around_plan around;
@@ -457,6 +470,7 @@ int plan(const options& chosen) {
                                                how.search.plans);
     if (!chosen.bucketing.empty() || !chosen.scheduler.empty()) how.search.improved = 0;  // as they were named
     fastest = sw::fastest_plan(way, model, constraints, how, limit.rest());
+    if (!search.empty()) search.push_back({seconds(), search.back().best, search.back().bound});
     return std::move(fastest->plan);
   });
   work.progress.clear();
@@ -585,8 +599,14 @@ int plan(const options& chosen) {
     } else if (fastest && fastest->bounds.bound > 0 && !(pieces && pieces->is_kept())) {
       bound = fastest->bounds.bound;
     }
-    programs::report_file page =
-        write_report(chosen, drawn, programs::plan_report(all, model, drawn, fastest, bound, *need));
+    sw::html_options told_of_plan = programs::plan_report(all, model, drawn, fastest, bound, *need);
+    if (!search.empty() && std::isfinite(search.back().best)) told_of_plan.search = search;
+    programs::report_file page = write_report(chosen, drawn, told_of_plan);
+    if (!told_of_plan.search.empty()) {
+      sw::atomic_file picture(chosen.search);
+      picture.write(sw::svg_progress(search, {.title = told_of_plan.title}));
+      picture.commit();
+    }
     if (!chosen.out.empty()) write_files(chosen.out, drawn);
     report = page.commit();
     plan.stages.push_back({"write", seconds() - before});
@@ -753,6 +773,9 @@ int main(int argc, char** argv) {
       "file for the placement problem, with the work of its step: what a certificate is about (default: with "
       "--certificate FILE, FILE.problem.json.gz)");
   app.add_option("--out", chosen.out, "folder for plan.json, tasks.json, schedule.json, trace.json, report.html");
+  app.add_option(
+      "--search", chosen.search,
+      "FILE.svg: how step and bound came together, over the seconds of the search; then the report has it, too");
   chosen.report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
   app.footer(programs::help_section("Devices", programs::devices()) +
              programs::help_section("Models of collectives", programs::collective_models()) +

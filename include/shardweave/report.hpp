@@ -12,6 +12,7 @@
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/svg_agreement.hpp>
 #include <shardweave/report/svg_comparison.hpp>
+#include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/report/text_table.hpp>

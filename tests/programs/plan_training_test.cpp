@@ -458,6 +458,26 @@ TEST_SUITE("plan_training") {
     }
   }
 
+  TEST_CASE("--search draws how step and bound came together, in the report, too") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string() + shape;
+    const std::string picture = (folder / "search.svg").string(), report = (folder / "report.html").string();
+    const auto run = plan(folder, config + " --json --search " + picture + " --report " + report);
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    const std::string svg = temporary_folder::read(picture), page = temporary_folder::read(report);
+    const auto text = [&](const char* field) {
+      return sw::time_text(sw::nanoseconds(line.at(field).to_number<std::int64_t>()));
+    };
+    CHECK(svg.find(">best " + text("end_to_end_ns") + "<") != std::string::npos);
+    CHECK(svg.find(">bound " + text("step_bound_ns") + "<") != std::string::npos);
+    CHECK(page.find("<section id=\"search\">") != std::string::npos);
+    CHECK(page.find(">bound " + text("step_bound_ns") + "<") != std::string::npos);
+    const auto sum = plan(folder, config + " --objective sum --search " + picture);
+    CHECK(sum.status == 2);
+    CHECK(sum.err.find("--search draws the search for the fastest step") != std::string::npos);
+  }
+
   TEST_CASE("two runs write the same files, byte by byte") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

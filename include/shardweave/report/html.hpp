@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
+#include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/tasks/duration_table.hpp>
@@ -70,6 +71,7 @@ struct html_options {
   std::vector<html_bound> bounds = {};
   std::vector<html_share> prices = {};       ///< what the least bound is made of: that is what the step waits for
   std::vector<placed_value> placement = {};  ///< empty: there is no such part
+  std::vector<progress_point> search = {};   ///< how the plan was found; empty: there is no such part
   std::size_t most_spans = 100'000;  ///< of a plan; beyond it the shortest are left out, and the page says how many
   std::size_t most_samples = 2000;   ///< of live bytes; each is then the most of what it stands for
   std::size_t most_refusals = 200;   ///< listed for each reason; all are counted

@@ -158,12 +158,13 @@ class step_search_run {
     result_.step = step;
     report();
   }
-  void report() const {
+  void report() const { report(result_.bounds.bound); }
+  void report(double bound) const {
     if (!control_.progress) return;
     control_.progress({.stage = "step",
                        .seconds = limit_.elapsed(),
                        .objective = result_.step,
-                       .lower_bound = result_.bounds.bound,
+                       .lower_bound = bound,
                        .done = static_cast<double>(result_.plans) / static_cast<double>(effort_.placements),
                        .unit = "ns"});
   }
@@ -174,6 +175,10 @@ class step_search_run {
     rest.gap = 0;
     rest.start = {};
     rest.progress = nullptr;
+    if (control_.progress)  // of what works on it, only the bound itself speaks of the step
+      rest.progress = [this](const progress_report& told) {
+        if (told.stage == "step bound") report(told.lower_bound);
+      };
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     const std::vector<assignment> starts{tried_.front().choice};
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);

@@ -12,6 +12,7 @@
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/memory_parts.hpp>
 #include <shardweave/report/reason_text.hpp>
+#include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/text_sink.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/simulate/critical_path.hpp>
@@ -198,6 +199,9 @@ class html_writer {
       out_.escaped(name);
       out_.raw("</h2>");
       if (id == "plans") comparison();
+      if (id == "search")  // as wide as it is readable
+        out_.raw("<div class=\"scroll\"><div style=\"min-width:44rem\">\n" +
+                 svg_progress(options_.search, {.background = false}) + "</div></div>");
       out_.raw("</section>\n");
     }
     out_.raw(
@@ -216,6 +220,7 @@ class html_writer {
         {"step", "The step"}, {"waits", "What it waits for"}, {"timeline", "Timeline"}, {"memory", "Memory"}};
     if (!options_.placement.empty()) all.emplace_back("placement", "Placement");
     all.emplace_back("buckets", "Buckets");
+    if (!options_.search.empty()) all.emplace_back("search", "The search");
     all.emplace_back("plans", plans_.size() > 1 ? "Plans side by side" : "Figures");
     return all;
   }
