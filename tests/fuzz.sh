@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tests/fuzz.sh MINUTES [NAME...]: libFuzzer, guided by coverage, under sanitizers, for so long for each reader: those named, or all
+# tests/fuzz.sh coverage [NAME...]: which lines and branches the stored corpus runs, replayed as every run of the tests does
 #
 # Begins with the corpus of tests/fuzz and what the tests unpack. What it finds is kept in build/fuzz/NAME-*: once mended it
 # belongs into tests/fuzz/corpus/NAME. Needs clang++ from 16 on. Ends with 1 if anything was found.
@@ -7,7 +8,7 @@ set -euo pipefail
 tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$tests")
 . "$root/examples/packages.sh"
-if [ $# = 0 ]; then say "usage: tests/fuzz.sh MINUTES [NAME...]" && exit 2; fi
+if [ $# = 0 ]; then say "usage: tests/fuzz.sh MINUTES|coverage [NAME...]" && exit 2; fi
 minutes=$1
 shift
 if [ $# = 0 ]; then set -- $(cd "$tests/fuzz" && ls -- *_fuzz.cpp | sed 's/_fuzz\.cpp$//'); fi
@@ -19,6 +20,32 @@ mkdir -p "$work"
 flags=(-std=c++20 -O1 -g -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined -I "$root/include" -I "$tests"
        -isystem /usr/include/eigen3)
 launcher=$(command -v ccache || true)
+if [ "$minutes" = coverage ]; then
+  version=$("$clang" -dumpversion | cut -d. -f1)
+  need "llvm-$version" has_command "llvm-cov-$version"
+  need python3 has_command python3
+  install_missing
+  work=$work/coverage
+  rm -rf "$work/profiles"
+  mkdir -p "$work/tests" "$work/profiles"
+  flags=(-std=c++20 -O1 -fprofile-instr-generate -fcoverage-mapping -I "$root/include" -I "$tests" -isystem /usr/include/eigen3)
+  echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
+  $launcher "$clang" -std=c++20 -O1 -c "$work/json.cpp" -o "$work/json.o"
+  $launcher "$clang" -std=c++20 -O1 -c "$tests/fuzz/replay.cpp" -o "$work/replay.o"
+  for name in "$@"; do
+    $launcher "$clang" "${flags[@]}" -c "$tests/fuzz/${name}_fuzz.cpp" -o "$work/$name.o"
+    "$clang" -fprofile-instr-generate "$work/$name.o" "$work/replay.o" "$work/json.o" -lz -pthread -o "$work/tests/test_$name"
+    LLVM_PROFILE_FILE="$work/$name.profraw" "$work/tests/test_$name" "$tests/fuzz/corpus/$name" >"$work/$name.log"
+    "llvm-profdata-$version" merge -sparse "$work/$name.profraw" -o "$work/profiles/$name.profdata"
+    rm "$work/$name.profraw"
+  done
+  table=$(python3 -B "$tests/coverage.py" "$work" "$root/include/shardweave" "llvm-cov-$version")
+  printf '%s\n' "$table"
+  # fuzz targets read from memory: files, and what writes, are another matter
+  awk '$1 ~ /^io\/./ && $1 !~ /text_input|atomic_file|json_file|writ/ {run += $2 * $4 / 100; of += $4}
+       END {printf "readers: %.1f %% of %d lines\n", 100 * run / of, of}' <<<"$table"
+  exit 0
+fi
 compile() { $launcher "$clang" "${flags[@]}" "$@"; }
 echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
 compile -c "$work/json.cpp" -o "$work/json.o"
