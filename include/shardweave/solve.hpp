@@ -37,6 +37,7 @@
 #include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/sensitivity.hpp>
+#include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>

@@ -47,7 +47,7 @@ struct solve_control {
   std::uint64_t seed = 1;
   unsigned threads = 1;  ///< at most this many; policies may use fewer
   stop_token stop = {};
-  std::function<void(const progress_report&)> progress = {};  ///< called from the solving thread
+  std::function<void(const progress_report&)> progress = {};  ///< called by one thread at a time
   /// Of solvers: how far above its lower bound an answer may be, relative to it (`solution::gap`). 0: prove the
   /// optimum.
   double gap = 0;

@@ -130,11 +130,21 @@ class lowered_work {
       std::vector<edge> first;
       for (const edge& e : model.graph().all_edges())
         if (table_of.try_emplace(&model.class_costs(e), first.size()).second) first.push_back(e);
+      // tables of one tensor one after the other, which share its ways
+      interner<tensor, detail::tensor_hash> values;
+      std::vector<std::vector<std::size_t>> of_value;
+      for (std::size_t i = 0; i < first.size(); ++i) {
+        const std::uint32_t value = values(model.value(first[i]));
+        if (value == of_value.size()) of_value.emplace_back();
+        of_value[value].push_back(i);
+      }
       std::vector<std::vector<launch>> made(first.size());
       tables.resize(first.size());
-      for_each_number(first.size(), threads, [&] {
-        return [&, by = model.new_redistributor()](std::size_t i) mutable {
-          fill(tables[i], made[i], model, first[i], by);
+      for_each_number(of_value.size(), threads, [&] {
+        return [&, by = model.new_redistributor()](std::size_t v) mutable {
+          const std::uint32_t value = by.value_number(values[static_cast<std::uint32_t>(v)]);
+          for (const std::size_t i : of_value[v]) fill(tables[i], made[i], model, first[i], value, by);
+          by.forget(value);
         };
       });
       join(made);
@@ -142,19 +152,18 @@ class lowered_work {
     }
 
     static void fill(table& t, std::vector<launch>& made, const spmd_cost_model& model, const edge& e,
-                     redistributor& by) {
+                     std::uint32_t value, redistributor& by) {
       const cost_table<double>& costs = model.class_costs(e);
-      const std::size_t pairs = costs.row_classes() * costs.column_classes();
-      if (pairs == 0) return;
+      if (costs.row_classes() * costs.column_classes() == 0) return;
       // the classes are those of the edge's own strategies
       std::vector<strategy> from(costs.row_classes()), to(costs.column_classes());
       const auto rows = model.producer_classes(e), columns = model.consumer_classes(e);
       for (strategy s = 0; s < rows.size(); ++s) from[rows[s]] = s;
       for (strategy s = 0; s < columns.size(); ++s) to[columns[s]] = s;
-      const tensor& value = model.value(e);
       struct step_parts {
         nanoseconds copies{};
         std::uint32_t launch = 0;
+        std::uint32_t number = 0;
       };
       std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> launches;
       std::map<std::tuple<collective, std::size_t, std::int64_t, bool, double>, step_parts> steps;
@@ -167,36 +176,45 @@ class lowered_work {
         const auto next = static_cast<std::uint32_t>(made.size());
         const auto [of, is_new] = launches.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
         if (is_new) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
-        return at->second = {parts.pack + parts.unpack, of->second};
+        return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(steps.size() - 1)};
       };
       interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
+      std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> longer;
+      const auto after = [&](std::uint32_t so_far, const redistribution_step& step) {
+        if (!is_collective(step, by.mesh())) return so_far;
+        const step_parts& parts = parts_of(step);
+        const auto [at, fresh] = longer.try_emplace({so_far, parts.number});
+        if (!fresh) return at->second;
+        std::vector<std::int64_t> pattern = patterns[so_far];
+        pattern.front() += parts.copies.count();
+        pattern.push_back(parts.launch);
+        return at->second = patterns(std::move(pattern));
+      };
+      const std::uint32_t nothing = patterns({0});
       std::vector<std::uint32_t> of_pair;
-      of_pair.reserve(pairs);
-      std::vector<std::int64_t> pattern;
-      for (std::size_t i = 0; i < from.size(); ++i)
-        for (std::size_t j = 0; j < to.size(); ++j) {
+      interner<std::uint32_t> used;  // others are only on the way to these
+      of_pair.reserve(from.size() * to.size());
+      std::vector<sharding> moved_to;
+      for (std::size_t i = 0; i < from.size(); ++i) {
+        const auto is_moved = [&](std::size_t j) {
           const double cost = costs.class_cost(i, j);
-          pattern.assign(1, 0);
-          if (cost > 0 && std::isfinite(cost)) {
-            const redistribution way = by.plan(value, model.sent(e, from[i]), model.taken(e, to[j]));
-            for (const redistribution_step& step : way.steps) {
-              if (!is_collective(step, by.mesh())) continue;
-              const step_parts& parts = parts_of(step);
-              pattern.front() += parts.copies.count();
-              pattern.push_back(parts.launch);
-            }
-          }
-          of_pair.push_back(patterns(pattern));
-        }
+          return cost > 0 && std::isfinite(cost);
+        };
+        moved_to.clear();
+        for (std::size_t j = 0; j < to.size(); ++j)
+          if (is_moved(j)) moved_to.push_back(model.taken(e, to[j]));
+        const auto ends = by.along_ways(value, model.sent(e, from[i]), moved_to, nothing, after);
+        auto end = ends.begin();
+        for (std::size_t j = 0; j < to.size(); ++j) of_pair.push_back(used(is_moved(j) ? (end++)->value() : nothing));
+      }
       t.of_pair = std::make_shared<const std::vector<std::uint32_t>>(std::move(of_pair));
       t.begin.push_back(0);
-      for (std::uint32_t p = 0; p < patterns.size(); ++p) {
-        t.copies.emplace_back(patterns[p].front());
-        for (std::size_t k = 1; k < patterns[p].size(); ++k)
-          t.launches.push_back(static_cast<std::uint32_t>(patterns[p][k]));
+      for (std::uint32_t u = 0; u < used.size(); ++u) {
+        const std::vector<std::int64_t>& pattern = patterns[used[u]];
+        t.copies.emplace_back(pattern.front());
+        for (std::size_t k = 1; k < pattern.size(); ++k) t.launches.push_back(static_cast<std::uint32_t>(pattern[k]));
         t.begin.push_back(static_cast<std::uint32_t>(t.launches.size()));
       }
-      by.forget(by.value_number(value));
     }
 
     /// One number for equal launches of all tables.

@@ -38,6 +38,19 @@ struct restricted_problem {
     for (std::size_t i = 0; i < open.size(); ++i) outer[open[i]] = kept[open[i]][labels[i]];
     return outer;
   }
+  /// Inner labels from outer ones; none where these have a label that is not left, or are none.
+  /// Complexity: O(outer labels)
+  [[nodiscard]] std::vector<strategy> narrowed(std::span<const strategy> outer) const {
+    std::vector<strategy> inner;
+    for (std::size_t x = 0, i = 0; x < outer.size(); ++x) {
+      const auto at = std::ranges::find(kept[x], outer[x]);
+      if (at == kept[x].end()) return {};
+      if (i == open.size() || open[i] != x) continue;
+      inner.push_back(static_cast<strategy>(at - kept[x].begin()));
+      ++i;
+    }
+    return inner;
+  }
 };
 
 /// What to keep of a compact problem: variables are fixed, labels ruled out, unary costs changed. `build`

@@ -12,10 +12,11 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// Reduce exactly; branch and bound where the kernel is small, and local search if it does not prove its assignment;
-/// where the kernel is large, prices on budgets and dives along the bound. A composition of public pieces:
+/// The labels near the best first (without budgets), reduced exactly; branch and bound where the kernel is small, and
+/// local search if it does not prove its assignment; where the kernel is large, prices on budgets and dives along the
+/// bound. A composition of public pieces:
 ///
-///     reduced{by_size{polished{branch_and_bound{}, local_search{}}, guided_search{}}}
+///     sifted{reduced{by_size{polished{branch_and_bound{}, local_search{}}, guided_search{}}}}
 ///
 /// To reduce a problem of many labels takes a part of a second: there a greedy assignment comes first.
 ///

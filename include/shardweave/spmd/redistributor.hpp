@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <tuple>
 #include <utility>
@@ -76,6 +77,12 @@ class redistributor {
 
   /// The steps of the cheapest way.
   [[nodiscard]] redistribution plan(const tensor& value, const sharding& from, const sharding& to);
+  /// What comes of `start` by the steps of the cheapest ways to many: `after(so_far, step)` for one step after the
+  /// other. Where ways begin alike it is asked once. \returns one per sharding of `to`; nothing where there is no way
+  /// Complexity: beside the ways one call per sharding that some way passes
+  template <class T, class After>
+  [[nodiscard]] std::vector<std::optional<T>> along_ways(std::uint32_t value, const sharding& from,
+                                                         std::span<const sharding> to, const T& start, After after);
 
   [[nodiscard]] const device_mesh& mesh() const { return price_.mesh(); }
   [[nodiscard]] const compute_profile& compute() const { return price_.compute(); }
@@ -111,6 +118,10 @@ class redistributor {
         : shardings(value, mesh), arcs(shardings.size()), from(shardings.size()) {}
   };
 
+  /// The step from one state to the next, on a way from a source.
+  [[nodiscard]] redistribution_step step_between(const space& known, const sharding& source, std::uint32_t before,
+                                                 std::uint32_t after);
+
   /// One step per mesh dimension, see `redistribution_options::search`.
   [[nodiscard]] redistribution straight(const tensor& value, const sharding& from, const sharding& to);
 
@@ -126,6 +137,45 @@ class redistributor {
   std::vector<std::unique_ptr<space>> spaces_;
   std::vector<std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>> least_;  // of a search, by state
 };
+
+template <class T, class After>
+std::vector<std::optional<T>> redistributor::along_ways(std::uint32_t value, const sharding& from,
+                                                        std::span<const sharding> to, const T& start, After after) {
+  std::vector<std::optional<T>> result(to.size());
+  space& known = *spaces_[value];
+  const ways* way = nullptr;
+  std::vector<std::optional<T>> met;  // by state
+  std::vector<std::uint32_t> route;   // states from the last to one that was met
+  for (std::size_t i = 0; i < to.size(); ++i) {
+    if (from.is_none() || to[i].is_none() || from == to[i]) {
+      result[i] = start;
+      continue;
+    }
+    const std::optional<std::uint32_t> target = known.shardings.reachable_number(from, to[i]);
+    if (!target) continue;
+    if (!options_.search) {
+      result[i] = start;
+      for (const redistribution_step& step : straight(known.shardings.value(), from, to[i]).steps)
+        result[i] = after(*result[i], step);
+      continue;
+    }
+    if (way == nullptr) {
+      way = &ways_from(known, from, true);
+      met.resize(way->before.size());
+    }
+    route.clear();
+    std::uint32_t at = way->best[*target];
+    if (at == none) continue;
+    for (; !met[at] && way->before[at] != none; at = way->before[at]) route.push_back(at);
+    if (!met[at]) met[at] = start;
+    for (; !route.empty(); route.pop_back()) {
+      met[route.back()] = after(*met[at], step_between(known, from, at, route.back()));
+      at = route.back();
+    }
+    result[i] = met[at];
+  }
+  return result;
+}
 
 }  // namespace v0
 }  // namespace shardweave

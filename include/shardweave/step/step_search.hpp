@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/sensitivity.hpp>
@@ -13,12 +14,14 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <map>
+#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -35,7 +38,8 @@ inline namespace v0 {
 /// Makes the whole plan of a placement: lowers it, merges, orders, and tells when it ends. `step` is that end, in the
 /// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). `improved` makes a better
 /// plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the plan that is kept.
-/// Equal arguments give equal plans, unless a limit of time came in between.
+/// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads all
+/// of it may be asked by several at once.
 template <class P>
 concept step_planner = requires(const P& planner, std::span<const strategy> choice, const solve_control& control) {
   { planner(choice, control).step } -> std::convertible_to<double>;
@@ -97,10 +101,21 @@ class step_search_run {
         effort_(problem.compact(), options.plans, options.bound.entries) {}
 
   step_search_result<plan_type> run(const assignment& start) {
-    consider(start);
+    consider({&start, 1}, 1);
     result_.first_step = result_.step;
-    if (options_.bounds && !limit_.expired()) bound();
-    descend();
+    const bool is_bounded = options_.bounds && !limit_.expired();
+    if (prices_memory()) {  // which prices of placements take from the bound
+      if (is_bounded) find_bounds();
+      descend();
+    } else {
+      for_each_number(2, control_.threads, [&] {
+        return [&](std::size_t part) {
+          if (part == 1) descend();
+          if (part == 0 && is_bounded) find_bounds();
+        };
+      });
+    }
+    plan_promising();
     cross();
     improve();
     if (!tried_.empty() && std::isfinite(result_.step)) result_.choice = tried_[best_].choice;
@@ -118,32 +133,53 @@ class step_search_run {
   /// What a unit of work is worth by channel, the compute stream first.
   using channel_prices = std::vector<double>;
 
+  using work_key = std::pair<std::size_t, std::size_t>;
+
   /// A plan is not begun where it would not be there in time.
+  [[nodiscard]] bool is_late() const {
+    return limit_.expired() || (std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_);
+  }
   [[nodiscard]] bool is_over() const {
-    if (result_.plans >= effort_.placements || solves_ >= effort_.placements || limit_.expired()) return true;
-    return std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_;
+    return result_.plans >= effort_.placements || solves_ >= effort_.placements || is_late();
   }
 
-  /// Makes the plan of a placement, unless it was made, or another one that does the same work.
-  /// \returns its step; +infinity where it was not made
-  double consider(const assignment& choice) {
-    const taken_work taken = work_of(alone_, choice);
-    const std::pair key = key_of(taken);
-    const auto known = steps_.find(key);
-    if (known != steps_.end()) return known->second;
-    if (result_.plans > 0 && is_over()) return std::numeric_limits<double>::infinity();
-    const double before = limit_.elapsed();
-    plan_type plan = planner_(choice, limit_.rest());
-    seconds_of_plan_ = limit_.elapsed() - before;
-    const auto step = static_cast<double>(plan.step);
-    steps_.emplace(key, step);
-    ++result_.plans;
-    tried_.push_back({choice, step, std::move(plan)});
-    if (tried_.size() == 1 || step < tried_[best_].step) best_ = tried_.size() - 1;
-    keep(tried_[best_].plan, tried_[best_].step);
-    return step;
+  /// Makes the plans of placements, on as many threads as there may be; not of those that do the work of one that was
+  /// planned, and no more than are left.
+  /// \returns the first of those whose plan is faster than all before and as fast as any of them; nothing: none
+  std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most) {
+    std::vector<std::pair<work_key, std::size_t>> fresh;
+    for (std::size_t i = 0; i < some.size(); ++i) {
+      if (some[i].empty() || result_.plans + fresh.size() >= most) continue;
+      const work_key key = key_of(work_of(alone_, some[i]));
+      if (steps_.try_emplace(key, std::numeric_limits<double>::infinity()).second) fresh.emplace_back(key, i);
+    }
+    std::vector<std::optional<plan_type>> made(fresh.size());
+    std::vector<double> seconds(fresh.size());
+    for_each_number(fresh.size(), control_.threads, [&] {
+      return [&](std::size_t k) {
+        if (!tried_.empty() && is_late()) return;
+        const double before = limit_.elapsed();
+        made[k] = planner_(some[fresh[k].second], limit_.rest());
+        seconds[k] = limit_.elapsed() - before;
+      };
+    });
+    std::optional<std::size_t> fastest;
+    for (std::size_t k = 0; k < fresh.size(); ++k) {
+      if (!made[k]) continue;
+      seconds_of_plan_ = seconds[k];
+      const auto& [key, i] = fresh[k];
+      const double step = steps_[key] = static_cast<double>(made[k]->step);
+      ++result_.plans;
+      if (tried_.empty() || step < tried_[best_].step) {
+        best_ = tried_.size();
+        fastest = i;
+      }
+      tried_.push_back({some[i], step, *std::move(made[k])});
+      keep(tried_[best_].plan, tried_[best_].step);
+    }
+    return fastest;
   }
-  [[nodiscard]] std::pair<std::size_t, std::size_t> key_of(taken_work taken) const {
+  [[nodiscard]] work_key key_of(taken_work taken) const {
     if (options_.planned > 0) {
       taken.time.resize(std::min(options_.planned, taken.time.size()));
       for (std::size_t e = 0; e < alone_.edges.size(); ++e)
@@ -158,30 +194,41 @@ class step_search_run {
     result_.step = step;
     report();
   }
-  void report() const { report(result_.bounds.bound); }
-  void report(double bound) const {
+  /// Tells of the best plan so far. \pre nobody else makes plans
+  void report() {
+    tell([&] {
+      told_.objective = result_.step;
+      told_.done = static_cast<double>(result_.plans) / static_cast<double>(effort_.placements);
+    });
+  }
+  /// The bound is looked for beside the plans: one of the two speaks at a time.
+  template <class Change>
+  void tell(Change change) {
     if (!control_.progress) return;
-    control_.progress({.stage = "step",
-                       .seconds = limit_.elapsed(),
-                       .objective = result_.step,
-                       .lower_bound = bound,
-                       .done = static_cast<double>(result_.plans) / static_cast<double>(effort_.placements),
-                       .unit = "ns"});
+    const std::lock_guard one_at_a_time(telling_);
+    change();
+    told_.seconds = limit_.elapsed();
+    control_.progress(told_);
   }
 
-  /// The bound, and plans of what was met on the way to it where their own claims promise something.
-  void bound() {
+  [[nodiscard]] bool prices_memory() const {
+    return std::ranges::any_of(least_.limits, [](double limit) { return limit > 0; });
+  }
+  void find_bounds() {
     solve_control rest = limit_.rest();
     rest.gap = 0;
     rest.start = {};
     rest.progress = nullptr;
     if (control_.progress)  // of what works on it, only the bound itself speaks of the step
-      rest.progress = [this](const progress_report& told) {
-        if (told.stage == "step bound") report(told.lower_bound);
+      rest.progress = [this](const progress_report& now) {
+        if (now.stage == "step bound") tell([&] { told_.lower_bound = now.lower_bound; });
       };
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     const std::vector<assignment> starts{tried_.front().choice};
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
+  }
+  /// Plans of what was met on the way to the bound where their own claims promise something.
+  void plan_promising() {
     report();
     if (is_over()) return;
     claim_search search(alone_);
@@ -194,7 +241,9 @@ class step_search_run {
       promising.emplace_back(most, &choice);
     }
     std::ranges::stable_sort(promising, {}, [](const auto& p) { return p.first; });
-    for (std::size_t i = 0; i < std::min<std::size_t>(promising.size(), few); ++i) consider(*promising[i].second);
+    std::vector<assignment> first;
+    for (std::size_t i = 0; i < std::min(promising.size(), few); ++i) first.push_back(*promising[i].second);
+    consider(first, effort_.placements);
   }
 
   /// The placement that is best when work is worth so much. Of a value that several consumers share, each pays a part,
@@ -223,15 +272,26 @@ class step_search_run {
     return rest;
   }
 
-  /// The step of the best placement under prices.
-  double step_at(const channel_prices& prices) {
-    if (is_over()) return std::numeric_limits<double>::infinity();
+  /// The prices of some under which the best placement's plan is fastest, if it is faster than the best so far. All are
+  /// solved from there, on as many threads as there may be.
+  std::optional<channel_prices> fastest_of(std::span<const channel_prices> some) {
+    // some are left for what is met on the way to the bound
+    const std::size_t most = effort_.placements - std::min(few, effort_.placements / 8);
+    if (is_late() || solves_ >= most || result_.plans >= most) return std::nullopt;
+    some = some.first(std::min(some.size(), most - std::max(solves_, result_.plans)));
     solve_control rest = control_of_placement();
     if (const auto labels = problem_.labels_of(tried_[best_].choice)) rest.start = *labels;
-    ++solves_;
-    const solution<double> answer = policy_.solve(at(prices), rest);
-    if (!answer.has_assignment()) return std::numeric_limits<double>::infinity();
-    return consider(problem_.lift(answer.choice));
+    std::vector<assignment> placed(some.size());
+    for_each_number(some.size(), control_.threads, [&] {
+      return [&](std::size_t i) {
+        if (limit_.expired()) return;
+        const solution<double> answer = policy_.solve(at(some[i]), rest);
+        if (answer.has_assignment()) placed[i] = problem_.lift(answer.choice);
+      };
+    });
+    solves_ += some.size();
+    const auto fastest = consider(placed, most);
+    return fastest ? std::optional(some[*fastest]) : std::nullopt;
   }
 
   /// Prices of channels, down and up from 1, together at first and then one by one, as long as steps get shorter.
@@ -239,34 +299,30 @@ class step_search_run {
     prices_.assign(alone_.channels, 1.0);
     // memory is worth what the bound says
     std::fill(prices_.begin() + static_cast<std::ptrdiff_t>(alone_.machines()), prices_.end(), 0.0);
-    for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r)
-      if (const step_claim& claim = result_.bounds.claims[r]; claim.price > 0)
-        prices_[claim.held] += result_.bounds.weights[r] * claim.price;
+    if (prices_memory())
+      for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r)
+        if (const step_claim& claim = result_.bounds.claims[r]; claim.price > 0)
+          prices_[claim.held] += result_.bounds.weights[r] * claim.price;
     if (alone_.channels == 1) return;
-    const channel_prices usual = prices_;
-    double best = result_.step;
-    const auto try_at = [&](const channel_prices& next) {
-      const double step = step_at(next);
-      if (!(step < best)) return false;
-      best = step;
-      prices_ = next;
-      return true;
-    };
+    std::vector<channel_prices> next;
     for (const double factor : {1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 2.0}) {
-      channel_prices next = usual;
-      for (std::size_t c = 1; c < alone_.machines(); ++c) next[c] *= factor;
-      try_at(next);
+      next.push_back(prices_);
+      for (std::size_t c = 1; c < alone_.machines(); ++c) next.back()[c] *= factor;
     }
+    if (const auto fastest = fastest_of(next)) prices_ = *fastest;
     for (double factor = 4; factor > 1.3; factor = std::sqrt(factor)) {
-      for (bool better = true; better && !is_over();) {
+      for (bool better = true; better;) {
         better = false;
-        for (std::size_t c = 1; c < alone_.channels; ++c)
-          for (const double by : {factor, 1 / factor}) {
-            channel_prices next = prices_;
-            if (next[c] == 0) continue;
-            next[c] *= by;
-            better = try_at(next) || better;
-          }
+        for (std::size_t c = 1; c < alone_.channels; ++c) {
+          if (prices_[c] == 0) continue;
+          std::array<channel_prices, 2> both{prices_, prices_};
+          both[0][c] *= factor;
+          both[1][c] /= factor;
+          const auto fastest = fastest_of(both);
+          if (!fastest) continue;
+          prices_ = *fastest;
+          better = true;
+        }
       }
     }
   }
@@ -290,10 +346,11 @@ class step_search_run {
       const auto force = [&](std::uint32_t x, strategy label) {
         if (better || is_over() || label == own[x] || !forced.emplace(x, label).second) return;
         const std::vector<fixed_strategies> demand{{x, {label}, {}}};
-        const double before = result_.step;
         ++solves_;
         const auto answer = cost_of_forcing(priced, known, demand, policy_, control_of_placement()).answer;
-        better = answer.has_assignment() && consider(problem_.lift(answer.choice)) < before;
+        if (!answer.has_assignment()) return;
+        const assignment choice = problem_.lift(answer.choice);
+        better = consider({&choice, 1}, effort_.placements).has_value();
       };
       for (const std::size_t other : by_step) {
         const auto labels = problem_.labels_of(tried_[other].choice);
@@ -319,8 +376,11 @@ class step_search_run {
       tried_[i].step = static_cast<double>(plan.step);
       tried_[i].plan = std::move(plan);
     };
-    for (const std::size_t i : by_step)
-      if (!std::isfinite(control_.seconds) || limit_.remaining() > 2 * seconds_of_plan_) improve_one(i, 1);
+    for_each_number(by_step.size(), control_.threads, [&] {
+      return [&](std::size_t i) {
+        if (!is_late()) improve_one(by_step[i], 1);
+      };
+    });
     for (const std::size_t i : by_step)
       if (tried_[i].step < tried_[best_].step) best_ = i;
     improve_one(best_, 10);
@@ -345,7 +405,9 @@ class step_search_run {
   std::size_t best_ = 0;
   std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted
   double seconds_of_plan_ = 0;
-  std::map<std::pair<std::size_t, std::size_t>, double> steps_;
+  std::mutex telling_;
+  progress_report told_{.stage = "step", .unit = "ns"};
+  std::map<work_key, double> steps_;
   channel_prices prices_;
   step_search_result<plan_type> result_;
 };

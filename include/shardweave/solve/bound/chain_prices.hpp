@@ -68,8 +68,8 @@ class chain_prices {
   }
   /// What a unit of a slot's computation is worth, over all channels.
   [[nodiscard]] double worth(std::size_t slot) const { return worth_[slot]; }
-  /// What a unit of a demand saves.
-  [[nodiscard]] double saved(std::size_t demand) const { return saved_[demand]; }
+  /// What a unit of a demand saves, by its number.
+  [[nodiscard]] double saved(std::size_t number) const { return saved_[number]; }
   [[nodiscard]] const std::vector<double>& saved() const { return saved_; }
 
  private:

@@ -90,7 +90,7 @@ class priced_problem {
       std::copy(costs.base.begin(), costs.base.end(), e.costs);
       for (std::size_t k = 0; k < e.weights.size(); ++k) {
         double weight = 0;
-        for (const auto& [demand, count] : e.weights[k]) weight += count * prices.saved(demand);
+        for (const auto& [number, count] : e.weights[k]) weight += count * prices.saved(number);
         if (weight == 0) continue;
         const std::vector<double>& amounts = costs.parts[k];
         for (std::size_t i = 0; i < amounts.size(); ++i) e.costs[i] -= weight * amounts[i];

@@ -41,7 +41,7 @@ template <cost_value Cost, class S>
   } else {
     result.asked = true;
     solve_control inside_control = control;
-    inside_control.start.clear();  // it is one of the whole
+    inside_control.start = inside->narrowed(detail::start_labels(problem, control));
     inner = policy.solve(inside->problem, inside_control);
     if (inner.has_assignment()) result.labels = inside->lift(inner.choice);
   }

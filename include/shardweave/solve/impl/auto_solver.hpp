@@ -9,6 +9,7 @@
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
+#include <shardweave/solve/sifted.hpp>
 #include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
@@ -33,7 +34,7 @@ solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const 
   branch_and_bound exact;
   exact.goes_on = true;
   exact.reduces_root = false;  // `reduced` has done so
-  reduced whole(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows));
+  sifted whole(reduced(by_size(polished(exact, local_search{}, 0.9), guided_search{}, small, labels_without_rows)));
   if (problem.compact().total_labels() < many_labels) return whole.solve(problem, control);
   local_search greedy;
   greedy.starts = greedy.attempts = 1;

@@ -75,20 +75,22 @@ SHARDWEAVE_INLINE redistribution redistributor::plan(const tensor& value, const 
 
   std::vector<std::uint32_t> route;  // states from the last to the first
   for (std::uint32_t at = way.best[*target]; at != none; at = way.before[at]) route.push_back(at);
-  sharding where = from;
-  for (std::size_t i = route.size() - 1; i-- > 0;) {
-    const std::uint32_t now = route[i + 1] / 4;
-    const std::uint32_t next = route[i] / 4;
-    for (std::size_t d = 0; d < mesh().rank(); ++d) {
-      if (known.shardings.digit(now, d) == known.shardings.digit(next, d)) continue;
-      const dim_placement to_placement = known.shardings.placement_of(known.shardings.digit(next, d));
-      const bytes held = known.shardings.held(now);
-      const detail::priced_step step = price_(where[d], to_placement, held, d, (route[i + 1] & is_contiguous) == 0);
-      result.steps.push_back({step.op, d, where[d], to_placement, held, known.shardings.held(next), step.cost_us});
-      where.set(d, to_placement);
-    }
-  }
+  for (std::size_t i = route.size() - 1; i-- > 0;)
+    result.steps.push_back(step_between(known, from, route[i + 1], route[i]));
   return result;
+}
+
+SHARDWEAVE_INLINE redistribution_step redistributor::step_between(const space& known, const sharding& source,
+                                                                  std::uint32_t before, std::uint32_t after) {
+  const detail::sharding_numbers& all = known.shardings;
+  const std::uint32_t now = before / 4, next = after / 4;
+  std::size_t d = 0;
+  while (all.digit(now, d) == all.digit(next, d)) ++d;
+  dim_placement from = all.placement_of(all.digit(now, d));
+  if (from.is_partial()) from = source[d];  // nothing leads to a partial result: it is the source's, of its kind
+  const dim_placement to = all.placement_of(all.digit(next, d));
+  const detail::priced_step step = price_(from, to, all.held(now), d, (before & is_contiguous) == 0);
+  return {step.op, d, from, to, all.held(now), all.held(next), step.cost_us};
 }
 
 SHARDWEAVE_INLINE redistribution redistributor::straight(const tensor& value, const sharding& from,

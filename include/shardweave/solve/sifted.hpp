@@ -1,0 +1,121 @@
+#pragma once
+
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/dual_ascent.hpp>
+#include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/composed.hpp>
+#include <shardweave/solve/detail/solve_restricted.hpp>
+#include <shardweave/solve/solver.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+#include <span>
+#include <string>
+#include <string_view>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Solve the core first: the labels that the best assignment may have.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Solves a problem on those labels alone that some passes of message passing leave near the best: a labeling with any
+/// other costs `width` more than the bound. If the answer costs less than that it is the answer of the whole, and what
+/// was left out needs no proof of its own; otherwise the labels that may beat that answer are solved. What is solved
+/// has a fraction of the labels, and reductions take time in proportion to their square.
+///
+/// Problems with budgets or savings, and those of few labels, go to `S` as they are.
+/// Source: sifting of linear programs; cores of knapsack problems, E. Balas and E. Zemel, An algorithm for large
+/// zero-one knapsack problems, Operations Research 28 (1980).
+template <class S>
+class sifted {
+ public:
+  static constexpr std::string_view name = "sifted";
+  static constexpr solver_abilities abilities = S::abilities;
+
+  S inner;
+  double width = 0.002;             ///< of the first core, relative to the bound
+  std::size_t passes = 12;          ///< of message passing, each forward and backward, at most
+  std::size_t least_labels = 1000;  ///< of a problem that is sifted
+
+  sifted() = default;
+  explicit sifted(S inner_solver) : inner(std::move(inner_solver)) {}
+
+  template <cost_value Cost>
+    requires solver<S, Cost>
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
+    const compact_problem<Cost>& p = problem.compact();
+    if (problem.savings() != nullptr || !p.rows().empty() || p.total_labels() < least_labels)
+      return inner.solve(problem, control);
+    const deadline limit(control);
+    double bound = -std::numeric_limits<double>::infinity();
+    const std::vector<double> least = label_bounds(p, limit, bound);
+    if (least.empty()) return inner.solve(problem, limit.rest());
+    double cutoff = bound + width * std::abs(bound);
+    solution<Cost> best;
+    while (!limit.expired()) {
+      restriction<Cost> core(p);
+      const std::size_t gone = core.forbid_if([&](std::size_t label) { return least[label] >= cutoff; });
+      if (static_cast<double>(gone) < worthwhile * static_cast<double>(p.total_labels())) break;
+      solve_control rest = limit.rest();
+      if (control.progress)
+        rest.progress = [&](progress_report report) {
+          report.lower_bound = std::max(bound, std::min(report.lower_bound, cutoff));
+          report.seconds = limit.elapsed();
+          control.progress(report);
+        };
+      solution<Cost> answer = detail::solve_restricted(problem, std::move(core), inner, rest).answer;
+      bound = std::max(bound, std::min(answer.lower_bound, cutoff));
+      if (answer.statistics.solver.empty()) answer.statistics.solver = name;  // one labeling was left
+      answer.statistics.counters.emplace_back("labels sifted out", static_cast<double>(gone));
+      answer.statistics.seconds = limit.elapsed();
+      const bool was_known = best.has_assignment(), is_last = cutoff == std::numeric_limits<double>::infinity();
+      if (!was_known || answer.objective < best.objective) best = std::move(answer);
+      best.lower_bound = bound;
+      if (best.has_assignment()) {
+        const auto cost = static_cast<double>(best.objective);
+        if (was_known || cost <= cutoff || is_within(control.gap, bound, best.objective))
+          return detail::ended(std::move(best), problem, control, limit);
+        cutoff = cost;  // what is left out then is no better
+      } else {
+        if (is_last) break;
+        cutoff = std::numeric_limits<double>::infinity();
+      }
+    }
+    solve_control rest = limit.rest();
+    if (best.has_assignment()) rest.start = best.choice;
+    solution<Cost> whole = inner.solve(problem, rest);
+    return best.has_assignment() ? detail::ended(merged(std::move(best), std::move(whole)), problem, control, limit)
+                                 : whole;
+  }
+
+ private:
+  static constexpr double worthwhile = 0.2;  ///< share of the labels that must be left out
+  static constexpr double slow = 5e-4;       ///< rise of the bound by a pass, relative to it, that ends the passes
+
+  /// \returns nothing where a limit came
+  template <cost_value Cost>
+  [[nodiscard]] std::vector<double> label_bounds(const compact_problem<Cost>& p, const deadline& limit,
+                                                 double& bound) const {
+    dual_ascent<Cost> ascent(p);
+    for (std::size_t i = 0; i < passes && !limit.expired(); ++i) {
+      ascent.forward();
+      const double reached = ascent.backward();
+      const bool is_slow = reached - bound < slow * std::abs(reached);
+      bound = std::max(bound, reached);
+      if (is_slow) break;
+    }
+    if (limit.expired()) return {};
+    return ascent.label_bounds(0, bound);
+  }
+};
+
+template <class S>
+sifted(S) -> sifted<S>;
+
+}  // namespace v0
+}  // namespace shardweave
