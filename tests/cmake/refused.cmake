@@ -1,4 +1,4 @@
-# cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -P refused.cmake
+# cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -D definitions=LIST -P refused.cmake
 # Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines.
 cmake_minimum_required(VERSION 3.25)
 
@@ -8,12 +8,14 @@ if(NOT first MATCHES "^// expect: .")
   message(FATAL_ERROR "${source}: the first line must be '// expect: REGEX'")
 endif()
 list(TRANSFORM include_dirs PREPEND "-I")
+list(TRANSFORM definitions PREPEND "-D")
 if(compiler_id MATCHES "Clang")
   set(no_quotes -fno-caret-diagnostics)
 else()
   set(no_quotes -fno-diagnostics-show-caret)
 endif()
-execute_process(COMMAND ${compiler} -std=c++20 -fsyntax-only ${no_quotes} ${include_dirs} ${source} -D SHARDWEAVE_REFUSED
+execute_process(COMMAND ${compiler} -std=c++20 -fsyntax-only ${no_quotes} ${include_dirs} ${definitions} -D SHARDWEAVE_REFUSED
+                        ${source}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)

@@ -25,7 +25,6 @@
 #include <support/small_llama.hpp>
 #include <support/tiny_training.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -73,9 +72,7 @@ TEST_SUITE("fitted plan") {
     std::size_t tried = 0, found_one = 0, equal = 0, makes_again = 0, near = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tiny_training::model m = tiny_training::random_model(random);
-      std::vector<std::int64_t> peaks;
-      static_cast<void>(tiny_training::best_within(m, std::int64_t{1} << 40, &peaks));
-      std::ranges::sort(peaks);
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
       const std::int64_t limit = peaks[random.below(peaks.size() / 4 + 1)];
       const auto best = tiny_training::best_within(m, limit);
       if (!best) continue;

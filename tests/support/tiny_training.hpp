@@ -10,6 +10,7 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 #include <support/tiny_steps.hpp>
 
 #include <algorithm>
@@ -136,11 +137,11 @@ struct model : tiny_steps::model {
   }
 };
 
-/// Two or three vertices in a row, a loss, and their gradients in the opposite order, which read what theirs read or
-/// made; two strategies each. Gradients are small.
+/// Two or three vertices in a row (two in sanitized builds), a loss, and their gradients in the opposite order, which
+/// read what theirs read or made; two strategies each. Gradients are small.
 inline model random_model(sw::random_source& random) {
   model m;
-  m.forward = static_cast<std::uint32_t>(2 + random.below(2));
+  m.forward = static_cast<std::uint32_t>(2 + random.below(shardweave_test::sized<std::size_t>(2, 1)));
   const std::uint32_t n = 2 * m.forward + 1;
   std::set<std::pair<std::uint32_t, std::uint32_t>> ends;
   for (std::uint32_t v = 1; v < n; ++v) ends.emplace(v - 1, v);
@@ -176,28 +177,41 @@ inline model random_model(sw::random_source& random) {
   return m;
 }
 
-/// The end of the best plan within a limit, over placements, what is made again, buckets and orders; nothing if none
-/// keeps to it. \param peaks  gets the peak of each plan's own order, for limits to try
-inline std::optional<std::int64_t> best_within(const model& m, std::int64_t limit,
-                                               std::vector<std::int64_t>* peaks = nullptr) {
-  std::optional<std::int64_t> best;
+/// Calls `use` with the tasks of each placement and choice of what is made again.
+template <class Use>
+void for_each_graph(const model& m, const Use& use) {
   tiny_steps::for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) {
     const model::tasks all = m.lower_all(choice);
     for (std::uint32_t some = 0; some < (1U << all.droppable.size()); ++some) {
       std::vector<char> dropped(all.lowered.tasks.storages().size());
       for (std::size_t i = 0; i < all.droppable.size(); ++i)
         if ((some >> i & 1U) != 0) dropped[all.droppable[i]] = 1;
-      const sw::task_graph g = sw::with_recomputation(all.lowered.tasks, dropped).tasks;
-      if (peaks != nullptr) peaks->push_back(sw::simulate(g).peak.count());
-      tiny_steps::for_each_bucketing(g, [&](const sw::bucketing_result& buckets) {
-        const sw::schedule s = sw::exact{.memory = sw::bytes(limit)}(g, buckets);
-        REQUIRE(s.statistics.front().name == "proven");
-        REQUIRE(s.statistics.front().value == 1);
-        const sw::timeline line = sw::simulate(g, s);
-        if (line.peak.count() > limit) return;
-        if (!best || line.end_to_end.count() < *best) best = line.end_to_end.count();
-      });
+      use(sw::with_recomputation(all.lowered.tasks, dropped).tasks);
     }
+  });
+}
+
+/// The peak of each plan's own order, for limits to try, lowest first.
+inline std::vector<std::int64_t> peaks_of(const model& m) {
+  std::vector<std::int64_t> peaks;
+  for_each_graph(m, [&](const sw::task_graph& g) { peaks.push_back(sw::simulate(g).peak.count()); });
+  std::ranges::sort(peaks);
+  return peaks;
+}
+
+/// The end of the best plan within a limit, over placements, what is made again, buckets and orders; nothing if none
+/// keeps to it.
+inline std::optional<std::int64_t> best_within(const model& m, std::int64_t limit) {
+  std::optional<std::int64_t> best;
+  for_each_graph(m, [&](const sw::task_graph& g) {
+    tiny_steps::for_each_bucketing(g, [&](const sw::bucketing_result& buckets) {
+      const sw::schedule s = sw::exact{.memory = sw::bytes(limit)}(g, buckets);
+      REQUIRE(s.statistics.front().name == "proven");
+      REQUIRE(s.statistics.front().value == 1);
+      const sw::timeline line = sw::simulate(g, s);
+      if (line.peak.count() > limit) return;
+      if (!best || line.end_to_end.count() < *best) best = line.end_to_end.count();
+    });
   });
   return best;
 }

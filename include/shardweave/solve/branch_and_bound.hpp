@@ -62,9 +62,7 @@ class branch_and_bound {
   std::size_t polished_size = 12;  ///< variables; with fewer of them branching finds assignments sooner
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run();
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
   /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
   /// says that there is none that costs less than the bound.
   template <cost_value Cost>
@@ -325,6 +323,17 @@ class branch_and_bound {
     std::size_t narrow_labels = std::numeric_limits<std::size_t>::max();  ///< see `eliminate`
   };
 };
+
+template <cost_value Cost>
+solution<Cost> branch_and_bound::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  return search<Cost>(*this, problem, control).run();
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> branch_and_bound::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> branch_and_bound::solve(const placement_problem<std::int64_t>&,
+                                                               const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

@@ -8,6 +8,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <span>
 #include <string>
@@ -33,45 +34,7 @@ struct budgeted {
   std::size_t steps = 3000;  ///< of the prices, at most
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    const compact_problem<Cost>& p = problem.compact();
-    if (p.rows().empty()) return trws{}.solve(problem, control);
-    const deadline limit(control);
-    price_ascent<Cost> climb(p);
-    std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
-    Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
-    solve_statistics statistics{.solver = std::string(name)};
-    const std::size_t most = std::min(steps, control.iterations);
-    bool stopped = false, more = true;
-    while (more && statistics.iterations < most && !(stopped = limit.expired())) {
-      more = climb.step(is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost));
-      if (statistics.iterations++ % decode_every == 0 || !more || statistics.iterations == most) {
-        climb.decode(labels);
-        if (detail::repair(p, std::span<strategy>(labels), repair_changes, limit))
-          if (const Cost cost = p.cost(labels); cost < best_cost) {
-            best = labels;
-            best_cost = cost;
-            statistics.seconds_to_best = limit.elapsed();
-          }
-        if (control.progress)
-          control.progress({.stage = name,
-                            .seconds = limit.elapsed(),
-                            .objective = is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost),
-                            .lower_bound = climb.bound(),
-                            .done = static_cast<double>(statistics.iterations) / static_cast<double>(steps)});
-      }
-      if (!is_forbidden(best_cost) && is_within(control.gap, climb.bound(), best_cost)) break;
-    }
-    stopped = stopped || (more && statistics.iterations == most && most < steps);
-    statistics.seconds = limit.elapsed();
-    const std::vector<double> prices = climb.prices();
-    statistics.counters = {
-        {"priced rows",
-         static_cast<double>(std::count_if(prices.begin(), prices.end(), [](double price) { return price != 0; }))}};
-    if (stopped)
-      statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
-    return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics), control);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   static constexpr std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
@@ -79,6 +42,51 @@ struct budgeted {
 
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 };
+
+template <cost_value Cost>
+solution<Cost> budgeted::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  const compact_problem<Cost>& p = problem.compact();
+  if (p.rows().empty()) return trws{}.solve(problem, control);
+  const deadline limit(control);
+  price_ascent<Cost> climb(p);
+  std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
+  Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
+  solve_statistics statistics{.solver = std::string(name)};
+  const std::size_t most = std::min(steps, control.iterations);
+  bool stopped = false, more = true;
+  while (more && statistics.iterations < most && !(stopped = limit.expired())) {
+    more = climb.step(is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost));
+    if (statistics.iterations++ % decode_every == 0 || !more || statistics.iterations == most) {
+      climb.decode(labels);
+      if (detail::repair(p, std::span<strategy>(labels), repair_changes, limit))
+        if (const Cost cost = p.cost(labels); cost < best_cost) {
+          best = labels;
+          best_cost = cost;
+          statistics.seconds_to_best = limit.elapsed();
+        }
+      if (control.progress)
+        control.progress({.stage = name,
+                          .seconds = limit.elapsed(),
+                          .objective = is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost),
+                          .lower_bound = climb.bound(),
+                          .done = static_cast<double>(statistics.iterations) / static_cast<double>(steps)});
+    }
+    if (!is_forbidden(best_cost) && is_within(control.gap, climb.bound(), best_cost)) break;
+  }
+  stopped = stopped || (more && statistics.iterations == most && most < steps);
+  statistics.seconds = limit.elapsed();
+  const std::vector<double> prices = climb.prices();
+  statistics.counters = {{"priced rows", static_cast<double>(std::count_if(prices.begin(), prices.end(),
+                                                                           [](double price) { return price != 0; }))}};
+  if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
+  return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics), control);
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> budgeted::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> budgeted::solve(const placement_problem<std::int64_t>&,
+                                                       const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

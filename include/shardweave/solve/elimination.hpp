@@ -85,27 +85,7 @@ class elimination {
   std::size_t work = std::size_t{1} << 32;         ///< most entries * label classes in all
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    const deadline limit(control);
-    state<Cost> s(problem.compact(), *this, limit, control.iterations);
-    solve_statistics statistics{.solver = std::string(name)};
-    const bool done = s.run(statistics);
-    statistics.seconds = statistics.seconds_to_best = limit.elapsed();
-    std::vector<strategy> labels;
-    double bound = -std::numeric_limits<double>::infinity();
-    if (done && is_forbidden(s.constant)) {
-      bound = std::numeric_limits<double>::infinity();
-      statistics.add_note("every labeling uses a forbidden pair.");
-    } else if (done) {
-      labels = s.labels();
-      bound = static_cast<double>(s.constant);
-      if (!problem.compact().keeps_rows(labels)) {
-        labels.clear();
-        statistics.add_note("the best labeling breaks a row.");
-      }
-    }
-    return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics), control);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   template <cost_value Cost>
@@ -351,6 +331,35 @@ class elimination {
     std::size_t spent = 0, stored = 0;
   };
 };
+
+template <cost_value Cost>
+solution<Cost> elimination::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  const deadline limit(control);
+  state<Cost> s(problem.compact(), *this, limit, control.iterations);
+  solve_statistics statistics{.solver = std::string(name)};
+  const bool done = s.run(statistics);
+  statistics.seconds = statistics.seconds_to_best = limit.elapsed();
+  std::vector<strategy> labels;
+  double bound = -std::numeric_limits<double>::infinity();
+  if (done && is_forbidden(s.constant)) {
+    bound = std::numeric_limits<double>::infinity();
+    statistics.add_note("every labeling uses a forbidden pair.");
+  } else if (done) {
+    labels = s.labels();
+    bound = static_cast<double>(s.constant);
+    if (!problem.compact().keeps_rows(labels)) {
+      labels.clear();
+      statistics.add_note("the best labeling breaks a row.");
+    }
+  }
+  return conclude(problem, std::span<const strategy>(labels), bound, !done, std::move(statistics), control);
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> elimination::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> elimination::solve(const placement_problem<std::int64_t>&,
+                                                          const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

@@ -6,6 +6,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -32,18 +33,7 @@ struct exhaustive {
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    search<Cost> s(problem, control);
-    s.run();
-    solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.nodes};
-    statistics.seconds_to_best = s.best.found_at();
-    double bound = -std::numeric_limits<double>::infinity();
-    if (!s.stopped) bound = control.gap > 0 ? s.best.settled() : s.best.upper();
-    if (s.stopped) statistics.add_note("stopped before all labelings were tried.");
-    if (!s.stopped && !s.best.is_known()) statistics.add_note("every labeling breaks a constraint.");
-    return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.stopped, std::move(statistics),
-                    control, bound_on::objective);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   template <cost_value Cost>
@@ -177,6 +167,26 @@ struct exhaustive {
     std::size_t nodes = 0;
   };
 };
+
+template <cost_value Cost>
+solution<Cost> exhaustive::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  search<Cost> s(problem, control);
+  s.run();
+  solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.nodes};
+  statistics.seconds_to_best = s.best.found_at();
+  double bound = -std::numeric_limits<double>::infinity();
+  if (!s.stopped) bound = control.gap > 0 ? s.best.settled() : s.best.upper();
+  if (s.stopped) statistics.add_note("stopped before all labelings were tried.");
+  if (!s.stopped && !s.best.is_known()) statistics.add_note("every labeling breaks a constraint.");
+  return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.stopped, std::move(statistics), control,
+                  bound_on::objective);
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> exhaustive::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> exhaustive::solve(const placement_problem<std::int64_t>&,
+                                                         const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <future>
 #include <limits>
 #include <span>
@@ -59,9 +60,7 @@ class guided_search {
   branch_and_bound finish = thorough_search();  ///< of what is left once few labels are
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run(detail::start_labels(problem, control));
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive
@@ -272,6 +271,17 @@ class guided_search {
     solve_statistics statistics_ = {};
   };
 };
+
+template <cost_value Cost>
+solution<Cost> guided_search::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  return search<Cost>(*this, problem, control).run(detail::start_labels(problem, control));
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> guided_search::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> guided_search::solve(const placement_problem<std::int64_t>&,
+                                                            const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

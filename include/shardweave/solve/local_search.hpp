@@ -15,6 +15,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <optional>
 #include <span>
@@ -58,9 +59,7 @@ class local_search {
   std::size_t attempts = 8;         ///< starts at most while no feasible assignment is known
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return search<Cost>(*this, problem, control).run();
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   static constexpr std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
@@ -275,6 +274,17 @@ class local_search {
     solve_statistics statistics_;
   };
 };
+
+template <cost_value Cost>
+solution<Cost> local_search::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  return search<Cost>(*this, problem, control).run();
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> local_search::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> local_search::solve(const placement_problem<std::int64_t>&,
+                                                           const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave

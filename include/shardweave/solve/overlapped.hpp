@@ -5,6 +5,7 @@
 #include <shardweave/solve/search/detail/savings_search.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <cstdint>
 #include <span>
 #include <string>
 #include <string_view>
@@ -28,23 +29,32 @@ struct overlapped {
   detail::savings_search_options search = {};
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
-    detail::savings_search<Cost> s(search, control, problem);
-    const double bound = s.run();
-    solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.explored};
-    statistics.seconds_to_best = s.best.found_at();
-    statistics.counters = {{"nodes", static_cast<double>(s.explored)},
-                           {"labels dropped", static_cast<double>(s.dropped)},
-                           {"price steps", static_cast<double>(s.steps)},
-                           {"root bound", s.root_bound}};
-    if (!s.best.is_known() && !s.cut_short)
-      statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
-    if (s.cut_short) statistics.add_note("stopped after " + std::to_string(s.explored) + " nodes.");
-    return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.cut_short, std::move(statistics),
-                    control, bound_on::objective);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 };
+
+template <cost_value Cost>
+solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
+  detail::savings_search<Cost> s(search, control, problem);
+  const double bound = s.run();
+  solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.explored};
+  statistics.seconds_to_best = s.best.found_at();
+  statistics.counters = {{"nodes", static_cast<double>(s.explored)},
+                         {"labels dropped", static_cast<double>(s.dropped)},
+                         {"price steps", static_cast<double>(s.steps)},
+                         {"root bound", s.root_bound}};
+  if (!s.best.is_known() && !s.cut_short)
+    statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
+  if (s.cut_short) statistics.add_note("stopped after " + std::to_string(s.explored) + " nodes.");
+  return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.cut_short, std::move(statistics),
+                  control, bound_on::objective);
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> overlapped::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> overlapped::solve(const placement_problem<std::int64_t>&,
+                                                         const solve_control&) const;
+#endif
 
 }  // namespace v0
 }  // namespace shardweave
