@@ -21,6 +21,7 @@
 #include <cstdio>
 #include <optional>
 #include <string>
+#include <utility>
 #include <variant>
 
 namespace sw = shardweave;
@@ -79,11 +80,16 @@ int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_c
 }
 
 template <class Cost>
-int check_placement(const sw::placement_description<Cost>& d, const options& chosen) {
+int check_placement(sw::placement_description<Cost> d, const options& chosen) {
   const auto c = sw::read_placement_certificate<Cost>(chosen.certificate);
+  d.counted = c.counted;  // the file of the problem does not say how savings count
+  d.windows = c.windows;
   const stopwatch watch;
   const auto verdict = programs::about(chosen.problem, [&] { return sw::check_certificate(d, c); });
-  return conclude(verdict, c, c.lower_bound, "placement", "no assignment costs less than", d.unit, watch, chosen);
+  std::string what = "no assignment costs less than";
+  if (c.counted != sw::savings_form::off)
+    what = "with savings in form '" + std::string(sw::name_of(c.counted)) + "' " + what;
+  return conclude(verdict, c, c.lower_bound, "placement", what, d.unit, watch, chosen);
 }
 
 int check_step(const options& chosen) {
@@ -174,7 +180,7 @@ int main(int argc, char** argv) {
     const std::string subject = sw::certificate_subject(certificate);
     if (subject == "step") return check_step(chosen);
     if (subject == "order") return check_order(chosen);
-    const sw::any_placement problem = sw::read_any_placement(chosen.problem);
-    return std::visit([&](const auto& d) { return check_placement(d, chosen); }, problem);
+    sw::any_placement problem = sw::read_any_placement(chosen.problem);
+    return std::visit([&](auto&& d) { return check_placement(std::move(d), chosen); }, std::move(problem));
   });
 }

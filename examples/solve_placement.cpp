@@ -294,10 +294,6 @@ int main(int argc, char** argv) {
   return programs::run(app, argc, argv, [&] {
     if (chosen.answer == "-" && chosen.common.json)
       sw::refuse(sw::error_category::input, "--answer - and --json both claim standard output, expected one of them");
-    if (!chosen.certificate.empty() && chosen.overlap != "off")
-      sw::refuse(sw::error_category::input,
-                 "--certificate proves bounds of costs, and does not know savings: it needs "
-                 "--overlap off");
     const stopwatch watch;
     sw::any_placement problem = programs::about(chosen.problem, [&] { return sw::read_any_placement(chosen.problem); });
     return std::visit(

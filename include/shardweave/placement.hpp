@@ -16,6 +16,7 @@
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/restrict.hpp>
 #include <shardweave/placement/savings_layout.hpp>

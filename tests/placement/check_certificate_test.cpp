@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
 #include <support/random_problem.hpp>
+#include <support/random_savings.hpp>
 #include <support/scale.hpp>
 
 #include <cmath>
@@ -185,6 +186,67 @@ TEST_SUITE("check_certificate") {
     CHECK(failure_of(d, c) == "ruled_out[0] names a limit that is not there");
     c.ruled_out[0] = {.vertex = 1, .strategies = {0}, .budget = 3};
     CHECK(failure_of(d, c) == "ruled_out[0] names budget 3, but there are only 1");
+  }
+  TEST_CASE_TEMPLATE("whatever the prices of savings are, no assignment is below what is proven", Cost, double,
+                     std::int64_t) {
+    std::size_t bounded = 0, tight = 0, refused = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(800); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_savings_problem<Cost>(seed);
+      const auto best = shardweave_test::brute_force_with_savings(stated);
+      if (!best.objective) continue;
+      const double most = static_cast<double>(*best.objective) +
+                          1e-9 * (1 + std::abs(static_cast<double>(*best.objective)));  // of the oracle's sums
+      for (std::uint64_t trial = 0; trial < 6; ++trial) {
+        auto c = shardweave_test::draw_certificate(stated.description, 7 * seed + trial);
+        for (const bool is_spoiled : {false, true}) {
+          if (is_spoiled) shardweave_test::spoil(c, 11 * seed + trial);
+          const auto proven = sw::proven_by(stated.description, c);
+          if (!proven.accepted) {
+            ++refused;
+            continue;
+          }
+          ++bounded;
+          REQUIRE(!sw::is_forbidden(proven.bound));
+          CHECK(static_cast<double>(proven.bound) <= most);
+          if (static_cast<double>(proven.bound) >= 2 * static_cast<double>(*best.objective) - most) ++tight;
+          c.lower_bound = *best.objective + static_cast<Cost>(1);
+          CHECK(!sw::check_certificate(stated.description, c).accepted);
+        }
+      }
+    }
+    CHECK(bounded > at_scale(1500));
+    CHECK(tight > at_scale(20));
+    CHECK(refused > at_scale(200));
+  }
+  TEST_CASE("savings that are left out, or counted otherwise, are refused") {
+    auto d = two_of_two();
+    auto c = one_case({0, 0}, 2);
+    d.overlap.push_back({.edge = 0, .direction = sw::hiding::later});
+    d.counted = sw::savings_form::inclusive;
+    CHECK(failure_of(d, c) ==
+          "counts savings in form 'off', but the problem in form 'inclusive', or with other settings");
+    c.counted = d.counted;
+    CHECK(failure_of(d, c) == "multipliers[0] leaves savings out, which the proof counts: it needs prices of savings");
+    c.multipliers[0].savings = 0;
+    CHECK(failure_of(d, c) == "multipliers[0] names prices 0 of savings, but there are only 0");
+    c.savings.push_back({.bits = 1, .runs = {{.position = 0, .price = 0}}});
+    CHECK(failure_of(d, c).empty());  // all communication is hidden: 1 and 1
+    c.lower_bound = 2.5;
+    CHECK(failure_of(d, c) == "cases[0] is bounded by 2, expected no less than 2.5, which is claimed");
+    c.lower_bound = 2;
+    c.savings[0].runs[0].price = 1;  // half of it, and half of what b computes: 1 and 2 and a half of 3
+    CHECK(sw::proven_by(d, c).accepted);
+    c.savings[0].runs[0].price = 3;
+    CHECK(failure_of(d, c) == "savings[0] has a price of 3, expected 0 to 2");
+    c.savings[0].runs[0] = {.position = 2, .price = 1};
+    CHECK(failure_of(d, c) == "savings[0] names position 2, but there are only 2");
+    c.savings[0].runs[0] = {.channel = 1, .price = 1};
+    CHECK(failure_of(d, c) == "savings[0] names channel 1, but there are only 1");
+    c.savings[0] = {.bits = 41};
+    CHECK(failure_of(d, c) == "savings[0] has units of 41 bits, expected 0 to 40");
+    d.counted = c.counted = sw::savings_form::off;
+    CHECK(failure_of(d, c) == "has prices of savings that do not count");
   }
   TEST_CASE("strategies that cost what is claimed are dropped, and nothing else") {
     const auto d = two_of_two();

@@ -17,6 +17,7 @@
 #include <support/random_certificate.hpp>
 #include <support/random_order_certificate.hpp>
 #include <support/random_problem.hpp>
+#include <support/random_savings.hpp>
 #include <support/random_tasks.hpp>
 #include <support/scale.hpp>
 #include <support/shared_data.hpp>
@@ -231,8 +232,11 @@ TEST_SUITE("check_certificate (program)") {
     for (std::size_t begin = 0; begin < problems_to_check(); begin += at_once) {
       const temporary_folder folder;
       for (std::uint64_t seed = begin; seed < begin + at_once && seed < problems_to_check(); ++seed) {
-        const auto stated = shardweave_test::draw_problem<double>(seed, {.max_assignments = 256});
-        const auto best = shardweave_test::brute_force(stated);
+        const bool saves = seed % 3 == 0;
+        const auto stated = saves ? shardweave_test::draw_savings_problem<double>(seed)
+                                  : shardweave_test::draw_problem<double>(seed, {.max_assignments = 256});
+        const auto best =
+            saves ? shardweave_test::brute_force_with_savings(stated) : shardweave_test::brute_force(stated);
         auto c = shardweave_test::draw_certificate(stated.description, seed);
         const auto proven = sw::proven_by(stated.description, c);
         c.infeasible = proven.accepted && sw::is_forbidden(proven.bound);

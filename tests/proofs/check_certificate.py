@@ -12,6 +12,7 @@ from fractions import Fraction
 
 sys.dont_write_bytecode = True
 import check_order
+import savings
 
 TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
 IOPDDL_FORBIDDEN = 10**17
@@ -60,9 +61,11 @@ def whole(value, what):
 class Problem:
     """Unknowns with strategies, tables between two of them, budgets: all as exact fractions."""
 
-    def __init__(self, text, in_place=None):
-        """in_place: what counts in place of the costs, see work_at_prices"""
+    def __init__(self, text, in_place=None, taken_off=({}, {})):
+        """in_place: what counts in place of the costs, see work_at_prices; taken_off: shares of computation, by vertex,
+        and of communication, by edge, that do not count"""
         self.budgets = []
+        self.worth, self.saved = taken_off
         self.in_place = in_place
         self.whole_costs = "problem" in text
         if self.whole_costs:
@@ -140,9 +143,13 @@ class Problem:
         for v, vertex in enumerate(vertices):
             if "tie" in vertex:
                 ties.setdefault(vertex["tie"], []).append(v)
-        self.start([self.own([exact(c) for c in v["compute"]]) for v in vertices], ties.values())
+        def less(costs, share):
+            return [c if c is None or c < 0 else c * (1 - share) for c in map(exact, costs)]
+
+        compute = [self.own(less(vertex["compute"], self.worth.get(v, 0))) for v, vertex in enumerate(vertices)]
+        self.start(compute, ties.values())
         shaped = {}
-        for e in edges:
+        for i, e in enumerate(edges):
             a, b = index(e["from"], len(vertices), "vertex"), index(e["to"], len(vertices), "vertex")
             for part in ("communication", "transition"):
                 if part not in e:
@@ -150,10 +157,11 @@ class Problem:
                 m, n = e[part], self.counts[b]
                 entries = text["matrices"][index(m, len(text["matrices"]), "matrix")]
                 demand(len(entries) == n * self.counts[a], f"matrix {m} has the wrong size")
-                if (m, n) not in shaped:
-                    flat = self.own([exact(c) for c in entries])
-                    shaped[m, n] = [flat[i : i + n] for i in range(0, len(flat), n)]
-                self.add_table(a, b, shaped[m, n])
+                share = self.saved.get(i, 0) if part == "communication" else 0
+                if (m, n, share) not in shaped:
+                    flat = self.own(less(entries, share))
+                    shaped[m, n, share] = [flat[at : at + n] for at in range(0, len(flat), n)]
+                self.add_table(a, b, shaped[m, n, share])
         self.keep = []  # ids are of living objects
         for p in text.get("pairs", []):
             a, b = index(p["a"], len(vertices), "vertex"), index(p["b"], len(vertices), "vertex")
@@ -354,8 +362,9 @@ class Table:
 
 
 class Checker:
-    def __init__(self, problem, certificate):
-        self.p, self.c = problem, certificate
+    def __init__(self, problem, certificate, at_prices=None):
+        """at_prices: the problem as it is at each of the certificate's prices of savings, where those count"""
+        self.p, self.c, self.at_prices = problem, certificate, at_prices
         demand(certificate["format"] == "shardweave.certificate", "the certificate is of another format")
         demand(certificate["version"] == 1, "the certificate is of another version")
         self.infeasible = certificate.get("infeasible", False)
@@ -392,6 +401,11 @@ class Checker:
         price_unit = Fraction(1, 2 ** index(m.get("price_bits", 0), 1201, "price_bits"))
         only_limits = m.get("only_limits", False)
         demand(type(only_limits) is bool, "only_limits is true or false")
+        problem = self.p
+        if "savings" in m:
+            demand(self.at_prices is not None, "has prices of savings that do not count")
+            problem = self.at_prices[index(m["savings"], len(self.at_prices), "prices of savings")]
+        demand("savings" in m or only_limits or self.at_prices is None, "leaves savings out, which count")
         prices, messages = [], {}
         for entry in m.get("prices", []):
             b, time = self.row(entry)
@@ -406,19 +420,19 @@ class Checker:
             demand(pair not in messages, f"the message from {pair[0]} to {pair[1]} is there twice")
             demand(len(entry["amounts"]) == self.p.counts[pair[1]], "a message has too many or too few amounts")
             messages[pair] = [unit * whole(a, "an amount") for a in entry["amounts"]]
-        return only_limits, prices, messages
+        return only_limits, prices, messages, problem
 
     def priced(self, multipliers, left):
         """What multipliers prove of all that is left, and what each strategy has come to."""
-        only_limits, prices, messages = multipliers
-        belief = {x: {s: Fraction(0) if only_limits else self.p.unary[x][s] for s in left[x]} for x in left}
+        only_limits, prices, messages, problem = multipliers
+        belief = {x: {s: Fraction(0) if only_limits else problem.unary[x][s] for s in left[x]} for x in left}
         total = Fraction(0)
         for b, time, price, limit in prices:
             total -= price * limit
             for x, used in self.p.usage(b, time).items():
                 for s in belief[x]:
                     belief[x][s] += price * used[s]
-        for (x, y), table in self.p.pairs.items():
+        for (x, y), table in problem.pairs.items():
             given = messages.get((x, y))
             if given is None and only_limits:
                 continue
@@ -523,7 +537,11 @@ def judge(problem_path, certificate_path):
             return check_order.judge(problem, certificate)
         demand(certificate.get("of") in ("placement", "step"), "the certificate is of another kind")
         in_place, owed = work_at_prices(problem["work"], certificate) if certificate["of"] == "step" else (None, 0)
-        checker = Checker(Problem(problem, in_place), certificate)
+        at_prices = None
+        if "overlap" in certificate:
+            form = savings.Layout(problem, certificate["overlap"], certificate.get("prefetch"), certificate.get("every_edge"))
+            at_prices = [Problem(problem, None, form.taken_off(one)) for one in certificate["savings"]]
+        checker = Checker(Problem(problem, in_place), certificate, at_prices)
         checker.run()
     except Refused as why:
         return False, f"not accepted: {getattr(checker, 'step', step)}: {why}"

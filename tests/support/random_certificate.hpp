@@ -3,6 +3,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/priced_savings.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -31,6 +32,19 @@ template <class Cost>
       const std::uint32_t a = leader[t.vertices.front()], b = leader[v];
       std::replace(leader.begin(), leader.end(), std::max(a, b), std::min(a, b));
     }
+  if (d.counted != sw::savings_form::off) {
+    c.counted = d.counted;
+    c.windows = d.windows;
+    const std::size_t channels = sw::priced_savings<Cost>(d).channels();
+    for (std::size_t count = 1 + random.below(2); count-- > 0;) {
+      auto& prices = c.savings.emplace_back(sw::savings_prices{.bits = static_cast<int>(random.below(4))});
+      for (std::size_t runs = channels == 0 ? 0 : random.below(2 * d.vertices.size()); runs-- > 0;)
+        prices.runs.push_back(
+            {static_cast<std::uint32_t>(random.below(channels)),
+             static_cast<std::uint32_t>(random.below(d.vertices.size())),
+             static_cast<std::int64_t>(random.below((1U << static_cast<unsigned>(prices.bits)) + 1))});
+    }
+  }
   for (std::size_t count = 1 + random.below(3); count-- > 0;) {
     sw::placement_multipliers m{.message_bits = static_cast<int>(random.below(20)),
                                 .price_bits = static_cast<int>(random.below(20)),
@@ -56,6 +70,7 @@ template <class Cost>
         if (d.constraints.budgets[b].high < 1e300 && random.chance(0.5)) m.prices.push_back({b, time, price});
         if (d.constraints.budgets[b].low > -1e300 && random.chance(0.5)) m.prices.push_back({b, time, -price});
       }
+    if (!c.savings.empty()) m.savings = static_cast<std::uint32_t>(random.below(c.savings.size()));
     c.multipliers.push_back(std::move(m));
   }
   const auto any_multipliers = [&] { return static_cast<std::uint32_t>(random.below(c.multipliers.size())); };
@@ -105,7 +120,20 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
   const auto any_of = [&](auto& list) -> auto& { return list[random.below(list.size())]; };
   auto& m = any_of(c.multipliers);
   auto& one = any_of(c.cases);
-  switch (random.below(10)) {
+  switch (random.below(c.savings.empty() ? 10 : 12)) {
+    case 10:
+      m.savings ? flip(*m.savings) : void();
+      break;
+    case 11: {
+      auto& prices = any_of(c.savings);
+      if (prices.runs.empty() || random.chance(0.2)) {
+        flip(prices.bits);
+        break;
+      }
+      auto& run = any_of(prices.runs);
+      random.chance(0.3) ? flip(run.position) : random.chance(0.3) ? flip(run.channel) : flip(run.price);
+      break;
+    }
     case 0:
       if (!m.messages.empty()) {
         auto& amounts = any_of(m.messages).amounts;

@@ -24,6 +24,7 @@ namespace detail {
 inline void write_multipliers(json_writer& out, const placement_multipliers& m) {
   out.line().begin_object().member("message_bits", m.message_bits).member("price_bits", m.price_bits);
   if (m.only_limits) out.member("only_limits", true);
+  if (m.savings) out.member("savings", *m.savings);
   out.key("prices").begin_list();
   for (const row_price& p : m.prices)
     out.begin_object().member("budget", p.budget).member("time", p.time).member("price", p.price).end_object();
@@ -51,6 +52,7 @@ class multipliers_reader {
     auto one = json_object({json_optional("message_bits", json_number(one_.message_bits)),
                             json_optional("price_bits", json_number(one_.price_bits)),
                             json_optional("only_limits", json_flag(one_.only_limits)),
+                            json_optional("savings", json_number(one_.savings)),
                             json_optional("prices", json_items(price_, one_.prices, std::move(price))),
                             json_optional("messages", json_items(message_, one_.messages, std::move(message)))});
     return json_items(one_, into, std::move(one));
@@ -62,6 +64,26 @@ class multipliers_reader {
   row_price price_;
 };
 
+template <cost_value Cost>
+void write_savings_prices(json_writer& out, const placement_certificate<Cost>& c) {
+  out.line().member("overlap", name_of(c.counted));
+  if (c.counted == savings_form::windows && c.windows.prefetch != no_position)
+    out.member("prefetch", c.windows.prefetch);
+  if (c.counted == savings_form::windows && c.windows.every_edge) out.member("every_edge", true);
+  out.line().key("savings").begin_list();
+  for (const savings_prices& one : c.savings) {
+    out.line().begin_object().member("price_bits", one.bits).key("runs").begin_list();
+    for (const savings_prices::run& r : one.runs)
+      out.begin_object()
+          .member("channel", r.channel)
+          .member("position", r.position)
+          .member("price", r.price)
+          .end_object();
+    out.end_list().end_object();
+  }
+  out.end_list();
+}
+
 /// \param of    of what the certificate is
 /// \param more  writes further fields
 template <cost_value Cost, class More>
@@ -70,6 +92,7 @@ void write_certificate(json_writer& out, const placement_certificate<Cost>& c, c
   out.line().member("problem", c.problem);
   c.infeasible ? out.member("infeasible", true) : out.member("lower_bound", c.lower_bound);
   more(out);
+  if (c.counted != savings_form::off) write_savings_prices(out, c);
   out.line().key("ruled_out").begin_list();
   for (const strategies_ruled_out& r : c.ruled_out) {
     out.line().begin_object().member("vertex", r.vertex).list("strategies", r.strategies);
@@ -129,10 +152,26 @@ template <cost_value Cost>
                                ? ""
                                : "needs multipliers or parts, and not both");
       });
+  auto form = json_value("\"windows\", \"strict\", \"inclusive\" or \"inclusive-twice\"", [&](const json_scalar& s) {
+    for (const savings_form known :
+         {savings_form::windows, savings_form::strict, savings_form::inclusive, savings_form::inclusive_twice})
+      if (s.type == json_scalar::kind::text && s.text == name_of(known)) c.counted = known;
+    return c.counted != savings_form::off;
+  });
+  savings_prices prices;
+  savings_prices::run run;
+  auto runs = json_object({json_optional("channel", json_number(run.channel)),
+                           json_required("position", json_number(run.position)),
+                           json_required("price", json_number(run.price))});
+  auto some_prices = json_object({json_optional("price_bits", json_number(prices.bits)),
+                                  json_required("runs", json_items(run, prices.runs, std::move(runs)))});
   auto fields = json_header("shardweave.certificate", 1);
   for (json_field field :
        {json_required("of", std::move(of)), json_optional("problem", json_text(c.problem)),
         json_optional("lower_bound", json_number(bound)), json_optional("infeasible", json_flag(c.infeasible)),
+        json_optional("overlap", std::move(form)), json_optional("prefetch", json_number(c.windows.prefetch)),
+        json_optional("every_edge", json_flag(c.windows.every_edge)),
+        json_optional("savings", json_items(prices, c.savings, std::move(some_prices))),
         json_optional("ruled_out", json_items(out, c.ruled_out, std::move(ruled_out))),
         json_required("multipliers", multipliers.shape(c.multipliers)),
         json_required("cases", json_items(one, c.cases, std::move(some_case)))})

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/description.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -29,6 +30,18 @@ struct row_price {
   std::int64_t price = 0;  ///< above zero against the upper limit, below zero against the lower one
 };
 
+/// What computation is worth to the communication that it hides, per channel and position of the order in which
+/// computation runs: zero, and from the position of each run on its price.
+struct savings_prices {
+  struct run {
+    std::uint32_t channel = 0;
+    std::uint32_t position = 0;
+    std::int64_t price = 0;  ///< from 0 to 2^bits
+  };
+  int bits = 0;  ///< prices count in units of 2^-bits
+  std::vector<run> runs = {};
+};
+
 /// Numbers that bound every assignment of a case, whatever they are: the sum, over vertices, of the least that a
 /// strategy costs with what edges give and with priced usage, less what the limits are worth at these prices.
 struct placement_multipliers {
@@ -36,6 +49,8 @@ struct placement_multipliers {
   int price_bits = 0;    ///< prices in units of 2^-price_bits of cost per unit of usage
   /// Costs count as nothing, only what is forbidden does: a bound above zero then says that nothing keeps the budgets.
   bool only_limits = false;
+  /// Of a proof that counts savings: whose prices are taken off the costs. \pre there, unless `only_limits`
+  std::optional<std::uint32_t> savings = std::nullopt;
   std::vector<moved_cost> messages = {};  ///< edges that are not listed give nothing
   std::vector<row_price> prices = {};     ///< rows that are not listed have no price
 };
@@ -65,8 +80,11 @@ struct placement_case {
 template <cost_value Cost>
 struct placement_certificate {
   std::string problem = {};                          ///< its name, for people
-  Cost lower_bound{};                                ///< of the costs, savings left out; nothing if `infeasible`
+  Cost lower_bound{};                                ///< of the objective; nothing if `infeasible`
   bool infeasible = false;                           ///< no assignment keeps all constraints
+  savings_form counted = savings_form::off;          ///< how savings count in the objective
+  windows_form windows = {};                         ///< of that form
+  std::vector<savings_prices> savings = {};          ///< that multipliers name
   std::vector<strategies_ruled_out> ruled_out = {};  ///< in this order
   std::vector<placement_multipliers> multipliers = {};
   std::vector<placement_case> cases = {};

@@ -61,6 +61,10 @@ struct savings_terms {
   std::vector<label_amount<Cost>> own = {};     ///< communication that one variable decides
   std::vector<pair_amount<Cost>> joint = {};    ///< communication between two variables
   std::vector<table_pointer> tables = {};       ///< not negative
+  std::vector<std::uint32_t> slot_of = {};      ///< per vertex as it is stated; `no_slot` where nothing hides
+  std::vector<std::uint32_t> channel_of = {};   ///< per channel, its number in the layout
+
+  static constexpr std::uint32_t no_slot = ~0U;
 
   [[nodiscard]] bool empty() const { return demands.empty(); }
   [[nodiscard]] std::size_t slots() const { return computation.size(); }
@@ -97,7 +101,7 @@ struct savings_terms {
   [[nodiscard]] savings_terms restricted(const std::vector<std::vector<strategy>>& kept,
                                          std::span<const std::uint32_t> inner) const {
     constexpr std::uint32_t decided = ~0U;
-    savings_terms result{demands, channels, computation, amount, {}, {}, {}, {}};
+    savings_terms result{demands, channels, computation, amount, {}, {}, {}, {}, slot_of, channel_of};
     const auto take = [&](const label_amount<Cost>& t, std::vector<Cost>& constant,
                           std::vector<label_amount<Cost>>& to) {
       const auto& labels = kept[t.variable];

@@ -62,8 +62,9 @@ struct costs_in_place {
   };
   std::vector<vertex_costs> vertices;
   std::vector<edge_costs> edges;
-  std::vector<std::shared_ptr<const cost_table<Cost>>> tables;  ///< those of `edges` that nobody else holds
-  int bits = 0;                                                 ///< `times` count in units of 2^-bits
+  std::vector<std::shared_ptr<const cost_table<Cost>>> tables;       ///< those of `edges` that nobody else holds
+  int bits = 0;                                                      ///< `times` count in units of 2^-bits
+  std::vector<std::shared_ptr<const std::vector<Cost>>> lists = {};  ///< those of `vertices` that nobody else holds
 };
 
 template <cost_value Cost>

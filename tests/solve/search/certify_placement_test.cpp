@@ -7,6 +7,7 @@
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
 #include <support/random_problem.hpp>
+#include <support/random_savings.hpp>
 #include <support/scale.hpp>
 
 #include <cmath>
@@ -117,6 +118,40 @@ TEST_SUITE("certify_placement") {
     CHECK(dropping > at_scale(10));
     CHECK(wrong >= at_scale(500));
     CHECK(refused == wrong);
+  }
+  TEST_CASE_TEMPLATE("where savings count optima are proven, and never more", Cost, double, std::int64_t) {
+    std::size_t feasible = 0, saving = 0, proven = 0, refuted = 0, impossible = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(300); ++seed) {
+      CAPTURE(seed);
+      const auto stated = shardweave_test::draw_savings_problem<Cost>(seed);
+      const auto& d = stated.description;
+      const auto best = shardweave_test::brute_force_with_savings(stated);
+      const auto problem = compiled(d);
+      if (!problem) {
+        CHECK(!best.objective);
+        ++impossible;
+        const auto c = sw::certify_infeasible(d);
+        refuted += c && sw::check_certificate(d, *c).accepted ? 1U : 0U;
+        continue;
+      }
+      const auto c = sw::certify_placement(*problem, best.objective.value_or(sw::forbidden<Cost>));
+      const auto verdict = sw::check_certificate(d, c);
+      REQUIRE_MESSAGE(verdict.accepted, verdict.failure);
+      if (!best.objective) {
+        ++impossible;
+        refuted += c.infeasible ? 1U : 0U;
+        continue;
+      }
+      ++feasible;
+      saving += problem->savings() != nullptr ? 1U : 0U;
+      CHECK(!c.infeasible);
+      const auto objective = static_cast<double>(*best.objective), bound = static_cast<double>(c.lower_bound);
+      CHECK(bound <= objective + 1e-9 * (1 + std::abs(objective)));
+      proven += sw::proves(bound, *best.objective) ? 1U : 0U;
+    }
+    CHECK(saving > at_scale(80));
+    CHECK(proven == feasible);
+    CHECK(refuted == impossible);
   }
   TEST_CASE("equal calls give equal certificates, and a stop leaves one that holds") {
     const auto stated = shardweave_test::draw_problem<double>(11, {.budgets = false, .timed = false});

@@ -115,8 +115,9 @@ class savings_collector {
     std::erase_if(pending_,
                   [](const pending& p) { return p.where.first == p.where.last && p.where.except == p.where.first; });
     slot_of_.assign(n, none);
+    result_.slot_of.assign(n, savings_terms<Cost>::no_slot);
     for (std::size_t q = 0; q < n; ++q)
-      if (before[q] != before[q + 1]) slot_of_[layout.order[q]] = slot[before[q]];
+      if (before[q] != before[q + 1]) result_.slot_of[layout.order[q]] = slot_of_[layout.order[q]] = slot[before[q]];
     result_.computation.assign(slots, Cost{});
   }
 
@@ -158,6 +159,8 @@ class savings_collector {
       }
     }
     result_.channels = static_cast<std::uint32_t>(channels.size());
+    result_.channel_of.resize(channels.size());
+    for (const auto& [of_layout, number] : channels) result_.channel_of[number] = static_cast<std::uint32_t>(of_layout);
   }
 
   void add_own(std::uint32_t demand, std::uint32_t variable, std::vector<Cost> amounts) {

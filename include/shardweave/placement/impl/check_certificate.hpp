@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/placement/validate.hpp>
 
@@ -13,6 +14,7 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <deque>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -94,7 +96,12 @@ class certificate_shape {
     if (r.vertex >= d_.vertices.size()) return no_vertex(r.vertex);
     return of_strategies(r.vertex, r.strategies);
   }
-  [[nodiscard]] complaint of(const placement_multipliers& m) const {
+  [[nodiscard]] complaint of(const placement_multipliers& m, const placement_certificate<Cost>& c) const {
+    if (m.savings && *m.savings >= c.savings.size())
+      return "names prices " + std::to_string(*m.savings) + " of savings, but there are only " +
+             std::to_string(c.savings.size());
+    if (!m.savings && !m.only_limits && c.counted != savings_form::off)
+      return "leaves savings out, which the proof counts: it needs prices of savings";
     for (const int bits : {m.message_bits, m.price_bits})
       if (bits < 0 || bits > most_bits)
         return "has units of " + std::to_string(bits) + " bits, expected 0 to " + std::to_string(most_bits);
@@ -468,12 +475,19 @@ class exact_check {
 };
 
 /// The cases of a certificate, one after another.
+/// \param forms   the problem, then as it is at the prices of savings that the certificate lists
 /// \param claims  its claim counts
 template <cost_value Cost, class Whole>
-[[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d, const stated_form<Cost>& form,
-                                                const number_range& range, const placement_certificate<Cost>& c,
-                                                bool claims) {
-  const exact_check<Cost, Whole> exact(d, form, range);
+[[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d,
+                                                const std::deque<stated_form<Cost>>& forms, const number_range& range,
+                                                const placement_certificate<Cost>& c, bool claims) {
+  const stated_form<Cost>& form = forms.front();
+  std::deque<exact_check<Cost, Whole>> at_prices;
+  for (const stated_form<Cost>& one : forms) at_prices.emplace_back(d, one, range);
+  const exact_check<Cost, Whole>& exact = at_prices.front();
+  const auto exact_at = [&](const placement_multipliers& m) -> const exact_check<Cost, Whole>& {
+    return at_prices[m.savings ? *m.savings + 1 : 0];
+  };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
   bool rests_on_claim = false;  // what was dropped costs no less than is claimed, and nothing more is known of it
@@ -514,7 +528,7 @@ template <cost_value Cost, class Whole>
     if (one.multipliers && !one.cases.empty()) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       auto less = std::make_shared<strategies_left>(*left);
-      if (const auto changed = exact.narrow(m, c, *less); !changed.empty()) {
+      if (const auto changed = exact_at(m).narrow(m, c, *less); !changed.empty()) {
         form.propagate(*less, changed);
         rests_on_claim = rests_on_claim || !m.only_limits;
       }
@@ -523,9 +537,9 @@ template <cost_value Cost, class Whole>
       continue;
     }
     if (one.multipliers) {
-      const std::optional<Whole> found = exact.bound(c.multipliers[*one.multipliers], *left);
-      if (found && c.multipliers[*one.multipliers].only_limits)
-        return fails(step, "is not shown to break a limit, which only_limits is for");
+      const placement_multipliers& m = c.multipliers[*one.multipliers];
+      const std::optional<Whole> found = exact_at(m).bound(m, *left);
+      if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;
       if (claims && !exact.proves(found, c)) {
         const std::string claimed =
@@ -559,16 +573,30 @@ template <cost_value Cost>
                                                   const placement_certificate<Cost>& c, bool claims,
                                                   const costs_in_place<Cost>* other) {
   validate(d);
-  const stated_form<Cost> form(d, other);
-  const certificate_shape<Cost> shape(d, form);
+  std::deque<stated_form<Cost>> forms;
+  forms.emplace_back(d, other);
+  const certificate_shape<Cost> shape(d, forms.front());
   const auto fails = [](const std::string& what) { return certificate_verdict<Cost>{.failure = what}; };
   const auto at = [](const char* list, std::size_t i, const std::string& what) {
     return std::string(list) + "[" + std::to_string(i) + "] " + what;
   };
+  if (c.counted != d.counted || (c.counted == savings_form::windows && c.windows != d.windows))
+    return fails("counts savings in form '" + std::string(name_of(c.counted)) + "', but the problem in form '" +
+                 std::string(name_of(d.counted)) + "', or with other settings");
+  if (c.counted == savings_form::off && !c.savings.empty()) return fails("has prices of savings that do not count");
+  std::deque<costs_in_place<Cost>> priced;  // outlives the forms' use of it
+  if (!c.savings.empty()) {
+    const priced_savings<Cost> savings(d);
+    for (std::size_t i = 0; i < c.savings.size(); ++i) {
+      if (auto wrong = savings.complaint_about(c.savings[i])) return fails(at("savings", i, *wrong));
+      priced.push_back(savings.costs_at(c.savings[i]));
+      forms.emplace_back(d, &priced.back());
+    }
+  }
   for (std::size_t i = 0; i < c.ruled_out.size(); ++i)
     if (auto wrong = shape.of(c.ruled_out[i])) return fails(at("ruled_out", i, *wrong));
   for (std::size_t i = 0; i < c.multipliers.size(); ++i)
-    if (auto wrong = shape.of(c.multipliers[i])) return fails(at("multipliers", i, *wrong));
+    if (auto wrong = shape.of(c.multipliers[i], c)) return fails(at("multipliers", i, *wrong));
   if (c.cases.empty()) return fails("there are no cases, expected one at least");
   for (std::size_t i = 0; i < c.cases.size(); ++i)
     if (auto wrong = shape.of(c.cases[i], i, c.cases.size(), c.multipliers.size()))
@@ -576,11 +604,16 @@ template <cost_value Cost>
   bool is_number = !is_forbidden(c.lower_bound);
   if constexpr (std::floating_point<Cost>) is_number = std::isfinite(c.lower_bound);
   if (!is_number) return fails("the lower bound is no number");
-  const number_range range = range_of(d, form, c);
+  number_range range = range_of(d, forms.front(), c);
+  for (std::size_t i = 1; i < forms.size(); ++i) {
+    const number_range one = range_of(d, forms[i], c);
+    range.bits = std::max(range.bits, one.bits);
+    range.magnitude = std::max(range.magnitude, one.magnitude);
+  }
   // everything that is ever added up is below an eighth of this; one bit is the sign's
   const bool fits = std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
-  return fits ? checked<Cost, whole_128>(d, form, range, c, claims)
-              : checked<Cost, whole_of_any_size>(d, form, range, c, claims);
+  return fits ? checked<Cost, whole_128>(d, forms, range, c, claims)
+              : checked<Cost, whole_of_any_size>(d, forms, range, c, claims);
 }
 
 }  // namespace detail

@@ -103,12 +103,12 @@ template <cost_value Cost>
   best.set_cutoff(known);
   const stated_form<Cost> form(d, other);
   const stated_multipliers<Cost> in_stated(problem, form);
-  proof_tree<Cost> tree(p, in_stated, best, limit, {.root_steps = options.steps, .nodes = options.nodes});
+  proof_tree<Cost> tree(problem, p, in_stated, best, limit, {.root_steps = options.steps, .nodes = options.nodes});
   tree.grow();
   kept_labels all(p.size());
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
-  placement_certificate<Cost> c{.problem = d.name};
+  placement_certificate<Cost> c{.problem = d.name, .counted = d.counted, .windows = d.windows};
   c.ruled_out = ruled_out_by_limits(d, form, in_stated.left(all));
   tree.write(c);
   if (best.is_known()) c.lower_bound = tree.claim();
@@ -116,6 +116,7 @@ template <cost_value Cost>
   if (!proven.accepted) {  // a sum at the edge of what a double tells apart
     c.cases.clear();
     c.multipliers.clear();
+    c.savings.clear();
     tree.write_root(c);
     proven = proven_by(d, c, other);
     SHARDWEAVE_EXPECTS(proven.accepted);
@@ -130,21 +131,21 @@ template <cost_value Cost>
 /// A proof that constraints contradict each other where looking at strategies one by one shows it; nothing elsewhere.
 template <cost_value Cost>
 [[nodiscard]] std::optional<placement_certificate<Cost>> certify_infeasible(const placement_description<Cost>& d) {
-  placement_certificate<Cost> c{.problem = d.name, .infeasible = true};
+  placement_certificate<Cost> c{.problem = d.name, .infeasible = true, .counted = d.counted, .windows = d.windows};
   c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {});
-  c.multipliers.emplace_back();
+  c.multipliers.push_back({.only_limits = true});
   c.cases.push_back({.multipliers = 0});
   if (!check_certificate(d, c).accepted) return std::nullopt;
   return c;
 }
 
 /// Proves a lower bound anew, by message passing, prices on budgets and branching, in words of the problem as it is
-/// stated. What solvers prove by other means (reductions, dynamic programs, knapsacks) is proven here by more cases,
-/// and where limits come first by less: the certificate's `lower_bound` is what `check_certificate` accepts.
+/// stated, savings and all. What solvers prove by other means (reductions, dynamic programs, knapsacks) is proven here
+/// by more cases: the certificate's `lower_bound` is what `check_certificate` accepts.
 ///
 /// \param known  cost of the best assignment known, if any: what is no better need not be bounded further
-/// \pre the problem has a description, which counts no savings
-/// \throws error (input) if it has none, or counts savings
+/// \pre the problem has a description
+/// \throws error (input) if it has none
 template <cost_value Cost>
 [[nodiscard]] placement_certificate<Cost> certify_placement(const placement_problem<Cost>& problem,
                                                             Cost known = forbidden<Cost>,
@@ -152,12 +153,10 @@ template <cost_value Cost>
                                                             const solve_control& control = {}) {
   if (problem.description() == nullptr)
     refuse(error_category::input, "a certificate is of a problem as it is stated, but this one has no description");
-  if (problem.savings() != nullptr)
-    refuse(error_category::input, "certificates prove bounds of costs, but this problem counts savings");
   return detail::certified_by_cases<Cost>(problem, problem.compact(), nullptr, known, options, control);
 }
 
-/// The same of the problem with other costs.
+/// The same of the problem with other costs. \pre it counts no savings
 /// \param p      the compiled problem with these costs, rounded
 /// \param other  the costs exactly
 template <cost_value Cost>

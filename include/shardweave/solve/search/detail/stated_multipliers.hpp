@@ -13,6 +13,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <set>
 #include <span>
 #include <utility>
 #include <vector>
@@ -49,8 +50,13 @@ class stated_multipliers {
   /// \param p       with the dual's edges, rows and labels
   /// \param origin  of the variables of `p`: those of the compiled problem, and their labels there
   /// \param kept    all that is left
-  [[nodiscard]] placement_multipliers operator()(const compact_problem<Cost>& p, const variable_origin& origin,
-                                                 const kept_labels& kept, const dual_values& dual) const {
+  /// \param base    where `p` is a problem at prices of savings: the one without, which may lack edges that `p` has
+  /// \param in_base  of the costs without prices
+  template <cost_value C>  // of the part: a double where savings are priced
+  [[nodiscard]] placement_multipliers operator()(const compact_problem<C>& p, const variable_origin& origin,
+                                                 const kept_labels& kept, const dual_values& dual,
+                                                 const compact_problem<Cost>* base = nullptr,
+                                                 const stated_multipliers* in_base = nullptr) const {
     placement_multipliers m;
     double most_price = 0;
     for (const double price : dual.of_row) most_price = std::max(most_price, std::abs(price));
@@ -66,6 +72,9 @@ class stated_multipliers {
       std::vector<std::pair<strategy, double>> amounts;
     };
     std::vector<message> messages;
+    std::set<std::pair<std::uint32_t, std::uint32_t>> of_base;
+    if (base != nullptr)
+      for (const compact_edge& e : base->edges()) of_base.emplace(e.first, e.second);
     std::vector<char> has_edge(form_->pairs().size());
     const std::vector<std::size_t> offsets = dual_offsets(p);
     for (std::size_t e = 0; e < p.edges().size(); ++e) {
@@ -75,7 +84,16 @@ class stated_multipliers {
       for (strategy l = 0; l < t.columns(); ++l)
         one.amounts.emplace_back(stated(one.second, origin[edge.second].second[l]),
                                  -dual.of_class[offsets[e] + t.row_classes() + t.column_class(l)]);
-      has_edge[form_->pair_between(unknown(one.first), unknown(one.second))] = 1;
+      const std::size_t at = form_->pair_between(unknown(one.first), unknown(one.second));
+      has_edge[at] = 1;
+      if (base == nullptr) continue;
+      const auto add = [&](const std::vector<std::pair<strategy, double>>& more) {
+        for (std::size_t l = 0; l < more.size(); ++l) one.amounts[l].second += more[l].second;
+      };
+      add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
+      // the costs without prices were folded, those that prices take off were not
+      if (!of_base.contains({edge.first, edge.second}))
+        add(in_base->folded(form_->pairs()[at], kept[one.first], kept[one.second]));
     }
     // what restricting or compiling folded into costs of one end: the second end's part is given to it
     for (std::size_t i = 0; i < has_edge.size(); ++i) {
@@ -118,6 +136,31 @@ class stated_multipliers {
   [[nodiscard]] const stated_form<Cost>& form() const { return *form_; }
 
  private:
+  /// What prices of savings take off a pair where the second end alone decides how much: that is in its own costs.
+  /// \param base  the form without prices
+  [[nodiscard]] std::vector<std::pair<strategy, double>> taken_off_second(const stated_form<Cost>& base, std::size_t at,
+                                                                          std::span<const strategy> of_first,
+                                                                          std::span<const strategy> of_second) const {
+    const auto& pair = form_->pairs()[at];
+    std::vector<std::pair<strategy, double>> result;
+    for (const strategy l : of_second) result.emplace_back(stated(variable(pair.second), l), 0.0);
+    for (const counted_table<Cost>& term : form_->tables()[pair.table].terms) {
+      double times = std::ldexp(static_cast<double>(term.times), -form_->bits());
+      for (const counted_table<Cost>& own : base.tables()[base.pairs()[at].table].terms)
+        if (own.table == term.table && own.turned == term.turned) times -= static_cast<double>(own.times);
+      if (times == 0) continue;
+      std::vector<Cost> amounts;
+      bool is_of_second = true;
+      for (const auto& [b, sum] : result) {
+        amounts.push_back(amount_of(term.at(stated(variable(pair.first), of_first.front()), b)));
+        for (const strategy k : of_first)
+          is_of_second = is_of_second && amount_of(term.at(stated(variable(pair.first), k), b)) == amounts.back();
+      }
+      for (std::size_t l = 0; l < result.size() && is_of_second; ++l)
+        result[l].second += times * static_cast<double>(amounts[l]);
+    }
+    return result;
+  }
   [[nodiscard]] std::uint32_t variable(std::uint32_t unknown) const {
     return problem_->variable_of(form_->first_vertex(unknown));
   }
