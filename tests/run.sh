@@ -95,6 +95,7 @@ if [ "$mode" = full ]; then
   if has_command clang-tidy-19 && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then "$root/tests/tidy.py"; fi
   "$root/tests/mutate.sh"
   for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
+  "$root/tests/valgrind.sh"
   "$root/tests/soak.sh" 60
   if find_clang; then "$root/tests/fuzz.sh" 10; fi
   "$root/tests/bare.sh"
