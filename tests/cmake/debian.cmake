@@ -44,8 +44,10 @@ if(compiled)
   run(${work_dir}/compiled_by_pkg_config)
 endif()
 
+# a list would fall apart on the way
+file(WRITE ${work_dir}/components.cmake "set(COMPONENTS \"${components}\" CACHE STRING \"\")\n")
 run(${CMAKE_COMMAND} -S ${host} -B ${work_dir}/build -D CMAKE_CXX_COMPILER=${compiler} -D CMAKE_CXX_COMPILER_LAUNCHER=${launcher}
-    -D CMAKE_PREFIX_PATH=${work_dir}/root/usr "-DCOMPONENTS=${components}")
+    -D CMAKE_PREFIX_PATH=${work_dir}/root/usr -C ${work_dir}/components.cmake)
 foreach(name IN LISTS hosts)
   run(${CMAKE_COMMAND} --build ${work_dir}/build --target ${name})
   run(${work_dir}/build/${name})
