@@ -60,9 +60,8 @@ class Layout:
         self.channels = len(numbers)
 
     def strict(self, _, ways, p, n, __):
-        if len(ways) == 2:
-            return [(0, n - 1, p)]
-        return [(0, p - 1, None) if "earlier" in ways else (p + 1, n - 1, None)]
+        window = (0, n - 1, p) if len(ways) == 2 else (0, p - 1, None) if "earlier" in ways else (p + 1, n - 1, None)
+        return [window] if window[0] <= window[1] and n > 1 else []  # no place, no number of its channel
 
     def inclusive(self, _, ways, p, n, __):
         return [(0, n - 1, None)] if len(ways) == 2 else self.inclusive_twice(_, ways, p, n, __)
