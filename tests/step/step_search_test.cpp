@@ -124,6 +124,11 @@ TEST_SUITE("step search") {
       CHECK(first <= 5);
       CHECK(a.plans == first);
       CHECK(s.search().step <= a.step);
+      const auto threads = s.search({.plans = 5}, {.threads = 3});
+      CHECK(threads.choice == a.choice);
+      CHECK(threads.step == a.step);
+      CHECK(threads.plans == a.plans);
+      CHECK(threads.bounds.bound == a.bounds.bound);
     }
   }
 
@@ -153,10 +158,16 @@ TEST_SUITE("step search") {
       last = r.objective;
       bound = r.lower_bound;
     };
-    const auto found = s.search({}, control);
-    CHECK(told >= 2);
-    CHECK(last == found.step);
-    CHECK(bound == found.bounds.bound);
+    for (const unsigned threads : {1U, 2U}) {
+      last = std::numeric_limits<double>::infinity();
+      bound = -last;
+      told = 0;
+      control.threads = threads;
+      const auto found = s.search({}, control);
+      CHECK(told >= 2);
+      CHECK(last == found.step);
+      CHECK(bound == found.bounds.bound);
+    }
   }
 }
 

@@ -229,6 +229,7 @@ class step_search_run {
   }
   /// Plans of what was met on the way to the bound where their own claims promise something.
   void plan_promising() {
+    told_.lower_bound = result_.bounds.bound;
     report();
     if (is_over()) return;
     claim_search search(alone_);
