@@ -335,6 +335,9 @@ TEST_SUITE("shardweave.device") {
 }
 
 TEST_SUITE("matrix_pool") {
+  sw::detail::cost_list<double> costs(std::vector<double> entries) {
+    return sw::detail::cost_list<double>(std::move(entries));
+  }
   sw::placement_description<double> three_vertices() {
     sw::placement_description<double> d;
     d.vertices.resize(3);
@@ -351,8 +354,8 @@ TEST_SUITE("matrix_pool") {
     d.vertices[3].compute = {0};
     d.edges = {{.from = 0, .to = 1}, {.from = 0, .to = 1}, {.from = 1, .to = 0}, {.from = 3, .to = 2}};
     sw::detail::matrix_pool<double> pool;
-    pool.add({1, 2, 3, 4, 5, 6});
-    pool.add({9, 8, 7, 6, 5, 4});
+    pool.add(costs({1, 2, 3, 4, 5, 6}));
+    pool.add(costs({9, 8, 7, 6, 5, 4}));
     CHECK(pool.size() == 2);
     pool.use(0, 0, false);
     pool.use(0, 1, true);
@@ -377,12 +380,12 @@ TEST_SUITE("matrix_pool") {
     sw::placement_description<double> d = three_vertices();
     d.edges = {{.from = 0, .to = 1}};
     sw::detail::matrix_pool<double> pool;
-    pool.add({1, 2, 3, 4, 5});
+    pool.add(costs({1, 2, 3, 4, 5}));
     pool.use(0, 0, false);
     CHECK(refused([&] { return pool.give_tables(d), 0; }) ==
           "edge 0 (0 -> middle) has 5 costs, expected 2 x 3 as its ends have strategies");
     sw::detail::matrix_pool<double> unused;
-    unused.add({1});
+    unused.add(costs({1}));
     d.tables.clear();
     unused.give_tables(d);
     CHECK(d.tables.empty());  // nobody's matrix makes no table
