@@ -101,7 +101,7 @@ TEST_SUITE("check_certificate") {
     }
     CHECK(bounded > at_scale(1500));
     CHECK(tight > at_scale(40));
-    CHECK(dropping > at_scale(1500));
+    CHECK(dropping > at_scale(1200));
     CHECK(empty > at_scale(40));
   }
   TEST_CASE_TEMPLATE("what was spoiled is refused, or holds all the same", Cost, double, std::int64_t) {
