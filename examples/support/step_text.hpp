@@ -46,12 +46,19 @@ template <class Model>
 [[nodiscard]] std::string step_text(const Model& model, const shardweave::fastest_plan_result& found,
                                     shardweave::nanoseconds step) {
   namespace sw = shardweave;
-  std::string text = "The placement of the least sum takes " + sw::time_text(found.step_of_least_sum) + "; " +
-                     sw::count_text(static_cast<std::int64_t>(found.plans)) + " placements were tried.\n";
+  const std::string least = found.step_of_least_sum.count() > 0
+                                ? "The placement of the least sum takes " + sw::time_text(found.step_of_least_sum)
+                                : "No plan of the placement of the least sum keeps to the memory";
+  std::string text =
+      least + "; " + sw::count_text(static_cast<std::int64_t>(found.plans)) + " placements were tried.\n";
   if (!(found.bounds.bound > 0)) return text;
   const sw::nanoseconds bound(static_cast<std::int64_t>(std::floor(found.bounds.bound)));
-  text += "No plan of any placement, buckets and order ends before " + sw::time_text(bound) + ": this one is at most " +
-          sw::percent_text(detail::step_gap(found, step), 2) + " above the best.\n";
+  if (step < bound) {  // the bound is about plans that keep to the memory
+    text += "No plan that keeps to the memory ends before " + sw::time_text(bound) + ": this one does not.\n";
+  } else {
+    text += "No plan of any placement, buckets and order ends before " + sw::time_text(bound) +
+            ": this one is at most " + sw::percent_text(detail::step_gap(found, step), 2) + " above the best.\n";
+  }
   const std::vector<std::pair<double, std::string>> worth = step_prices(model, found);
   text += "The bound is made of " + sw::percent_text(worth[0].first, 0) + " " + worth[0].second;
   for (std::size_t i = 1; i < worth.size() && worth[i].first >= 0.005; ++i)
@@ -59,7 +66,9 @@ template <class Model>
   return text + ": that is what the step waits for.\n";
 }
 
-/// Bound, gap, number of plans and prices. Null where there is no bound, or no plan.
+/// Bound, gap, number of plans and prices. Null where there is no bound, or no plan; and no gap is told of a plan that
+/// does not keep to the memory and is quicker than all that do.
+///
 /// \param step  of the plan whose collectives are whole; nothing: there is no plan
 template <class Model>
 void write_step(shardweave::json_writer& out, const Model& model, const shardweave::fastest_plan_result& found,
@@ -68,7 +77,8 @@ void write_step(shardweave::json_writer& out, const Model& model, const shardwea
   out.key("step_bound_ns");
   bounded ? out.value(static_cast<std::int64_t>(std::floor(found.bounds.bound))) : out.null();
   out.key("step_gap");
-  bounded ? out.value(detail::step_gap(found, *step)) : out.null();
+  const double gap = bounded ? detail::step_gap(found, *step) : -1;
+  gap >= 0 ? out.value(gap) : out.null();
   out.member("plans_tried", found.plans).member("step_of_least_sum_ns", found.step_of_least_sum.count());
   out.key("prices").begin_object();
   for (std::size_t c = 0; c < found.channel_prices.size(); ++c)

@@ -742,6 +742,22 @@ TEST_SUITE("plan_training") {
     CHECK(hopeless.status == 1);
   }
 
+  TEST_CASE("a plan that does not fit is not held against the bound on those that do") {
+    const temporary_folder folder;
+    const auto config = fs::path(SHARDWEAVE_SOURCE_DIR) / "examples/configs/llama3-70b.json";
+    const auto run = [&](const std::string& more) {
+      return run_program("plan_training", config.string() + " --mesh 8 --report none " + more, folder.path());
+    };
+    const auto line = boost::json::parse(run("--json").out).as_object();
+    CHECK_FALSE(line.at("fits").as_bool());
+    CHECK(line.at("step_gap").is_null());
+    CHECK(line.at("step_bound_ns").to_number<double>() > line.at("end_to_end_ns").to_number<double>());
+    const std::string text = run("").out;
+    CHECK(text.find("No plan that keeps to the memory ends before ") != std::string::npos);
+    CHECK(text.find("No plan of the placement of the least sum keeps to the memory; ") != std::string::npos);
+    CHECK(text.find("at most -") == std::string::npos);
+  }
+
   TEST_CASE("what does not fit makes values again until it does, and what it promises is simulated") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
