@@ -65,7 +65,7 @@ std::string failure_of(const sw::placement_description<double>& d, const sw::pla
 TEST_SUITE("check_certificate") {
   TEST_CASE_TEMPLATE("whatever the numbers are, no assignment is below what is proven", Cost, double, std::int64_t) {
     std::size_t bounded = 0, tight = 0, empty = 0, dropping = 0;
-    for (std::uint64_t seed = 0; seed < at_scale(1500); ++seed) {
+    for (std::uint64_t seed = 0; seed < at_scale(1700); ++seed) {
       CAPTURE(seed);
       const auto stated = shardweave_test::draw_problem<Cost>(seed, {.max_assignments = 512});
       const auto best = shardweave_test::brute_force(stated);
@@ -101,7 +101,7 @@ TEST_SUITE("check_certificate") {
     }
     CHECK(bounded > at_scale(1500));
     CHECK(tight > at_scale(40));
-    CHECK(dropping > at_scale(1200));
+    CHECK(dropping > at_scale(1500));
     CHECK(empty > at_scale(40));
   }
   TEST_CASE_TEMPLATE("what was spoiled is refused, or holds all the same", Cost, double, std::int64_t) {

@@ -100,7 +100,7 @@ TEST_SUITE("fastest plan") {
   TEST_CASE("a stop at any moment leaves a whole plan, and no other is begun") {
     sw::random_source random(5);
     std::size_t stops = 0;
-    for (std::size_t i = 0; i < shardweave_test::at_scale(12); ++i) {
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(12, 4); ++i) {
       const tiny_steps::model m = tiny_steps::random_model(random);
       const sw::pipeline usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
       const sw::training_plan sum = usual.run(m.graph, m);
@@ -127,7 +127,7 @@ TEST_SUITE("fastest plan") {
         }
       }
     }
-    CHECK(stops >= 5 * shardweave_test::at_scale(12));
+    CHECK(stops > 20);
   }
 
   TEST_CASE("where no plan keeps to the memory the pipeline's own comes back, which tells by how much") {

@@ -57,18 +57,22 @@ class sifted {
     if (least.empty()) return inner.solve(problem, limit.rest());
     double cutoff = bound + width * std::abs(bound);
     solution<Cost> best;
+    const auto rest_of_control = [&] {
+      solve_control rest = limit.rest();
+      if (control.progress)
+        rest.progress = [&](progress_report report) {  // what is solved is a part: no more is proven than the cutoff
+          report.lower_bound = std::max(bound, std::min(report.lower_bound, cutoff));
+          if (best.has_assignment()) report.objective = std::min(report.objective, static_cast<double>(best.objective));
+          report.seconds = limit.elapsed();
+          control.progress(report);
+        };
+      return rest;
+    };
     while (!limit.expired()) {
       restriction<Cost> core(p);
       const std::size_t gone = core.forbid_if([&](std::size_t label) { return least[label] >= cutoff; });
       if (static_cast<double>(gone) < worthwhile * static_cast<double>(p.total_labels())) break;
-      solve_control rest = limit.rest();
-      if (control.progress)
-        rest.progress = [&](progress_report report) {
-          report.lower_bound = std::max(bound, std::min(report.lower_bound, cutoff));
-          report.seconds = limit.elapsed();
-          control.progress(report);
-        };
-      solution<Cost> answer = detail::solve_restricted(problem, std::move(core), inner, rest).answer;
+      solution<Cost> answer = detail::solve_restricted(problem, std::move(core), inner, rest_of_control()).answer;
       bound = std::max(bound, std::min(answer.lower_bound, cutoff));
       if (answer.statistics.solver.empty()) answer.statistics.solver = name;  // one labeling was left
       answer.statistics.counters.emplace_back("labels sifted out", static_cast<double>(gone));
@@ -86,7 +90,8 @@ class sifted {
         cutoff = std::numeric_limits<double>::infinity();
       }
     }
-    solve_control rest = limit.rest();
+    cutoff = std::numeric_limits<double>::infinity();
+    solve_control rest = rest_of_control();
     if (best.has_assignment()) rest.start = best.choice;
     solution<Cost> whole = inner.solve(problem, rest);
     return best.has_assignment() ? detail::ended(merged(std::move(best), std::move(whole)), problem, control, limit)

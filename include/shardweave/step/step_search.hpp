@@ -105,13 +105,13 @@ class step_search_run {
     result_.first_step = result_.step;
     const bool is_bounded = options_.bounds && !limit_.expired();
     if (prices_memory()) {  // which prices of placements take from the bound
-      if (is_bounded) find_bounds();
+      if (is_bounded) find_bounds(start);
       descend();
     } else {
       for_each_number(2, control_.threads, [&] {
         return [&](std::size_t part) {
           if (part == 1) descend();
-          if (part == 0 && is_bounded) find_bounds();
+          if (part == 0 && is_bounded) find_bounds(start);
         };
       });
     }
@@ -214,7 +214,8 @@ class step_search_run {
   [[nodiscard]] bool prices_memory() const {
     return std::ranges::any_of(least_.limits, [](double limit) { return limit > 0; });
   }
-  void find_bounds() {
+  /// Beside `descend`: nothing of what that changes is looked at.
+  void find_bounds(const assignment& start) {
     solve_control rest = limit_.rest();
     rest.gap = 0;
     rest.start = {};
@@ -224,8 +225,7 @@ class step_search_run {
         if (now.stage == "step bound") tell([&] { told_.lower_bound = now.lower_bound; });
       };
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
-    const std::vector<assignment> starts{tried_.front().choice};
-    result_.bounds = step_bound(problem_, least_, policy_, options_.bound, starts, rest);
+    result_.bounds = step_bound(problem_, least_, policy_, options_.bound, {&start, 1}, rest);
   }
   /// Plans of what was met on the way to the bound where their own claims promise something.
   void plan_promising() {
