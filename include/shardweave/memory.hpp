@@ -6,6 +6,7 @@
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
 #include <shardweave/memory/held_values.hpp>
+#include <shardweave/memory/memory_rows.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/memory/recompute_block.hpp>

@@ -7,6 +7,7 @@
 #include <shardweave/report/csv.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/html.hpp>
+#include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/memory_parts.hpp>
 #include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/summary.hpp>

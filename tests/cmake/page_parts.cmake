@@ -1,13 +1,14 @@
 # cmake -D source_dir=DIR [-D UPDATE=ON] -P page_parts.cmake
-# The look and the behaviour of a report are written as CSS and JavaScript, in docs/page/; a header holds the same texts
-# as string literals, in pieces that every compiler takes. Says where the two differ; with UPDATE it writes the header.
+# The look and the behaviour of a report are written as CSS and JavaScript, in docs/page/; headers hold the same texts
+# as string literals, in pieces that every compiler takes. Says where the two differ; with UPDATE it writes the headers.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)  # relative to where one stands
 
-set(header ${source_dir}/include/shardweave/report/detail/html_page.hpp)
 set(piece_length 12000)  # characters; compilers promise 64 KiB, MSVC 16
 
-function(literal name file result)
+# include/shardweave/report/detail/report_NAME.hpp of docs/page/FILE
+function(made_header name file what)
+  set(header ${source_dir}/include/shardweave/report/detail/report_${name}.hpp)
   file(READ ${source_dir}/docs/page/${file} text)
   if(text MATCHES "\\)page\"" OR text MATCHES "</[sS]")
     message(FATAL_ERROR "${file}: )page\" would end its literal, and </s its element")
@@ -28,31 +29,40 @@ function(literal name file result)
     string(APPEND pieces "    R\"page(${piece})page\",\n")
     math(EXPR count "${count} + 1")
   endwhile()
-  set(${result} "/// `docs/page/${file}`.\ninline constexpr std::array<std::string_view, ${count}> ${name} = {\n${pieces}};\n"
-      PARENT_SCOPE)
-endfunction()
-
-literal(html_page_style report.css style)
-literal(html_page_script report.js script)
-set(made "#pragma once
+  set(made "#pragma once
 
 #include <array>
 #include <string_view>
 
 /// \\file
-/// Made of the files in docs/page/ by tests/cmake/page_parts.cmake: what a report looks like, and what it does.
+/// ${what}: made of docs/page/${file} by tests/cmake/page_parts.cmake.
 
 // clang-format off
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-${style}
-${script}
+/// `docs/page/${file}`.
+inline constexpr std::array<std::string_view, ${count}> report_${name} = {
+${pieces}};
+
 }  // namespace detail
 }  // namespace v0
 }  // namespace shardweave
 ")
+  if(UPDATE)
+    file(WRITE ${header} "${made}")
+    return()
+  endif()
+  set(there "")
+  if(EXISTS ${header})
+    file(READ ${header} there)
+  endif()
+  if(NOT there STREQUAL made)
+    message(FATAL_ERROR "${header} is not made of docs/page as it stands (-D UPDATE=ON writes it)\n")
+  endif()
+endfunction()
+
 # the reports that stand in docs have them, too
 set(old)
 foreach(example llama3-8b captured_llama3-8b)
@@ -82,15 +92,6 @@ if(old)
   message(FATAL_ERROR "${old}: does not have the page as it stands (-D UPDATE=ON writes it)\n")
 endif()
 
-if(UPDATE)
-  file(WRITE ${header} "${made}")
-  return()
-endif()
-set(there "")
-if(EXISTS ${header})
-  file(READ ${header} there)
-endif()
-if(NOT there STREQUAL made)
-  message(FATAL_ERROR "${header} is not made of docs/page as it stands (-D UPDATE=ON writes it)\n")
-endif()
+made_header(style report.css "What a report looks like")
+made_header(script report.js "What a report does")
 message(STATUS "the page of a report is made of its parts")

@@ -5,6 +5,7 @@
 #include <shardweave/memory/block_policies.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
+#include <shardweave/memory/memory_rows.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 
 #include <doctest/doctest.h>

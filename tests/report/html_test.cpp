@@ -3,6 +3,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/html.hpp>
+#include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/memory_parts.hpp>
 #include <shardweave/report/reason_text.hpp>
 #include <shardweave/report/unit_text.hpp>

@@ -1,0 +1,119 @@
+#pragma once
+
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+#include <span>
+#include <string>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Whether a certificate names only what the problem has.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// What is wrong with a certificate, for `certificate_verdict::failure`; nothing if nothing is.
+using complaint = std::optional<std::string>;
+
+/// Whether indices and sizes of a certificate are those of the problem.
+template <cost_value Cost>
+class certificate_shape {
+ public:
+  certificate_shape(const placement_description<Cost>& d, const stated_form<Cost>& form) : d_(d), form_(form) {}
+
+  [[nodiscard]] complaint of(const strategies_ruled_out& r) const {
+    if (auto wrong = of_row(r.budget)) return wrong;
+    if (r.vertex >= d_.vertices.size()) return no_vertex(r.vertex);
+    return of_strategies(r.vertex, r.strategies);
+  }
+  [[nodiscard]] complaint of(const placement_multipliers& m, const placement_certificate<Cost>& c) const {
+    if (m.savings && *m.savings >= c.savings.size())
+      return "names prices " + std::to_string(*m.savings) + " of savings, but there are only " +
+             std::to_string(c.savings.size());
+    if (!m.savings && !m.only_limits && c.counted != savings_form::off)
+      return "leaves savings out, which the proof counts: it needs prices of savings";
+    for (const int bits : {m.message_bits, m.price_bits})
+      if (bits < 0 || bits > most_bits)
+        return "has units of " + std::to_string(bits) + " bits, expected 0 to " + std::to_string(most_bits);
+    std::vector<char> seen(form_.pairs().size());
+    for (const moved_cost& one : m.messages) {
+      for (const std::uint32_t v : {one.first, one.second})
+        if (v >= d_.vertices.size()) return no_vertex(v);
+      const std::uint32_t a = form_.unknown_of(one.first), b = form_.unknown_of(one.second);
+      const std::string where =
+          "the message from vertex " + std::to_string(one.first) + " to " + std::to_string(one.second);
+      const std::size_t at = a < b ? form_.pair_between(a, b) : seen.size();
+      if (at == seen.size()) return where + ": there is no edge between them, or the second is not after the first";
+      if (std::exchange(seen[at], 1) != 0) return where + " is there twice";
+      if (one.amounts.size() != form_.strategies(b))
+        return where + " has " + std::to_string(one.amounts.size()) + " amounts for " +
+               std::to_string(form_.strategies(b)) + " strategies";
+    }
+    for (const row_price& p : m.prices) {
+      if (auto wrong = of_row(p.budget)) return wrong;
+      const budget& b = d_.constraints.budgets[p.budget];
+      if (p.price != 0 && std::isinf(p.price > 0 ? b.high : b.low))
+        return "the price of budget " + std::to_string(p.budget) + " is against a limit that is not there";
+    }
+    return std::nullopt;
+  }
+  [[nodiscard]] complaint of(const placement_case& c, std::size_t number, std::size_t cases,
+                             std::size_t multipliers) const {
+    if (c.multipliers) {
+      if (*c.multipliers >= multipliers)
+        return "names multipliers " + std::to_string(*c.multipliers) + ", but there are only " +
+               std::to_string(multipliers);
+      if (!c.parts.empty() || c.cases.size() > 1)
+        return "has multipliers, " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+               " cases, expected no part and one case at most";
+    } else {
+      if (c.vertex >= d_.vertices.size()) return no_vertex(c.vertex);
+      if (c.parts.empty() || c.parts.size() != c.cases.size())
+        return "has " + std::to_string(c.parts.size()) + " parts and " + std::to_string(c.cases.size()) +
+               " cases for them, expected equally many, at least one";
+      for (const auto& part : c.parts)
+        if (auto wrong = of_strategies(c.vertex, part)) return wrong;
+    }
+    for (const std::uint32_t next : c.cases)
+      if (next <= number || next >= cases)
+        return "leads to case " + std::to_string(next) + ", expected one from " + std::to_string(number + 1) + " to " +
+               std::to_string(cases - 1);
+    return std::nullopt;
+  }
+
+ private:
+  static constexpr int most_bits = 1200;
+
+  [[nodiscard]] complaint of_row(std::uint32_t b) const {
+    if (b < d_.constraints.budgets.size()) return std::nullopt;
+    return "names budget " + std::to_string(b) + ", but there are only " +
+           std::to_string(d_.constraints.budgets.size());
+  }
+  [[nodiscard]] complaint no_vertex(std::uint32_t v) const {
+    return "names vertex " + std::to_string(v) + ", but there are only " + std::to_string(d_.vertices.size());
+  }
+  [[nodiscard]] complaint of_strategies(std::uint32_t v, std::span<const strategy> list) const {
+    for (const strategy s : list)
+      if (s >= d_.vertices[v].compute.size())
+        return "names strategy " + std::to_string(s) + " of vertex " + std::to_string(v) + ", which has only " +
+               std::to_string(d_.vertices[v].compute.size());
+    return std::nullopt;
+  }
+
+  const placement_description<Cost>& d_;
+  const stated_form<Cost>& form_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,122 @@
+#pragma once
+
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/description.hpp>
+#include <shardweave/placement/detail/whole_numbers.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <vector>
+
+/// \file
+/// How fine and how large the numbers are that a certificate is checked with.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// How far beyond a limit usage may be: 2^-18, a little more than the 10^-6 of `budget_tolerance`.
+inline constexpr int tolerance_bits = 18;
+
+/// The size of all numbers of a check: how fine they are, and what their sums stay below.
+struct number_range {
+  int bits = 0;            ///< everything is a multiple of 2^-bits
+  double magnitude = 0;    ///< of all sums, in units of cost, generously
+  std::vector<int> usage;  ///< per budget: usages and the limits that count are multiples of 2^-usage
+
+  void add(double value, double times = 1) { magnitude += std::abs(value) * times; }
+  template <cost_value Cost>
+  void see(Cost c) {
+    if (!is_forbidden(c)) bits = std::max(bits, fraction_bits(c));
+  }
+};
+
+/// How fine and how large the numbers of a check are.
+/// \pre the certificate has the problem's shape
+template <cost_value Cost>
+[[nodiscard]] number_range range_of(const placement_description<Cost>& d, const stated_form<Cost>& form,
+                                    const placement_certificate<Cost>& c) {
+  number_range range;
+  const auto most_of = [&](auto&& costs) {
+    double most = 0;
+    for (const Cost cost : costs) {
+      range.see(cost);
+      if (!is_forbidden(cost)) most = std::max(most, std::abs(static_cast<double>(cost)));
+    }
+    return most;
+  };
+  const auto times_of = [&](const auto& term) { return std::ldexp(static_cast<double>(term.times), -form.bits()); };
+  for (std::uint32_t x = 0; x < form.size(); ++x) {
+    for (const auto& l : form.lists(x))
+      if (l.times != 0) range.add(most_of(l.costs), times_of(l));
+    for (const auto& t : form.diagonals(x))
+      for (strategy s = 0; t.times != 0 && s < form.strategies(x); ++s) {
+        const Cost cost = t.at(s, s);
+        range.see(cost);
+        if (!is_forbidden(cost)) range.add(static_cast<double>(cost), times_of(t));
+      }
+  }
+  std::vector<double> of_table;
+  for (const auto& t : form.tables()) {
+    double& most = of_table.emplace_back();
+    for (const auto& term : t.terms) {
+      if (term.times == 0) continue;
+      double of_term = 0;
+      for (std::size_t i = 0; i < term.table->row_classes(); ++i)
+        of_term = std::max(of_term, most_of(std::span(term.table->class_row(i), term.table->column_classes())));
+      most += of_term * times_of(term);
+    }
+  }
+  for (const auto& p : form.pairs()) range.add(of_table[p.table], 4);
+  range.bits += form.bits();
+
+  for (const budget& b : d.constraints.budgets) {
+    int& bits = range.usage.emplace_back();
+    for (const budget_term& term : b.terms)
+      for (const double u : term.usage) bits = std::max(bits, fraction_bits(u));
+  }
+  std::vector<double> of_budget;
+  for (const budget& b : d.constraints.budgets) {
+    double& most = of_budget.emplace_back(1);
+    for (const double limit : {b.low, b.high})
+      if (std::isfinite(limit)) most += std::abs(limit);
+    for (const budget_term& term : b.terms)
+      if (!term.usage.empty()) most += *std::max_element(term.usage.begin(), term.usage.end());
+  }
+  double largest = 0;
+  for (const placement_multipliers& m : c.multipliers) {
+    range.bits = std::max(range.bits, m.message_bits);
+    number_range one;
+    for (const moved_cost& message : m.messages) {
+      double most = 0;
+      for (const std::int64_t a : message.amounts) most = std::max(most, std::abs(static_cast<double>(a)));
+      one.add(std::ldexp(most, -m.message_bits), 4);
+    }
+    for (const row_price& p : m.prices) {
+      range.bits = std::max(range.bits, m.price_bits + range.usage[p.budget]);
+      one.add(std::ldexp(static_cast<double>(p.price), -m.price_bits), of_budget[p.budget]);
+    }
+    largest = std::max(largest, one.magnitude);
+  }
+  range.add(largest, 2);
+  range.see(c.lower_bound);
+  range.add(static_cast<double>(c.lower_bound));
+  // limits and usages are compared in a unit of their own, before they are rounded to it
+  for (std::size_t b = 0; b < of_budget.size(); ++b) {
+    int finest = std::max(range.usage[b], tolerance_bits);
+    for (const double limit : {d.constraints.budgets[b].low, d.constraints.budgets[b].high})
+      finest = std::max(finest, fraction_bits(limit));
+    range.add(std::ldexp(of_budget[b], std::max(0, finest - range.bits)));
+  }
+  return range;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

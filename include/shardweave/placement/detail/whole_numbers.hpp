@@ -1,0 +1,54 @@
+#pragma once
+
+#include <boost/multiprecision/cpp_int.hpp>
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+#include <cstdint>
+
+/// \file
+/// Floating numbers as whole multiples of a power of two, without rounding.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+__extension__ typedef __int128 whole_128;
+using whole_of_any_size = boost::multiprecision::cpp_int;
+
+/// The least k from 0 on with which value * 2^k is whole.
+[[nodiscard]] inline int fraction_bits(double value) {
+  if (value == 0 || !std::isfinite(value)) return 0;
+  int exponent = 0;
+  const auto digits = static_cast<std::int64_t>(std::ldexp(std::frexp(std::abs(value), &exponent), 53));
+  return std::max(0, 53 - exponent - std::countr_zero(static_cast<std::uint64_t>(digits)));
+}
+[[nodiscard]] inline int fraction_bits(std::int64_t) { return 0; }
+
+/// a * 2^bits; rounded down where bits are below zero. \pre it fits
+template <class Whole>
+[[nodiscard]] Whole shifted(Whole a, int bits) {
+  if (bits >= 0) return a * (Whole(1) << bits);  // a may be negative
+  const Whole unit = Whole(1) << -bits;
+  Whole result = a / unit;
+  if (result * unit > a) result -= 1;
+  return result;
+}
+
+/// value * 2^bits. \pre it is whole and fits
+template <class Whole>
+[[nodiscard]] Whole whole_of(double value, int bits) {
+  if (value == 0) return Whole(0);
+  int exponent = 0;
+  const auto digits = static_cast<std::int64_t>(std::ldexp(std::frexp(value, &exponent), 53));
+  return shifted<Whole>(Whole(digits), exponent - 53 + bits);
+}
+template <class Whole>
+[[nodiscard]] Whole whole_of(std::int64_t value, int bits) {
+  return shifted<Whole>(Whole(value), bits);
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
