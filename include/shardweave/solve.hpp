@@ -5,7 +5,6 @@
 #include <shardweave/solve/backend/any_backend.hpp>
 #include <shardweave/solve/backend/backend.hpp>
 #include <shardweave/solve/best_plans.hpp>
-#include <shardweave/solve/bound/certificate.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
@@ -33,7 +32,6 @@
 #include <shardweave/solve/race.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/reduced.hpp>
-#include <shardweave/solve/search/certify.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/sensitivity.hpp>

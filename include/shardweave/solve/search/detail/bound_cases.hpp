@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/solve/bound/certificate.hpp>
+#include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
@@ -36,23 +36,18 @@ template <cost_value Cost>
 class bound_cases {
  public:
   struct part {
-    given_labels given = {};                           ///< in the order in which they were decided
-    std::shared_ptr<const ascent_position> from = {};  ///< its own, or of what it was parted from
+    std::vector<std::pair<std::uint32_t, strategy>> given = {};  ///< in the order in which they were decided
+    std::shared_ptr<const ascent_position> from = {};            ///< its own, or of what it was parted from
     double bound = -std::numeric_limits<double>::infinity();
     double mark = -std::numeric_limits<double>::infinity();  ///< the bound some steps ago
     std::size_t steps = 0;                                   ///< since then
     bool is_slow = false;
   };
 
-  /// \param from       where an ascent on `p` got to
-  /// \param known      a bound on all labelings
-  /// \param keeps_all  also cases that hold nothing better than the best labeling, as a certificate needs them
-  bound_cases(const compact_problem<Cost>& p, ascent_position from, double known, bool keeps_all = false)
-      : p_(&p),
-        ascent_(p),
-        first_(std::make_shared<const ascent_position>(std::move(from))),
-        keeps_all_(keeps_all),
-        worth_(p.size(), 1.0) {
+  /// \param from   where an ascent on `p` got to
+  /// \param known  a bound on all labelings
+  bound_cases(const compact_problem<Cost>& p, ascent_position from, double known)
+      : p_(&p), ascent_(p), first_(std::make_shared<const ascent_position>(std::move(from))), worth_(p.size(), 1.0) {
     cases_.push_back({.from = first_, .bound = known, .is_slow = true});
   }
 
@@ -60,28 +55,16 @@ class bound_cases {
   [[nodiscard]] double bound() const {
     return cases_.empty() ? infinity : std::min_element(cases_.begin(), cases_.end(), by_bound)->bound;
   }
-  [[nodiscard]] std::span<const part> cases() const { return cases_; }
+  [[nodiscard]] std::size_t size() const { return cases_.size(); }
 
   /// Some steps of the least case, or others in its place. \returns whether another call may gain
   bool work(const incumbent<Cost>& best, const deadline& limit) {
-    if (!keeps_all_) std::erase_if(cases_, [&](const part& c) { return best.closes(c.bound); });
+    std::erase_if(cases_, [&](const part& c) { return best.closes(c.bound); });
     if (best.closes(bound()) || limit.expired()) return false;
     part& least = least_of(cases_);
     if (least.is_slow) return divide(least, best, limit);
     climb(least, best, limit);
     return true;
-  }
-
-  /// The ascent, where a case is.
-  [[nodiscard]] price_ascent<Cost>& ascent_at(const part& c, const incumbent<Cost>& best) {
-    std::vector<std::size_t> others;
-    for (const auto& [x, label] : c.given)
-      for (strategy l = 0; l < p_->label_count(x); ++l)
-        if (l != label) others.push_back(p_->label_start(x) + l);
-    // not so dear that sums lose digits
-    const double dear = std::max({1.0, std::abs(c.bound), best.is_known() ? std::abs(best.upper()) : 0.0});
-    ascent_.go_to(*c.from, std::move(others), dear);
-    return ascent_;
   }
 
  private:
@@ -98,6 +81,18 @@ class bound_cases {
   [[nodiscard]] static part& least_of(parts& cases) { return *std::min_element(cases.begin(), cases.end(), by_bound); }
   [[nodiscard]] static double gap(double bound, const incumbent<Cost>& best) {
     return best.is_known() ? best.upper() - bound : std::max(std::abs(bound), 1.0);
+  }
+
+  /// The ascent, where a case is.
+  [[nodiscard]] price_ascent<Cost>& ascent_at(const part& c, const incumbent<Cost>& best) {
+    std::vector<std::size_t> others;
+    for (const auto& [x, label] : c.given)
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        if (l != label) others.push_back(p_->label_start(x) + l);
+    // not so dear that sums lose digits
+    const double dear = std::max({1.0, std::abs(c.bound), best.is_known() ? std::abs(best.upper()) : 0.0});
+    ascent_.go_to(*c.from, std::move(others), dear);
+    return ascent_;
   }
 
   void climb(part& c, const incumbent<Cost>& best, const deadline& limit) {
@@ -157,7 +152,7 @@ class bound_cases {
     for (strategy l = 0; l < p_->label_count(x); ++l) {
       part c{.given = whole.given, .from = from, .bound = std::max(whole.bound, least[p_->label_start(x) + l])};
       c.given.emplace_back(x, l);
-      if (keeps_all_ || !best.closes(c.bound)) cases.push_back(std::move(c));
+      if (!best.closes(c.bound)) cases.push_back(std::move(c));
     }
     return cases;
   }
@@ -198,7 +193,6 @@ class bound_cases {
   const compact_problem<Cost>* p_;
   price_ascent<Cost> ascent_;
   std::shared_ptr<const ascent_position> first_;
-  bool keeps_all_;
   std::vector<double> worth_;  ///< per variable, what trials of it have gained
   parts cases_ = {};
 };
