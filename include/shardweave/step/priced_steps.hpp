@@ -225,8 +225,12 @@ inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::spa
     }
     return sum;
   };
-  return std::make_shared<const cost_table<double>>(
-      cost_table<double>::from_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost));
+  using table = cost_table<double>;
+  const bool tells_nothing = std::ranges::all_of(worth, [](const auto& of_term) { return of_term.empty(); });
+  // where work has a price, few classes fall together: to look for them takes longer than they do
+  return std::make_shared<const table>(
+      tells_nothing ? table::from_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost)
+                    : table::from_distinct_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost));
 }
 
 inline compact_problem<double> priced_steps::at(const work_prices& prices) const {
