@@ -457,7 +457,6 @@ int plan(const options& chosen) {
     sw::fastest_plan_options how;
     if (memory || (chosen.recompute == "auto" && !chosen.regather && device.memory > 0)) {
       how.memory = memory ? *memory : sw::bytes(static_cast<std::int64_t>(device.memory));
-      how.only_if_needed = !memory;
       how.within = [&](const sw::task_graph& g, sw::bytes room, const sw::solve_control& rest) {
         return sw::pipeline(solver, chosen_bucketing{by, room}, chosen_scheduler{by, room}).pass.plan(g, rest);
       };

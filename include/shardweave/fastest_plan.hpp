@@ -40,6 +40,7 @@
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <string>
@@ -65,7 +66,6 @@ struct fastest_plan_options {
   /// Of a device: what a timeline holds at its peak, inputs included, and what lies `beside` it.
   /// A plan that holds more makes values again in its backward part; one that holds more even so does not count.
   std::optional<bytes> memory = std::nullopt;
-  bool only_if_needed = false;         ///< there is no such limit if the plan of the least sum keeps to it by itself
   std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer (`optimizer_state_of`)
   /// What the vertices hold, told when a plan does not fit. With it the bound and the prices of the search see the
   /// limit, and values of blocks are made again; without it a plan must fit as it is.
@@ -131,11 +131,11 @@ class pipeline_planner {
     if (made.fitted) regathers_ = made.fitted->regathers;
     known_ = std::move(made);
   }
-  /// From now on plans keep to the memory, and none is known. \param held  whose values are made again; null: none.
-  /// Must outlive this
-  void limit(const held_values* held) {
+  /// From now on plans keep to the memory, and none is known. \param held  asked for whose values are made again, by
+  /// several threads, only if a plan does not fit as it is; null: none are. What it gives must outlive this
+  void limit(std::function<const held_values*()> held) {
     is_limited_ = true;
-    held_ = held;
+    held_ = std::move(held);
     known_.reset();
   }
 
@@ -150,10 +150,14 @@ class pipeline_planner {
       made.room =
           bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
     if (!regathers_) {
-      made.order = order_within(made.lowered->tasks, made.room, part);
+      made.order = way_.pass.plan(made.lowered->tasks, part);
       made.step = step_of(made);
+      if (!std::isfinite(made.step) && options_.within) {
+        made.order = options_.within(made.lowered->tasks, *made.room, part);
+        made.step = step_of(made);
+      }
     }
-    if (made.room && held_ != nullptr && !std::isfinite(made.step)) fit(made, *made.room, control);
+    if (made.room && !std::isfinite(made.step)) fit(made, *made.room, control);
     return made;
   }
   [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
@@ -168,7 +172,9 @@ class pipeline_planner {
     const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
-    by.memory = best.room ? *best.room : std::max(peak(in_order{}(tasks, {})), peak(best.order));
+    bytes most = best.fitted ? *best.room : std::max(peak(in_order{}(tasks, {})), peak(best.order));
+    if (best.room) most = std::min(most, *best.room);
+    by.memory = most;
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
@@ -187,7 +193,7 @@ class pipeline_planner {
   }
 
  private:
-  static constexpr std::size_t rounds_of_tasks = 100'000;
+  static constexpr std::size_t rounds_of_tasks = 400'000;
   static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
 
   /// \returns false if a stop came, and there is a plan already: this one would be too late
@@ -207,17 +213,16 @@ class pipeline_planner {
     better.step = step_of(better);
     return better.step < known.step ? better : known;
   }
-  [[nodiscard]] schedule order_within(const task_graph& tasks, const std::optional<bytes>& room,
-                                      const solve_control& control) const {
-    return room && options_.within ? options_.within(tasks, *room, control) : way_.pass.plan(tasks, control);
-  }
   /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
   void fit(plan& made, bytes aim, const solve_control& control) const {
+    const held_values* held = held_();
+    if (held == nullptr) return;
     const auto order = [&](const task_graph& tasks) {
-      return order_within(tasks, made.room, {.seed = control.seed, .threads = control.threads, .stop = control.stop});
+      const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+      return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
     };
     std::optional<fitted_plan> found =
-        fit_by_recomputation(*made.plain, held_->block_of, *made.room, aim, regathers_, order, control);
+        fit_by_recomputation(*made.plain, held->block_of, *made.room, aim, regathers_, order, control);
     if (!found) return;
     made.order = std::move(found->order);
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
@@ -236,7 +241,7 @@ class pipeline_planner {
   std::size_t vertices_;
   const fastest_plan_options& options_;
   bool is_limited_ = false;
-  const held_values* held_ = nullptr;
+  std::function<const held_values*()> held_ = nullptr;
   std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
   assignment known_choice_ = {};
   std::optional<plan> known_ = std::nullopt;
@@ -258,7 +263,14 @@ template <class Pipeline, class G, class Model, class State>
   using planner_type = pipeline_planner<Pipeline, Model>;
   const std::size_t vertices = plan.problem->vertices.size();
   planner_type planner(way, model, vertices, options);
-  std::optional<held_values> held;                   // where there is a limit
+  std::optional<held_values> held;  // where a limit is in the way
+  std::once_flag is_held_known;
+  const auto held_of_all = [&]() -> const held_values* {
+    std::call_once(is_held_known, [&] {
+      if (options.held) held = options.held();
+    });
+    return held ? &*held : nullptr;
+  };
   std::optional<typename planner_type::plan> plain;  // of the least sum, made as if there were none
   bool sees_memory = false;                          // where it is in the way
   // one plan is made whatever comes; after a stop nothing else is
@@ -272,10 +284,9 @@ template <class Pipeline, class G, class Model, class State>
       const double beside = bytes_of(options.beside, start);
       const bytes peak = simulate(plain->lowered->tasks, plain->order, {.validate = false}).peak;
       const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
-      if ((fits && options.only_if_needed) || is_over()) return 0;
-      if (options.held) held = options.held();
-      sees_memory = !fits && held;
-      planner.limit(held ? &*held : nullptr);
+      if (is_over()) return 0;
+      sees_memory = !fits && held_of_all() != nullptr;
+      planner.limit(held_of_all);
       if (!is_over()) planner.knows(start, planner(start, timed.rest()));
       return 0;
     });

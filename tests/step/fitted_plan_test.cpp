@@ -110,6 +110,29 @@ TEST_SUITE("fitted plan") {
     if (count >= 100) CHECK(makes_again > 0);
   }
 
+  TEST_CASE("where the plan of the least sum fits by itself, the fastest one does so, too") {
+    sw::random_source random(31);
+    const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+    std::size_t larger = 0, faster = 0;
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(60, 40); ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const sw::training_plan sum = way.run(m.graph, m);
+      const sw::bytes limit = sum.tasks->after.peak;
+      if (sw::fastest_plan(way, m.graph, m).plan.tasks->after.peak <= limit) continue;
+      ++larger;  // than the limit, if nobody asks for it
+      const auto found = sw::fastest_plan(
+          way, m.graph, m, {}, {.memory = limit, .held = [&] { return m.held_at_loss(); }, .within = in_memory});
+      CAPTURE(i);
+      REQUIRE(found.plan.tasks);
+      CHECK(found.plan.tasks->after.peak <= limit);
+      CHECK(found.plan.tasks->after.end_to_end <= sum.tasks->after.end_to_end);
+      faster += found.plan.tasks->after.end_to_end < sum.tasks->after.end_to_end ? 1U : 0U;
+    }
+    MESSAGE(larger << " would be larger, " << faster << " are faster than the least sum");
+    CHECK(larger > 0);
+    CHECK(faster > 0);
+  }
+
   TEST_CASE("a limit of time that comes among the policies of a block leaves no plan, and throws nothing") {
     const auto device = sw::find_device("h100");
     const sw::spmd_cost_model model(shardweave_test::small_llama(), sw::device_mesh({2}), sw::roofline{device},
