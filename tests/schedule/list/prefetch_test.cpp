@@ -22,12 +22,12 @@ struct chain {
   sw::task_graph_builder b;
   std::vector<sw::task_index> gathers = {};
   sw::task_index last = 0;
-  chain(int layers, std::int64_t gather, std::int64_t work) {
+  chain(int layers, std::int64_t gather, std::int64_t work) : chain(layers, gather, work, [](chain&) {}) {}
+  /// \param more  adds what comes between the last layer and the output
+  template <class More>
+  chain(int layers, std::int64_t gather, std::int64_t work, More more) {
     b.add_group({});
     b.add_table(sw::duration_table(sw::collective::all_gather, 0, {sw::bytes(0)}, {sw::nanoseconds(gather)}));
-    const auto keep = [&](std::int64_t size) {
-      return std::vector<sw::output_record>{{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
-    };
     std::vector<sw::task_index> parameters;
     for (int i = 0; i < layers; ++i)
       parameters.push_back(b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = keep(10)}));
@@ -57,7 +57,32 @@ struct chain {
                          .inputs = {last, w},
                          .outputs = keep(1)});
     }
+    more(*this);
     b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {last}});
+  }
+  std::vector<sw::output_record> keep(std::int64_t size) {
+    return {{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
+  }
+  /// A step of the compute stream; the next one needs it.
+  sw::task_index then(const char* name, sw::task_kind kind, std::vector<sw::task_index> inputs, std::int64_t size) {
+    inputs.push_back(last);
+    return last = b.add_task({.name = name,
+                              .kind = kind,
+                              .duration = sw::nanoseconds(12),
+                              .inputs = std::move(inputs),
+                              .outputs = keep(size)});
+  }
+  /// A collective and its wait.
+  sw::task_index launch(sw::collective op, sw::task_index from, std::int64_t in, std::int64_t out) {
+    const auto start =
+        b.add_task({.name = "launch",
+                    .kind = sw::task_kind::collective,
+                    .duration = sw::nanoseconds(10),
+                    .inputs = {from},
+                    .collective = sw::collective_record{op, 0, sw::bytes(in), sw::bytes(out), "bf16", "none"},
+                    .outputs = keep(out)});
+    return b.add_task(
+        {.name = "w", .kind = sw::task_kind::wait, .inputs = {start}, .completes = start, .outputs = keep(out)});
   }
 };
 struct reverse {
@@ -187,6 +212,44 @@ TEST_SUITE("prefetch") {
     CHECK(kept > shardweave_test::at_scale(200));
     CHECK(lost > shardweave_test::at_scale(50));
     CHECK(tightened > shardweave_test::at_scale(10));
+  }
+  TEST_CASE("what nothing computes with is launched early only where memory has room for it") {
+    // the peak is at the end, 400 bytes above all else: gathers of the layers have room to hide
+    const auto hides = [](const sw::task_graph& g) {
+      const auto plain = sw::simulate(g);
+      const auto s = sw::prefetch{.memory = plain.peak}(g, {});
+      const auto line = sw::simulate(g, s);
+      CHECK(line.peak == plain.peak);
+      CHECK(s.within_memory);
+      // each of the last five layers hides its gather, the casts behind the first one as well
+      CHECK(line.end_to_end <= plain.end_to_end - sw::nanoseconds(5 * 10));
+    };
+    SUBCASE("a gather whose result an element-wise operation takes at the end") {
+      chain c(6, 10, 12, [](chain& made) {
+        const auto parameter =
+            made.b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = made.keep(10)});
+        made.then("large", sw::task_kind::compute, {}, 400);
+        made.then("small", sw::task_kind::compute, {}, 1);
+        const auto w = made.launch(sw::collective::all_gather, parameter, 10, 40);
+        made.then("scaled", sw::task_kind::other, {w}, 1);
+      });
+      hides(std::move(c.b).build());
+    }
+    SUBCASE("a gradient whose cast takes more memory than the scatter frees") {
+      sw::task_index w = 0;
+      chain c(6, 10, 12, [&](chain& made) {
+        const auto large = made.then("large", sw::task_kind::compute, {}, 400);
+        const auto gradient = made.then("gradient", sw::task_kind::compute, {}, 10);
+        made.then("uses large", sw::task_kind::compute, {large}, 1);
+        const auto cast = made.b.add_task({.name = "cast",
+                                           .kind = sw::task_kind::other,
+                                           .duration = sw::nanoseconds(1),
+                                           .inputs = {gradient},
+                                           .outputs = made.keep(300)});
+        w = made.launch(sw::collective::reduce_scatter, cast, 300, 30);
+      });
+      hides(std::move(c.b).build());
+    }
   }
   TEST_CASE("a graph without collectives, and an empty one, are scheduled") {
     sw::task_graph_builder b;

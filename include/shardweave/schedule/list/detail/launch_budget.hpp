@@ -68,14 +68,20 @@ class launch_budget {
   [[nodiscard]] bool has_room(bytes demand, std::uint32_t oldest, std::uint32_t rank) const {
     return has_room(demand) && (demand == bytes(0) || limits_.ahead.most(oldest, rank) + demand <= *limits_.memory);
   }
-  /// Those that nothing computes with are always welcome: they free what they send.
+  /// The rank at which a collective is needed; `no_index` where nothing computes with it and launching it is always
+  /// welcome, as it frees what it sends. Where memory is limited, one that gives more than it sends is needed at its
+  /// own place at the earliest.
+  [[nodiscard]] std::uint32_t need(std::uint32_t u) const {
+    return p_->need[u] == no_index && limits_.memory && grows(u) ? p_->rank[u] : p_->need[u];
+  }
   [[nodiscard]] bool may_launch(std::uint32_t u, std::uint32_t oldest) {
-    if (p_->need[u] == no_index) return true;
+    const std::uint32_t needed = need(u);
+    if (needed == no_index) return !limits_.memory || has_room(demand(u));
     const std::size_t oldest_compute = p_->compute_before[std::min<std::size_t>(oldest, p_->units.size())];
     decision no{.subject = p_->units.first(u)};
-    if (p_->compute_before[p_->need[u]] > oldest_compute + limits_.compute_ahead) {
+    if (p_->compute_before[needed] > oldest_compute + limits_.compute_ahead) {
       no.reason = decision_reason::distance_limit;
-      no.found = static_cast<std::int64_t>(p_->compute_before[p_->need[u]] - oldest_compute);
+      no.found = static_cast<std::int64_t>(p_->compute_before[needed] - oldest_compute);
       no.limit = static_cast<std::int64_t>(limits_.compute_ahead);
     } else if (in_flight_ + size_of(u) > limits_.in_flight && in_flight_ > bytes(0)) {
       no.reason = decision_reason::in_flight_limit;
@@ -99,14 +105,19 @@ class launch_budget {
   }
   /// A collective is in flight from its launch to the last wait for it.
   void launch(std::uint32_t c) {
-    if (waits_left_[c] > 0 && p_->need[c] != no_index) in_flight_ += size_of(c);
+    if (waits_left_[c] > 0 && need(c) != no_index) in_flight_ += size_of(c);
   }
   /// A wait for this collective is passed.
   void pass_wait(std::uint32_t c) {
-    if (--waits_left_[c] == 0 && p_->need[c] != no_index) in_flight_ -= size_of(c);
+    if (--waits_left_[c] == 0 && need(c) != no_index) in_flight_ -= size_of(c);
   }
 
  private:
+  [[nodiscard]] bool grows(std::uint32_t c) const {
+    bytes more;
+    for (const task_index t : p_->units.tasks(c)) more += p_->g.collective(t).bytes_out - p_->g.collective(t).bytes_in;
+    return more > bytes(0);
+  }
   [[nodiscard]] bytes size_of(std::uint32_t c) const {
     bytes sum;
     for (const task_index t : p_->units.tasks(c)) sum += p_->g.collective(t).bytes_in + p_->g.collective(t).bytes_out;

@@ -148,8 +148,10 @@ class list_run {
     for (std::uint32_t c = 0; c < clock_.size(); ++c)
       while (clock_[c] < until && !candidates_[c].empty()) {
         auto next = candidates_[c].begin();
-        if (!budget_.may_launch(std::get<2>(*next), oldest_)) next = candidates_[c].lower_bound({no_index, 0, 0});
-        if (next == candidates_[c].end()) break;
+        if (!budget_.may_launch(std::get<2>(*next), oldest_)) {
+          next = candidates_[c].lower_bound({no_index, 0, 0});
+          if (next == candidates_[c].end() || !budget_.may_launch(std::get<2>(*next), oldest_)) break;
+        }
         launch(c, next);
         any = true;
       }
@@ -213,7 +215,7 @@ class list_run {
       ready_.emplace(p_.kind(u) == task_kind::output ? no_index : p_.rank[u], u);
     }
   }
-  void offer(std::uint32_t u) { candidates_[p_.units.channel(u)].emplace(p_.need[u], p_.rank[u], u); }
+  void offer(std::uint32_t u) { candidates_[p_.units.channel(u)].emplace(budget_.need(u), p_.rank[u], u); }
 
   const list_plan& p_;
   unit_memory memory_;
