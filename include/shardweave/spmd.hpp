@@ -18,6 +18,8 @@
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/convolution.hpp>
+#include <shardweave/spmd/rules/indexing.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>

@@ -3,6 +3,8 @@
 #include <shardweave/spmd/computation.hpp>
 
 #include <models/arrays.hpp>
+#include <models/convolutions.hpp>
+#include <models/indexing.hpp>
 #include <models/line_operators.hpp>
 #include <models/training_operators.hpp>
 
@@ -63,29 +65,33 @@ inline array einsum(const std::string& equation, const std::vector<const array*>
   return out;
 }
 
-/// Probabilities of causal attention: [B, H, S, S], and their log-sum-exp [B, H, S].
-inline std::pair<array, array> attention_probabilities(const array& q, const array& k) {
+/// Probabilities of attention: [B, H, S, S], and their log-sum-exp [B, H, S]. Without a mask it is causal; a mask is
+/// added.
+inline std::pair<array, array> attention_probabilities(const array& q, const array& k, const array* mask) {
   const std::int64_t share = q.shape[1] / k.shape[1];
   const double scale = 1 / std::sqrt(static_cast<double>(q.shape[3]));
   array p = zeros({q.shape[0], q.shape[1], q.shape[2], q.shape[2]});
   array sums = zeros({q.shape[0], q.shape[1], q.shape[2]});
   each(sums.shape, [&](const indices& at) {
     double total = 0;
-    for (std::int64_t t = 0; t <= at[2]; ++t) {
+    const std::int64_t last = mask == nullptr ? at[2] : k.shape[2] - 1;
+    for (std::int64_t t = 0; t <= last; ++t) {
       double dot = 0;
       for (std::int64_t c = 0; c < q.shape[3]; ++c)
         dot += (q.data[offset(q, {at[0], at[1], at[2], c})] * k.data[offset(k, {at[0], at[1] / share, t, c})]).real();
-      p.data[offset(p, {at[0], at[1], at[2], t})] = std::exp(dot * scale);
-      total += std::exp(dot * scale);
+      dot *= scale;
+      if (mask != nullptr) dot += mask->data[offset(*mask, {at[0], at[1], at[2], t})].real();
+      p.data[offset(p, {at[0], at[1], at[2], t})] = std::exp(dot);
+      total += std::exp(dot);
     }
-    for (std::int64_t t = 0; t <= at[2]; ++t) p.data[offset(p, {at[0], at[1], at[2], t})] /= total;
+    for (std::int64_t t = 0; t <= last; ++t) p.data[offset(p, {at[0], at[1], at[2], t})] /= total;
     sums.data[offset(sums, at)] = std::log(total);
   });
   return {std::move(p), std::move(sums)};
 }
 
-inline std::vector<array> sdpa(const array& q, const array& k, const array& v) {
-  auto [p, sums] = attention_probabilities(q, k);
+inline std::vector<array> sdpa(const array& q, const array& k, const array& v, const array* mask) {
+  auto [p, sums] = attention_probabilities(q, k, mask);
   const std::int64_t share = q.shape[1] / k.shape[1];
   array out = zeros({q.shape[0], q.shape[1], q.shape[2], v.shape[3]});
   each(p.shape, [&](const indices& at) {
@@ -98,8 +104,8 @@ inline std::vector<array> sdpa(const array& q, const array& k, const array& v) {
 
 /// dV = P' dO, dS = P * (dO V' - sum(dO * O)), dQ = dS K, dK = dS' Q, scaled.
 inline std::vector<array> sdpa_backward(const array& go, const array& q, const array& k, const array& v,
-                                        const array& out) {
-  const array p = attention_probabilities(q, k).first;
+                                        const array& out, const array* mask) {
+  const array p = attention_probabilities(q, k, mask).first;
   const std::int64_t share = q.shape[1] / k.shape[1];
   const double scale = 1 / std::sqrt(static_cast<double>(q.shape[3]));
   std::vector<array> d{zeros(q.shape), zeros(k.shape), zeros(v.shape)};
@@ -120,6 +126,38 @@ inline std::vector<array> sdpa_backward(const array& go, const array& q, const a
     }
   });
   return d;
+}
+
+/// Products, the number of the first largest or least, and their like over `dims`, or over all.
+inline array whole_reduction(const shardweave::operation& op, const array& x) {
+  indices kept = x.shape;
+  for (std::size_t d = 0; d < kept.size(); ++d)
+    if (op.with.dims.empty() || std::ranges::find(op.with.dims, static_cast<std::int64_t>(d)) != op.with.dims.end())
+      kept[d] = 1;
+  array found = zeros(kept), best = zeros(kept), seen = zeros(kept);
+  each(x.shape, [&](const indices& at) {
+    const std::size_t place = offset(found, at);
+    const number value = x.data[offset(x, at)];
+    const bool is_first = seen.data[place] == 0.0;
+    number& so_far = found.data[place];
+    if (op.op == "prod") {
+      so_far = is_first ? value : so_far * value;
+    } else if (op.op == "any" || op.op == "all") {
+      const bool is_true = value != 0.0, before = so_far != 0.0;
+      so_far = is_first ? is_true : op.op == "any" ? before || is_true : before && is_true;
+    } else if (op.op == "logsumexp") {
+      so_far = is_first ? value : std::log(std::exp(so_far) + std::exp(value));
+    } else {
+      const double sign = op.op == "argmax" ? 1 : -1;
+      if (is_first || sign * value.real() > sign * best.data[place].real()) {
+        best.data[place] = value;
+        so_far = seen.data[place];
+      }
+    }
+    seen.data[place] += 1.0;
+  });
+  found.shape = op.outputs.front().shape;
+  return found;
 }
 
 /// The value of every operation (of a tuple: its elements), given those of the sources by name.
@@ -260,10 +298,15 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
             out.data[row * width + d] += in(0).data[t * width + d];
       }
     } else if (op.op == "sdpa") {
-      values[i] = sdpa(in(0), in(1), in(2));
-    } else if (op.op == "sdpa_backward") {
-      values[i] = sdpa_backward(in(0), in(1), in(2), in(3), in(4));
-    } else if (line_operator(op, inputs, values[i]) || training_operator(op, inputs, values[i])) {
+      values[i] = sdpa(in(0), in(1), in(2), inputs.size() > 3 ? inputs.back() : nullptr);
+    } else if (op.op == "sdpa_backward") {  // behind the log-sum-exp random state, or a mask, or both
+      const bool has_mask = inputs.size() > 6 && inputs.back()->shape.size() > 1;
+      values[i] = sdpa_backward(in(0), in(1), in(2), in(3), in(4), has_mask ? inputs.back() : nullptr);
+    } else if (op.op == "prod" || op.op == "any" || op.op == "all" || op.op == "argmax" || op.op == "argmin" ||
+               op.op == "logsumexp") {
+      values[i] = {whole_reduction(op, in(0))};
+    } else if (indexing_operator(op, inputs, values[i]) || picture_operator(op, inputs, values[i]) ||
+               line_operator(op, inputs, values[i]) || training_operator(op, inputs, values[i])) {
     } else {
       throw std::runtime_error("the interpreter does not know " + op.op);
     }

@@ -54,6 +54,15 @@ inline std::vector<line> of_line(const shardweave::operation& op, const line& x,
     for (std::size_t i = 0; i < x.size(); ++i) out[i] = x[i] - std::exp(y[i]) * along;
   } else if (op.op == "cumsum") {
     std::partial_sum(x.begin(), x.end(), out.begin());
+  } else if (op.op == "cumprod") {
+    for (std::size_t i = 1; i < x.size(); ++i) out[i] = out[i - 1] * x[i];
+  } else if (op.op == "flip") {
+    std::ranges::reverse(out);
+  } else if (op.op == "roll") {
+    for (std::size_t i = 0; i < x.size(); ++i) out[(i + first) % x.size()] = x[i];
+  } else if (op.op == "repeat") {
+    out.clear();
+    for (std::size_t i = 0; i < length; ++i) out.push_back(x[i % x.size()]);
   } else if (op.op == "slice") {
     out.assign(x.begin() + static_cast<std::ptrdiff_t>(first), x.begin() + static_cast<std::ptrdiff_t>(first + length));
   } else if (op.op == "pad") {

@@ -1,6 +1,8 @@
 #include "simulated_mesh.hpp"
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/convolution.hpp>
+#include <shardweave/spmd/rules/indexing.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
@@ -8,6 +10,7 @@
 #include <shardweave/spmd/strategies.hpp>
 
 #include <doctest/doctest.h>
+#include <models/convolutions.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -331,6 +334,51 @@ constexpr const char* table[][3] = {
     {"softmax log_softmax cumsum", "4x5x3 -> 4x5x3", "dims 0"},
     {"softmax log_softmax cumsum", "4x5x3 -> 4x5x3", "dims 1"},
 
+    {"flip cumprod", "4x5x3 -> 4x5x3", "dims 1"},
+    {"roll", "4x5x3 -> 4x5x3", "dims 1 index 2"},
+    {"repeat", "4x5x3 -> 4x15x3", "dims 1"},
+    {"prod logsumexp", "4x6x3 -> 4x6", "dims 2"},
+    {"prod logsumexp", "4x6x3 -> 1x6x1", "dims 0,2 keep"},
+    {"argmax argmin", "4x6x3 -> 4x3i", "dims 1"},
+    {"prod argmax argmin logsumexp", "4x3 -> s", ""},
+    {"any all", "4x6x3b -> 6x3b", "dims 0"},
+
+    {"index", "5x6x3 4i -> 5x4x3", "dims 1 below 6"},
+    {"index", "5x6x3 4x2i -> 4x2x6x3", "dims 0 below 5"},
+    {"index", "5x6x3 4x2i 4x1i -> 4x2x3", "dims 0,1 below 5"},
+    {"index", "3x5x6 4i 3x1i -> 3x3x4", "dims 1,2 below 5"},
+    {"index", "5x3x6 4i 4i -> 4x3", "dims 0,2 below 5"},
+    {"index_backward", "5x4x3 4i -> 5x6x3", "dims 1 below 6"},
+    {"index_backward", "4x2x3 4x2i 4x1i -> 5x6x3", "dims 0,1 below 5"},
+    {"index_backward", "4x3 4i 4i -> 5x3x6", "dims 0,2 below 5"},
+    {"index_put", "5x6x3 5x4x3 4i -> 5x6x3", "dims 1 below 6"},
+    {"index_put", "5x6x3 4x2x3 4x2i 4x1i -> 5x6x3", "dims 0,1 below 5"},
+    {"index_put", "5x3x6 4x3 4i 4i -> 5x3x6", "dims 0,2 below 5"},
+
+    // one, two and three dimensions of space; groups of 2, 3 and 1 channels, one filter for each channel, and two
+    {"convolution", "4x3x5 6x3x3 -> 4x6x3", ""},
+    {"convolution", "3x4x4x3 6x4x2x2 -> 3x6x3x2", ""},
+    {"convolution", "2x4x3x2x2 3x4x2x1x2 -> 2x3x2x2x1", ""},
+    {"convolution", "4x4x4 6x2x2 -> 4x6x3", ""},
+    {"convolution", "3x6x4 6x2x2 -> 3x6x3", ""},
+    {"convolution", "3x5x4 5x1x2 -> 3x5x3", ""},
+    {"convolution", "3x4x4 8x1x2 -> 3x8x3", ""},
+    {"convolution_backward", "4x6x3 4x3x5 6x3x3 -> 4x3x5 6x3x3", ""},
+    {"convolution_backward", "4x6x3 4x4x4 6x2x2 -> 4x4x4 6x2x2", ""},
+    {"convolution_backward", "3x5x3 3x5x4 5x1x2 -> 3x5x4 5x1x2", ""},
+    {"convolution_backward_input", "4x6x3 4x3x5 6x3x3 -> 4x3x5", ""},
+    {"convolution_backward_input", "3x6x3 3x6x4 6x2x2 -> 3x6x4", ""},
+    {"convolution_backward_weight", "4x6x3 4x3x5 6x3x3 -> 6x3x3", ""},
+    {"convolution_backward_weight", "3x6x3 3x6x4 6x2x2 -> 6x2x2", ""},
+    {"transposed_convolution", "4x6x3 6x3x3 -> 4x3x5", ""},
+    {"transposed_convolution", "4x6x3 6x2x2 -> 4x4x4", ""},
+    {"transposed_convolution_backward", "4x3x5 4x6x3 6x3x3 -> 4x6x3 6x3x3", ""},
+    {"transposed_convolution_backward", "4x4x4 4x6x3 6x2x2 -> 4x6x3 6x2x2", ""},
+    {"transposed_convolution_backward_input", "4x3x5 4x6x3 6x3x3 -> 4x6x3", ""},
+    {"transposed_convolution_backward_weight", "4x3x5 4x6x3 6x3x3 -> 6x3x3", ""},
+    {"channelwise", "4x6x5 -> 4x6x3", ""},
+    {"channelwise", "4x5x2x3 4x5x4x4 -> 4x5x4x4", ""},
+
     {"rms_norm", "4x5x3 3 -> 4x5x3 4x5", "scalar 0.1"},
     {"rms_norm_backward", "4x5x3 4x5x3 3 4x5 -> 4x5x3 3", ""},
     {"layer_norm", "4x5 5 5 -> 4x5 4 4", "scalar 0.1"},
@@ -347,6 +395,13 @@ constexpr const char* table[][3] = {
     {"sdpa", "4x8x3x2 4x4x3x2 4x4x3x3 -> 4x8x3x3 4x8x3 2 s", ""},
     {"sdpa", "4x8x3x2 4x2x3x2 4x2x3x2 -> 4x8x3x2 4x8x3 2 s", ""},
     {"sdpa_backward", "4x8x3x3 4x8x3x2 4x8x3x2 4x8x3x3 4x8x3x3 4x8x3 2 s -> 4x8x3x2 4x8x3x2 4x8x3x3", ""},
+    // masks: of each head, of each sequence, of all heads, of all
+    {"sdpa", "4x8x3x2 4x8x3x2 4x8x3x3 4x8x3x3 -> 4x8x3x3 4x8x3 2 s", ""},
+    {"sdpa", "4x8x3x2 4x4x3x2 4x4x3x3 4x1x3x3 -> 4x8x3x3 4x8x3 2 s", ""},
+    {"sdpa", "4x8x3x2 4x8x3x2 4x8x3x3 1x8x3x3 -> 4x8x3x3 4x8x3 2 s", ""},
+    {"sdpa", "4x8x3x2 4x8x3x2 4x8x3x3 3x3 -> 4x8x3x3 4x8x3 2 s", ""},
+    {"sdpa_backward", "4x8x3x3 4x8x3x2 4x8x3x2 4x8x3x3 4x8x3x3 4x8x3 4x1x3x3 -> 4x8x3x2 4x8x3x2 4x8x3x3", ""},
+    {"sdpa_backward", "4x8x3x3 4x8x3x2 4x4x3x2 4x4x3x3 4x8x3x3 4x8x3 2 s 1x1x3x3 -> 4x8x3x2 4x4x3x2 4x4x3x3", ""},
     {"sdpa_backward", "4x8x3x2 4x8x3x2 4x4x3x2 4x4x3x2 4x8x3x2 4x8x3 2 s -> 4x8x3x2 4x4x3x2 4x4x3x2", ""},
     {"sdpa_backward", "4x8x3x2 4x8x3x2 4x2x3x2 4x2x3x2 4x8x3x2 4x8x3 2 s -> 4x8x3x2 4x2x3x2 4x2x3x2", ""}};
 
@@ -498,6 +553,77 @@ TEST_SUITE("standard_rules") {
     CHECK(check({"gather", "4x6 4x2i -> 4x2", "dims 1 below 6 picks 0,1,1"}, "2") ==
           "P(avg),R->P(avg) P(max),R->P(max) P(min),R->P(min) P,R->P R,R->R R,S(1)->S(1) S(0),S(0)->S(0) "
           "S(1),R->P(mask)");
+  }
+
+  TEST_CASE("pictures are cut by themselves, by channels that come in or go out, and by groups that stay together") {
+    CHECK(check({"convolution", "4x4x5 6x4x3 -> 4x6x3"}, "2") == "R,R->R R,S(0)->S(1) S(0),R->S(0) S(1),S(1)->P");
+    CHECK(check({"convolution_backward", "4x6x3 4x4x5 6x4x3 -> 4x4x5 6x4x3"}, "2") ==
+          "R,R,R->R R,S(1),S(1)->S(1) S(0),S(0),R->S(0) S(1),R,S(0)->P");
+    CHECK(check({"transposed_convolution", "4x6x3 6x4x3 -> 4x4x5"}, "2") ==
+          "R,R->R R,S(1)->S(1) S(0),R->S(0) S(1),S(0)->P");
+    // 2 groups on 2 devices, and on 3, which cannot keep them together; 5 channels each for itself are cut unevenly
+    CHECK(check({"convolution", "6x4x4 6x2x2 -> 6x6x3"}, "2") == "R,R->R S(0),R->S(0) S(1),S(0)->S(1)");
+    CHECK(check({"convolution", "6x4x4 6x2x2 -> 6x6x3"}, "3") == "R,R->R S(0),R->S(0)");
+    CHECK(has(check({"convolution", "3x5x4 5x1x2 -> 3x5x3"}, "3"), "S(1),S(0)->S(1)"));
+    // a device that holds one group has no more groups to keep together
+    CHECK(has(check({"convolution", "6x4x4 6x2x2 -> 6x6x3"}, "2x2"), "S(1)S(1),S(0)S(1)->S(1)P"));
+  }
+
+  TEST_CASE("a convolution takes two operations for every product of its windows") {
+    for (const char* text :
+         {"4x3x5 6x3x3 -> 4x6x3", "3x4x4x3 6x4x2x2 -> 3x6x3x2", "4x4x4 6x2x2 -> 4x6x3", "3x5x4 5x1x2 -> 3x5x3"}) {
+      const trial forward("convolution", text);
+      const tensor &x = forward.inputs[0], &weight = forward.inputs[1], &y = forward.outputs[0];
+      double products = 0;
+      interpreter::each_product(interpreter::zeros(x.shape), interpreter::zeros(y.shape),
+                                interpreter::zeros(weight.shape), [&](auto, auto, auto) { ++products; });
+      const auto counted = [&](convolution_results results, bool is_transposed, std::vector<tensor> in,
+                               std::vector<tensor> out) {
+        const operation op{"tested", "convolution", phase::forward, role::none, {}, out, {}};
+        return convolution_flops{results, is_transposed}(operation_view{op, in, in, out});
+      };
+      CHECK(counted(convolution_results::forward, false, {x, weight}, {y}) == 2 * products);
+      CHECK(counted(convolution_results::forward, true, {y, weight}, {x}) == 2 * products);
+      CHECK(counted(convolution_results::both_gradients, false, {y, x, weight}, {x, weight}) == 4 * products);
+      CHECK(counted(convolution_results::weight_gradient, false, {y, x, weight}, {weight}) == 2 * products);
+      CHECK(counted(convolution_results::input_gradient, true, {x, y, weight}, {y}) == 2 * products);
+    }
+  }
+
+  TEST_CASE("rows that numbers pick are cut by what is not named, and by the numbers") {
+    CHECK(check({"index", "4x6x4 4x2i 4x1i -> 4x2x4", "dims 0,1 below 4"}, "2") ==
+          "P(avg),R,R->P(avg) P(max),R,R->P(max) P(min),R,R->P(min) P,R,R->P R,R,R->R R,S(0),S(0)->S(0) "
+          "R,S(1),R->S(1) S(2),R,R->S(2)");
+    CHECK(check({"index_backward", "4x2x4 4x2i 4x1i -> 4x6x4", "dims 0,1 below 4"}, "2") ==
+          "P(avg),R,R->P(avg) P,R,R->P R,R,R->R S(0),S(0),S(0)->P S(1),S(1),R->P S(2),R,R->S(2)");
+    CHECK(check({"index_put", "4x4x6 4x4 4i 4i -> 4x4x6", "dims 0,2 below 4"}, "2") ==
+          "P(avg),P(avg),R,R->P(avg) P(max),P(max),R,R->P(max) P(min),P(min),R,R->P(min) P,P,R,R->P R,R,R,R->R "
+          "S(1),S(1),R,R->S(1)");
+  }
+
+  TEST_CASE("shapes that do not fit are refused by name") {
+    const auto refused = [](const trial& t) -> std::string {
+      try {
+        static_cast<void>(carry_out(t, "2", standard_rules()));
+      } catch (const error& e) {
+        return e.what();
+      }
+      return "";
+    };
+    CHECK(refused({"convolution", "4x4x5 6x3x3 -> 4x6x3"}) ==
+          "operation 'tested': a weight of [6, 3, ...] does not fit 4 channels in and 6 out");
+    CHECK(refused({"convolution", "4x4x5 6x4 -> 4x6x3"}) ==
+          "operation 'tested': tensors of a convolution have one rank of at least 3, found 3 and 2");
+    CHECK(refused({"convolution_backward", "4x6x3 4x4x5 6x4x3 -> 4x4x5"}) ==
+          "operation 'tested': a convolution gives 2 tensors here, found 1");
+    CHECK(refused({"index", "5x6x3 4i -> 4x3", "dims 0,1 below 4"}) ==
+          "operation 'tested': indexing 2 dimensions takes 3 tensors, at least 2, found 2");
+    CHECK(refused({"index", "5x6x3 4i 3i -> 4x3", "dims 0,1 below 4"}) ==
+          "operation 'tested': numbers of extents 4 and 3 cannot be spread over each other");
+    CHECK(refused({"index", "5x6x3 4i -> 5x4x4", "dims 1 below 4"}) ==
+          "operation 'tested': what is indexed has shape [5, 4, 3], found [5, 4, 4]");
+    CHECK(refused({"index", "5x6x3 4i 4i -> 4x6", "dims 2,0 below 3"}) ==
+          "operation 'tested': indexed dimensions are ascending numbers below 3, found 0");
   }
 
   TEST_CASE("experts are reached by groups, by width, or each by those who hold it") {

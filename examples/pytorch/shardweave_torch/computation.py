@@ -334,8 +334,14 @@ def _attention(c: _Converter, n: Node) -> list[Any]:
         mask = n.args[5] if len(n.args) > 5 else mask
     elif "efficient" in str(n.target):
         mask = n.args[3]
-    inputs = [c.number(a) for a in arguments] + ([c.number(mask)] if isinstance(mask, Node) else [])
-    return _tuple(c, n, c.add("attention", inputs, [stated(v) for v in n.meta["val"] if isinstance(v, torch.Tensor)]))
+    inputs = [c.number(a) for a in arguments] + ([_mask(c, mask)] if isinstance(mask, Node) else [])
+    return _tuple(c, n, c.add("sdpa", inputs, [stated(v) for v in n.meta["val"] if isinstance(v, torch.Tensor)]))
+
+
+def _mask(c: _Converter, mask: Node) -> int:
+    """Of four dimensions: those that it lacks are the leading ones, along which it is the same."""
+    number = c.number(mask)
+    return c.view(number, [1] * (4 - _rank(c, number)) + c.tensors[number][0][0])
 
 
 def _tuple(c: _Converter, n: Node, number: int) -> list[Any]:
@@ -346,57 +352,40 @@ def _tuple(c: _Converter, n: Node, number: int) -> list[Any]:
 def _attention_backward(c: _Converter, n: Node) -> list[Any]:
     inputs = [c.number(a) for a in n.args[:6]]
     mask = n.kwargs.get("attn_mask")
-    inputs += [c.number(mask)] if isinstance(mask, Node) else []
-    return _tuple(c, n, c.add("attention_backward", inputs, [stated(v) for v in n.meta["val"] if v is not None]))
+    inputs += [_mask(c, mask)] if isinstance(mask, Node) else []
+    return _tuple(c, n, c.add("sdpa_backward", inputs, [stated(v) for v in n.meta["val"] if v is not None]))
 
 
 _rule(aten._scaled_dot_product_flash_attention_for_cpu)(_attention)
 _rule(aten._scaled_dot_product_flash_attention_for_cpu_backward)(_attention_backward)
 
 
-def _convolution_name(c: _Converter, n: Node, weight: int, groups: int) -> str:
-    spatial = _rank(c, weight) - 2
-    if groups == 1:
-        return f"convolution{spatial}"
-    out, each = c.tensors[weight][0][0][:2]
-    return f"depthwise_convolution{spatial}" if each == 1 and out == groups else f"grouped_convolution{spatial}"
-
-
 @_rule(aten.convolution)
 def _convolution(c: _Converter, n: Node) -> int:
     x, weight, bias = n.args[:3]
-    if n.args[6]:
-        raise NotImplementedError("transposed convolutions have no rule")
     number = c.number(weight)
-    made = c.one(_convolution_name(c, n, number, n.args[8]), [c.number(x), number], _like(n))
+    made = c.one("transposed_convolution" if n.args[6] else "convolution", [c.number(x), number], _like(n))
     if bias is None:
         return made
-    shape = [len_ if i == 0 else 1 for i, len_ in enumerate([_like(n)[0][1]] + [1] * (_rank(c, number) - 2))]
+    shape = [_like(n)[0][1]] + [1] * (_rank(c, number) - 2)
     return c.one("add", [made, c.view(c.number(bias), shape)], _like(n))
 
 
 @_rule(aten.convolution_backward)
 def _convolution_backward(c: _Converter, n: Node) -> list[Any]:
-    gradient, x, weight = (c.number(a) for a in n.args[:3])
-    if n.args[7]:
-        raise NotImplementedError("transposed convolutions have no rule")
-    wants = n.args[10]
-    name = _convolution_name(c, n, weight, n.args[9]).replace("convolution", "convolution_backward")
-    values = n.meta["val"]
+    inputs = [c.number(a) for a in n.args[:3]]
+    name = "transposed_convolution_backward" if n.args[7] else "convolution_backward"
+    wants, values = n.args[10], n.meta["val"]
     found: list[Any] = [None, None, None]
-    if wants[0]:
-        both = c.add(name, [gradient, x, weight], [stated(values[0]), stated(values[1] if wants[1] else values[0])])
-        found[0], found[1] = c.parts(both)
+    if wants[0] and wants[1]:
+        found[:2] = c.parts(c.add(name, inputs, [stated(values[0]), stated(values[1])]))
+    elif wants[0]:
+        found[0] = c.one(f"{name}_input", inputs, stated(values[0]))
     elif wants[1]:
-        if "depthwise" in name or "grouped" in name:
-            both = c.add(name, [gradient, x, weight], [c.tensors[x][0], stated(values[1])])
-            found[1] = c.parts(both)[1]
-        else:
-            name = name.replace("backward", "backward_weight")
-            found[1] = c.one(name, [gradient, x, weight], stated(values[1]))
+        found[1] = c.one(f"{name}_weight", inputs, stated(values[1]))
     if wants[2]:
-        rank = _rank(c, gradient)
-        found[2] = c.one("sum", [gradient], stated(values[2]), dims=[d for d in range(rank) if d != 1])
+        rank = _rank(c, inputs[0])
+        found[2] = c.one("sum", inputs[:1], stated(values[2]), dims=[d for d in range(rank) if d != 1])
     return found
 
 
@@ -474,6 +463,79 @@ def _transpose(c: _Converter, n: Node) -> int:
     a, b = (d % len(dims) for d in (n.args[1:3] if len(n.args) > 2 else (0, 1)))
     dims[a], dims[b] = dims[b], dims[a]
     return c.one("permute", [x], _like(n), dims=dims)
+
+
+@dataclass(frozen=True)
+class _Box:
+    """A box of the elements of a dense tensor in the order of memory, as `as_strided` names it."""
+
+    memory: list[int]  #: dimensions of the tensor, the slowest in memory first
+    extents: list[int]  #: of the elements, cut into dimensions by the strides
+    first: list[int]  #: by dimension of `extents`
+    sizes: list[int]
+    order: list[int]  #: of those dimensions in the result, which lacks those of one element
+
+
+def _box(value: torch.Tensor, sizes: Sequence[int], strides: Sequence[int], offset: int | None) -> _Box:
+    memory = sorted(range(value.dim()), key=lambda d: (-value.stride(d), -value.shape[d]))
+    expected = 1
+    for d in reversed(memory):
+        if value.shape[d] != 1 and value.stride(d) != expected:
+            raise NotImplementedError("elements that are not dense in memory")
+        expected *= value.shape[d]
+    kept = [d for d, size in enumerate(sizes) if size != 1]
+    ranked = sorted(kept, key=lambda d: -strides[d])
+    left, rest = value.numel(), (value.storage_offset() if offset is None else offset) - value.storage_offset()
+    extents, first, taken = [], [], []
+    for stride, size in [(strides[d], sizes[d]) for d in ranked] + [(1, 1)]:
+        if stride < 1 or left % stride or rest < 0 or rest // stride + size > left // stride:
+            raise NotImplementedError("windows that overlap, or no box")
+        extents.append(left // stride)
+        first.append(rest // stride)
+        taken.append(size)
+        left, rest = stride, rest % stride
+    return _Box(memory, extents, first, taken, [ranked.index(d) for d in kept])
+
+
+@_rule(aten.as_strided)
+def _as_strided(c: _Converter, n: Node) -> int:
+    value = n.args[0].meta["val"]
+    box = _box(value, n.args[1], n.args[2], n.args[3] if len(n.args) > 3 else n.kwargs.get("storage_offset"))
+    number, kind = c.number(n.args[0]), _like(n)[1]
+    if box.memory != sorted(box.memory):
+        number = c.one("permute", [number], ([value.shape[d] for d in box.memory], kind, True), dims=box.memory)
+    number = c.view(number, box.extents)
+    for d, size in enumerate(box.sizes):
+        if size != box.extents[d]:
+            made = [*box.sizes[: d + 1], *box.extents[d + 1 :]]
+            number = c.one("slice", [number], (made, kind, False), dims=[d], index=box.first[d])
+    number = c.view(number, box.sizes[:-1])
+    if box.order != sorted(box.order):
+        number = c.one("permute", [number], ([box.sizes[i] for i in box.order], kind, False), dims=box.order)
+    return c.view(number, list(n.args[1]))
+
+
+@_rule(aten.as_strided_scatter)
+def _as_strided_scatter(c: _Converter, n: Node) -> int:
+    value = n.args[0].meta["val"]
+    box = _box(value, n.args[2], n.args[3], n.args[4] if len(n.args) > 4 else n.kwargs.get("storage_offset"))
+    kind = _like(n)[1]
+    number = c.view(c.number(n.args[1]), [box.sizes[i] for i in box.order])
+    if box.order != sorted(box.order):
+        back = [box.order.index(i) for i in range(len(box.order))]
+        number = c.one("permute", [number], (box.sizes[:-1], kind, False), dims=back)
+    number = c.view(number, box.sizes)
+    for d in reversed(range(len(box.sizes))):
+        if box.sizes[d] != box.extents[d]:
+            made = [*box.sizes[:d], *box.extents[d:]]
+            number = c.one("pad", [number], (made, kind, True), dims=[d], index=box.first[d])
+    number = c.view(number, [value.shape[d] for d in box.memory])
+    if box.memory != sorted(box.memory):
+        back = [box.memory.index(d) for d in range(value.dim())]
+        number = c.one("permute", [number], (list(value.shape), kind, False), dims=back)
+    if box.sizes == box.extents:  # all that was there is overwritten
+        return number
+    return c.one("pointwise", [c.number(n.args[0]), number], _like(n))
 
 
 @_rule(aten.expand)
@@ -563,7 +625,7 @@ def _reduction(op: str) -> Rule:
         keep = bool(n.args[2]) if len(n.args) > 2 else bool(n.kwargs.get("keepdim", False))
         sizes, kind, _ = c.tensors[x][0]
         like = _like(n)
-        if kind != like[1]:
+        if kind != like[1] and op in ("sum", "mean"):  # added up in the type of the result
             x = c.one("conv", [x], (sizes, like[1], True))
         return c.one(op, [x], like, dims=dims, keep=keep)
 
@@ -573,7 +635,7 @@ def _reduction(op: str) -> Rule:
 for _op in ("sum", "mean", "amax", "amin"):
     _rule(getattr(aten, _op))(_reduction(_op))
 for _op in ("prod", "any", "all", "argmax", "argmin", "logsumexp"):
-    _rule(getattr(aten, _op))(_reduction("row_reduction"))
+    _rule(getattr(aten, _op))(_reduction(_op))
 
 
 def _variance(c: _Converter, x: int, like: Stated, dims: list[int], keep: bool, correction: float) -> tuple[int, int]:
@@ -671,15 +733,15 @@ def _lines(op: str) -> Rule:
 
 _rule(aten.slice)(_lines("slice"))
 _rule(aten.cumsum)(_lines("cumsum"))
-_rule(aten.flip, aten.roll, aten.cumprod)(_lines("line"))
+_rule(aten.flip)(_lines("flip"))
+_rule(aten.cumprod)(_lines("cumprod"))
 
 
 @_rule(aten.roll)
 def _roll(c: _Converter, n: Node) -> int:
     x = c.number(n.args[0])
-    return c.one(
-        "line", [x], _like(n), dims=_dims(n.args[2] if len(n.args) > 2 else list(range(_rank(c, x))), _rank(c, x))
-    )
+    dims = _dims(n.args[2] if len(n.args) > 2 else list(range(_rank(c, x))), _rank(c, x))
+    return c.one("roll", [x], _like(n), dims=dims)
 
 
 @_rule(aten.select)
@@ -758,7 +820,7 @@ def _repeat(c: _Converter, n: Node) -> int:
     changed = [d for d in range(len(new)) if old[d] != new[d]]
     if all(old[d] == 1 for d in changed):
         return c.one("expand", [row], _like(n))
-    return c.one("line", [row], _like(n), dims=changed)
+    return c.one("repeat", [row], _like(n), dims=changed)
 
 
 @_rule(aten.sort, aten.topk)
@@ -770,13 +832,19 @@ def _sorted(c: _Converter, n: Node) -> list[int]:
     return c.parts(c.add(op, [x], [stated(v) for v in n.meta["val"]], dims=_dims(dim, _rank(c, x))))
 
 
-@_rule(aten.index)
+def _lists(c: _Converter, indices: Sequence[Node | None]) -> tuple[list[int], list[int]]:
+    """The dimensions that lists of numbers are given for, and the lists."""
+    dims = [d for d, i in enumerate(indices) if i is not None]
+    lists = [indices[d] for d in dims]
+    if any(i.meta["val"].dtype in (torch.bool, torch.uint8) for i in lists):
+        raise NotImplementedError("lists of truth values give results of unknown sizes")
+    return dims, [c.number(i) for i in lists]
+
+
+@_rule(aten.index, aten._unsafe_index)
 def _index(c: _Converter, n: Node) -> int:
-    x, indices = c.number(n.args[0]), n.args[1]
-    given = [d for d, i in enumerate(indices) if i is not None]
-    if len(given) != 1 or indices[given[0]].meta["val"].dtype == torch.bool:
-        raise NotImplementedError("only with one index, of whole numbers")
-    return c.one("index", [x, c.number(indices[given[0]])], _like(n), dims=given)
+    dims, lists = _lists(c, n.args[1])
+    return c.one("index", [c.number(n.args[0]), *lists], _like(n), dims=dims)
 
 
 @_rule(aten.index_select)
@@ -785,27 +853,33 @@ def _index_select(c: _Converter, n: Node) -> int:
     return c.one("index", [x, c.number(n.args[2])], _like(n), dims=_dims(n.args[1], _rank(c, x)))
 
 
+def _indexed_shape(c: _Converter, table: list[int], dims: list[int], lists: list[int]) -> list[int]:
+    """The shape of what lists of numbers pick of a table."""
+    spread = list(torch.broadcast_shapes(*(tuple(c.tensors[i][0][0]) for i in lists)))
+    rest = [s for d, s in enumerate(table) if d not in dims]
+    at = dims[0] if dims[-1] - dims[0] + 1 == len(dims) else 0
+    return rest[:at] + spread + rest[at:]
+
+
 @_rule(aten.index_put, aten._unsafe_index_put, aten.index_add)
 def _index_put(c: _Converter, n: Node) -> int:
     base, indices, values = n.args[:3]
+    table = c.number(base)
     if "index_add" in str(n.target):
-        x = c.number(base)
-        given, index, values = _dims(n.args[1], _rank(c, x)), n.args[2], n.args[3]
+        if n.kwargs.get("alpha", 1) != 1:
+            raise NotImplementedError("only as it is, not times a number")
+        dims, lists, values, adds = _dims(n.args[1], _rank(c, table)), [c.number(n.args[2])], n.args[3], True
     else:
-        given = [d for d, i in enumerate(indices) if i is not None]
+        dims, lists = _lists(c, indices)
         adds = bool(n.args[3]) if len(n.args) > 3 else bool(n.kwargs.get("accumulate", False))
-        if len(given) != 1 or not adds or indices[given[0]].meta["val"].dtype == torch.bool:
-            raise NotImplementedError("only adding, with one index of whole numbers")
-        index = indices[given[0]]
-    places = c.number(index)
-    base_sizes = _like(n)[0]
-    at = given[0]
-    wanted = base_sizes[:at] + c.tensors[places][0][0] + base_sizes[at + 1 :]
+    wanted = _indexed_shape(c, _like(n)[0], dims, lists)
     number = c.number(values)
-    if c.tensors[number][0][0] != wanted:
-        raise NotImplementedError("values that are repeated have no rule")
-    added = c.one("index_backward", [number, places], _like(n), dims=given)
-    return c.one("add", [c.number(base), added], _like(n))
+    sizes, kind, _ = c.tensors[number][0]
+    if sizes != wanted:
+        number = c.one("expand", [number], (wanted, kind, False))
+    if not adds:
+        return c.one("index_put", [table, number, *lists], _like(n), dims=dims)
+    return c.one("add", [table, c.one("index_backward", [number, *lists], _like(n), dims=dims)], _like(n))
 
 
 @_rule(aten.max_pool2d_with_indices, aten._adaptive_avg_pool2d, aten.avg_pool2d, aten.upsample_nearest2d,

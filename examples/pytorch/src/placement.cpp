@@ -11,10 +11,7 @@
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/rules.hpp>
-#include <shardweave/spmd/rules/attention.hpp>
-#include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>
-#include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
@@ -59,151 +56,11 @@ Enum one_of(const std::array<std::string_view, N>& names, const std::string& nam
   sw::refuse(sw::error_category::input, std::string("no ") + what + " is called '" + name + "'");
 }
 
-/// Attention as PyTorch calls it: a mask may follow that is the same for all heads, or for the whole batch, and is then
-/// whole where the others are cut.
-struct masked_attention_rule {
-  std::size_t query = 0;
-
-  [[nodiscard]] std::vector<sw::dim_strategy> operator()(const sw::operation_view& view, std::int64_t extent) const {
-    std::vector<sw::dim_strategy> ways;
-    const sw::attention_rule plain{.query = query};
-    for (sw::dim_strategy& way : plain(view, extent)) {
-      for (std::size_t i = 0; i < way.inputs.size(); ++i) {
-        const sw::tensor& given = view.whole_inputs[i];
-        if (way.inputs[i].is_sharded() && given.shape[way.inputs[i].dim()] == 1 && i > query + 2)
-          way.inputs[i] = sw::dim_placement();
-      }
-      ways.push_back(std::move(way));
-    }
-    return ways;
-  }
-};
-
-/// x, indices -> x with dimension `dims[0]` replaced by those of the indices: any other dimension may be cut, or one of
-/// the indices.
-struct index_rule {
-  static constexpr bool moves_data_only = true;
-  [[nodiscard]] std::vector<sw::dim_strategy> operator()(const sw::operation_view& view, std::int64_t) const {
-    const sw::dim_placement whole;
-    std::vector<sw::dim_strategy> ways{{{whole}, {whole, whole}}};
-    const auto at = static_cast<std::size_t>(view.op.with.dims.front());
-    const std::size_t wide = view.whole_inputs[1].rank();
-    for (std::size_t d = 0; d < view.whole_inputs[0].rank(); ++d)
-      if (d != at)
-        ways.push_back({{sw::dim_placement::shard(d < at ? d : d + wide - 1)}, {sw::dim_placement::shard(d), whole}});
-    for (std::size_t d = 0; d < wide; ++d)
-      ways.push_back({{sw::dim_placement::shard(at + d)}, {whole, sw::dim_placement::shard(d)}});
-    return ways;
-  }
-};
-
-/// Values [.., indices, ..], indices -> x with dimension `dims[0]`, equal rows added up: the reverse of an index.
-struct index_backward_rule {
-  static constexpr bool moves_data_only = true;
-  [[nodiscard]] std::vector<sw::dim_strategy> operator()(const sw::operation_view& view, std::int64_t) const {
-    const sw::dim_placement whole;
-    const sw::dim_placement sums = sw::dim_placement::partial();
-    std::vector<sw::dim_strategy> ways{{{whole}, {whole, whole}}, {{sums}, {sums, whole}}};
-    const auto at = static_cast<std::size_t>(view.op.with.dims.front());
-    const std::size_t wide = view.whole_inputs[1].rank();
-    for (std::size_t d = 0; d < view.op.outputs.front().rank(); ++d)
-      if (d != at)
-        ways.push_back({{sw::dim_placement::shard(d)}, {sw::dim_placement::shard(d < at ? d : d + wide - 1), whole}});
-    for (std::size_t d = 0; d < wide; ++d)
-      ways.push_back({{sums}, {sw::dim_placement::shard(at + d), sw::dim_placement::shard(d)}});
-    return ways;
-  }
-};
-
-/// A reduction that does not come apart, such as a product or an argmax: cut where nothing is reduced.
-struct row_rule {
-  static constexpr bool moves_data_only = true;
-  [[nodiscard]] std::vector<sw::dim_strategy> operator()(const sw::operation_view& view, std::int64_t) const {
-    const std::size_t rank = view.whole_inputs.front().rank();
-    std::vector<sw::dim_strategy> ways{
-        {std::vector<sw::dim_placement>(view.outputs.size()), std::vector<sw::dim_placement>(view.inputs.size())}};
-    std::size_t lost = 0;
-    for (std::size_t d = 0; d < rank; ++d) {
-      const shape& dims = view.op.with.dims;
-      if (dims.empty() || std::find(dims.begin(), dims.end(), static_cast<std::int64_t>(d)) != dims.end()) {
-        lost += view.op.with.keep_dims ? 0U : 1U;
-        continue;
-      }
-      ways.push_back({std::vector<sw::dim_placement>(view.outputs.size(), sw::dim_placement::shard(d - lost)),
-                      std::vector<sw::dim_placement>(view.inputs.size(), sw::dim_placement::shard(d))});
-    }
-    return ways;
-  }
-};
-
-/// Works on each picture and channel for itself: pooling, resizing.
-struct channel_rule {
-  static constexpr bool moves_data_only = true;
-  [[nodiscard]] std::vector<sw::dim_strategy> operator()(const sw::operation_view& view, std::int64_t) const {
-    std::vector<sw::dim_strategy> ways;
-    for (const auto p : {sw::dim_placement(), sw::dim_placement::shard(0), sw::dim_placement::shard(1)})
-      ways.push_back({std::vector<sw::dim_placement>(view.outputs.size(), p),
-                      std::vector<sw::dim_placement>(view.inputs.size(), p)});
-    return ways;
-  }
-};
-
-/// Two operations per element of the result `result`, and element of the weight but for its first dimension, times
-/// `each` for every tensor that the backward pass gives.
-struct convolution_flops {
-  bool backward = false;
-
-  [[nodiscard]] double operator()(const sw::operation_view& view) const {
-    const sw::tensor& result = backward ? view.inputs[0] : view.outputs.front();
-    const sw::tensor& weight = backward ? view.inputs[2] : view.inputs[1];
-    const double each = static_cast<double>(weight.element_count()) / static_cast<double>(weight.shape.front());
-    return 2 * static_cast<double>(result.element_count()) * each *
-           (backward ? static_cast<double>(view.outputs.size()) : 1.0);
-  }
-};
-
-/// Convolutions in one to three dimensions of space: cut by pictures, by channels that come in or that go out. Where
-/// channels are apart (`depthwise`) those are one, where they are in groups only pictures are cut.
-void add_convolutions(sw::rule_table& rules) {
-  const sw::operator_cost forward{.flops = convolution_flops{}};
-  const sw::operator_cost backward{.flops = convolution_flops{.backward = true}};
-  const std::array<std::array<std::string, 3>, 3> letters{{{"i", "p", "y"}, {"ij", "pq", "yx"}, {"ijk", "pqr", "yxw"}}};
-  for (std::size_t d = 0; d < 3; ++d) {
-    const auto& [in, window, out] = letters[d];
-    const std::string number = std::to_string(d + 1);
-    const std::string x = "nc" + in, w = "oc" + window, y = "no" + out, whole = in + window + out;
-    rules.add("convolution" + number, sw::letter_rule{x + "," + w + "->" + y, whole}, forward);
-    rules.add("convolution_backward" + number, sw::letter_rule{y + "," + x + "," + w + "->" + x + "," + w, whole},
-              backward);
-    rules.add("convolution_backward_weight" + number, sw::letter_rule{y + "," + x + "," + w + "->" + w, whole},
-              backward);
-    const std::string own = "cz" + window, z = "nc" + out;
-    rules.add("depthwise_convolution" + number, sw::letter_rule{x + "," + own + "->" + z, whole + "z"}, forward);
-    rules.add("depthwise_convolution_backward" + number,
-              sw::letter_rule{z + "," + x + "," + own + "->" + x + "," + own, whole + "z"}, backward);
-    const std::string part = "ob" + window;
-    rules.add("grouped_convolution" + number, sw::letter_rule{x + "," + part + "->" + y, whole + "bco"}, forward);
-    rules.add("grouped_convolution_backward" + number,
-              sw::letter_rule{y + "," + x + "," + part + "->" + x + "," + part, whole + "bco"}, backward);
-  }
-}
-
-/// What the library knows, and operators that PyTorch has besides. Others run replicated.
+/// What the library knows, and element-wise operators of any kind. Others run replicated.
 const sw::rule_table& all_rules() {
   static const sw::rule_table table = [] {
     sw::rule_table rules = sw::standard_rules();
     rules.add("pointwise", sw::pointwise_rule{});
-    rules.add("attention", masked_attention_rule{},
-              {.flops = sw::attention_flops{}, .kernel = sw::kernel_kind::attention});
-    rules.add("attention_backward", masked_attention_rule{.query = 1},
-              {.flops = sw::attention_flops{.query = 1, .with_keys = 3, .with_values = 2},
-               .kernel = sw::kernel_kind::attention_backward});
-    rules.add("index", index_rule{});
-    rules.add("index_backward", index_backward_rule{});
-    rules.add("row_reduction", row_rule{});
-    rules.add("channelwise", channel_rule{});
-    rules.add("line", sw::line_rule{}, {.moves_data_only = true});
-    add_convolutions(rules);
     rules.replicate_unknown();
     return rules;
   }();

@@ -142,6 +142,108 @@ def test_convolutions_have_rules():
     assert plan_computation(computation, (2, 2)).status in ("optimal", "feasible")
 
 
+class Picked(nn.Module):
+    """Rows by two lists of numbers, rows put and added, attention with a mask, convolutions that widen."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.table = nn.Parameter(torch.empty(8, 32, 64))
+        self.query = nn.Linear(64, 64)
+        self.wide = nn.ConvTranspose1d(16, 8, 4, stride=2)
+        self.apart = nn.ConvTranspose1d(8, 16, 3, groups=4)
+
+    def forward(self, rows, columns):
+        x = self.table[rows, columns]  # sample, place, width
+        q = self.query(x).unflatten(-1, (4, 16)).transpose(1, 2)
+        mask = (rows[:, None, None, :] > 2).expand(-1, 1, 16, 16)
+        x = F.scaled_dot_product_attention(q, q, q, attn_mask=torch.where(mask, 0.0, -1.0)).transpose(1, 2).flatten(2)
+        y = self.apart(self.wide(x))
+        z = torch.zeros_like(y).index_put((rows[0] % 2, columns[0] % 2), y[0, :1].expand(16, -1))
+        return (y + z).sum() + y.prod(-1).sum() + y.argmax(-1).sum() * 0.0
+
+
+def test_rows_that_numbers_pick_masks_and_transposed_convolutions_have_rules():
+    numbers = torch.empty(16, 16, dtype=torch.long)
+    captured = capture_joint(lambda: (Picked(), (numbers, numbers)))
+    computation = computation_of(captured.graph.graph)
+    assert not computation.coverage.without_rule
+    ops = {s.op for s in computation.steps}
+    assert {"index", "index_backward", "index_put", "sdpa", "sdpa_backward", "transposed_convolution",
+            "transposed_convolution_backward", "prod", "argmax"} <= ops  # fmt: skip
+    plan = plan_computation(computation, (2, 2))
+    assert plan.status == "optimal"
+
+
+def carried_out(function, tensor):
+    """What the operations say that stand for a function of one tensor, carried out one by one."""
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    from shardweave_torch.computation import _Converter
+
+    graph = make_fx(lambda x: [function(x)], tracing_mode="fake")(tensor).graph
+    values = []
+
+    class Recording(_Converter):
+        def add(self, op, inputs, outputs, *, dims=(), index=0, **settings):
+            given = [values[i] for i in inputs]
+            sizes = outputs[0][0]
+            if op == "input":
+                values.append(tensor)
+            elif op == "constant":
+                values.append(-torch.ones(sizes))
+            elif op == "view":
+                values.append(given[0].reshape(sizes))
+            elif op == "permute":
+                values.append(given[0].permute(dims))
+            elif op == "slice":
+                values.append(given[0].narrow(dims[0], index, sizes[dims[0]]))
+            elif op == "pad":
+                whole = torch.zeros(sizes)
+                whole.narrow(dims[0], index, given[0].shape[dims[0]]).copy_(given[0])
+                values.append(whole)
+            else:
+                assert op == "pointwise", op  # of what was there and what was put
+                values.append(torch.where(given[1] == 0, given[0], given[1]))
+            assert list(values[-1].shape) == sizes
+            return super().add(op, inputs, outputs, dims=dims, index=index, **settings)
+
+    converter = Recording(graph, "strided", {})
+    converter.run()
+    assert not converter.coverage.without_rule, converter.coverage.without_rule
+    return values[-1]
+
+
+STRIDED = [
+    ((4, 6), (4, 6), (6, 1), 0),  # as it is
+    ((4, 6), (6, 4), (1, 6), 0),  # turned
+    ((4, 6, 5), (6, 4), (5, 30), 2),  # one of the last dimension
+    ((4, 6), (2, 3, 4), (12, 4, 1), 0),  # another shape
+    ((4, 6), (2, 1, 3), (12, 7, 2), 1),  # every other one
+    ((24,), (2, 3), (8, 1), 9),  # a part, from the middle
+]
+
+
+@pytest.mark.parametrize("shape, sizes, strides, offset", STRIDED)
+@pytest.mark.parametrize("turned", [False, True])
+def test_strides_are_views_slices_and_permutations(shape, sizes, strides, offset, turned):
+    x = torch.arange(1.0, 1 + torch.Size(shape).numel()).reshape(shape)
+    x = x.mT if turned and x.dim() > 1 else x
+    assert torch.equal(
+        carried_out(lambda x: x.as_strided(sizes, strides, offset), x), x.as_strided(sizes, strides, offset)
+    )
+
+    def put(x):
+        return torch.as_strided_scatter(x, torch.full(sizes, -1.0), sizes, strides, offset)
+
+    assert torch.equal(carried_out(put, x), put(x))
+
+
+def test_strides_of_windows_that_overlap_have_no_rule():
+    x = torch.arange(24.0)
+    with pytest.raises(AssertionError, match="as_strided"):
+        carried_out(lambda x: x.as_strided((8, 4), (2, 1), 0), x)
+
+
 def test_placements_are_read_and_written():
     for text in ("S(0)R", "RR", "S(1)S(0)", "R"):
         assert placement_text(placements_of(text)) == text

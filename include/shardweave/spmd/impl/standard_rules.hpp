@@ -5,11 +5,16 @@
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
+#include <shardweave/spmd/rules/convolution.hpp>
+#include <shardweave/spmd/rules/indexing.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/pointwise.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
+
+#include <string>
+#include <utility>
 
 /// \file
 /// What the library does with each operator.
@@ -25,13 +30,32 @@ inline void add_line_rules(rule_table& rules) {
   for (const char* op : {"softmax", "log_softmax", "softmax_backward", "log_softmax_backward", "sort", "topk"})
     rules.add(op, line_rule{}, moves);
   rules.add("cumsum", line_rule{partial_passing::linear}, moves);
-  for (const char* op : {"slice", "split", "pad"}) rules.add(op, line_rule{partial_passing::all}, moves);
+  rules.add("cumprod", line_rule{}, moves);
+  for (const char* op : {"slice", "split", "pad", "flip", "roll", "repeat"})
+    rules.add(op, line_rule{partial_passing::all}, moves);
   rules.add("cat", cat_rule{});
   rules.add("gather", gather_rule{});
   rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false});
   rules.add("scatter", scatter_rule{.adds = false});
   rules.add("scatter_add", scatter_rule{});
   rules.add("histogram", histogram_rule{});
+  rules.add("index", indexing_rule{index_action::pick});
+  rules.add("index_backward", indexing_rule{index_action::add});
+  rules.add("index_put", indexing_rule{index_action::put});
+}
+
+/// Convolutions and what else works on pictures.
+inline void add_picture_rules(rule_table& rules) {
+  using results = convolution_results;
+  const std::pair<const char*, results> suffixes[] = {{"", results::forward},
+                                                      {"_backward", results::both_gradients},
+                                                      {"_backward_input", results::input_gradient},
+                                                      {"_backward_weight", results::weight_gradient}};
+  for (const bool is_transposed : {false, true})
+    for (const auto& [suffix, of] : suffixes)
+      rules.add(std::string(is_transposed ? "transposed_convolution" : "convolution") + suffix,
+                convolution_rule{of, is_transposed}, {.is_view = false, .flops = convolution_flops{of, is_transposed}});
+  rules.add("channelwise", channelwise_rule{});
 }
 
 /// Fused norms, the loss, and mixtures of experts: tokens [group, place, width], k chosen experts for each, and slots
@@ -99,8 +123,10 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
   rules.add("mean", reduction_rule{partial_kind::avg});
   rules.add("amax", reduction_rule{partial_kind::max});
   rules.add("amin", reduction_rule{partial_kind::min});
+  for (const char* op : {"prod", "any", "all", "argmax", "argmin", "logsumexp"}) rules.add(op, whole_reduction_rule{});
 
   detail::add_line_rules(rules);
+  detail::add_picture_rules(rules);
   detail::add_training_rules(rules);
   return rules;
 }

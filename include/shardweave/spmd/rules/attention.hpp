@@ -15,7 +15,8 @@ inline namespace v0 {
 
 /// Scaled dot-product attention and its backward: [batch, heads, ...] tensors are cut by batch or by heads,
 /// all alike; what has fewer than three dimensions (random state) is whole. Query heads that share a key
-/// head stay together: with fewer key heads, cuts by heads are even ones.
+/// head stay together: with fewer key heads, cuts by heads are even ones. A mask behind the values has four dimensions,
+/// or two; it is whole where it is the same for the whole batch or all heads (extent 1).
 struct attention_rule {
   /// Which argument is the query; key and value follow it.
   std::size_t query = 0;
@@ -29,6 +30,13 @@ struct attention_rule {
       for (const tensor& t : tensors) placements.push_back(t.rank() < 3 ? dim_placement() : p);
       return placements;
     };
+    const auto taken = [&](dim_placement p) {
+      std::vector<dim_placement> placements = all(view.inputs, p);
+      for (std::size_t i = query + 3; i < placements.size(); ++i)
+        if (placements[i].is_sharded() && view.whole_inputs[i].shape[placements[i].dim()] == 1)
+          placements[i] = dim_placement();
+      return placements;
+    };
     std::vector<dim_strategy> ways;
     for (const dim_placement p : {dim_placement(), dim_placement::shard(0), dim_placement::shard(1)}) {
       if (p == dim_placement::shard(1)) {
@@ -36,11 +44,11 @@ struct attention_rule {
         const std::int64_t key_heads = view.inputs[query + 1].shape[1];
         if (heads != key_heads && (heads % extent != 0 || key_heads % extent != 0)) continue;
       }
-      ways.push_back({all(view.outputs, p), all(view.inputs, p)});
+      ways.push_back({all(view.outputs, p), taken(p)});
     }
     if (by_positions) {
       const dim_placement cut = dim_placement::shard(2), whole, sum = dim_placement::partial();
-      dim_strategy way{all(view.outputs, cut), all(view.inputs, cut)};
+      dim_strategy way{all(view.outputs, cut), taken(cut)};
       way.inputs[query + 1] = way.inputs[query + 2] = whole;
       if (query > 0) way.outputs[1] = way.outputs[2] = sum;  // backward: of queries, keys, values
       ways.push_back(std::move(way));

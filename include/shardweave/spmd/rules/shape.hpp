@@ -129,5 +129,25 @@ struct reduction_rule {
   }
 };
 
+/// A reduction whose pieces do not make the whole in a way that a collective adds up: products, the number of the
+/// largest. What is reduced is whole, be it `dims` or, where none is named, everything.
+struct whole_reduction_rule {
+  static constexpr bool moves_data_only = true;
+
+  [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
+                                                       std::int64_t) const {
+    const std::vector<std::int64_t>& dims = view.op.with.dims;
+    const std::size_t rank = view.inputs.front().rank();
+    const auto is_reduced = [&](std::size_t d) {
+      return dims.empty() || detail::position_in(dims, d, rank) < dims.size();
+    };
+    if (!in.is_sharded() || is_reduced(in.dim())) return dim_strategy{{dim_placement()}, {dim_placement()}};
+    std::size_t lost = 0;
+    if (!view.op.with.keep_dims)
+      for (std::size_t d = 0; d < in.dim(); ++d) lost += is_reduced(d) ? 1U : 0U;
+    return dim_strategy{{dim_placement::shard(in.dim() - lost)}, {in}};
+  }
+};
+
 }  // namespace v0
 }  // namespace shardweave
