@@ -8,6 +8,7 @@ from typing import Any
 
 import torch
 from torch.fx import Graph, Node
+from torch.fx._lazy_graph_module import _LazyGraphModule
 
 from .export import Exported
 
@@ -150,11 +151,14 @@ def _index(exported: Exported) -> dict[Node, int]:
 
 
 def hold(graph: Graph, pairs: Sequence[tuple[Node, Node]]) -> None:
-    """Holds pairs of nodes (earlier, later) in this order by control dependencies, which compilers respect."""
-    from torch._inductor.fx_passes.control_dependencies import preserve_node_ordering
-    from torch.utils._ordered_set import OrderedSet
+    """Holds pairs of nodes (earlier, later) in this order by control dependencies, which compilers respect.
 
-    needs: dict[Node, OrderedSet[Node]] = {}
+    A node that shall wait becomes, in place, a call of `control_deps` whose subgraph is the operation that it was: what
+    PyTorch's own `preserve_node_ordering` makes of it, without a new node whose users would all have to be told.
+    """
+    from torch._inductor.fx_passes.control_dependencies import control_deps
+
+    needs: dict[Node, dict[Node, None]] = {}
     for earlier, later in pairs:
         if isinstance(earlier.meta.get("val"), (tuple, list)):  # gives a tuple: one of its parts stands for it
             part = next((u for u in earlier.users if u.target is operator.getitem), None)
@@ -162,8 +166,43 @@ def hold(graph: Graph, pairs: Sequence[tuple[Node, Node]]) -> None:
                 continue
             earlier.append(part)
             earlier = part
-        needs.setdefault(later, OrderedSet()).add(earlier)
-    preserve_node_ordering(graph, needs)
+        needs.setdefault(later, {})[earlier] = None
+    owner = graph.owning_module
+    for node, earlier_nodes in needs.items():
+        given = list(dict.fromkeys(_nodes_in(node)))
+        name = f"subgraph_{node.name}"
+        while hasattr(owner, name):
+            name += "_"
+        setattr(owner, name, _alone(owner, node, given))
+        with graph.inserting_before(node):
+            subgraph = graph.create_node("get_attr", name)
+        node.target = control_deps
+        node.args = (tuple(earlier_nodes), subgraph, *given)
+        node.kwargs = {}
+        node.meta.pop("eager_input_vals", None)
+
+
+def _nodes_in(node: Node) -> list[Node]:
+    found: list[Node] = []
+    torch.fx.node.map_arg((node.args, node.kwargs), found.append)
+    return found
+
+
+def _alone(owner: torch.nn.Module, node: Node, given: Sequence[Node]) -> torch.fx.GraphModule:
+    """A module that does what a node does, from its arguments."""
+    graph = Graph(owner)
+    places: dict[Node, Node] = {}
+    for position, argument in enumerate(given):
+        place = places[argument] = graph.create_node("placeholder", f"arg_{position}")
+        if "val" in argument.meta:
+            place.meta.update(argument.meta)
+    args, kwargs = torch.fx.node.map_arg((node.args, node.kwargs), places.__getitem__)
+    result = graph.create_node("call_function", node.target, args, kwargs)
+    result.meta.update(node.meta)
+    output = graph.create_node("output", "output", (result,))
+    if "val" in node.meta:
+        output.meta["val"] = node.meta["val"]
+    return _LazyGraphModule(owner, graph)
 
 
 def apply_plan(

@@ -57,6 +57,9 @@ class _Exporter:
         self.builder = GraphBuilder(name, machine)
         self.nodes = list(graph.nodes)
         self.index = {n: i for i, n in enumerate(self.nodes)}
+        self.producers = [[self.index[p] for p in n.all_input_nodes] for n in self.nodes]
+        self.whats = [kind_of(n.target) if n.op == "call_function" else None for n in self.nodes]
+        self.texts: dict[Any, str] = {}  # of targets
         self.kinds: list[str] = []
         self.durations: list[int] = []
         self.groups: list[Any] = []
@@ -76,8 +79,8 @@ class _Exporter:
 
     def _changed_storages(self) -> set[int]:
         changed: set[int] = set()
-        for node in self.nodes:
-            if node.op == "call_function" and (kind := kind_of(node.target)).writes:
+        for node, kind in zip(self.nodes, self.whats, strict=True):
+            if kind is not None and kind.writes:
                 for argument in self._written(node, kind):
                     changed.update(self._keys(argument))
         return changed
@@ -96,7 +99,8 @@ class _Exporter:
 
     def _outputs(self, node: torch.fx.Node) -> tuple[tuple[int, int], ...]:
         outputs = []
-        for value in tensors_in(node.meta.get("val")):
+        value = node.meta.get("val")
+        for value in (value,) if isinstance(value, torch.Tensor) else tensors_in(value):
             storage = value.untyped_storage()
             number = self.storage_of.get(storage._cdata)
             if number is None:
@@ -157,38 +161,29 @@ class _Exporter:
                 moved += sum(size for size, _ in self.held[i])
         writes = True
         if fusible and node.users:
-            writes = any(not self._joins(user, depth) for user in node.users)
+            writes = not all(self._joins(self.index[user], depth) for user in node.users)
         if writes:
             moved += sum(size for size, _ in self.held[position])
         return moved, writes
 
-    def _joins(self, user: torch.fx.Node, depth: int) -> bool:
+    def _joins(self, user: int, depth: int) -> bool:
         """Whether a user is put into the same kernel: it is fusible, or a view whose users all are."""
-        if user.op != "call_function" or self.depth_of(user) != depth:
-            return False
-        kind = kind_of(user.target)
-        return kind.is_fusible
+        kind = self.whats[user]
+        return kind is not None and kind.is_fusible and self.depth[user] == depth
 
-    def depth_of(self, node: torch.fx.Node) -> int:
-        return self.planned_depth[self.index[node]]
-
-    def _compute_depths(self) -> None:
+    def _depths(self) -> list[int]:
         """How many kernels that nothing is fused with stand before each node, along any path."""
+        alone = ("product", "attention", "formula", "start", "wait")
         depths: list[int] = []
-        for node in self.nodes:
-            depth = 0
-            for producer in node.all_input_nodes:
-                i = self.index[producer]
-                step = 0
-                if producer.op == "call_function":
-                    step = kind_of(producer.target).what in ("product", "attention", "formula", "start", "wait")
-                depth = max(depth, depths[i] + step)
+        behind: list[int] = []  # of what uses a node
+        for kind, producers in zip(self.whats, self.producers, strict=True):
+            depth = max([behind[p] for p in producers], default=0)
             depths.append(depth)
-        self.planned_depth = depths
+            behind.append(depth + (kind is not None and kind.what in alone))
+        return depths
 
     def run(self) -> Exported:
-        self._compute_depths()
-        self.depth = self.planned_depth
+        self.depth = self._depths()
         for position, node in enumerate(self.nodes):
             if node.op == "call_function":
                 self._call(position, node)
@@ -210,7 +205,7 @@ class _Exporter:
         return "backward" if node.meta.get("partitioner_tag") == "is_backward" else "forward"
 
     def _other(self, position: int, node: torch.fx.Node) -> None:
-        inputs = [self.index[n] for n in node.all_input_nodes]
+        inputs = self.producers[position]
         self.held.append(self._outputs(node))
         self.fusible.append(False)
         kind = {"placeholder": "input", "get_attr": "input", "output": "output"}.get(node.op)
@@ -218,8 +213,8 @@ class _Exporter:
         self._add(node, node.op, kind or "other", 0, inputs, after if kind != "input" else [])
 
     def _call(self, position: int, node: torch.fx.Node) -> None:
-        kind = kind_of(node.target)
-        inputs = [self.index[n] for n in node.all_input_nodes]
+        kind = self.whats[position]
+        inputs = self.producers[position]
         outputs = self._outputs(node)
         waits_for = -1
         if kind.what == "wait":
@@ -231,7 +226,9 @@ class _Exporter:
         self.held.append(outputs)
         self.fusible.append(kind.is_fusible)
         after = self._order(position, node, kind, waits_for)
-        op = str(node.target)
+        op = self.texts.get(node.target)
+        if op is None:
+            op = self.texts[node.target] = str(node.target)
         if kind.what == "wait":
             self._add(node, op, "wait", 0, inputs, after, waits_for)
         elif kind.what == "start":

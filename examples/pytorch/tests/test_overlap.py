@@ -2,6 +2,7 @@
 
 import copy
 import logging
+import operator
 import pickle
 
 import pytest
@@ -99,6 +100,40 @@ def test_errors_in_the_middle_of_a_change_are_undone(ranks, monkeypatch):
     assert "half way" in overlap.reports[0].why_unchanged
     graph.graph.lint()
     graph.recompile()
+
+
+def test_nodes_are_held_as_pytorch_holds_them(ranks, monkeypatch):
+    import shardweave_torch.apply as apply
+    from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
+    from torch.utils._ordered_set import OrderedSet
+
+    def whole(graph):
+        """The graph, and what its control dependencies hold, with all notes on their arguments and results."""
+        held = {}
+        for node in graph.graph.find_nodes(op="call_function", target=control_deps):
+            inner = getattr(graph, node.args[1].target)
+            held[node.name] = inner.code, [(n.name, sorted(n.meta), str(n.meta.get("val"))) for n in inner.graph.nodes]
+        return as_text(graph.graph), held
+
+    def theirs(graph, pairs):
+        needs = {}
+        for earlier, later in pairs:
+            if isinstance(earlier.meta.get("val"), (tuple, list)):
+                part = next(u for u in earlier.users if u.target is operator.getitem)
+                earlier.append(part)
+                earlier = part
+            needs.setdefault(later, OrderedSet()).add(earlier)
+        preserve_node_ordering(graph, needs)
+
+    for half in halves(ranks):
+        mine, other = copy.deepcopy(half), copy.deepcopy(half)
+        OverlapPass("h100")(mine.graph)
+        with monkeypatch.context() as patch:
+            patch.setattr(apply, "hold", theirs)
+            OverlapPass("h100")(other.graph)
+        text, held = whole(mine)
+        assert len(held) > 3
+        assert (text, held) == whole(other)
 
 
 def test_random_schedules_can_be_put_into_the_graph_and_taken_back(ranks):
@@ -221,9 +256,10 @@ def test_inductor_keeps_the_order(ranks):
     assert compiled(OverlapPass("h100", scheduling=Prefetch(), memory=2**40, keep=False)) != planned
 
 
-def test_caches_know_the_pass(ranks):
+def test_caches_know_the_pass(ranks, tmp_path, monkeypatch):
     from torch._dynamo.utils import counters
 
+    monkeypatch.setenv("TORCHINDUCTOR_CACHE_DIR", str(tmp_path))  # in which nothing is yet
     ranks(8)
     tensors = [torch.randn(256, 512), *(torch.randn(64, 512) for _ in range(2))]
 
