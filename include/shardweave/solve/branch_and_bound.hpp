@@ -1,31 +1,30 @@
 #pragma once
 
 #include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/local_search.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/climb.hpp>
 #include <shardweave/solve/search/detail/remainder.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
 #include <shardweave/solve/solver.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
-#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
-#include <numeric>
+#include <optional>
 #include <span>
 #include <string>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -68,15 +67,10 @@ class branch_and_bound {
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve_below(const placement_problem<Cost>& problem, Cost known,
                                            const solve_control& control = {}) const {
-    search<Cost> s(*this, problem, control);
-    s.best.set_cutoff(known);
-    return s.run();
+    return search<Cost>(problem, known, control);
   }
 
  private:
-  using memory = detail::ascent_memory;
-  static constexpr double least_gain =
-      2e-6;  ///< relative rise of the bound, in 150 steps at most, that makes it worthwhile to go on
   static constexpr std::size_t row_work =
       1 << 22;  ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
   static constexpr std::size_t elimination_entries = std::size_t{1}
@@ -91,242 +85,208 @@ class branch_and_bound {
     return brief;
   }
 
-  /// Labelings that are still to be searched.
-  struct node {
-    std::vector<char> allowed;            ///< per label of the root
-    std::shared_ptr<const memory> known;  ///< of the ascent before
-    double bound = -std::numeric_limits<double>::infinity();
-    std::size_t order = 0;
-    /// Whether it comes later.
-    [[nodiscard]] friend bool operator<(const node& a, const node& b) {
-      return a.bound != b.bound ? a.bound > b.bound : a.order < b.order;
-    }
-  };
-
   template <cost_value Cost>
-  struct search {
-    search(const branch_and_bound& settings, const placement_problem<Cost>& whole, const solve_control& how)
-        : options(settings), problem(whole), control(how), limit(how), best(how.gap), root(&whole.compact()) {
-      if (const std::vector<strategy> start = detail::start_labels(whole, how); !start.empty())
-        best.offer(root->cost(start), start, 0);
-    }
+  class relaxation;
+  /// \param known  what an assignment must cost less than, or nothing
+  template <cost_value Cost>
+  [[nodiscard]] solution<Cost> search(const placement_problem<Cost>& problem, Cost known,
+                                      const solve_control& control) const;
+};
 
-    solution<Cost> run() {
-      const bool is_timed = options.goes_on && std::isfinite(control.seconds);
-      const double bound = explore({std::vector<char>(root->total_labels(), 1), std::make_shared<const memory>()},
-                                   is_timed ? std::numeric_limits<std::size_t>::max() : options.nodes);
-      solve_statistics statistics{.solver = std::string(name), .seconds = limit.elapsed(), .iterations = steps};
-      statistics.seconds_to_best = best.found_at();
-      statistics.counters = {{"nodes", static_cast<double>(explored)},
-                             {"labels dropped", static_cast<double>(dropped)},
-                             {"ascent steps", static_cast<double>(steps)},
-                             {"nodes eliminated", static_cast<double>(eliminated)}};
-      if (!best.is_known() && !cut_short)
-        statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
-      if (cut_short) statistics.add_note("stopped after " + std::to_string(explored) + " nodes.");
-      return conclude(problem, std::span<const strategy>(best.labels()), bound, cut_short, std::move(statistics),
-                      control);
-    }
+/// Bounds a part of the search: it is reduced, `price_ascent` climbs on it, rows become knapsacks at the root.
+template <cost_value Cost>
+class branch_and_bound::relaxation {
+ public:
+  using memory = std::shared_ptr<const detail::ascent_memory>;
+  using part = detail::open_part<memory>;
+  static constexpr detail::search_order order = detail::search_order::least_bound_first;
 
-    /// Searches all labelings with labels that a node leaves, best bound first. \returns a lower bound on those that
-    /// beat the best assignment known at the end; the cost of that assignment if there are none
-    double explore(node first, std::size_t most_nodes) {
-      std::vector<node> open;
-      open.push_back(std::move(first));
-      while (!open.empty()) {
-        std::pop_heap(open.begin(), open.end());
-        node next = std::move(open.back());
-        open.pop_back();
-        if (best.closes(next.bound)) break;  // and so are all others
-        if (explored >= most_nodes || is_over()) {
-          cut_short = true;
-          return std::min(best.settled(), next.bound);
-        }
-        const std::size_t known = open.size();
-        expand(std::move(next), open);
-        if (!open.empty() && explored >= 8 && explored <= 256 && (explored & (explored - 1)) == 0) {
-          best_of_climb = best.labels();  // the tree grows: better assignments are worth more effort
-          polish(
-              *root, [](std::span<const strategy> labels) { return std::vector(labels.begin(), labels.end()); },
-              options.polish_moves * explored / 8);
-        }
-        for (std::size_t i = known + 1; i <= open.size(); ++i)
-          std::push_heap(open.begin(), open.begin() + static_cast<std::ptrdiff_t>(i));
-        if (!open.empty()) report(open.front().bound);
-      }
-      return best.settled();
-    }
+  /// \pre all outlive this object
+  relaxation(const branch_and_bound& settings, const placement_problem<Cost>& whole, const solve_control& how)
+      : options_(settings), control_(how), limit_(how), best_(how.gap), root_(whole.compact()) {
+    if (const std::vector<strategy> start = detail::start_labels(whole, how); !start.empty())
+      best_.offer(root_.cost(start), start, 0);
+  }
 
-    /// Raises the bound of a node, drops labels, and adds what is left of it, in two parts.
-    void expand(node here, std::vector<node>& open) {
-      const bool is_root = explored++ == 0;
-      restriction<Cost> part(*root);
-      part.forbid_if([&](std::size_t label) { return here.allowed[label] == 0; });
-      auto rest = part.build();
-      if (!rest) return;
-      detail::reduced_view<Cost> now = detail::reduced_view<Cost>::of(*std::move(rest));
-      for (std::size_t round = 0;; ++round) {
-        if ((!is_root || round > 0 || options.reduces_root) && !now.reduce(limit_only())) return;
-        const compact_problem<Cost>& kernel = now.problem();
-        if (kernel.size() == 0) {  // nothing is left to decide
-          best.offer(kernel.constant(), now.lift({}), limit.elapsed());
-          return;
-        }
-        best_of_climb.clear();
-        price_ascent<Cost> ascent(kernel);
-        ascent.start(*here.known, now.origin(), row_work);
-        const bool is_warm = !here.known->messages.empty();
-        climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
-        if (!is_warm && !best.closes(ascent.bound()) && !is_over() && ascent.strengthen(row_work))
-          climb(ascent, now, is_root && round == 0 ? options.root_steps : options.node_steps);
-        here.bound = std::max(here.bound, ascent.bound());
-        if (best.closes(here.bound)) return;
-        const std::vector<double> least = ascent.label_bounds();
-        here.bound = std::max(here.bound, ascent.bound());
-        here.known = std::make_shared<const memory>(ascent.memory(now.origin()));
-        if (round == 0 && !best.closes(here.bound) && explored <= polished_nodes)
-          polish(
-              kernel, [&](std::span<const strategy> labels) { return now.lift(labels); },
-              is_root ? options.polish_moves : options.polish_moves / 4);
-        if (best.closes(here.bound)) return;
-        if (is_over()) {
-          open.push_back(std::move(here));
-          return;
-        }
-        restriction<Cost> narrowed(kernel);
-        const std::size_t gone = narrowed.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
-        dropped += gone;
-        if (static_cast<double>(gone) < options.worthwhile * static_cast<double>(kernel.total_labels())) {
-          if (eliminate(now, here)) return;
-          split(std::move(here), now, ascent.prices(), least, open);
-          return;
-        }
-        rest = narrowed.build();
-        if (!rest) return;
-        now.narrow(*std::move(rest));
-      }
-    }
+  [[nodiscard]] detail::incumbent<Cost>& best() { return best_; }
+  [[nodiscard]] const deadline& limit() const { return limit_; }
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+  [[nodiscard]] std::size_t eliminated() const { return eliminated_; }
 
-    /// Asks for what is left of a node at once, rows relaxed, where that is little work. What is too much for one node
-    /// is not tried again before a fifth of the labels are gone. \returns whether the node is closed
-    bool eliminate(const detail::reduced_view<Cost>& now, node& here) {
-      const compact_problem<Cost>& kernel = now.problem();
-      if (kernel.total_labels() > narrow_labels) return false;
-      elimination at_once;
-      at_once.entries = elimination_entries;
-      at_once.all_entries = 4 * elimination_entries;
-      at_once.work = elimination_work;
-      const solution<Cost> found = at_once.solve(placement_problem<Cost>(now.shared_problem()), limit.rest_for_part());
-      if (found.lower_bound == -infinity) {
-        narrow_labels = kernel.total_labels() * 4 / 5;
-        return false;
-      }
-      ++eliminated;
-      if (found.has_assignment() && best.is_beaten_by(found.objective))
-        best.offer(found.objective, now.lift(found.choice), limit.elapsed());
-      if (found.has_assignment()) return true;
-      here.bound = std::max(here.bound, found.lower_bound);
-      return best.closes(here.bound);
-    }
+  [[nodiscard]] bool goes_on(std::size_t parts) const {
+    const bool is_timed = options_.goes_on && std::isfinite(control_.seconds);
+    return (is_timed || parts < options_.nodes) && !is_over();
+  }
+  [[nodiscard]] bool is_over() const { return steps_ >= control_.iterations || limit_.expired(); }
+  [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
 
-    /// Raises the bound and tries to make assignments of what the prices favour.
-    void climb(price_ascent<Cost>& ascent, const detail::reduced_view<Cost>& now, std::size_t most) {
-      const compact_problem<Cost>& p = now.problem();
-      std::vector<strategy> labels(p.size());
-      double mark = -infinity;
-      // the fewer variables there are, the sooner prices and messages settle
-      const std::size_t patience = std::min<std::size_t>(150, 20 + 2 * p.size());
-      for (std::size_t i = 0; i < most; ++i) {
-        if (i % patience == 0) {
-          if (ascent.bound() <= mark + least_gain * std::abs(mark)) return;
-          mark = ascent.bound();
-        }
-        const bool more = ascent.step(best.upper());
-        ++steps;
-        if (i % options.decode_every == 0 || !more || i + 1 == most) {
-          ascent.decode(labels);
-          if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)) {
-            const Cost cost = p.cost(labels);
-            if (best.is_beaten_by(cost)) best.offer(cost, now.lift(labels), limit.elapsed());
-            if (best_of_climb.empty() || cost < cost_of_climb) {
-              best_of_climb = labels;
-              cost_of_climb = cost;
-            }
+  [[nodiscard]] bool open(const part& here, const detail::part_visit& visit) {
+    restriction<Cost> kept(root_);
+    kept.forbid_if([&](std::size_t label) { return here.allowed[label] == 0; });
+    auto rest = kept.build();
+    if (!rest) return false;
+    now_.emplace(detail::reduced_view<Cost>::of(*std::move(rest)));
+    return (visit.is_first() && !options_.reduces_root) || now_->reduce(limit_only());
+  }
+  void raise(part& here, const detail::part_visit& visit) {
+    const compact_problem<Cost>& kernel = now_->problem();
+    if (is_decided()) {
+      best_.offer(kernel.constant(), now_->lift({}), limit_.elapsed());
+      here.bound = infinity;
+      return;
+    }
+    best_of_climb_.clear();
+    price_ascent<Cost> ascent(kernel);
+    ascent.start(*here.known, now_->origin(), row_work);
+    const bool is_warm = !here.known->messages.empty();
+    const std::size_t most = visit.is_first() ? options_.root_steps : options_.node_steps;
+    climb(ascent, most, visit);
+    if (!is_warm && !closes(ascent.bound()) && !is_over() && ascent.strengthen(row_work)) climb(ascent, most, visit);
+    here.bound = std::max(here.bound, ascent.bound());
+    if (closes(here.bound)) return;
+    least_ = ascent.label_bounds();
+    here.bound = std::max(here.bound, ascent.bound());
+    here.known = std::make_shared<const detail::ascent_memory>(ascent.memory(now_->origin()));
+    prices_ = ascent.prices();
+    if (visit.round == 0 && !closes(here.bound) && visit.part <= polished_nodes)
+      polish(
+          kernel, [&](std::span<const strategy> labels) { return now_->lift(labels); },
+          visit.is_root() ? options_.polish_moves : options_.polish_moves / 4);
+  }
+  [[nodiscard]] bool is_decided() const { return now_->problem().size() == 0; }
+  [[nodiscard]] const detail::variable_origin& origin() const { return now_->origin(); }
+  [[nodiscard]] std::vector<char> allowed() const { return now_->allowed_in(root_); }
+  [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
+  [[nodiscard]] detail::two_way_split split() const {
+    return detail::split_by_usage(now_->problem(), std::span<const double>(prices_), std::span<const double>(least_),
+                                  detail::near_bound(least_, best_));
+  }
+
+  /// Asks for what is left of a part at once, rows relaxed, where that is little work. What is too much for one part is
+  /// not tried again before a fifth of the labels are gone.
+  [[nodiscard]] bool settles(part& here) {
+    const compact_problem<Cost>& kernel = now_->problem();
+    if (kernel.total_labels() > narrow_labels_) return false;
+    elimination at_once;
+    at_once.entries = elimination_entries;
+    at_once.all_entries = 4 * elimination_entries;
+    at_once.work = elimination_work;
+    const solution<Cost> found = at_once.solve(placement_problem<Cost>(now_->shared_problem()), limit_.rest_for_part());
+    if (found.lower_bound == -infinity) {
+      narrow_labels_ = kernel.total_labels() * 4 / 5;
+      return false;
+    }
+    ++eliminated_;
+    if (found.has_assignment() && best_.is_beaten_by(found.objective))
+      best_.offer(found.objective, now_->lift(found.choice), limit_.elapsed());
+    if (found.has_assignment()) return true;
+    here.bound = std::max(here.bound, found.lower_bound);
+    return closes(here.bound);
+  }
+
+  void expanded(std::size_t parts, double bound) {
+    if (bound == infinity) return;
+    if (parts >= 8 && parts <= 256 && (parts & (parts - 1)) == 0) {
+      best_of_climb_ = best_.labels();  // the tree grows: better assignments are worth more effort
+      polish(
+          root_, [](std::span<const strategy> labels) { return std::vector(labels.begin(), labels.end()); },
+          options_.polish_moves * parts / 8);
+    }
+    report(bound);
+  }
+
+ private:
+  /// Raises the bound and tries to make assignments of what the prices favour.
+  void climb(price_ascent<Cost>& ascent, std::size_t most, const detail::part_visit& visit) {
+    const compact_problem<Cost>& p = now_->problem();
+    std::vector<strategy> labels(p.size());
+    const auto look = [&](std::size_t i, bool more) {
+      ++steps_;
+      if (i % options_.decode_every == 0 || !more || i + 1 == most) {
+        ascent.decode(labels);
+        if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit_)) {
+          const Cost cost = p.cost(labels);
+          if (best_.is_beaten_by(cost)) best_.offer(cost, now_->lift(labels), limit_.elapsed());
+          if (best_of_climb_.empty() || cost < cost_of_climb_) {
+            best_of_climb_ = labels;
+            cost_of_climb_ = cost;
           }
-          if (explored == 1) report(ascent.bound());
         }
-        if (!more || best.closes(ascent.bound()) || is_over()) return;
+        if (visit.is_root()) report(ascent.bound());
       }
-    }
+      return !closes(ascent.bound()) && !is_over();
+    };
+    detail::climb(
+        ascent, p.size(), most, [&] { return best_.upper(); }, look);
+  }
 
-    /// Local search from the best assignment of the ascent, or from its own start.
-    template <class Lift>
-    void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
-      if (p.size() < options.polished_size) return;
-      const placement_problem<Cost> part(p);
-      solve_control effort = limit.rest_for_part();
-      effort.iterations = std::min(moves * p.size(), control.iterations);
-      const bool known = best_of_climb.size() == p.size();
-      if (known) effort.start = best_of_climb;
-      const solution<Cost> found = single_start().solve(part, effort);
-      if (found.has_assignment() && best.is_beaten_by(found.objective))
-        best.offer(found.objective, lift(found.choice), limit.elapsed());
-    }
+  /// Local search from the best assignment of the ascent, or from its own start.
+  template <class Lift>
+  void polish(const compact_problem<Cost>& p, const Lift& lift, std::size_t moves) {
+    if (p.size() < options_.polished_size) return;
+    const placement_problem<Cost> part_problem(p);
+    solve_control effort = limit_.rest_for_part();
+    effort.iterations = std::min(moves * p.size(), control_.iterations);
+    const bool known = best_of_climb_.size() == p.size();
+    if (known) effort.start = best_of_climb_;
+    const solution<Cost> found = single_start().solve(part_problem, effort);
+    if (found.has_assignment() && best_.is_beaten_by(found.objective))
+      best_.offer(found.objective, lift(found.choice), limit_.elapsed());
+  }
 
-    /// Two halves, and no labels that no better assignment has.
-    void split(node here, const detail::reduced_view<Cost>& now, const std::vector<double>& prices,
-               const std::vector<double>& least, std::vector<node>& open) {
-      const compact_problem<Cost>& p = now.problem();
-      const double floor = *std::min_element(least.begin(), least.end());
-      const double near = best.is_known() ? floor + 0.5 * (best.upper() - floor) : infinity;
-      const auto [chosen, halves] = detail::split_by_usage(p, prices, least, near);
-      here.allowed = now.allowed_in(*root);
-      for (std::size_t x = 0; x < p.size(); ++x)
-        for (strategy l = 0; l < p.label_count(x); ++l)
-          if (best.closes(least[p.label_start(x) + l])) here.allowed[now.root_label(*root, x, l)] = 0;
-      for (std::size_t i = 0; i < halves.size(); ++i) {
-        node half = here;
-        half.order = 2 * explored + 1 - i;  // the one with the better label first
-        double of_half = infinity;
-        for (const strategy l : halves[i]) of_half = std::min(of_half, least[p.label_start(chosen) + l]);
-        for (const strategy l : halves[1 - i]) half.allowed[now.root_label(*root, chosen, l)] = 0;
-        half.bound = std::max(half.bound, of_half);
-        if (!best.closes(half.bound)) open.push_back(std::move(half));
-      }
-    }
+  [[nodiscard]] solve_control limit_only() const { return {.seconds = limit_.rest().seconds, .stop = control_.stop}; }
 
-    [[nodiscard]] bool is_over() const { return steps >= control.iterations || limit.expired(); }
-    [[nodiscard]] solve_control limit_only() const { return {.seconds = limit.rest().seconds, .stop = control.stop}; }
+  /// \param bound  on all that is still to be searched
+  void report(double bound) {
+    told_ = std::max(told_, bound);
+    if (control_.progress)
+      control_.progress({.stage = name,
+                         .seconds = limit_.elapsed(),
+                         .objective = best_.upper(),
+                         .lower_bound = std::min(told_, best_.upper())});
+  }
 
-    /// \param bound  on all that is still to be searched
-    void report(double bound) {
-      told = std::max(told, bound);
-      if (control.progress)
-        control.progress({.stage = name,
-                          .seconds = limit.elapsed(),
-                          .objective = best.upper(),
-                          .lower_bound = std::min(told, best.upper())});
-    }
-
-    static constexpr double infinity = std::numeric_limits<double>::infinity();
-    const branch_and_bound& options;
-    const placement_problem<Cost>& problem;
-    const solve_control& control;
-    deadline limit;
-    detail::incumbent<Cost> best;
-    std::vector<strategy> best_of_climb = {};  ///< of the last problem that was climbed, if any was found
-    Cost cost_of_climb{};
-    bool cut_short = false;
-    double told = -infinity;  ///< best bound that was reported
-    const compact_problem<Cost>* root;
-    std::size_t explored = 0, dropped = 0, steps = 0, eliminated = 0;
-    std::size_t narrow_labels = std::numeric_limits<std::size_t>::max();  ///< see `eliminate`
-  };
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+  const branch_and_bound& options_;
+  const solve_control& control_;
+  deadline limit_;
+  detail::incumbent<Cost> best_;
+  const compact_problem<Cost>& root_;
+  std::optional<detail::reduced_view<Cost>> now_ = std::nullopt;  ///< of the present part
+  std::vector<double> least_ = {}, prices_ = {};                  ///< there
+  std::vector<strategy> best_of_climb_ = {};  ///< of the last problem that was climbed, if any was found
+  Cost cost_of_climb_{};
+  double told_ = -infinity;  ///< best bound that was reported
+  std::size_t steps_ = 0, eliminated_ = 0;
+  std::size_t narrow_labels_ = std::numeric_limits<std::size_t>::max();  ///< see `settles`
 };
 
 template <cost_value Cost>
+solution<Cost> branch_and_bound::search(const placement_problem<Cost>& problem, Cost known,
+                                        const solve_control& control) const {
+  relaxation<Cost> bounds(*this, problem, control);
+  if (!is_forbidden(known)) bounds.best().set_cutoff(known);
+  detail::no_record nothing;
+  detail::bounded_search<Cost, relaxation<Cost>> tree(problem.compact(), bounds.best(), bounds, nothing, worthwhile);
+  const double bound = tree.run(std::make_shared<const detail::ascent_memory>());
+  const detail::incumbent<Cost>& best = bounds.best();
+  solve_statistics statistics{
+      .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = bounds.steps()};
+  statistics.seconds_to_best = best.found_at();
+  statistics.counters = {{"nodes", static_cast<double>(tree.explored())},
+                         {"labels dropped", static_cast<double>(tree.dropped())},
+                         {"ascent steps", static_cast<double>(bounds.steps())},
+                         {"nodes eliminated", static_cast<double>(bounds.eliminated())}};
+  if (!best.is_known() && !tree.is_cut_short())
+    statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
+  if (tree.is_cut_short()) statistics.add_note("stopped after " + std::to_string(tree.explored()) + " nodes.");
+  return conclude(problem, std::span<const strategy>(best.labels()), bound, tree.is_cut_short(), std::move(statistics),
+                  control);
+}
+
+template <cost_value Cost>
 solution<Cost> branch_and_bound::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
-  return search<Cost>(*this, problem, control).run();
+  return search<Cost>(problem, forbidden<Cost>, control);
 }
 
 #ifdef SHARDWEAVE_COMPILED

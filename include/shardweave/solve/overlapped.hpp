@@ -35,19 +35,24 @@ struct overlapped {
 template <cost_value Cost>
 solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
   if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
-  detail::savings_search<Cost> s(search, control, problem);
-  const double bound = s.run();
-  solve_statistics statistics{.solver = std::string(name), .seconds = s.limit.elapsed(), .iterations = s.explored};
-  statistics.seconds_to_best = s.best.found_at();
-  statistics.counters = {{"nodes", static_cast<double>(s.explored)},
-                         {"labels dropped", static_cast<double>(s.dropped)},
-                         {"price steps", static_cast<double>(s.steps)},
-                         {"root bound", s.root_bound}};
-  if (!s.best.is_known() && !s.cut_short)
+  detail::savings_search<Cost> bounds(search, control, problem);
+  detail::no_record nothing;
+  constexpr double at_once = std::numeric_limits<double>::infinity();  // labels are dropped where a part is split
+  detail::bounded_search<Cost, detail::savings_search<Cost>> tree(problem.compact(), bounds.best(), bounds, nothing,
+                                                                  at_once);
+  const double bound = tree.run();
+  solve_statistics statistics{
+      .solver = std::string(name), .seconds = bounds.limit().elapsed(), .iterations = tree.explored()};
+  statistics.seconds_to_best = bounds.best().found_at();
+  statistics.counters = {{"nodes", static_cast<double>(tree.explored())},
+                         {"labels dropped", static_cast<double>(tree.dropped())},
+                         {"price steps", static_cast<double>(bounds.steps())},
+                         {"root bound", bounds.root_bound()}};
+  if (!bounds.best().is_known() && !tree.is_cut_short())
     statistics.add_note("no labeling keeps all rows: every branch of the search is empty.");
-  if (s.cut_short) statistics.add_note("stopped after " + std::to_string(s.explored) + " nodes.");
-  return conclude(problem, std::span<const strategy>(s.best.labels()), bound, s.cut_short, std::move(statistics),
-                  control, bound_on::objective);
+  if (tree.is_cut_short()) statistics.add_note("stopped after " + std::to_string(tree.explored()) + " nodes.");
+  return conclude(problem, std::span<const strategy>(bounds.best().labels()), bound, tree.is_cut_short(),
+                  std::move(statistics), control, bound_on::objective);
 }
 
 #ifdef SHARDWEAVE_COMPILED

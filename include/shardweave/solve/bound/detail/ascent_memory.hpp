@@ -2,6 +2,7 @@
 
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/restrict.hpp>
 
 #include <boost/container/flat_map.hpp>
 
@@ -62,6 +63,22 @@ class known_prices {
 
 /// Per variable of a problem, which variable of a problem before reductions it is, and what its labels are there.
 using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;
+
+template <cost_value Cost>
+[[nodiscard]] variable_origin origin_of(const restricted_problem<Cost>& rest) {
+  variable_origin origin;
+  for (const std::uint32_t x : rest.open) origin.emplace_back(x, rest.kept[x]);
+  return origin;
+}
+/// Per label of all variables of a problem, whether it is among those that are kept of its variable.
+template <cost_value Cost>
+[[nodiscard]] std::vector<char> allowed_in(const compact_problem<Cost>& p,
+                                           const std::vector<std::vector<strategy>>& kept) {
+  std::vector<char> allowed(p.total_labels());
+  for (std::size_t x = 0; x < kept.size(); ++x)
+    for (const strategy l : kept[x]) allowed[p.label_start(x) + l] = 1;
+  return allowed;
+}
 
 /// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
 /// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for

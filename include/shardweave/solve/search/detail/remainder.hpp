@@ -33,7 +33,7 @@ class reduced_view {
  public:
   static reduced_view of(restricted_problem<Cost> rest) {
     reduced_view v;
-    for (const std::uint32_t x : rest.open) v.origin_.emplace_back(x, rest.kept[x]);
+    v.origin_ = origin_of(rest);
     v.kept_ = rest.kept;
     v.take(std::move(rest));
     return v;
@@ -70,10 +70,7 @@ class reduced_view {
   }
   /// The root's labels that are left: of variables that are gone, those that they had when they went.
   [[nodiscard]] std::vector<char> allowed_in(const compact_problem<Cost>& root) const {
-    std::vector<char> allowed(root.total_labels());
-    for (std::size_t x = 0; x < kept_.size(); ++x)
-      for (const strategy l : kept_[x]) allowed[root.label_start(x) + l] = 1;
-    return allowed;
+    return detail::allowed_in(root, kept_);
   }
 
  private:

@@ -5,16 +5,18 @@
 #include <shardweave/solve/bound/savings_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
 #include <shardweave/solve/search/detail/cut_front.hpp>
+#include <shardweave/solve/search/detail/part_problem.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/search/detail/savings_descent.hpp>
+#include <shardweave/solve/search/detail/savings_memory.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
 #include <shardweave/solve/solution.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <initializer_list>
 #include <limits>
 #include <memory>
@@ -42,112 +44,128 @@ struct savings_search_options {
   front_options front = {};
 };
 
-/// Branch and bound with savings: at every node the bound of `savings_ascent` is raised; it is split in two without the
-/// labels whose bound is no better than the incumbent (reduced-cost fixing). At the root labelings are looked for that
+/// Bounds a part of the search behind `overlapped` by `savings_ascent`. At the root labelings are looked for that
 /// prices do not lead to.
 template <cost_value Cost>
 class savings_search {
  public:
-  using lift_to_root = std::function<std::vector<strategy>(std::span<const strategy>)>;
-  using cut_list = std::vector<typename savings_ascent<Cost>::cut_pointer>;
+  struct memory {
+    savings_memory<Cost> prices = {};
+    std::shared_ptr<const part_problem<Cost>> whole = {};  ///< that a part is of
+  };
+  using part = open_part<memory>;
+  static constexpr search_order order = search_order::depth_first;
 
+  /// \pre all outlive this object
   savings_search(const savings_search_options& settings, const solve_control& how, const placement_problem<Cost>& root)
-      : options(settings), control(how), limit(how), best(how.gap), root_(root) {
+      : options_(settings),
+        control_(how),
+        limit_(how),
+        best_(how.gap),
+        root_(root),
+        whole_(part_problem<Cost>::whole(root)) {
     if (const std::vector<strategy> start = start_labels(root, how); !start.empty()) offer(start);
   }
 
-  /// \returns a lower bound on the objective
-  double run() {
-    return explore(root_.compact(), *root_.savings(), {}, {}, {}, [](std::span<const strategy> labels) {
-      return std::vector<strategy>(labels.begin(), labels.end());
-    });
-  }
+  [[nodiscard]] const incumbent<Cost>& best() const { return best_; }
+  [[nodiscard]] const deadline& limit() const { return limit_; }
+  [[nodiscard]] std::size_t steps() const { return steps_; }
+  [[nodiscard]] double root_bound() const { return root_bound_; }
 
-  bool offer(std::span<const strategy> of_root) {
-    const Cost objective = root_.objective(of_root);
-    if (!best.is_beaten_by(objective) || !root_.compact().keeps_rows(of_root, budget_tolerance / 2)) return false;
-    if (!(best.upper() - static_cast<double>(objective) <= 0.1 * control.gap * std::abs(best.upper())))
-      gained_at_ = explored;
-    return best.offer(objective, std::vector<strategy>(of_root.begin(), of_root.end()), limit.elapsed());
+  [[nodiscard]] bool goes_on(std::size_t parts) {
+    explored_ = parts + 1;
+    const bool is_idle = control_.gap > 0 && explored_ > 3 * gained_at_ + options_.patience;
+    return parts < options_.nodes && parts < control_.iterations && !is_idle && !is_over();
   }
+  [[nodiscard]] bool is_over() const { return limit_.expired(); }
+  [[nodiscard]] bool closes(double bound) const { return best_.closes(bound); }
 
-  const savings_search_options& options;
-  const solve_control& control;
-  deadline limit;
-  incumbent<Cost> best;
-  bool cut_short = false;
-  std::size_t explored = 0, dropped = 0, steps = 0;
-  double root_bound = -infinity;
+  [[nodiscard]] bool open(const part& here, const part_visit&) {
+    ascent_.reset();
+    auto left = (here.known.whole ? *here.known.whole : whole_).with(root_.compact(), here.allowed);
+    if (!left) return false;
+    now_ = std::make_shared<const part_problem<Cost>>(*std::move(left));
+    return true;
+  }
+  void raise(part& here, const part_visit& visit) {
+    if (is_decided()) {
+      offer(now_->lift({}));
+      here.bound = infinity;
+      return;
+    }
+    const compact_problem<Cost>& p = now_->compact();
+    const savings_terms<Cost>& terms = now_->problem.savings() == nullptr ? nothing_ : *now_->problem.savings();
+    ascent_.emplace(p, terms, options_.ascent, here.known.prices.cuts);
+    here.known.prices.start(*ascent_, p);
+    climb(p, visit.is_root() ? options_.root_steps : options_.node_steps);
+    if (visit.is_root()) {
+      root_bound_ = ascent_->bound();
+      if (best_.is_known() && !closes(root_bound_)) improve_best();
+      if (best_.is_known() && !closes(root_bound_)) guess(p, terms, *ascent_);
+    }
+    here.bound = std::max(here.bound, ascent_->bound());
+    if (closes(here.bound)) return;
+    least_ = ascent_->label_bounds();
+    here.bound = std::max(here.bound, ascent_->bound());
+    here.known = {savings_memory<Cost>(*ascent_, p), now_};
+  }
+  [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
+  [[nodiscard]] const variable_origin& origin() const { return now_->origin; }
+  [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root_.compact(), now_->kept); }
+  [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
+  [[nodiscard]] static bool settles(const part&) { return false; }
+  /// The half with the greater share of the mixture first.
+  [[nodiscard]] two_way_split split() const {
+    const savings_terms<Cost>* terms = now_->problem.savings();
+    return split_by_mixture(now_->compact(), terms == nullptr ? nothing_ : *terms, *ascent_, least_, best_);
+  }
+  static void expanded(std::size_t, double) {}
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
   static constexpr double worthwhile = 0.05;      ///< share of labels that must go for another round
 
-  /// Depth first. \returns a lower bound on the objective of all labelings that beat the best one known at the end
-  double explore(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, const cut_list& cuts,
-                 const std::vector<double>& chain, const known_prices& row_prices, const lift_to_root& lift) {
-    const bool is_root = explored++ == 0;
-    const bool is_idle = control.gap > 0 && explored > 3 * gained_at_ + options.patience;
-    if (explored > options.nodes || explored > control.iterations || is_idle || limit.expired()) {
-      cut_short = true;
-      return -infinity;
-    }
-    if (p.size() == 0) {
-      offer(lift({}));
-      return best.settled();
-    }
-    savings_ascent<Cost> ascent(p, terms, options.ascent, cuts);
-    if (!chain.empty()) ascent.start(chain);
-    ascent.start_rows(row_prices.for_rows_of(p));
-    climb(ascent, p, is_root ? options.root_steps : options.node_steps, lift);
-    if (is_root) {
-      root_bound = ascent.bound();
-      if (best.is_known() && !best.closes(root_bound)) improve_best();
-      if (best.is_known() && !best.closes(root_bound)) guess(p, terms, ascent);
-    }
-    if (best.closes(ascent.bound())) return best.settled();
-    if (limit.expired()) {
-      cut_short = true;
-      return ascent.bound();
-    }
-    return split(p, terms, ascent, lift);
+  void offer(std::span<const strategy> of_root) {
+    const Cost objective = root_.objective(of_root);
+    if (!best_.is_beaten_by(objective) || !root_.compact().keeps_rows(of_root, budget_tolerance / 2)) return;
+    if (!(best_.upper() - static_cast<double>(objective) <= 0.1 * control_.gap * std::abs(best_.upper())))
+      gained_at_ = explored_;
+    best_.offer(objective, std::vector<strategy>(of_root.begin(), of_root.end()), limit_.elapsed());
   }
 
-  static const savings_terms<Cost>* savings_in(const restricted_problem<Cost>& part) { return part.problem.savings(); }
-
-  void climb(savings_ascent<Cost>& ascent, const compact_problem<Cost>& p, std::size_t most, const lift_to_root& lift) {
+  void climb(const compact_problem<Cost>& p, std::size_t most) {
     for (std::size_t i = 0; i < most; ++i) {
-      const bool more = ascent.step(best.upper());
-      ++steps;
-      std::vector<strategy> labels(ascent.labels().begin(), ascent.labels().end());
+      const bool more = ascent_->step(best_.upper());
+      ++steps_;
+      std::vector<strategy> labels(ascent_->labels().begin(), ascent_->labels().end());
       if (!is_forbidden(p.cost(labels)) &&
-          (p.rows().empty() || detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit)))
-        offer(lift(labels));
-      if (control.progress)
-        control.progress({.stage = "overlapped",
-                          .seconds = limit.elapsed(),
-                          .objective = best.upper(),
-                          .lower_bound = explored == 1 ? ascent.bound() : root_bound});
-      if (!more || best.closes(ascent.bound()) || limit.expired()) return;
+          (p.rows().empty() || detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit_)))
+        offer(now_->lift(labels));
+      if (control_.progress)
+        control_.progress({.stage = "overlapped",
+                           .seconds = limit_.elapsed(),
+                           .objective = best_.upper(),
+                           .lower_bound = explored_ == 1 ? ascent_->bound() : root_bound_});
+      if (!more || closes(ascent_->bound()) || is_over()) return;
     }
   }
 
   void improve_best() {
-    std::vector<strategy> labels = best.labels();
-    if (savings_descent(root_.compact(), *root_.savings(), labels, limit)) offer(labels);
+    std::vector<strategy> labels = best_.labels();
+    if (savings_descent(root_.compact(), *root_.savings(), labels, limit_)) offer(labels);
   }
 
   /// Looks for labelings that prices do not lead to, first not far above the bound: the nearer the objective that one
   /// hopes for, the fewer labels and the smaller fronts.
   void guess(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, savings_ascent<Cost>& root) {
-    const double gap = best.upper() - root.bound(), before = best.upper();
+    const double gap = best_.upper() - root.bound(), before = best_.upper();
     for (const double hope : {1.0 / 32, 1.0 / 8, 1.0 / 3}) {
-      if (limit.expired() || best.upper() < before) break;
+      if (limit_.expired() || best_.upper() < before) break;
       try_fronts(given, given_terms, root, root.bound() + hope * gap, {0.05});
     }
-    if (!limit.expired() && !best.closes(root.bound()))
-      try_fronts(given, given_terms, root, best.settled(), {0.05, 0.03, 0.02, 0.015, 0.01});
+    if (!limit_.expired() && !best_.closes(root.bound()))
+      try_fronts(given, given_terms, root, best_.settled(), {0.05, 0.03, 0.02, 0.015, 0.01});
   }
 
   /// Drops the labels whose bound is no better than a target, in rounds, and tries fronts on what is left, from coarse
@@ -163,60 +181,46 @@ class savings_search {
     const auto offer_lifted = [&](std::span<const strategy> of_part) {
       std::vector<strategy> labels(of_part.begin(), of_part.end());
       for (std::size_t i = parts.size(); i-- > 0;) labels = parts[i].lift(labels);
-      offer(labels);
+      offer(now_->lift(labels));
     };
     while (parts.size() < most_guesses) {
       const std::vector<double> least = ascent->label_bounds();
       const auto gone = std::count_if(least.begin(), least.end(), [&](double b) { return b >= target; });
       if (static_cast<double>(gone) < worthwhile * static_cast<double>(least.size())) break;
-      restriction<Cost> part(*p);
-      part.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
-      auto rest = part.build();
+      restriction<Cost> left(*p);
+      left.with_savings(*terms).forbid_if([&](std::size_t label) { return least[label] >= target; });
+      auto rest = left.build();
       if (!rest || rest->problem.compact().size() == 0) break;
       parts.push_back(*std::move(rest));
       p = &parts.back().problem.compact();
-      terms = savings_in(parts.back());
+      terms = parts.back().problem.savings();
       if (terms == nullptr) return;
-      cut_list cuts = ascent->cuts();
-      own.emplace(*p, *terms, options.ascent, std::move(cuts));
+      auto cuts = ascent->cuts();
+      own.emplace(*p, *terms, options_.ascent, std::move(cuts));
       ascent = &*own;
-      for (std::size_t i = 0; i < options.node_steps && ascent->step(target); ++i) ++steps;
+      for (std::size_t i = 0; i < options_.node_steps && ascent->step(target); ++i) ++steps_;
     }
     for (const double share : shares) {
-      const double before = best.upper();
-      const auto upper = [&] { return std::min(target, best.settled()); };
-      if (!front_bound(*p, *terms, *ascent, options.front, share, limit, upper, offer_lifted)) return;
-      if (shares.size() > 1 && best.upper() < before) improve_best();
+      const double before = best_.upper();
+      const auto upper = [&] { return std::min(target, best_.settled()); };
+      if (!front_bound(*p, *terms, *ascent, options_.front, share, limit_, upper, offer_lifted)) return;
+      if (shares.size() > 1 && best_.upper() < before) improve_best();
     }
   }
 
-  /// Two halves, the one with the greater share of the mixture first, and no labels that no better labeling has.
-  double split(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, savings_ascent<Cost>& ascent,
-               const lift_to_root& lift) {
-    const std::vector<double> least = ascent.label_bounds();
-    const auto [x, halves] = split_by_mixture(p, terms, ascent, least, best);
-    const cut_list cuts = ascent.cuts();
-    const known_prices row_prices(p, ascent.best_rows());
-    double weakest = infinity;
-    for (const std::vector<strategy>& half : halves) {
-      restriction<Cost> part(p);
-      part.with_savings(terms);
-      dropped += part.forbid_if([&](std::size_t label) { return best.closes(least[label]); });
-      part.keep(x, half);
-      const auto rest = part.build();
-      if (!rest) continue;
-      const savings_terms<Cost>* left = savings_in(*rest);
-      const double of_half =
-          explore(rest->problem.compact(), left == nullptr ? nothing_ : *left, cuts, ascent.best_chain(), row_prices,
-                  [&rest, &lift](std::span<const strategy> labels) { return lift(rest->lift(labels)); });
-      weakest = std::min(weakest, of_half);
-    }
-    return std::min(best.settled(), std::max(ascent.bound(), weakest));
-  }
-
+  const savings_search_options& options_;
+  const solve_control& control_;
+  deadline limit_;
+  incumbent<Cost> best_;
   const placement_problem<Cost>& root_;
   savings_terms<Cost> nothing_{};
-  std::size_t gained_at_ = 0;  ///< the last node that found something much better
+  part_problem<Cost> whole_;
+  std::shared_ptr<const part_problem<Cost>> now_ = {};         ///< the present part
+  std::optional<savings_ascent<Cost>> ascent_ = std::nullopt;  ///< on it
+  std::vector<double> least_ = {};
+  std::size_t explored_ = 0, steps_ = 0;
+  std::size_t gained_at_ = 0;  ///< the last part that found something much better
+  double root_bound_ = -infinity;
 };
 
 }  // namespace detail

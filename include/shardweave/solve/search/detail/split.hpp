@@ -92,6 +92,13 @@ template <cost_value Cost>
   return split_at_widest_step(chosen, measure, least.subspan(p.label_start(chosen), p.label_count(chosen)));
 }
 
+/// The bound up to which labels count as near the best, for a split: halfway to the incumbent.
+template <cost_value Cost>
+[[nodiscard]] double near_bound(const std::vector<double>& least, const incumbent<Cost>& best) {
+  const double floor = *std::min_element(least.begin(), least.end());
+  return best.is_known() ? floor + 0.5 * (best.upper() - floor) : std::numeric_limits<double>::infinity();
+}
+
 /// The two labels of a variable between which a mixture hesitates, the one with more weight first.
 struct rival_labels {
   strategy first = 0;

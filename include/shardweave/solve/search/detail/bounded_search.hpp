@@ -1,0 +1,201 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Branch and bound over sets of labels, whatever the bound is and whoever keeps a record of it.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Labelings of a root problem that are still to be searched.
+/// \tparam Memory  what the relaxation of the part that they were parted from leaves to theirs
+template <class Memory>
+struct open_part {
+  std::vector<char> allowed;  ///< per label of all variables of the root
+  Memory known = {};
+  double bound = -std::numeric_limits<double>::infinity();
+  std::uint32_t number = 0;  ///< in the record
+  std::size_t order = 0;     ///< of bounds that are equal the least comes first; depth first, the greatest of all
+};
+
+/// How often a part was worked on, and how many parts before it.
+struct part_visit {
+  std::size_t part = 1;   ///< 1 is the root
+  std::size_t round = 0;  ///< of dropping labels of this part
+  [[nodiscard]] bool is_root() const { return part == 1; }
+  [[nodiscard]] bool is_first() const { return part == 1 && round == 0; }
+};
+
+enum class search_order : std::uint8_t { least_bound_first, depth_first };
+
+/// Where nobody asks why.
+struct no_record {
+  static constexpr bool explains = false;
+  static void refuted(std::uint32_t, const std::vector<char>&) {}
+  [[nodiscard]] static std::uint32_t narrowed(std::uint32_t) { return 0; }
+  [[nodiscard]] static std::array<std::uint32_t, 2> parted(std::uint32_t, std::uint32_t,
+                                                           const std::array<std::vector<strategy>, 2>&) {
+    return {};
+  }
+};
+
+/// Raises a part's bound, drops labels that no better labeling has (reduced-cost fixing) as long as enough of them go,
+/// and parts what is left in two, until nothing is left that could be better than the incumbent.
+///
+/// \tparam Relaxation  bounds a part, and offers the incumbent what it finds meanwhile:
+///   - `memory`, `order`: a type that can be copied; a `search_order`
+///   - `goes_on(parts)`: whether another part may be worked on after so many
+///   - `open(part, visit)`: takes the part's problem; false if nothing feasible is left in it
+///   - `raise(part, visit)`: raises `part.bound`, sets `part.known`
+///   - `is_decided()`: nothing is left to choose; `part.bound` is then all that will be known of it
+///   - `closes(bound)`, `is_over()`: nothing above the bound is wanted; the time is up
+///   - `origin()`: of the variables of its problem and their labels, among those of the root
+///   - `allowed()`: the root's labels that are left
+///   - `label_bounds()`: per label of all variables of its problem, on labelings with it
+///   - `settles(part)`: whether what is left was searched at once
+///   - `split()`: of its problem
+///   - `expanded(parts, bound)`: called after each part, with a bound on all that is open
+/// \tparam Record  what is told of it: as `no_record`, which tells nothing. One that `explains` wants every label that
+///   goes to be dropped in a step of its own.
+template <cost_value Cost, class Relaxation, class Record = no_record>
+class bounded_search {
+ public:
+  using part = open_part<typename Relaxation::memory>;
+
+  /// \param worthwhile  share of the labels that must go for another round
+  /// \pre all outlive this object
+  bounded_search(const compact_problem<Cost>& root, const incumbent<Cost>& best, Relaxation& relaxation, Record& record,
+                 double worthwhile)
+      : root_(root), best_(best), relaxation_(relaxation), record_(record), worthwhile_(worthwhile) {}
+
+  /// \returns a lower bound on the labelings that beat the incumbent at the end; its cost, or a little less, if there
+  /// are none
+  double run(typename Relaxation::memory known = {}) {
+    open_.push_back({std::vector<char>(root_.total_labels(), 1), std::move(known)});
+    while (!open_.empty()) {
+      if constexpr (Relaxation::order == search_order::least_bound_first)
+        if (is_settled(open_.front().bound)) {  // and so are all others
+          open_.clear();
+          break;
+        }
+      if (!relaxation_.goes_on(explored_)) {
+        cut_short_ = true;
+        break;
+      }
+      std::pop_heap(open_.begin(), open_.end(), comes_later);
+      part next = std::move(open_.back());
+      open_.pop_back();
+      if (is_settled(next.bound)) continue;
+      expand(std::move(next));
+      relaxation_.expanded(explored_, least_open());
+    }
+    return std::min({best_.settled(), weakest_, least_open()});
+  }
+
+  [[nodiscard]] std::size_t explored() const { return explored_; }
+  [[nodiscard]] std::size_t dropped() const { return dropped_; }  ///< labels
+  /// Whether it ended before all was searched.
+  [[nodiscard]] bool is_cut_short() const { return cut_short_; }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  [[nodiscard]] static bool comes_later(const part& a, const part& b) {
+    if constexpr (Relaxation::order == search_order::depth_first) return a.order < b.order;
+    return a.bound != b.bound ? a.bound > b.bound : a.order > b.order;
+  }
+  [[nodiscard]] bool is_settled(double bound) const { return relaxation_.closes(bound) || bound >= weakest_; }
+  /// Infinite if nothing is open.
+  [[nodiscard]] double least_open() const {
+    if (open_.empty()) return infinity;
+    if (Relaxation::order == search_order::least_bound_first) return open_.front().bound;
+    return std::min_element(open_.begin(), open_.end(), [](const part& a, const part& b) { return a.bound < b.bound; })
+        ->bound;
+  }
+  void push(part next) {
+    if (relaxation_.closes(next.bound)) return;
+    open_.push_back(std::move(next));
+    std::push_heap(open_.begin(), open_.end(), comes_later);
+  }
+
+  void expand(part here) {
+    ++explored_;
+    for (part_visit visit{.part = explored_};; ++visit.round) {
+      if (!relaxation_.open(here, visit)) return record_.refuted(here.number, here.allowed);
+      relaxation_.raise(here, visit);
+      if (relaxation_.is_decided()) {
+        weakest_ = std::min(weakest_, here.bound);
+        return;
+      }
+      if (relaxation_.closes(here.bound)) return;
+      if (relaxation_.is_over()) return push(std::move(here));
+      here.allowed = relaxation_.allowed();
+      const std::vector<double>& least = relaxation_.label_bounds();
+      const variable_origin& origin = relaxation_.origin();
+      std::vector<std::size_t> gone;  // positions in the root
+      std::size_t at = 0;
+      for (const auto& [x, labels] : origin)
+        for (const strategy l : labels)
+          if (relaxation_.closes(least[at++])) gone.push_back(root_.label_start(x) + l);
+      const bool narrows =
+          !gone.empty() && static_cast<double>(gone.size()) >= worthwhile_ * static_cast<double>(least.size());
+      if (narrows || !Record::explains) {
+        for (const std::size_t label : gone) here.allowed[label] = 0;
+        dropped_ += gone.size();
+      }
+      if (!narrows) break;
+      here.number = record_.narrowed(here.number);
+    }
+    if (!relaxation_.settles(here)) halve(std::move(here));
+  }
+
+  void halve(part here) {
+    const two_way_split chosen = relaxation_.split();
+    const variable_origin& origin = relaxation_.origin();
+    const std::vector<double>& least = relaxation_.label_bounds();
+    const auto& [x, labels] = origin[chosen.variable];
+    std::size_t start = 0;
+    for (std::size_t y = 0; y < chosen.variable; ++y) start += origin[y].second.size();
+    std::array<std::vector<strategy>, 2> halves;
+    std::array<double, 2> bounds{infinity, infinity};
+    for (std::size_t i = 0; i < 2; ++i)
+      for (const strategy l : chosen.halves[i]) {
+        halves[i].push_back(labels[l]);
+        bounds[i] = std::min(bounds[i], least[start + l]);
+      }
+    const std::array<std::uint32_t, 2> numbers = record_.parted(here.number, x, halves);
+    for (std::size_t i = 0; i < 2; ++i) {
+      part half{here.allowed, here.known, std::max(here.bound, bounds[i]), numbers[i], 2 * explored_ + 1 - i};
+      for (const strategy l : halves[1 - i]) half.allowed[root_.label_start(x) + l] = 0;
+      push(std::move(half));
+    }
+  }
+
+  const compact_problem<Cost>& root_;
+  const incumbent<Cost>& best_;
+  Relaxation& relaxation_;
+  Record& record_;
+  double worthwhile_;
+  std::vector<part> open_;     ///< a heap
+  double weakest_ = infinity;  ///< bound of what is decided
+  std::size_t explored_ = 0, dropped_ = 0;
+  bool cut_short_ = false;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <limits>
+
+/// \file
+/// How long it is worthwhile to raise a bound.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Steps an ascent until `most` are made, a while of them gains nothing worthwhile (the fewer variables there are, the
+/// sooner prices and messages settle), or `look` has seen enough.
+/// \param target  the cost of the best labeling known, before each step
+/// \param look    called after each step with its number and whether another may gain; whether to go on
+template <cost_value Cost, class Target, class Look>
+void climb(price_ascent<Cost>& ascent, std::size_t variables, std::size_t most, const Target& target,
+           const Look& look) {
+  constexpr double least_gain = 2e-6;  // relative rise of the bound
+  const std::size_t patience = std::min<std::size_t>(150, 20 + 2 * variables);
+  double mark = -std::numeric_limits<double>::infinity();
+  for (std::size_t i = 0; i < most; ++i) {
+    if (i % patience == 0) {
+      if (ascent.bound() <= mark + least_gain * std::abs(mark)) return;
+      mark = ascent.bound();
+    }
+    const bool more = ascent.step(target());
+    if (!look(i, more) || !more) return;
+  }
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,76 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/restrict.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What is left of a problem in a part of a search, savings and all, in words of the root.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// A problem on the labels that are left, without reductions: decided variables are gone, and nothing else.
+template <cost_value Cost>
+struct part_problem {
+  placement_problem<Cost> problem;          ///< on variables with two labels or more
+  variable_origin origin;                   ///< of its variables
+  std::vector<std::vector<strategy>> kept;  ///< per variable of the root, the labels that are left
+
+  [[nodiscard]] const compact_problem<Cost>& compact() const { return problem.compact(); }
+
+  /// All of a problem.
+  [[nodiscard]] static part_problem whole(const placement_problem<Cost>& given) {
+    const compact_problem<Cost>& root = given.compact();
+    part_problem all{given, {}, {}};
+    for (std::uint32_t x = 0; x < root.size(); ++x) {
+      std::vector<strategy>& labels = all.kept.emplace_back(root.label_count(x));
+      for (strategy l = 0; l < labels.size(); ++l) labels[l] = l;
+      all.origin.emplace_back(x, labels);
+    }
+    return all;
+  }
+
+  /// What is left with the root's labels that are allowed. Nothing if no labeling is feasible.
+  [[nodiscard]] std::optional<part_problem> with(const compact_problem<Cost>& root,
+                                                 std::span<const char> allowed) const {
+    const compact_problem<Cost>& p = compact();
+    restriction<Cost> left(p);
+    for (std::uint32_t x = 0; x < p.size(); ++x)
+      for (strategy l = 0; l < p.label_count(x); ++l)
+        if (allowed[root.label_start(origin[x].first) + origin[x].second[l]] == 0) left.forbid(x, l);
+    if (problem.savings() != nullptr) left.with_savings(*problem.savings());
+    auto rest = left.build();
+    if (!rest) return std::nullopt;
+    part_problem result{std::move(rest->problem), {}, kept};
+    for (std::uint32_t x = 0; x < p.size(); ++x) {
+      std::vector<strategy>& of_root = result.kept[origin[x].first];
+      of_root.clear();
+      for (const strategy l : rest->kept[x]) of_root.push_back(origin[x].second[l]);
+    }
+    for (const std::uint32_t x : rest->open) result.origin.emplace_back(origin[x].first, result.kept[origin[x].first]);
+    return result;
+  }
+
+  /// The root's labels.
+  [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const {
+    std::vector<strategy> of_root(kept.size());
+    for (std::size_t x = 0; x < kept.size(); ++x) of_root[x] = kept[x].front();
+    for (std::size_t x = 0; x < labels.size(); ++x) of_root[origin[x].first] = origin[x].second[labels[x]];
+    return of_root;
+  }
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,40 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/savings_ascent.hpp>
+
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Where an ascent with savings stood, for one on a similar problem.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// Cuts, and prices of savings and of rows. Any part may be missing or wrong: bounds hold for any prices.
+template <cost_value Cost>
+struct savings_memory {
+  std::vector<typename savings_ascent<Cost>::cut_pointer> cuts = {};
+  std::vector<double> chain = {};
+  known_prices rows = {};
+
+  savings_memory() = default;
+  /// \pre the ascent has made a step
+  savings_memory(const savings_ascent<Cost>& ascent, const compact_problem<Cost>& p)
+      : cuts(ascent.cuts()), chain(ascent.best_chain()), rows(p, std::span<const double>(ascent.best_rows())) {}
+
+  /// Starts an ascent that was made with the cuts.
+  void start(savings_ascent<Cost>& ascent, const compact_problem<Cost>& p) const {
+    if (!chain.empty()) ascent.start(chain);
+    ascent.start_rows(rows.for_rows_of(p));
+  }
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
