@@ -12,14 +12,13 @@
 #include "support/devices.hpp"
 #include "support/overlap_form.hpp"
 #include "support/pipelined_plan.hpp"
-#include "support/plan_report.hpp"
-#include "support/plan_summary.hpp"
+#include "support/planned_step.hpp"
 #include "support/program.hpp"
 #include "support/recompute.hpp"
-#include "support/report_file.hpp"
+#include "support/report_option.hpp"
 #include "support/schedulers.hpp"
 #include "support/solvers.hpp"
-#include "support/step_text.hpp"
+#include "support/told_plan.hpp"
 #include "support/whole_plan.hpp"
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
@@ -27,13 +26,8 @@
 #include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/fastest_plan.hpp>
-#include <shardweave/io/atomic_file.hpp>
 #include <shardweave/io/device_file.hpp>
-#include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/model_config.hpp>
-#include <shardweave/io/schedule.hpp>
-#include <shardweave/io/solution.hpp>
-#include <shardweave/io/tasks.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
@@ -41,11 +35,7 @@
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
-#include <shardweave/report/chrome_trace.hpp>
-#include <shardweave/report/html.hpp>
 #include <shardweave/report/svg_progress.hpp>
-#include <shardweave/schedule/in_order.hpp>
-#include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
@@ -74,8 +64,7 @@ namespace sw = shardweave;
 
 namespace {
 
-constexpr double usual_gap = 0.1;                                 // percent
-constexpr std::string_view memory_budget_name = "device memory";  // of `training_constraints`
+constexpr double usual_gap = 0.1;  // percent
 
 struct options {
   std::string config;
@@ -166,134 +155,6 @@ sw::sharding batch_sharded(const sw::device_mesh& mesh, bool of_results) {
 sw::computation graph_of(const sw::model_config& config, sw::training_shape shape) {
   if (const auto* llama = std::get_if<sw::llama_config>(&config)) return sw::llama_training_graph(*llama, shape);
   return sw::deepseek_training_graph(std::get<sw::deepseek_config>(config), shape);
-}
-
-void make_folder(const std::filesystem::path& folder) {
-  std::error_code failure;
-  std::filesystem::create_directories(folder, failure);
-  if (failure)
-    sw::refuse(sw::error_category::system, "--out " + folder.string() + ": cannot be created: " + failure.message());
-}
-
-/// Four files, which take their names when all of them are whole.
-void write_files(const std::filesystem::path& folder, const sw::training_plan& plan) {
-  sw::atomic_file placement(folder / "plan.json"), tasks(folder / "tasks.json"), schedule(folder / "schedule.json"),
-      trace(folder / "trace.json");
-  const auto json = [](sw::atomic_file& file, auto write) {
-    sw::json_writer out([&](std::string_view piece) { file.write(piece); });
-    write(out);
-    out.flush();
-  };
-  const sw::task_graph& g = plan.lowered->tasks;
-  json(placement, [&](sw::json_writer& out) { sw::write_solution(out, *plan.problem, plan.placement); });
-  json(tasks, [&](sw::json_writer& out) { sw::write_task_graph(out, g); });
-  json(schedule, [&](sw::json_writer& out) { sw::write_schedule(out, g, plan.tasks->order); });
-  sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, plan.tasks->order, plan.tasks->after);
-  for (sw::atomic_file* file : {&placement, &tasks, &schedule, &trace}) file->commit();
-}
-
-/// The plan beside the original order, in which nothing is merged.
-programs::report_file write_report(const options& chosen, const sw::training_plan& plan, const sw::html_options& told) {
-  std::filesystem::path usual = chosen.common.json ? "" : "plan_report.html";
-  if (!chosen.out.empty()) usual = std::filesystem::path(chosen.out) / "report.html";
-  const std::filesystem::path path = chosen.report.file(usual);
-  const bool asked_for = chosen.report.told || !chosen.out.empty();
-  if (path.empty()) return {path, asked_for, {}, {}};
-  const sw::task_graph& g = plan.lowered->tasks;
-  std::vector<char> again;
-  for (const sw::task_origin& from : plan.lowered->origin) again.push_back(from.again ? 1 : 0);
-  const sw::schedule given = sw::in_order{}(g, {});
-  const sw::timeline before = sw::simulate(g, given, {.validate = false, .memory_samples = true});
-  const std::vector<sw::html_plan> both = {
-      {.name = "scheduled", .graph = &g, .order = &plan.tasks->order, .line = &plan.tasks->after, .again = again},
-      {.name = "in order", .graph = &g, .order = &given, .line = &before, .again = again}};
-  return {path, asked_for, both, told};
-}
-
-double seconds_of(const std::vector<sw::stage_time>& stages, std::string_view stage) {
-  double sum = 0;
-  for (const sw::stage_time& s : stages)
-    if (s.stage == stage) sum += s.seconds;
-  return sum;
-}
-
-/// What placing counts of the memory budget, if there is one.
-const sw::budget_use* memory_use(const sw::training_plan& plan) {
-  for (const sw::budget_use& use : plan.priced.budgets)
-    if (use.name == memory_budget_name) return &use;
-  return nullptr;
-}
-
-/// Figures of the timeline are null where no assignment was found.
-template <class Model>
-std::string json_line(const Model& model, const sw::training_plan& plan,
-                      const std::optional<sw::fastest_plan_result>& fastest,
-                      const std::optional<programs::pieces_tried>& pieces,
-                      const std::optional<programs::memory_need>& need, const sw::fitted_plan* fitted,
-                      const std::optional<programs::annotated_plan>& annotated, const programs::around_plan& around,
-                      const std::optional<programs::certified_plan>& certified,
-                      const std::optional<programs::whole_plan>& with_optimizer, bool interrupted,
-                      double total_seconds) {
-  return sw::json_string([&](sw::json_writer& out) {
-    const bool found = plan.tasks.has_value();
-    const auto figure = [&](const char* name, auto value) {
-      out.key(name);
-      found ? out.value(value()) : out.null();
-    };
-    out.begin_object().member("model", plan.problem->name).member("vertices", plan.problem->vertices.size());
-    out.member("mesh", model.mesh().to_string());
-    figure("objective_us", [&] { return plan.placement.objective; });
-    out.member("lower_bound_us", plan.placement.lower_bound).key("parts").begin_object();
-    figure("compute", [&] { return plan.priced.parts.compute; });
-    figure("communication", [&] { return plan.priced.parts.communication; });
-    figure("transition", [&] { return plan.priced.parts.transition; });
-    figure("savings", [&] { return plan.priced.savings; });
-    out.end_object().member("overlap", sw::name_of(plan.problem->counted));  // of the plan that was kept
-    out.member("status", sw::name_of(plan.placement.status)).member("interrupted", interrupted);
-    out.member("found_by", plan.placement.statistics.solver).member("bound_by", plan.placement.statistics.prover());
-    figure("tasks", [&] { return plan.lowered->tasks.size(); });
-    figure("collectives_before", [&] { return plan.tasks->before.collectives; });
-    figure("collectives_after", [&] { return plan.tasks->after.collectives; });
-    figure("end_to_end_ns", [&] { return plan.tasks->after.end_to_end.count(); });
-    figure("communication_ns", [&] { return plan.tasks->after.communication.count(); });
-    figure("hidden_ns", [&] { return plan.tasks->after.hidden.count(); });
-    figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
-    figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
-    out.member("planned_for", fastest ? "step" : "sum");
-    std::optional<sw::nanoseconds> step_of_wholes;
-    if (found) step_of_wholes = pieces ? pieces->whole : plan.tasks->after.end_to_end;
-    if (fastest) programs::write_step(out, model, *fastest, step_of_wholes);
-    if (pieces) {
-      out.member("pieces", pieces->pieces).member("collectives_in_pieces", pieces->collectives);
-      out.member("step_of_wholes_ns", pieces->whole.count()).key("step_of_pieces_ns");
-      pieces->step ? out.value(pieces->step->count()) : out.null();
-      out.member("longer_products_ns", pieces->longer.count());
-    }
-    figure("recomputed_ns", [&] { return fitted == nullptr ? 0 : fitted->time.count(); });
-    if (fitted != nullptr) {
-      out.member("kept_bytes", fitted->chosen.chosen.kept.count());
-      out.member("offloaded_bytes", fitted->chosen.chosen.offloaded.count()).member("regathers", fitted->regathers);
-      if (fastest && fastest->step_without_limit)
-        out.member("step_without_limit_ns", fastest->step_without_limit->count());
-    }
-    figure("peak_bytes", [&] { return plan.tasks->after.peak.count(); });
-    figure("optimizer_bytes", [&] { return need->state; });
-    figure("device_bytes", [&] { return need->capacity; });
-    figure("fits", [&] { return need->fits(); });
-    if (need && !need->fits()) out.member("least_bytes", need->least);
-    if (const sw::budget_use* memory = memory_use(plan))
-      out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
-    out.key("seconds").begin_object();
-    for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
-                              "simulate", "compare", "around", "memory", "pieces", "whole", "write", "certificate"})
-      out.member(stage, seconds_of(plan.stages, stage));
-    out.member("total", total_seconds).end_object();
-    if (with_optimizer) programs::write_whole(out, *with_optimizer);
-    if (annotated) programs::write_annotated(out, model, *annotated);
-    programs::write_around(out, model, *plan.problem, around);
-    if (certified && !certified->certificate.empty()) programs::write_certified(out, *certified);
-    out.member("peak_rss_bytes", programs::peak_rss_bytes()).end_object().line();
-  });
 }
 
 /// Published shares of the peaks, where there are some of the device and they are wanted.
@@ -581,33 +442,17 @@ int plan(const options& chosen) {
   const auto [name, parameters] =
       std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
   const programs::planned_step step{name, parameters, shape, mesh, device};
-  // of the plan whose collectives are whole: what is told of bounds and limits is about that one
-  std::optional<sw::nanoseconds> step_of_wholes;
-  if (plan.tasks) step_of_wholes = pieces ? pieces->whole : plan.tasks->after.end_to_end;
+  const programs::told_plan told_of{step, model, plan, fastest, pieces, need, fitted, annotated, around, whole};
   std::string report;
   if (refusal.empty()) {
     const double before = seconds();
-    if (!chosen.out.empty()) make_folder(chosen.out);
-    const sw::training_plan& drawn = whole ? whole->plan : plan;
-    sw::training_shape of_all = shape;
-    if (whole) of_all.batch *= whole->micro_batches;
-    const programs::planned_step all{name, parameters, of_all, mesh, device};
-    std::optional<double> bound;
-    if (whole) {
-      bound = whole->bound;
-    } else if (fastest && fastest->bounds.bound > 0 && !(pieces && pieces->is_kept())) {
-      bound = fastest->bounds.bound;
-    }
-    sw::html_options told_of_plan = programs::plan_report(all, model, drawn, fastest, bound, *need);
-    if (!search.empty() && std::isfinite(search.back().best)) told_of_plan.search = search;
-    programs::report_file page = write_report(chosen, drawn, told_of_plan);
-    if (!told_of_plan.search.empty()) {
-      sw::atomic_file picture(chosen.search);
-      picture.write(sw::svg_progress(search, {.title = told_of_plan.title}));
-      picture.commit();
-    }
-    if (!chosen.out.empty()) write_files(chosen.out, drawn);
-    report = page.commit();
+    programs::plan_files files{.folder = chosen.out, .search = chosen.search, .points = search};
+    const std::filesystem::path usual = !chosen.out.empty()  ? files.folder / "report.html"
+                                        : chosen.common.json ? std::filesystem::path()
+                                                             : "plan_report.html";
+    files.report = chosen.report.file(usual);
+    files.report_is_asked_for = chosen.report.told || !chosen.out.empty();
+    report = programs::write_files(told_of, files);
     plan.stages.push_back({"write", seconds() - before});
   }
   std::optional<programs::certified_plan> certified;
@@ -619,29 +464,11 @@ int plan(const options& chosen) {
     plan.stages.push_back({"certificate", seconds() - before});
   }
   if (chosen.common.json) {
-    std::fputs(json_line(model, plan, fastest, pieces, need, fitted, annotated, around, certified, whole, interrupted,
-                         seconds())
-                   .c_str(),
-               stdout);
+    std::fputs(programs::json_line(told_of, certified, interrupted, seconds()).c_str(), stdout);
   } else if (plan.tasks) {
-    const std::string on = memory ? "--memory" : std::string(device.name);
-    const std::string summary = programs::plan_summary(
-        step, model, plan, fastest, pieces, need->fits(),
-        programs::memory_text(*need, mesh.to_string(), on, chosen.regather) +
-            (fitted != nullptr
-                 ? programs::recomputation_text(*fitted, *step_of_wholes,
-                                                fastest && fastest->fitted ? fastest->step_without_limit : std::nullopt)
-                 : "") +
-            (whole ? programs::whole_text(*whole) : ""),
-        refusal.empty() ? chosen.out : "");
-    std::string more = programs::around_text(model, *plan.problem, around);
-    if (annotated) more = programs::annotated_text(model, *annotated) + more;
-    if (const sw::budget_use* use = memory_use(plan))
-      more = "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
-             sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +
-             " of a device: parameters with their optimizer state, and results while they are needed.\n" + more;
-    if (certified) more += programs::certified_text(*certified, plan.problem->unit);
-    std::fputs((summary + more + report).c_str(), stdout);
+    const std::string page = programs::page_of(told_of, certified, memory ? "--memory" : std::string(device.name),
+                                               chosen.regather, refusal.empty() ? chosen.out : "");
+    std::fputs((page + report).c_str(), stdout);
   }
   if (refusal.empty()) return interrupted ? programs::interrupted : programs::done;
   std::fprintf(stderr, "plan_training: %s: %s\n", chosen.config.c_str(), refusal.c_str());

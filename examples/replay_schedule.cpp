@@ -5,6 +5,7 @@
 //   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
 #include "support/program.hpp"
 #include "support/report_file.hpp"
+#include "support/report_option.hpp"
 #include "support/task_input.hpp"
 #include <shardweave/engine/compare.hpp>
 #include <shardweave/engine/rank_agreement.hpp>

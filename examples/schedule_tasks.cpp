@@ -4,6 +4,7 @@
 #include "support/overlap_flags.hpp"
 #include "support/program.hpp"
 #include "support/report_file.hpp"
+#include "support/report_option.hpp"
 #include "support/schedulers.hpp"
 #include "support/task_input.hpp"
 #include <shardweave/io/atomic_file.hpp>

@@ -1,7 +1,7 @@
 #pragma once
 
 #include "device_memory.hpp"
-#include "plan_summary.hpp"
+#include "planned_step.hpp"
 #include "step_text.hpp"
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>

@@ -1,14 +1,12 @@
 #pragma once
 
 #include "pipelined_plan.hpp"
+#include "planned_step.hpp"
 #include "step_text.hpp"
-#include <shardweave/cost/device.hpp>
 #include <shardweave/fastest_plan.hpp>
-#include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/report/summary.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <algorithm>
@@ -24,22 +22,6 @@
 /// A training plan on one page, composed of the pieces of report/summary.hpp.
 
 namespace programs {
-
-/// What was asked for.
-struct planned_step {
-  std::string name;  ///< of the model
-  std::int64_t parameters = 0;
-  const shardweave::training_shape& shape;
-  const shardweave::device_mesh& mesh;
-  const shardweave::device_profile& device;
-
-  [[nodiscard]] std::int64_t tokens() const { return shape.batch * shape.sequence; }
-  /// Of one device.
-  [[nodiscard]] std::int64_t tokens_per_second(const shardweave::timeline& line) const {
-    const double seconds = static_cast<double>(line.end_to_end.count()) / 1e9;
-    return static_cast<std::int64_t>(static_cast<double>(tokens()) / seconds / static_cast<double>(mesh.size()));
-  }
-};
 
 namespace detail {
 

@@ -2,12 +2,12 @@
 
 #include "interruption.hpp"
 #include "option_values.hpp"
+#include "peak_memory.hpp"
 #include "progress_line.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 
 #include <CLI/CLI.hpp>
-#include <sys/resource.h>
 
 #include <algorithm>
 #include <cerrno>
@@ -64,14 +64,6 @@ struct common_options {
     return {.seconds = seconds, .seed = seed, .threads = threads};
   }
 };
-
-/// The largest memory that the process ever had, in bytes.
-[[nodiscard]] inline std::int64_t peak_rss_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<std::int64_t>(usage.ru_maxrss) * 1024;
-}
-
 /// Work that takes long: the line that tells where it is, and signals that stop it. One at a time.
 class long_work {
  public:

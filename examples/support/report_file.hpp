@@ -1,11 +1,8 @@
 #pragma once
 
-#include "program.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/atomic_file.hpp>
 #include <shardweave/report/html.hpp>
-
-#include <CLI/CLI.hpp>
 
 #include <filesystem>
 #include <optional>
@@ -18,23 +15,6 @@
 /// The report that a program leaves behind, for a browser.
 
 namespace programs {
-
-/// `--report FILE` or `--report none`.
-struct report_option {
-  std::optional<std::string> told = std::nullopt;
-
-  /// \param usual  the file without the option, in words
-  void add_to(CLI::App& app, const std::string& usual) {
-    app.add_option("--report", told,
-                   "FILE.html: what was found, for a browser; none: no such file (default: " + usual + ")");
-  }
-  /// Empty where none is wanted.
-  /// \param usual  the file without the option; empty: none
-  [[nodiscard]] std::filesystem::path file(const std::filesystem::path& usual) const {
-    if (!told) return usual;
-    return *told == "none" ? std::filesystem::path() : std::filesystem::path(*told);
-  }
-};
 
 /// The report, written and not yet under its name: files that belong together take their names together. A file that
 /// nobody asked for is no reason to fail: its line then says why there is none.

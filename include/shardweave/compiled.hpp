@@ -10,7 +10,8 @@
 #include <shardweave/compiled/lowering.hpp>
 #include <shardweave/compiled/memory.hpp>
 #include <shardweave/compiled/models.hpp>
-#include <shardweave/compiled/placement.hpp>
+#include <shardweave/compiled/placement_of_double.hpp>
+#include <shardweave/compiled/placement_of_int64.hpp>
 #include <shardweave/compiled/report.hpp>
 #include <shardweave/compiled/schedule.hpp>
 #include <shardweave/compiled/simulate.hpp>

@@ -95,6 +95,23 @@ TEST_SUITE("read_json") {
     CHECK(message("{\"name\":\"\xff\"}").starts_with("T: line 1, byte 1"));
   }
 
+  TEST_CASE("a character that is none is told of where it begins, however the text is cut into pieces") {
+    for (const std::string wrong :
+         {"\xee", "\xee\xa0", "\xc3", "\xe0\x80\x80", "\xf0\x9f\x98", "\xf4\xbf\xbf\xbf", "\x80", "\xff"})
+      for (const std::string after : {"s\"}", "\n\n\n\"}", "\xc3\xa4\"}"}) {
+        const std::string before = "{\"\xc3\xa4\": 1,\n\"name\": \"a\xc3\xa4";
+        const auto message = [&](std::size_t piece) {
+          sample s;
+          return refused([&] { return read(before + wrong + after, shape_of(s), piece), 0; });
+        };
+        const std::string whole = message(1U << 18);
+        CAPTURE(whole);
+        CHECK(whole.starts_with("T: line 2, byte " + std::to_string(before.size() + 1) +
+                                ": not JSON in name: syntax error"));
+        for (std::size_t piece = 1; piece <= before.size() + 2; ++piece) CHECK(message(piece) == whole);
+      }
+  }
+
   TEST_CASE("unknown fields are passed over unless strict reading is asked for") {
     sample s;
     read(good, shape_of(s));

@@ -34,6 +34,16 @@ inline std::size_t line_count(std::string_view text) {
   return count;
 }
 
+/// How many of the last bytes begin a character of UTF-8 that is not whole; 0: there is none.
+inline std::size_t begun_character(std::string_view last) {
+  for (std::size_t count = std::min<std::size_t>(last.size(), 3); count > 0; --count) {
+    const auto c = static_cast<unsigned char>(last[last.size() - count]);
+    const std::size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
+    if (whole > count) return count;
+  }
+  return 0;
+}
+
 /// \param rest  of the piece, from where reading stopped
 /// \param more  false at the end of the text, where whatever fails fails for want of more
 inline std::string what_is_wrong(const json_handler& handler, const boost::json::error_code& ec, std::string_view rest,
@@ -115,8 +125,17 @@ inline void read_json_text(text_input& input, const json_shape& root, const read
                            bool many) {
   json_run run(root, options.strict, enough);
   std::size_t bytes_before = 0, lines_before = 0;
+  std::string last;  // the three bytes before the piece: Boost.JSON tells of a wrong character where it has all of it
   const auto refuse_at = [&](std::string_view read, const boost::json::error_code& ec, std::string_view rest,
                              bool more) {
+    std::string around;
+    if (const std::string before = last + std::string(read.substr(read.size() - std::min<std::size_t>(read.size(), 3)));
+        const std::size_t begun = more ? begun_character(before) : 0) {
+      around = before.substr(before.size() - begun);
+      bytes_before -= begun;
+      lines_before -= line_count(around);
+      rest = around;
+    }
     refuse(error_category::format, input.name() + ": line " + std::to_string(lines_before + line_count(read) + 1) +
                                        ", byte " + std::to_string(bytes_before + read.size() + 1) + ": " +
                                        what_is_wrong(run.handler(), ec, rest, more));
@@ -142,6 +161,8 @@ inline void read_json_text(text_input& input, const json_shape& root, const read
     } while (!rest.empty());
     bytes_before += piece.size();
     lines_before += line_count(piece);
+    last.append(piece.substr(piece.size() - std::min<std::size_t>(piece.size(), 3)));
+    last.erase(0, last.size() - std::min<std::size_t>(last.size(), 3));
   }
 }
 

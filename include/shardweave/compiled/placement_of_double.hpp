@@ -5,13 +5,12 @@
 #include <shardweave/placement/impl/evaluate.hpp>
 #include <shardweave/placement/impl/savings_layout.hpp>
 
-#include <cstdint>
 #include <memory>
 #include <span>
 #include <vector>
 
 /// \file
-/// The compiled part of room placement; see `shardweave/compiled.hpp`.
+/// The compiled part of room placement for costs in `double`; see `shardweave/compiled.hpp`.
 
 namespace shardweave {
 inline namespace v0 {
@@ -26,20 +25,6 @@ template certificate_verdict<double> check_certificate(const placement_descripti
                                                        const costs_in_place<double>*);
 template certificate_verdict<double> proven_by(const placement_description<double>&,
                                                const placement_certificate<double>&, const costs_in_place<double>*);
-
-template evaluation<std::int64_t> evaluate(const placement_description<std::int64_t>&, std::span<const strategy>);
-template evaluation<std::int64_t> evaluate(const placement_problem<std::int64_t>&, std::span<const strategy>);
-template std::vector<hidden_part<std::int64_t>> hidden_parts(const placement_description<std::int64_t>&,
-                                                             std::span<const strategy>);
-template placement_problem<std::int64_t> compile(std::shared_ptr<const placement_description<std::int64_t>>,
-                                                 const solve_control&);
-template savings_layout layout_of(const placement_description<std::int64_t>&);
-template certificate_verdict<std::int64_t> check_certificate(const placement_description<std::int64_t>&,
-                                                             const placement_certificate<std::int64_t>&,
-                                                             const costs_in_place<std::int64_t>*);
-template certificate_verdict<std::int64_t> proven_by(const placement_description<std::int64_t>&,
-                                                     const placement_certificate<std::int64_t>&,
-                                                     const costs_in_place<std::int64_t>*);
 
 }  // namespace v0
 }  // namespace shardweave
