@@ -8,7 +8,9 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/search/detail/proof_tree.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/proof_record.hpp>
+#include <shardweave/solve/search/detail/proof_relaxation.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
@@ -89,6 +91,17 @@ template <cost_value Cost>
   return result;
 }
 
+/// The bound at which everything is proven. Of floating costs a little below that of the best assignment, but proof
+/// enough.
+template <cost_value Cost>
+[[nodiscard]] Cost claim_of(const incumbent<Cost>& best) {
+  if constexpr (std::floating_point<Cost>) {
+    return static_cast<Cost>(best.upper() - 0.9 * optimality_tolerance * std::max(1.0, std::abs(best.upper())));
+  } else {
+    return best.cost();
+  }
+}
+
 /// Looks for a proof among placements of the compiled problem, perhaps with other costs, which `other` tells in full.
 /// \param known  as `certify_placement` has it
 template <cost_value Cost>
@@ -103,15 +116,18 @@ template <cost_value Cost>
   best.set_cutoff(known);
   const stated_form<Cost> form(d, other);
   const stated_multipliers<Cost> in_stated(problem, form);
-  proof_tree<Cost> tree(problem, p, in_stated, best, limit, {.root_steps = options.steps, .nodes = options.nodes});
-  tree.grow();
+  constexpr double worthwhile = 0.02;  // share of labels that must go for a step that drops them
+  proof_record<Cost> tree(p, in_stated);
+  proof_relaxation<Cost> bounds(problem, p, in_stated, best, limit,
+                                {.root_steps = options.steps, .nodes = options.nodes}, tree);
+  bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, tree, worthwhile).run();
   kept_labels all(p.size());
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
   placement_certificate<Cost> c{.problem = d.name, .counted = d.counted, .windows = d.windows};
   c.ruled_out = ruled_out_by_limits(d, form, in_stated.left(all));
   tree.write(c);
-  if (best.is_known()) c.lower_bound = tree.claim();
+  if (best.is_known()) c.lower_bound = claim_of(best);
   certificate_verdict<Cost> proven = proven_by(d, c, other);
   if (!proven.accepted) {  // a sum at the edge of what a double tells apart
     c.cases.clear();

@@ -1,0 +1,186 @@
+#pragma once
+
+#include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/stated_form.hpp>
+#include <shardweave/solve/search/detail/stated_multipliers.hpp>
+
+#include <algorithm>
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What a search for a proof writes down.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The cases of a proof, as a search comes by them: what each became, and the multipliers that bound it, its own or
+/// those of one above.
+template <cost_value Cost>
+class proof_record {
+ public:
+  static constexpr bool explains = true;
+
+  /// \pre all outlive this object
+  proof_record(const compact_problem<Cost>& p, const stated_multipliers<Cost>& in_stated)
+      : p_(p), in_stated_(in_stated), multipliers_(1), nodes_(1) {}
+
+  [[nodiscard]] std::size_t size() const { return nodes_.size(); }
+
+  /// \returns the number of prices of savings
+  std::uint32_t add(savings_prices prices) {
+    savings_.push_back(std::move(prices));
+    return static_cast<std::uint32_t>(savings_.size() - 1);
+  }
+  [[nodiscard]] const savings_prices& savings(std::uint32_t number) const { return savings_[number]; }
+  /// Prices for cases that nothing else bounds.
+  void begin_with(std::uint32_t savings) { multipliers_.front().savings = savings; }
+  /// A case has multipliers of its own.
+  void bounded(std::uint32_t number, placement_multipliers m) {
+    nodes_[number].multipliers = static_cast<std::uint32_t>(multipliers_.size());
+    multipliers_.push_back(std::move(m));
+  }
+  /// Nothing is feasible: for want of partners, which a checker finds by itself, or by a row.
+  void refuted(std::uint32_t number, const std::vector<char>& allowed) {
+    const stated_form<Cost>& form = in_stated_.form();
+    kept_labels kept(p_.size());
+    for (std::size_t x = 0; x < p_.size(); ++x)
+      for (strategy l = 0; l < p_.label_count(x); ++l)
+        if (allowed[p_.label_start(x) + l] != 0) kept[x].push_back(l);
+    strategies_left left = in_stated_.left(kept);
+    form.propagate(left);
+    std::vector<double> least(p_.rows().size() + 1), most(least.size());
+    for (std::uint32_t x = 0; x < p_.size(); ++x) {
+      const auto& of_x = left[in_stated_.unknown(x)];
+      for (const usage_segment& s : p_.segments(x)) {
+        double low = infinity, high = -infinity;
+        for (const strategy l : kept[x])
+          if (of_x[in_stated_.stated(x, l)] != 0) {
+            low = std::min(low, s.usage[l]);
+            high = std::max(high, s.usage[l]);
+          }
+        if (low > high) return;
+        least[s.begin] += low;
+        least[s.end] -= low;
+        most[s.begin] += high;
+        most[s.end] -= high;
+      }
+    }
+    std::pair<double, std::size_t> worst{0, p_.rows().size()};
+    bool is_high = true;
+    for (std::size_t r = 0; r < p_.rows().size(); ++r) {
+      if (r > 0) {
+        least[r] += least[r - 1];
+        most[r] += most[r - 1];
+      }
+      const usage_row& row = p_.rows()[r];
+      for (const bool high : {true, false})
+        if (const double beyond = high ? least[r] - row.high : row.low - most[r]; beyond > worst.first) {
+          worst = {beyond, r};
+          is_high = high;
+        }
+    }
+    if (worst.second == p_.rows().size()) return;
+    const usage_row& row = p_.rows()[worst.second];
+    nodes_[number].multipliers = static_cast<std::uint32_t>(multipliers_.size());
+    multipliers_.push_back({.only_limits = true, .prices = {{row.budget, row.time, is_high ? 1 : -1}}});
+  }
+
+  /// Labels of a case are dropped by its multipliers. \returns the number of what is left
+  [[nodiscard]] std::uint32_t narrowed(std::uint32_t number) { return add_below(number); }
+  /// The labels of a variable are parted in two. \returns the numbers of the parts
+  [[nodiscard]] std::array<std::uint32_t, 2> parted(std::uint32_t number, std::uint32_t variable,
+                                                    const std::array<std::vector<strategy>, 2>& halves) {
+    nodes_[number].variable = variable;
+    nodes_[number].halves = halves;
+    const std::uint32_t first = add_below(number);
+    return {first, add_below(number)};
+  }
+
+  /// Adds multipliers and cases.
+  void write(placement_certificate<Cost>& c) const {
+    std::vector<std::uint32_t> number_of(multipliers_.size(), ~0U);
+    write(c, 0, number_of);
+    add_savings(c);
+  }
+  /// Adds one case that bounds everything.
+  void write_root(placement_certificate<Cost>& c) const {
+    const placement_multipliers& of_root = multipliers_[nodes_.front().multipliers];
+    c.multipliers.push_back(of_root.only_limits ? multipliers_.front() : of_root);
+    c.cases.push_back({.multipliers = 0});
+    add_savings(c);
+  }
+
+ private:
+  static constexpr double infinity = std::numeric_limits<double>::infinity();
+
+  struct node {
+    std::uint32_t multipliers = 0;
+    std::vector<std::uint32_t> children = {};  ///< none of a leaf, one where labels were dropped, two of a split
+    std::uint32_t variable = 0;
+    std::array<std::vector<strategy>, 2> halves = {};
+  };
+
+  std::uint32_t add_below(std::uint32_t parent) {
+    const auto number = static_cast<std::uint32_t>(nodes_.size());
+    nodes_[parent].children.push_back(number);
+    nodes_.push_back({.multipliers = nodes_[parent].multipliers});
+    return number;
+  }
+
+  void write(placement_certificate<Cost>& c, std::uint32_t number, std::vector<std::uint32_t>& number_of) const {
+    const node& from = nodes_[number];
+    const std::size_t at = c.cases.size();
+    c.cases.emplace_back();
+    if (from.children.size() < 2) {
+      std::uint32_t& known = number_of[from.multipliers];
+      if (known == ~0U) {
+        known = static_cast<std::uint32_t>(c.multipliers.size());
+        c.multipliers.push_back(multipliers_[from.multipliers]);
+      }
+      c.cases[at].multipliers = known;
+    } else {
+      c.cases[at].vertex = in_stated_.vertex(from.variable);
+    }
+    for (std::size_t i = 0; i < from.children.size(); ++i) {
+      c.cases[at].cases.push_back(static_cast<std::uint32_t>(c.cases.size()));
+      if (from.children.size() == 2) {
+        auto& part = c.cases[at].parts.emplace_back();
+        for (const strategy l : from.halves[i]) part.push_back(in_stated_.stated(from.variable, l));
+      }
+      write(c, from.children[i], number_of);
+    }
+  }
+
+  /// Those that multipliers name, by new numbers.
+  void add_savings(placement_certificate<Cost>& c) const {
+    std::vector<std::uint32_t> number_of(savings_.size(), ~0U);
+    for (placement_multipliers& m : c.multipliers) {
+      if (!m.savings) continue;
+      std::uint32_t& number = number_of[*m.savings];
+      if (number == ~0U) {
+        number = static_cast<std::uint32_t>(c.savings.size());
+        c.savings.push_back(savings_[*m.savings]);
+      }
+      m.savings = number;
+    }
+  }
+
+  const compact_problem<Cost>& p_;
+  const stated_multipliers<Cost>& in_stated_;
+  std::vector<savings_prices> savings_;
+  std::vector<placement_multipliers> multipliers_;  ///< the first are all zero
+  std::vector<node> nodes_;
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave

@@ -1,0 +1,235 @@
+#pragma once
+
+#include <shardweave/core/control.hpp>
+#include <shardweave/overlap/prices.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/placement_certificate.hpp>
+#include <shardweave/placement/priced_savings.hpp>
+#include <shardweave/placement/problem.hpp>
+#include <shardweave/placement/stated_form.hpp>
+#include <shardweave/solve/bound/chain_prices.hpp>
+#include <shardweave/solve/bound/detail/ascent_memory.hpp>
+#include <shardweave/solve/bound/dual_bound.hpp>
+#include <shardweave/solve/bound/price_ascent.hpp>
+#include <shardweave/solve/bound/priced_problem.hpp>
+#include <shardweave/solve/bound/savings_ascent.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
+#include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/climb.hpp>
+#include <shardweave/solve/search/detail/label_beliefs.hpp>
+#include <shardweave/solve/search/detail/part_problem.hpp>
+#include <shardweave/solve/search/detail/proof_record.hpp>
+#include <shardweave/solve/search/detail/savings_memory.hpp>
+#include <shardweave/solve/search/detail/split.hpp>
+#include <shardweave/solve/search/detail/stated_multipliers.hpp>
+#include <shardweave/solve/search/detail/stated_prices.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <concepts>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// Bounds that can be written down.
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// How long a proof is looked for.
+struct proof_effort {
+  std::size_t root_steps = 1000;  ///< of the ascent, before labels are dropped
+  std::size_t node_steps = 200;   ///< of the ascent, elsewhere
+  std::size_t nodes = 2000;       ///< at most
+  std::size_t price_steps = 200;  ///< of the prices of savings, at the root; a sixth elsewhere
+};
+
+/// Bounds a part of a search for a proof, so that each bound can be written down: an assignment is given, and what
+/// costs no less than it need not be looked at. `price_ascent` climbs; nothing is reduced, and multipliers tell which
+/// labels are no better. Where savings count, prices are found first that make a plain problem of the part's
+/// (`savings_ascent`), and it is split as `overlapped` does it.
+template <cost_value Cost>
+class proof_relaxation {
+ public:
+  /// Of an ascent, and of one with savings.
+  struct memory {
+    std::shared_ptr<const ascent_memory> messages = {};
+    std::shared_ptr<const savings_memory<Cost>> prices = {};
+  };
+  using part = open_part<memory>;
+  static constexpr search_order order = search_order::least_bound_first;
+
+  /// \param p     the problem's, perhaps with other costs; then no savings count
+  /// \param best  its objective, if one is known, ends what costs no less
+  /// \pre all outlive this object
+  proof_relaxation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
+                   const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, const deadline& limit,
+                   const proof_effort& effort, proof_record<Cost>& record)
+      : problem_(problem),
+        in_stated_(in_stated),
+        best_(best),
+        limit_(limit),
+        effort_(effort),
+        record_(record),
+        root_(p),
+        whole_(part_problem<Cost>::whole(saves() ? problem : placement_problem<Cost>(p))) {
+    if (!counts()) return;
+    priced_.emplace(*problem.description());
+    in_positions_.emplace(priced_->layout(), priced_->channels(), problem);
+    std::vector<double> nothing(saves() ? problem.savings()->channels * problem.savings()->slots() : 0);
+    record.begin_with(record.add((*in_positions_)(nothing)));
+  }
+
+  [[nodiscard]] bool goes_on(std::size_t parts) const {
+    return parts == 0 || (record_.size() < effort_.nodes && !is_over());
+  }
+  [[nodiscard]] bool is_over() const { return limit_.expired(); }
+  /// From where on a bound, which may be a little off, is proof.
+  [[nodiscard]] bool closes(double bound) const {
+    if constexpr (std::floating_point<Cost>) {
+      return bound >= best_.settled();
+    } else {
+      return bound >= best_.upper() - 1 + std::max(1e-6, 1e-12 * std::abs(best_.upper()));
+    }
+  }
+
+  [[nodiscard]] bool open(const part& here, const part_visit&) {
+    prices_.reset();
+    ascent_.reset();
+    now_ = whole_.with(root_, here.allowed);
+    return now_.has_value();
+  }
+  void raise(part& here, const part_visit& visit) {
+    const double bound = saves() ? with_savings(here, visit) : without_savings(here, visit);
+    here.bound = is_decided() ? bound : std::max(here.bound, bound);
+  }
+  [[nodiscard]] bool is_decided() const { return now_->compact().size() == 0; }
+  [[nodiscard]] const variable_origin& origin() const { return now_->origin; }
+  [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root_, now_->kept); }
+  [[nodiscard]] const std::vector<double>& label_bounds() const { return by_multipliers_; }
+  [[nodiscard]] static bool settles(const part&) { return false; }
+  static void expanded(std::size_t, double) {}
+  [[nodiscard]] two_way_split split() {
+    const compact_problem<Cost>& p = now_->compact();
+    const std::vector<double> least = prices_ ? prices_->label_bounds() : ascent_->label_bounds();
+    if (prices_) {
+      two_way_split chosen = split_by_mixture(p, *now_->problem.savings(), *prices_, least, best_);
+      if (!chosen.halves[0].empty() && !chosen.halves[1].empty()) return chosen;
+    }
+    const std::vector<double> of_rows = prices_ ? prices_->best_rows() : ascent_->prices();
+    return split_by_usage(p, std::span<const double>(of_rows), std::span<const double>(least),
+                          near_bound(least, best_));
+  }
+
+ private:
+  [[nodiscard]] bool saves() const { return problem_.savings() != nullptr; }
+  [[nodiscard]] bool counts() const { return problem_.description()->counted != savings_form::off; }
+
+  double without_savings(part& here, const part_visit& visit) {
+    const compact_problem<Cost>& p = now_->compact();
+    ascent_.emplace(p);
+    if (here.known.messages) ascent_->start(*here.known.messages, now_->origin, 0);
+    raise(*ascent_, p, visit.is_first() ? effort_.root_steps : effort_.node_steps);
+    return bounded(here, p, *ascent_, in_stated_, counts() ? std::optional(0U) : std::nullopt);
+  }
+
+  /// Prices of savings first, then messages and prices on rows for the plain problem that they make.
+  double with_savings(part& here, const part_visit& visit) {
+    const compact_problem<Cost>& p = now_->compact();
+    const savings_terms<Cost>& terms = *now_->problem.savings();
+    std::vector<double> chain;
+    if (p.size() == 0) {
+      chain = prices_of_what_is_decided(terms);
+    } else {
+      const savings_memory<Cost> known = here.known.prices ? *here.known.prices : savings_memory<Cost>();
+      prices_.emplace(p, terms, savings_ascent_options{}, known.cuts);
+      known.start(*prices_, p);
+      const std::size_t most = visit.is_first() ? effort_.price_steps : effort_.price_steps / 6;
+      for (std::size_t i = 0; i < most && !is_over(); ++i)
+        if (!prices_->step(best_.upper()) || closes(prices_->bound())) break;
+      if (prices_->best_chain().empty()) prices_->step(best_.upper());
+      chain = prices_->best_chain();
+    }
+    const std::uint32_t number = record_.add((*in_positions_)(chain));
+    chain_prices<Cost> rounded(terms);
+    rounded.values() = chain;
+    rounded.update();
+    const compact_problem<double> plain = priced_problem<Cost>(p, terms).with_prices(rounded);
+    price_ascent<double> ascent(plain);
+    if (here.known.messages) {
+      ascent.start(*here.known.messages, now_->origin, 0);
+    } else if (prices_) {
+      ascent.start(prices_->best_rows());
+    }
+    raise(ascent, plain, effort_.node_steps);
+    const costs_in_place<Cost> costs = priced_->costs_at(record_.savings(number));
+    const stated_form<Cost> form(*problem_.description(), &costs);
+    const double bound = bounded(here, plain, ascent, stated_multipliers<Cost>(problem_, form), number);
+    if (prices_) {
+      here.known.prices = std::make_shared<const savings_memory<Cost>>(*prices_, p);
+    }
+    return bound;
+  }
+
+  template <cost_value C>
+  void raise(price_ascent<C>& ascent, const compact_problem<C>& p, std::size_t most) const {
+    climb(
+        ascent, p.size(), most, [&] { return best_.upper(); },
+        [&](std::size_t, bool) { return !closes(ascent.bound()) && !is_over(); });
+  }
+
+  /// Writes the multipliers down. \returns what they prove
+  template <cost_value C>
+  double bounded(part& here, const compact_problem<C>& p, price_ascent<C>& ascent,
+                 const stated_multipliers<Cost>& in_stated, std::optional<std::uint32_t> savings) {
+    dual_values dual = ascent.multipliers();
+    if (p.size() == 0) dual.of_row.assign(p.rows().size(), 0.0);  // what is decided keeps the limits, prices or not
+    const bool is_priced = &in_stated != &in_stated_;
+    placement_multipliers m = in_stated(p, now_->origin, now_->kept, dual, is_priced ? &now_->compact() : nullptr,
+                                        is_priced ? &in_stated_ : nullptr);
+    m.savings = savings;
+    record_.bounded(here.number, std::move(m));
+    label_beliefs beliefs = beliefs_by(p, dual);
+    by_multipliers_ = std::move(beliefs.excess);
+    for (double& b : by_multipliers_) b += beliefs.bound;
+    if (p.size() > 0) here.known.messages = std::make_shared<const ascent_memory>(ascent.memory(now_->origin));
+    return beliefs.bound;
+  }
+
+  /// A least cut: at these prices what is decided saves no more than it does.
+  [[nodiscard]] static std::vector<double> prices_of_what_is_decided(const savings_terms<Cost>& terms) {
+    std::vector<hideable<double>> demands;
+    for (std::size_t d = 0; d < terms.demands.size(); ++d)
+      demands.push_back({terms.demands[d].where, static_cast<double>(terms.amount[d]), terms.demands[d].channel});
+    const std::vector<double> offered(terms.computation.begin(), terms.computation.end());
+    const hiding_prices best = best_prices(offered, demands);
+    std::vector<double> chain(best.all().begin(), best.all().end());
+    chain.resize(terms.channels * terms.slots());  // channels without demands
+    return chain;
+  }
+
+  const placement_problem<Cost>& problem_;
+  const stated_multipliers<Cost>& in_stated_;
+  const incumbent<Cost>& best_;
+  const deadline& limit_;
+  proof_effort effort_;
+  proof_record<Cost>& record_;
+  const compact_problem<Cost>& root_;
+  part_problem<Cost> whole_;
+  std::optional<priced_savings<Cost>> priced_ = std::nullopt;  ///< where savings count
+  std::optional<stated_prices> in_positions_ = std::nullopt;   ///< likewise
+  std::optional<part_problem<Cost>> now_ = std::nullopt;       ///< the present part
+  std::optional<price_ascent<Cost>> ascent_ = std::nullopt;    ///< on it, without savings
+  std::optional<savings_ascent<Cost>> prices_ = std::nullopt;  ///< on it, with some
+  std::vector<double> by_multipliers_ = {};                    ///< bounds of its labels
+};
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
