@@ -27,8 +27,8 @@ inline namespace v0 {
 ///
 /// \param constraints  whose ties tell which operations are placed alike
 /// \param state_per_element  bytes of optimizer state of every element of a parameter
-/// Complexity: one redistribution per pair of classes of the tables of edges to readers, and a few hundred passes over
-/// the graph
+/// Complexity: one redistribution per pair of classes of the tables of edges to readers, and a few passes over the
+/// graph with four words a vertex
 [[nodiscard]] held_values held_values_of(const spmd_cost_model& model, const constraint_set& constraints,
                                          double state_per_element);
 

@@ -17,6 +17,7 @@
 #include <shardweave/spmd/tensor.hpp>
 
 #include <algorithm>
+#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -106,26 +107,45 @@ class held_value_reader {
         for (const std::uint32_t p : op(u).inputs) before_[p] = 1;
     after_[v] = 0;
   }
+  static constexpr std::size_t tried = 256;  ///< moments
+  using set = std::bitset<tried>;
+
+  /// What each moment parts, in bytes: a pass over the graph forth and one back for all moments together.
+  /// \param moments  at most as many as are tried
+  [[nodiscard]] std::vector<double> parted_at(std::span<const std::uint32_t> moments) const {
+    const std::size_t n = graph_.operations.size();
+    std::vector<set> after(n),
+        before(n);  // which moments a vertex comes after, or before; of itself a moment is before
+    for (std::size_t i = 0; i < moments.size(); ++i) before[moments[i]].set(i);
+    for (std::uint32_t u = 0; u < n; ++u)
+      for (const std::uint32_t p : op(u).inputs) {
+        after[u] |= after[p];
+        after[u] |= before[p];  // so far: whether it is the moment
+      }
+    for (auto u = static_cast<std::uint32_t>(n); u-- > 0;)
+      for (const std::uint32_t p : op(u).inputs) before[p] |= before[u];
+    std::vector<double> parted(moments.size());
+    for (std::uint32_t u = 0; u < n; ++u) {
+      if (before[u].none() || !is_made(u)) continue;
+      set read;
+      for (const edge& e : edges_.out(u)) read |= after[e.target];
+      read &= before[u];
+      if (read.none()) continue;
+      const auto size = static_cast<double>(op(u).outputs.front().size().count());
+      for (std::size_t i = 0; i < moments.size(); ++i)
+        if (read.test(i)) parted[i] += size;
+    }
+    return parted;
+  }
   /// \returns whether there is one that parts anything
   bool find_moment() {
-    constexpr std::size_t tried = 256;
     std::vector<std::uint32_t> last;
     for (auto v = static_cast<std::uint32_t>(graph_.operations.size()); v-- > 0 && last.size() < tried;)
       if (is_made(v) && op(v).when == phase::forward) last.push_back(v);
-    double most = 0;
-    for (const std::uint32_t v : last) {
-      part_at(v);
-      double parted = 0;
-      for (std::uint32_t u = 0; u <= v; ++u) {
-        if (before_[u] == 0 || !is_made(u)) continue;
-        const bool is_read = std::ranges::any_of(edges_.out(u), [&](const edge& e) { return after_[e.target] != 0; });
-        if (is_read) parted += static_cast<double>(op(u).outputs.front().size().count());
-      }
-      if (parted <= most) continue;
-      most = parted;
-      result_.moment = v;
-    }
-    if (most == 0) return false;
+    const std::vector<double> parted = parted_at(last);
+    const auto most = std::ranges::max_element(parted);
+    if (most == parted.end() || *most == 0) return false;
+    result_.moment = last[static_cast<std::size_t>(most - parted.begin())];
     part_at(result_.moment);
     return true;
   }
