@@ -131,9 +131,22 @@ def test_nodes_are_held_as_pytorch_holds_them(ranks, monkeypatch):
         with monkeypatch.context() as patch:
             patch.setattr(apply, "hold", theirs)
             OverlapPass("h100")(other.graph)
+        mine.graph.lint()
         text, held = whole(mine)
         assert len(held) > 3
         assert (text, held) == whole(other)
+
+
+def test_a_node_before_what_it_takes_is_refused(ranks):
+    from shardweave_torch.apply import check_order, put_in_order
+
+    graph, _ = halves(ranks, layers=1)
+    check_order(graph.graph)
+    put_in_order(graph.graph, list(reversed(list(graph.graph.nodes))))
+    with pytest.raises(RuntimeError, match="does not stand before it"):
+        check_order(graph.graph)
+    with pytest.raises(RuntimeError):
+        graph.graph.lint()
 
 
 def test_random_schedules_can_be_put_into_the_graph_and_taken_back(ranks):
