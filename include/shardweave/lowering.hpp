@@ -1,6 +1,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
 #include <shardweave/lowering/fused_kernels.hpp>
 #include <shardweave/lowering/held_values_of.hpp>

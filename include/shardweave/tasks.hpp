@@ -1,6 +1,7 @@
 #pragma once
 
 // IWYU pragma: begin_exports
+#include <shardweave/tasks/batch_parts.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/content_hash.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/lowering/impl/batch_parts_lowering.hpp>
 #include <shardweave/lowering/impl/collective_tables.hpp>
 #include <shardweave/lowering/impl/fused_kernels.hpp>
 #include <shardweave/lowering/impl/held_values_of.hpp>

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/tasks/impl/batch_parts.hpp>
 #include <shardweave/tasks/impl/bucket_costs.hpp>
 #include <shardweave/tasks/impl/check_order_certificate.hpp>
 #include <shardweave/tasks/impl/duration_table.hpp>
