@@ -22,9 +22,9 @@ enum class part_use : std::uint8_t {
   of_sum    ///< done once, on the sum of what the parts give it
 };
 
-/// Which tasks are done once. A task needs something of the batch if an input that it depends on is of the batch; `after`
-/// does not count. On a sum is done what is additive, gives gradients, and gives them to nobody but to others that are
-/// done on sums and to the `output`.
+/// Which tasks are done once. A task needs something of the batch if an input that it depends on is of the batch;
+/// `after` does not count. On a sum is done what is additive, gives gradients, and gives them to nobody but to others
+/// that are done on sums and to the `output`.
 ///
 /// \param of_batch  by task: of inputs, whether each part has its own
 /// \param additive  by task: whether it gives of a sum of arguments the sum of its results: transfers, copies, views
@@ -37,18 +37,18 @@ enum class part_use : std::uint8_t {
 /// The graph of a batch in parts, and where the tasks of the given graph went.
 struct graph_of_parts {
   task_graph tasks;
-  std::vector<task_index> original;               ///< by task; of a sum: the task whose results it adds up
-  std::vector<std::vector<task_index>> copies;    ///< by part and task of the given graph; those done once are in all
-  std::vector<task_index> sums;                   ///< which tasks add up, ascending
+  std::vector<task_index> original;             ///< by task; of a sum: the task whose results it adds up
+  std::vector<std::vector<task_index>> copies;  ///< by part and task of the given graph; those done once are in all
+  std::vector<task_index> sums;                 ///< which tasks add up, ascending
 };
 
-/// The tasks of a batch of so many equal parts. What needs nothing of the batch is there once, and so is what is done on
-/// a sum; before that the gradients of the parts are added up, part by part, in the memory of the first where nobody
+/// The tasks of a batch of so many equal parts. What needs nothing of the batch is there once, and so is what is done
+/// on a sum; before that the gradients of the parts are added up, part by part, in the memory of the first where nobody
 /// else reads it. The `output` returns sums of gradients, and whatever else the parts give.
 ///
 /// The parts take turns in the graph's order: each goes on until it would wait for a collective of its own, the next
-/// one fills the time. What is done once stands before the first part that needs it, or after the last one that gives to
-/// it. A wait belongs to its collective: both are of a part, or neither.
+/// one fills the time. What is done once stands before the first part that needs it, or after the last one that gives
+/// to it. A wait belongs to its collective: both are of a part, or neither.
 ///
 /// \param g         of one part; its order is topological
 /// \param use       by task, as `uses_of_parts` says

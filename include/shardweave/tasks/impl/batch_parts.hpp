@@ -255,11 +255,10 @@ class batch_parts_writer {
 SHARDWEAVE_INLINE graph_of_parts with_batch_parts(const task_graph& g, std::span<const part_use> use, unsigned parts,
                                                   const std::function<nanoseconds(bytes)>& sum_time) {
   if (use.size() != g.size())
-    refuse(error_category::input, "batch parts: " + std::to_string(use.size()) +
-                                      " tasks are told of, the graph has " + std::to_string(g.size()));
+    refuse(error_category::input, "batch parts: " + std::to_string(use.size()) + " tasks are told of, the graph has " +
+                                      std::to_string(g.size()));
   if (parts < 2)
-    refuse(error_category::input,
-           "batch parts: a batch is done in " + std::to_string(parts) + ", expected 2 or more");
+    refuse(error_category::input, "batch parts: a batch is done in " + std::to_string(parts) + ", expected 2 or more");
   return detail::batch_parts_writer(g, use, parts, sum_time).write();
 }
 
