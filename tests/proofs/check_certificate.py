@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """check_certificate.py PROBLEM CERTIFICATE: a second opinion on proofs of lower bounds.
 
-Written from docs/proofs.md and docs/formats.md alone, in exact fractions, slow and short. Prints the bound and exits with 0,
-or prints the step that does not hold and exits with 1; 2 if a file cannot be read.
+Written from docs/proofs.md and docs/formats.md alone, in whole numbers of one unit, slow and short. Prints the bound and
+exits with 0, or prints the step that does not hold and exits with 1; 2 if a file cannot be read.
 """
 
 import gzip
@@ -43,9 +43,36 @@ def read(path):
     return json.loads(data.decode(), object_pairs_hook=no_twins, parse_constant=no_constant)
 
 
-def exact(number):
-    """A cost as the exact fraction that its double is; None is forbidden."""
-    return None if number is None else Fraction(number)
+class Unit:
+    """Costs are whole multiples of 1 / Unit.one, a power of two that everything which is read is a multiple of."""
+
+    one = 1
+
+    @staticmethod
+    def choose(*texts):
+        def bits(x):
+            if isinstance(x, dict):
+                finest = [bits(v) for v in x.values()]
+            elif isinstance(x, list):
+                finest = [bits(v) for v in x] if any(type(v) not in (int, str) for v in x) else []
+            else:
+                return x.as_integer_ratio()[1].bit_length() - 1 if type(x) is float else 0
+            return max(finest, default=0)
+
+        lists = texts[-1].get("multipliers", [])
+        told = [m.get(k, 0) for m in lists for k in ("message_bits", "price_bits")]
+        shares = max([41] + [b for b in told if type(b) is int and b <= 1200])  # 41: of weights, and of prices of savings
+        Unit.one = 2 ** (shares + 2 * max(map(bits, texts)))
+
+
+def units(number):
+    """A cost as the whole number of units that it exactly is; None is forbidden."""
+    if number is None:
+        return None
+    n, d = number.as_integer_ratio()
+    whole, rest = divmod(n * Unit.one, d)
+    demand(rest == 0, f"{number} is no multiple of the unit")
+    return whole
 
 
 def index(value, count, what):
@@ -59,7 +86,7 @@ def whole(value, what):
 
 
 class Problem:
-    """Unknowns with strategies, tables between two of them, budgets: all as exact fractions."""
+    """Unknowns with strategies, tables between two of them, budgets: all in units."""
 
     def __init__(self, text, in_place=None, taken_off=({}, {})):
         """in_place: what counts in place of the costs, see work_at_prices; taken_off: shares of computation, by vertex,
@@ -94,7 +121,7 @@ class Problem:
         for v, costs in enumerate(compute):
             x = self.unknown[v]
             demand(self.counts[v] == self.counts[x], f"vertices {v} and {x} are tied and differ in strategies")
-            sums = self.unary.setdefault(x, [Fraction(0)] * len(costs))
+            sums = self.unary.setdefault(x, [0] * len(costs))
             for s, cost in enumerate(costs):
                 sums[s] = None if sums[s] is None or cost is None else sums[s] + cost
         for x, costs in self.unary.items():
@@ -103,7 +130,7 @@ class Problem:
 
     def own(self, costs):
         """Costs as they count: where others are in their place they only forbid."""
-        return costs if self.in_place is None else [None if c is None else Fraction(0) for c in costs]
+        return costs if self.in_place is None else [None if c is None else 0 for c in costs]
 
     def add_table(self, a, b, rows):
         """rows[strategy of a][strategy of b]"""
@@ -123,7 +150,7 @@ class Problem:
         for (x, y), terms in self.recipes.items():
             key = (self.counts[x], self.counts[y], tuple(sorted((i, turned) for i, turned, _ in terms)))
             if key not in known:
-                table = [[Fraction(0)] * self.counts[y] for _ in range(self.counts[x])]
+                table = [[0] * self.counts[y] for _ in range(self.counts[x])]
                 for _, turned, rows in terms:
                     for a in range(self.counts[x]):
                         for b in range(self.counts[y]):
@@ -144,7 +171,8 @@ class Problem:
             if "tie" in vertex:
                 ties.setdefault(vertex["tie"], []).append(v)
         def less(costs, share):
-            return [c if c is None or c < 0 else c * (1 - share) for c in map(exact, costs)]
+            n, d = (1 - share).as_integer_ratio()
+            return [c if c is None or c < 0 else c * n // d for c in map(units, costs)]
 
         compute = [self.own(less(vertex["compute"], self.worth.get(v, 0))) for v, vertex in enumerate(vertices)]
         self.start(compute, ties.values())
@@ -167,7 +195,7 @@ class Problem:
             a, b = index(p["a"], len(vertices), "vertex"), index(p["b"], len(vertices), "vertex")
             rows = [[None] * self.counts[b] for _ in range(self.counts[a])]
             for s, t in p["allowed"]:
-                rows[index(s, self.counts[a], "strategy")][index(t, self.counts[b], "strategy")] = Fraction(0)
+                rows[index(s, self.counts[a], "strategy")][index(t, self.counts[b], "strategy")] = 0
             self.keep.append(rows)
             self.add_table(a, b, rows)
         for f in text.get("fixed", []):
@@ -186,7 +214,7 @@ class Problem:
             demand(len(times) == self.counts[v], f"work of vertex {v} has the wrong size")
             sums = self.unary[self.unknown[v]]
             for s, t in enumerate(times):
-                sums[s] = None if sums[s] is None else sums[s] + price * Fraction(t)
+                sums[s] = None if sums[s] is None else sums[s] + units(price * Fraction(t))
         self.priced = {}
         for e, edge in enumerate(work["edges"]):
             a, b = edge["from"], edge["to"]
@@ -196,16 +224,16 @@ class Problem:
             if not key[2]:
                 continue
             if key not in self.priced:
-                flat = [Fraction(0)] * (n * self.counts[a])
+                flat = [0] * (n * self.counts[a])
                 for m, price in key[2]:
                     demand(len(work["matrices"][m]) == len(flat), f"matrix {m} of work has the wrong size")
-                    flat = [old + price * Fraction(t) for old, t in zip(flat, work["matrices"][m])]
+                    flat = [old + units(price * Fraction(t)) for old, t in zip(flat, work["matrices"][m])]
                 self.priced[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
             self.add_table(a, b, self.priced[key])
 
     def read_iopddl(self, p):
         def costs(row):
-            return [None if c >= IOPDDL_FORBIDDEN else Fraction(c) for c in row]
+            return [None if c >= IOPDDL_FORBIDDEN else units(c) for c in row]
 
         nodes = p["nodes"]
         self.start([costs(row) for row in nodes["costs"]], [])
@@ -227,20 +255,21 @@ class Problem:
         self.finish()
 
     def add_budget(self, low, high, terms):
-        """Limits with the tolerance, rounded to what sums of the usages can be."""
+        """Limits with the tolerance, rounded to what sums of the usages can be: all are whole multiples of 1 / unit."""
         unit = max([u.denominator for _, usage, _ in terms for u in usage], default=1)
         if high is not None:
-            high = Fraction((Fraction(high) + TOLERANCE) * unit // 1, unit)
+            high = (Fraction(high) + TOLERANCE) * unit // 1
         if low is not None:
-            low = Fraction(-((TOLERANCE - Fraction(low)) * unit // 1), unit)
-        self.budgets.append((low, high, terms))
+            low = -((TOLERANCE - Fraction(low)) * unit // 1)
+        terms = [(v, [int(u * unit) for u in usage], live) for v, usage, live in terms]
+        self.budgets.append((low, high, terms, unit))
 
     def usage(self, budget, time):
         """Per unknown, what each strategy takes of a budget at a time."""
         used = {}
         for v, usage, live in self.budgets[budget][2]:
             if live is None or live[0] <= time < live[1]:
-                sums = used.setdefault(self.unknown[v], [Fraction(0)] * self.counts[v])
+                sums = used.setdefault(self.unknown[v], [0] * self.counts[v])
                 for s, u in enumerate(usage):
                     sums[s] += u
         return used
@@ -371,6 +400,7 @@ class Checker:
         demand(type(self.infeasible) is bool, "infeasible is true or false")
         demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
         self.claimed = None if self.infeasible else Fraction(certificate["lower_bound"])
+        self.goal = units(self.claimed)
         self.steps = 0
 
     def vertex(self, v):
@@ -387,7 +417,7 @@ class Checker:
         limit = self.p.budgets[b][0 if sign < 0 else 1]
         demand(limit is not None, "names a limit that is not there")
         used = self.p.usage(b, time)
-        others = sum((min((sign * used[y][s] for s in left[y]), default=0) for y in used if y != x), Fraction(0))
+        others = sum((min((sign * used[y][s] for s in left[y]), default=0) for y in used if y != x))
         for s in r["strategies"]:
             index(s, self.p.counts[x], "strategy")
             own = used[x][s] if x in used else 0
@@ -413,20 +443,20 @@ class Checker:
             limit = self.p.budgets[b][1 if price > 0 else 0]
             demand(price == 0 or limit is not None, "a price is against a limit that is not there")
             if price != 0:
-                prices.append((b, time, price, limit))
+                prices.append((b, time, units(price / self.p.budgets[b][3]), limit))
         for entry in m.get("messages", []):
             pair = self.vertex(entry["from"]), self.vertex(entry["to"])
             demand(pair in self.p.pairs, f"there is no edge from {pair[0]} to {pair[1]}")
             demand(pair not in messages, f"the message from {pair[0]} to {pair[1]} is there twice")
             demand(len(entry["amounts"]) == self.p.counts[pair[1]], "a message has too many or too few amounts")
-            messages[pair] = [unit * whole(a, "an amount") for a in entry["amounts"]]
+            messages[pair] = [units(unit) * whole(a, "an amount") for a in entry["amounts"]]
         return only_limits, prices, messages, problem
 
     def priced(self, multipliers, left):
         """What multipliers prove of all that is left, and what each strategy has come to."""
         only_limits, prices, messages, problem = multipliers
-        belief = {x: {s: Fraction(0) if only_limits else problem.unary[x][s] for s in left[x]} for x in left}
-        total = Fraction(0)
+        belief = {x: {s: 0 if only_limits else problem.unary[x][s] for s in left[x]} for x in left}
+        total = 0
         for b, time, price, limit in prices:
             total -= price * limit
             for x, used in self.p.usage(b, time).items():
@@ -438,7 +468,7 @@ class Checker:
                 continue
             most = {}  # per column class
             for s in left[y]:
-                amount = given[s] if given else Fraction(0)
+                amount = given[s] if given else 0
                 belief[y][s] += amount
                 k = table.column_class[s]
                 most[k] = max(most.get(k, amount), amount)
@@ -454,7 +484,7 @@ class Checker:
         """Whether a bound says what is claimed, or that limits are broken."""
         if only_limits or self.infeasible:
             return only_limits and bound > 0
-        return bound > self.claimed - 1 if self.p.whole_costs else bound >= self.claimed
+        return bound > self.goal - Unit.one if self.p.whole_costs else bound >= self.goal
 
     def narrow(self, multipliers, left):
         """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
@@ -512,7 +542,7 @@ class Checker:
                     stack.append((case["cases"][0], left if is_empty else self.narrow(m, left)))
                 elif not is_empty:
                     bound = self.priced(m, left)[0]
-                    demand(self.closes(m[0], bound), f"is bounded by {float(bound)!r}, which proves too little")
+                    demand(self.closes(m[0], bound), f"is bounded by {float(Fraction(bound, Unit.one))!r}, which proves too little")
                 continue
             x = self.vertex(case["vertex"])
             covered = set()
@@ -536,6 +566,7 @@ def judge(problem_path, certificate_path):
         if certificate.get("of") == "order":
             return check_order.judge(problem, certificate)
         demand(certificate.get("of") in ("placement", "step"), "the certificate is of another kind")
+        Unit.choose(problem, certificate)
         in_place, owed = work_at_prices(problem["work"], certificate) if certificate["of"] == "step" else (None, 0)
         at_prices = None
         if "overlap" in certificate:
@@ -545,7 +576,7 @@ def judge(problem_path, certificate_path):
         checker.run()
     except Refused as why:
         return False, f"not accepted: {getattr(checker, 'step', step)}: {why}"
-    except (KeyError, TypeError, ValueError, IndexError, AttributeError) as why:
+    except (KeyError, TypeError, ValueError, IndexError, AttributeError, OverflowError) as why:
         return False, f"not accepted: {getattr(checker, 'step', step)}: malformed: {why!r}"
     if checker.infeasible:
         return True, f"accepted: nothing is feasible ({checker.steps} steps)"
