@@ -34,7 +34,8 @@ inline namespace v0 {
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
-  bytes in_flight = gibibytes(2);   ///< in and out of what is launched and not yet waited for
+  /// In and out of what is launched and not yet waited for; what the next computation needs may exceed it.
+  bytes in_flight = gibibytes(2);
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
   std::size_t window = 2000;        ///< tasks by which one may overtake the first that is not done
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included

@@ -10,7 +10,9 @@
 #include <support/scale.hpp>
 
 #include <algorithm>
+#include <cstdint>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -104,6 +106,49 @@ std::vector<std::size_t> places(const sw::schedule& s) {
 }  // namespace
 
 TEST_SUITE("prefetch") {
+  TEST_CASE("what is in flight for later does not hold back what the next computation needs") {
+    // parameters gathered along one group, each as large as the limit; between products a sum along another group
+    sw::task_graph_builder b;
+    b.add_group({});
+    b.add_group({});
+    const auto keep = [&](std::int64_t size) {
+      return std::vector<sw::output_record>{{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
+    };
+    const auto moved = [&](sw::task_index from, sw::collective op, std::uint32_t group, std::int64_t size,
+                           std::int64_t time) {
+      const auto c = b.add_task(
+          {.name = "c",
+           .kind = sw::task_kind::collective,
+           .duration = sw::nanoseconds(time),
+           .inputs = {from},
+           .collective = sw::collective_record{op, group, sw::bytes(size), sw::bytes(size), "bf16", "none"},
+           .outputs = keep(size)});
+      return b.add_task(
+          {.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c, .outputs = keep(size)});
+    };
+    const auto compute = [&](std::vector<sw::task_index> inputs, std::int64_t time) {
+      return b.add_task({.name = "mm",
+                         .kind = sw::task_kind::compute,
+                         .duration = sw::nanoseconds(time),
+                         .inputs = std::move(inputs),
+                         .outputs = keep(1)});
+    };
+    constexpr int layers = 12;
+    std::vector<sw::task_index> parameters;
+    for (int i = 0; i < layers; ++i)
+      parameters.push_back(b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = keep(10)}));
+    sw::task_index x = b.add_task({.name = "x", .kind = sw::task_kind::input, .outputs = keep(1)});
+    for (int i = 0; i < layers; ++i) {
+      const auto w = moved(parameters[static_cast<std::size_t>(i)], sw::collective::all_gather, 0, 50, 105);
+      x = compute({moved(compute({x, w}, 100), sw::collective::all_reduce, 1, 5, 10)}, 1);
+    }
+    b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {x}});
+    const sw::task_graph g = std::move(b).build();
+    // the first gather, and every sum: no sum waits for the end of the next gather, which is 5 ns later
+    const auto s = sw::prefetch{.in_flight = sw::bytes(100)}(g, {});
+    CHECK(sw::simulate(g, s).exposed == sw::nanoseconds(105 + 10 * layers));
+  }
+
   TEST_CASE("all but the first gather of a chain hide behind the layer before, casts included") {
     const sw::task_graph g = chain(6, 10, 12).b.build();
     const auto line = sw::simulate(g, sw::prefetch{}(g, {}));

@@ -74,16 +74,19 @@ class launch_budget {
   [[nodiscard]] std::uint32_t need(std::uint32_t u) const {
     return p_->need[u] == no_index && limits_.memory && grows(u) ? p_->rank[u] : p_->need[u];
   }
+  /// What is in flight for later does not hold back what the next computation needs.
   [[nodiscard]] bool may_launch(std::uint32_t u, std::uint32_t oldest) {
     const std::uint32_t needed = need(u);
     if (needed == no_index) return !limits_.memory || has_room(demand(u));
     const std::size_t oldest_compute = p_->compute_before[std::min<std::size_t>(oldest, p_->units.size())];
+    const std::size_t needed_by = p_->compute_before[needed];
     decision no{.subject = p_->units.first(u)};
-    if (p_->compute_before[needed] > oldest_compute + limits_.compute_ahead) {
+    if (needed_by > oldest_compute + limits_.compute_ahead) {
       no.reason = decision_reason::distance_limit;
-      no.found = static_cast<std::int64_t>(p_->compute_before[needed] - oldest_compute);
+      no.found = static_cast<std::int64_t>(needed_by - oldest_compute);
       no.limit = static_cast<std::int64_t>(limits_.compute_ahead);
-    } else if (in_flight_ + size_of(u) > limits_.in_flight && in_flight_ > bytes(0)) {
+    } else if (in_flight_ + size_of(u) > limits_.in_flight && in_flight_ > bytes(0) &&
+               needed_by > oldest_compute) {
       no.reason = decision_reason::in_flight_limit;
       no.found = (in_flight_ + size_of(u)).count();
       no.limit = limits_.in_flight.count();
