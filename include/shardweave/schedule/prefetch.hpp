@@ -34,7 +34,8 @@ inline namespace v0 {
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
-  /// In and out of what is launched and not yet waited for; what the next computation needs may exceed it.
+  /// In and out of what is launched and not yet waited for. For what one of the next few computations needs only what
+  /// is in flight on its own channel counts.
   bytes in_flight = gibibytes(2);
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
   std::size_t window = 2000;        ///< tasks by which one may overtake the first that is not done

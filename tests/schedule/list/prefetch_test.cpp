@@ -106,7 +106,7 @@ std::vector<std::size_t> places(const sw::schedule& s) {
 }  // namespace
 
 TEST_SUITE("prefetch") {
-  TEST_CASE("what is in flight for later does not hold back what the next computation needs") {
+  TEST_CASE("what is in flight on one channel for later does not hold back what is needed soon on another") {
     // parameters gathered along one group, each as large as the limit; between products a sum along another group
     sw::task_graph_builder b;
     b.add_group({});
@@ -116,13 +116,13 @@ TEST_SUITE("prefetch") {
     };
     const auto moved = [&](sw::task_index from, sw::collective op, std::uint32_t group, std::int64_t size,
                            std::int64_t time) {
-      const auto c = b.add_task(
-          {.name = "c",
-           .kind = sw::task_kind::collective,
-           .duration = sw::nanoseconds(time),
-           .inputs = {from},
-           .collective = sw::collective_record{op, group, sw::bytes(size), sw::bytes(size), "bf16", "none"},
-           .outputs = keep(size)});
+      const auto c =
+          b.add_task({.name = "c",
+                      .kind = sw::task_kind::collective,
+                      .duration = sw::nanoseconds(time),
+                      .inputs = {from},
+                      .collective = sw::collective_record{op, group, sw::bytes(size), sw::bytes(size), "bf16", "none"},
+                      .outputs = keep(size)});
       return b.add_task(
           {.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c, .outputs = keep(size)});
     };
