@@ -243,7 +243,9 @@ class step_search_run {
     }
     std::ranges::stable_sort(promising, {}, [](const auto& p) { return p.first; });
     std::vector<assignment> first;
-    for (std::size_t i = 0; i < std::min(promising.size(), few); ++i) first.push_back(*promising[i].second);
+    // what is made again within a limit on memory, claims do not tell of a placement: then all are planned that may be
+    const std::size_t many = prices_memory() ? promising.size() : std::min(promising.size(), few);
+    for (std::size_t i = 0; i < many; ++i) first.push_back(*promising[i].second);
     consider(first, effort_.placements);
   }
 
