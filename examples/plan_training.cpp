@@ -6,6 +6,7 @@
 //   plan_training configs/deepseek-v3.json --mesh 8x32 --memory-budget 80GiB --propagate
 #include "support/annotated.hpp"
 #include "support/around_plan.hpp"
+#include "support/batch_parts_plan.hpp"
 #include "support/certify_plan.hpp"
 #include "support/collective_models.hpp"
 #include "support/device_memory.hpp"
@@ -28,6 +29,7 @@
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/model_config.hpp>
+#include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
@@ -91,6 +93,7 @@ struct options {
   std::string recompute = programs::recomputations().front().name;
   std::uint32_t recompute_every = 1;
   unsigned pieces = 1;
+  unsigned batch_parts = 1;
   bool whole_step = false;
   std::int64_t accumulate = 1;
   bool no_clip = false;
@@ -202,9 +205,17 @@ int plan(const options& chosen) {
   const sw::training_shape shape{
       .batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
       .sequence = chosen.sequence};
-  auto graph = programs::about(chosen.config, [&] { return graph_of(config, shape); });
-  if (chosen.layers == "found")
-    for (sw::operation& op : graph.operations) op.site = 0;  // what is not told is found
+  if (shape.batch % chosen.batch_parts != 0)
+    sw::refuse(sw::error_category::input, "--batch-parts: a batch of " + std::to_string(shape.batch) +
+                                              " sequences has no " + std::to_string(chosen.batch_parts) +
+                                              " equal parts");
+  const auto graph_of_shape = [&](const sw::training_shape& of) {
+    auto made = programs::about(chosen.config, [&] { return graph_of(config, of); });
+    if (chosen.layers == "found")
+      for (sw::operation& op : made.operations) op.site = 0;  // what is not told is found
+    return made;
+  };
+  auto graph = graph_of_shape(shape);
   for (const std::string& name : chosen.around.explained)
     programs::about("--explain", [&] { static_cast<void>(programs::operation_called(name, graph)); });
   programs::collective_model collectives = programs::make_collective_model(
@@ -216,11 +227,11 @@ int plan(const options& chosen) {
       collectives = programs::detail::plain_model(measured.correct(collectives));
       if (measured.compute) compute = measured.compute_on(device);
     });
-  const auto model_on = [&](const sw::device_mesh& on) {
-    return sw::spmd_cost_model(graph, on, compute, collectives,
-                               layout ? sw::layout_rules(*layout) : sw::standard_rules(),
+  const auto model_of = [&](const sw::computation& of, const sw::device_mesh& on) {
+    return sw::spmd_cost_model(of, on, compute, collectives, layout ? sw::layout_rules(*layout) : sw::standard_rules(),
                                {.threads = chosen.common.control().threads});
   };
+  const auto model_on = [&](const sw::device_mesh& on) { return model_of(graph, on); };
   const auto constraints_of = [&](const auto& model, const std::vector<std::uint32_t>& placed = {}) {
     return programs::about(chosen.config, [&] {
       if (layout) return sw::layout_constraints(model, *layout);
@@ -294,7 +305,7 @@ int plan(const options& chosen) {
     }
   }
   const double mesh_seconds = seconds();
-  const auto model = searched ? searched->model : model_on(mesh);
+  sw::spmd_cost_model model = searched ? searched->model : model_on(mesh);
   searched.reset();
   graph = {};  // the model has its own
   for (const std::string& wish : chosen.around.wishes)
@@ -313,9 +324,9 @@ int plan(const options& chosen) {
       told ? told->constraints : std::vector<sw::fixed_strategies>{};
   const double model_seconds = seconds() - mesh_seconds;
   std::optional<sw::fastest_plan_result> fastest;
+  sw::fastest_plan_options how;
   sw::training_plan plan = programs::about(chosen.config, [&] {
     if (!for_step(chosen)) return way.run(model, constraints, limit.rest());
-    sw::fastest_plan_options how;
     if (memory || (chosen.recompute == "auto" && !chosen.regather && device.memory > 0)) {
       how.memory = memory ? *memory : sw::bytes(static_cast<std::int64_t>(device.memory));
       how.within = [&](const sw::task_graph& g, sw::bytes room, const sw::solve_control& rest) {
@@ -359,6 +370,21 @@ int plan(const options& chosen) {
     plan.stages.push_back({"around", seconds() - before});
   }
 
+  std::optional<programs::parts_tried> parts;
+  if (plan.tasks && chosen.batch_parts > 1 && !work.is_interrupted()) {
+    const double before = seconds();
+    work.progress.begin("parts");
+    sw::training_shape of_part = shape;
+    of_part.batch /= chosen.batch_parts;
+    const sw::spmd_cost_model model_of_part = model_of(graph_of_shape(of_part), mesh);
+    const sw::pipeline way_in_parts(solver, way.pass, sw::batch_parts_lowering{chosen.batch_parts, way.lowering});
+    parts = programs::try_batch_parts(plan, way_in_parts, model_of_part, constraints_of(model_of_part),
+                                      for_step(chosen) ? std::optional(how) : std::nullopt, limit.rest());
+    if (parts->is_kept()) model = model_of_part;
+    work.progress.clear();
+    plan.stages.push_back({"parts", seconds() - before});
+  }
+  const bool in_parts = parts && parts->is_kept();
   std::optional<programs::memory_need> need;
   std::optional<programs::recomputed_plan> again;
   sw::device_profile held = device;
@@ -378,10 +404,15 @@ int plan(const options& chosen) {
       programs::about("--recompute " + chosen.recompute, [&] {
         const sw::computation& operations = model.operations();
         const auto rule = programs::rule_of(chosen.recompute);
-        if (rule && *rule != sw::recompute_rule::none)
-          again = programs::recomputed_by_rule(*plan.lowered, operations, *rule, chosen.recompute_every,
-                                               [&](const sw::task_graph& g) { return way.run(g, limit.rest()); });
-        if (chosen.recompute == "auto" && !need->fits() && !(fastest && fastest->fitted))
+        if (rule && *rule != sw::recompute_rule::none) {
+          const auto run = [&](const sw::task_graph& g) { return way.run(g, limit.rest()); };
+          again = in_parts
+                      ? programs::parts_by_rule(model, plan.placement.choice,
+                                                sw::batch_parts_lowering{chosen.batch_parts, way.lowering}, *rule,
+                                                chosen.recompute_every, run)
+                      : programs::recomputed_by_rule(*plan.lowered, operations, *rule, chosen.recompute_every, run);
+        }
+        if (chosen.recompute == "auto" && !need->fits() && (in_parts || !(fastest && fastest->fitted)))
           again = programs::fit_by_recomputation(
               *plan.lowered, operations, room, [&](const sw::task_graph& g) { return run_within(g, room); },
               limit.rest());
@@ -391,7 +422,8 @@ int plan(const options& chosen) {
         plan.tasks = std::move(again->tasks);
         need = programs::memory_need_of(model, plan, held, chosen.optimizer_bytes);
       } else if (!need->fits()) {
-        const auto gathered = sw::lower(model, plan.placement.choice, {.regather_parameters = true});
+        auto gathered = sw::lower(model, plan.placement.choice, {.regather_parameters = true});
+        if (in_parts) gathered = sw::with_batch_parts(gathered, model, chosen.batch_parts);
         need->regathered = static_cast<double>(way.run(gathered.tasks, limit.rest()).after.peak.count());
       }
       work.progress.clear();
@@ -413,7 +445,7 @@ int plan(const options& chosen) {
   }
   const bool interrupted = work.is_interrupted();
   const sw::fitted_plan* fitted = again ? &again->fitted : nullptr;
-  if (fitted == nullptr && fastest && fastest->fitted) fitted = &*fastest->fitted;
+  if (fitted == nullptr && !in_parts && fastest && fastest->fitted) fitted = &*fastest->fitted;
 
   std::string refusal;
   if (!plan.placement.has_assignment()) {
@@ -428,11 +460,12 @@ int plan(const options& chosen) {
   std::optional<programs::whole_plan> whole;
   if (chosen.whole_step && plan.tasks && refusal.empty()) {
     const double before = seconds();
-    sw::whole_step_options how{.micro_batches = chosen.accumulate};
-    how.optimizer.clips = !chosen.no_clip;
-    how.optimizer.state_bytes = chosen.optimizer_bytes;
-    whole = programs::whole_of(model, plan, fastest, how);
-    if (pieces && pieces->is_kept()) whole->bound.reset();  // it is one of steps whose collectives are whole
+    sw::whole_step_options asked{.micro_batches = chosen.accumulate};
+    asked.optimizer.clips = !chosen.no_clip;
+    asked.optimizer.state_bytes = chosen.optimizer_bytes;
+    whole = programs::whole_of(model, plan, fastest, asked);
+    // it is one of steps whose batch and collectives are whole
+    if (in_parts || (pieces && pieces->is_kept())) whole->bound.reset();
     plan.stages.push_back({"whole", seconds() - before});
     const sw::bytes peak = whole->plan.tasks->after.peak;
     if (memory && peak > *memory)
@@ -442,7 +475,7 @@ int plan(const options& chosen) {
   const auto [name, parameters] =
       std::visit([](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, config);
   const programs::planned_step step{name, parameters, shape, mesh, device};
-  const programs::told_plan told_of{step, model, plan, fastest, pieces, need, fitted, annotated, around, whole};
+  const programs::told_plan told_of{step, model, plan, fastest, parts, pieces, need, fitted, annotated, around, whole};
   std::string report;
   if (refusal.empty()) {
     const double before = seconds();
@@ -555,6 +588,11 @@ int main(int argc, char** argv) {
          "--pieces", chosen.pieces,
          "N: do collectives between activations in so many pieces, pipelined with the products that feed or use "
          "them, if that makes the step shorter")
+      ->check(programs::whole_within(1, 64))
+      ->capture_default_str();
+  app.add_option("--batch-parts", chosen.batch_parts,
+                 "N: do the batch in so many parts that take turns, each computing while others communicate, if that "
+                 "makes the step shorter; takes as long as planning again")
       ->check(programs::whole_within(1, 64))
       ->capture_default_str();
   app.add_option("--layout", chosen.layout,

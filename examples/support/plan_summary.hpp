@@ -1,5 +1,6 @@
 #pragma once
 
+#include "batch_parts_plan.hpp"
 #include "pipelined_plan.hpp"
 #include "planned_step.hpp"
 #include "step_text.hpp"
@@ -79,7 +80,17 @@ inline std::string outcome_text(const planned_step& step, const sw::task_plan& t
 
 }  // namespace detail
 
+/// The step of the plan whose batch and collectives are whole: what is known of all plans is about such ones.
+/// \pre the plan has tasks
+[[nodiscard]] inline shardweave::nanoseconds step_of_wholes(const shardweave::training_plan& plan,
+                                                            const std::optional<parts_tried>& parts,
+                                                            const std::optional<pieces_tried>& pieces) {
+  if (parts) return parts->whole;
+  return pieces ? pieces->whole : plan.tasks->after.end_to_end;
+}
+
 /// \param fastest  where the step was planned for
+/// \param parts  what came of the batch in parts, if that was tried
 /// \param pieces  what came of collectives in pieces, if they were tried
 /// \param memory  what `memory_text` says; first of all where the plan does not fit
 /// \param folder  where files were written; empty if none were
@@ -88,6 +99,7 @@ template <class Model>
 [[nodiscard]] std::string plan_summary(const planned_step& step, const Model& model,
                                        const shardweave::training_plan& plan,
                                        const std::optional<shardweave::fastest_plan_result>& fastest,
+                                       const std::optional<parts_tried>& parts,
                                        const std::optional<pieces_tried>& pieces, bool fits, const std::string& memory,
                                        const std::string& folder) {
   namespace sw = shardweave;
@@ -99,8 +111,9 @@ template <class Model>
                      " operations forward and backward\n";
   if (!fits) text += "\n" + memory;
   text += detail::outcome_text(step, tasks);
+  if (parts) text += parts_text(*parts);
   if (pieces) text += pieces_text(*pieces);
-  if (fastest) text += step_text(model, *fastest, pieces ? pieces->whole : tasks.after.end_to_end);
+  if (fastest) text += step_text(model, *fastest, step_of_wholes(plan, parts, pieces));
   if (fits) text += memory;
   text += detail::section("Placement (one step on one device)",
                           sw::placement_summary(plan.placement, plan.priced, plan.problem->unit));

@@ -115,7 +115,8 @@ std::string write_files(const told_plan& told, const plan_files& files) {
   std::optional<double> bound;
   if (whole) {
     bound = whole->bound;
-  } else if (fastest && fastest->bounds.bound > 0 && !(told.pieces && told.pieces->is_kept())) {
+  } else if (fastest && fastest->bounds.bound > 0 && !(told.parts && told.parts->is_kept()) &&
+             !(told.pieces && told.pieces->is_kept())) {
     bound = fastest->bounds.bound;
   }
   sw::html_options told_of_plan = plan_report(all, told.model, drawn, fastest, bound, *told.need);
@@ -163,6 +164,11 @@ std::string json_line(const told_plan& told, const std::optional<certified_plan>
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
     if (fastest) write_step(out, told.model, *fastest, found ? std::optional(told.step_of_wholes()) : std::nullopt);
+    if (told.parts) {
+      out.member("batch_parts", told.parts->parts).member("step_of_whole_batch_ns", told.parts->whole.count());
+      out.key("step_of_batch_parts_ns");
+      told.parts->step ? out.value(told.parts->step->count()) : out.null();
+    }
     if (pieces) {
       out.member("pieces", pieces->pieces).member("collectives_in_pieces", pieces->collectives);
       out.member("step_of_wholes_ns", pieces->whole.count()).key("step_of_pieces_ns");
@@ -185,8 +191,9 @@ std::string json_line(const told_plan& told, const std::optional<certified_plan>
     if (const sw::budget_use* memory = memory_use(plan))
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();
-    for (const char* stage : {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule",
-                              "simulate", "compare", "around", "memory", "pieces", "whole", "write", "certificate"})
+    for (const char* stage :
+         {"meshes", "model", "build", "compile", "solve", "search", "lower", "bucket", "schedule", "simulate",
+          "compare", "around", "parts", "memory", "pieces", "whole", "write", "certificate"})
       out.member(stage, seconds_of(plan.stages, stage));
     out.member("total", total_seconds).end_object();
     if (told.whole) write_whole(out, *told.whole);
@@ -204,9 +211,12 @@ std::string page_of(const told_plan& told, const std::optional<certified_plan>& 
   std::string memory = memory_text(*told.need, told.step.mesh.to_string(), device, regathers);
   if (told.fitted != nullptr)
     memory += recomputation_text(*told.fitted, told.step_of_wholes(),
-                                 fastest && fastest->fitted ? fastest->step_without_limit : std::nullopt);
+                                 !(told.parts && told.parts->is_kept()) && fastest && fastest->fitted
+                                     ? fastest->step_without_limit
+                                     : std::nullopt);
   if (told.whole) memory += whole_text(*told.whole);
-  std::string text = plan_summary(told.step, told.model, plan, fastest, told.pieces, told.need->fits(), memory, folder);
+  std::string text =
+      plan_summary(told.step, told.model, plan, fastest, told.parts, told.pieces, told.need->fits(), memory, folder);
   if (const sw::budget_use* use = memory_use(plan))
     text += "\nPlacing counts " + sw::size_text(sw::bytes(static_cast<std::int64_t>(use->used))) + " of " +
             sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +

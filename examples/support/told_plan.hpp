@@ -2,6 +2,7 @@
 
 #include "annotated.hpp"
 #include "around_plan.hpp"
+#include "batch_parts_plan.hpp"
 #include "certify_plan.hpp"
 #include "device_memory.hpp"
 #include "pipelined_plan.hpp"
@@ -31,6 +32,7 @@ struct told_plan {
   const shardweave::spmd_cost_model& model;
   const shardweave::training_plan& plan;
   const std::optional<shardweave::fastest_plan_result>& fastest;
+  const std::optional<parts_tried>& parts;
   const std::optional<pieces_tried>& pieces;
   const std::optional<memory_need>& need;
   const shardweave::fitted_plan* fitted;
@@ -38,9 +40,10 @@ struct told_plan {
   const around_plan& around;
   const std::optional<whole_plan>& whole;
 
-  /// The step of the plan whose collectives are whole: what is told of bounds and limits is about that one. \pre there
-  /// are tasks
+  /// The step of the plan whose batch and collectives are whole: what is told of bounds and limits is about that one.
+  /// \pre there are tasks
   [[nodiscard]] shardweave::nanoseconds step_of_wholes() const {
+    if (parts) return parts->whole;
     return pieces ? pieces->whole : plan.tasks->after.end_to_end;
   }
 };

@@ -121,6 +121,18 @@ TEST_SUITE("plan_training") {
     CHECK(tight.at("fits") == true);
     CHECK(tight.at("device_bytes").to_number<double>() == static_cast<double>(held));
     CHECK(tight.at("peak_bytes").to_number<std::int64_t>() <= uncut.at("peak_bytes").to_number<std::int64_t>());
+    // a batch in parts: kept if that is shorter, and told beside the whole
+    const auto parts = planned("--layout fsdp=2,tp=4 --batch-parts 2");
+    CHECK(parts.at("batch_parts") == 2);
+    CHECK(parts.at("step_of_whole_batch_ns") == uncut.at("end_to_end_ns"));
+    CHECK(parts.at("end_to_end_ns").to_number<std::int64_t>() ==
+          std::min(parts.at("step_of_whole_batch_ns").to_number<std::int64_t>(),
+                   parts.at("step_of_batch_parts_ns").to_number<std::int64_t>()));
+    const auto odd =
+        run_program("plan_training",
+                    (folder / "tiny.json").string() + " --layout fsdp=2,tp=4 --batch 4 --batch-parts 3", folder.path());
+    CHECK(odd.status == 2);
+    CHECK(odd.err.find("a batch of 4 sequences has no 3 equal parts") != std::string::npos);
     const auto refused =
         run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
     CHECK(refused.status == 2);
