@@ -50,11 +50,12 @@ struct convolution_rule {
   }
 
  private:
-  /// \param y_forward  how the result of the forward pass lies, if not as its gradient is taken
+  /// The result of the forward pass lies as its gradient is taken.
   [[nodiscard]] dim_strategy way(dim_placement y, dim_placement x, dim_placement weight, dim_placement x_gradient,
                                  dim_placement weight_gradient) const {
     return way(y, x, weight, x_gradient, weight_gradient, y);
   }
+  /// \param y_forward  how the result of the forward pass lies
   [[nodiscard]] dim_strategy way(dim_placement y, dim_placement x, dim_placement weight, dim_placement x_gradient,
                                  dim_placement weight_gradient, dim_placement y_forward) const {
     switch (results) {
