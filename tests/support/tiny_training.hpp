@@ -89,7 +89,7 @@ struct model : tiny_steps::model {
                                  .duration = sw::nanoseconds(alone(m)),
                                  .inputs = {at->second}};
           launch.collective = sw::collective_record{
-              op, m.group, sw::bytes(m.size), sw::bytes(m.merges ? 4 * m.size : m.size), "bf16", "none"};
+              op, m.group, sw::bytes(m.size), sw::bytes(held[e.source][choice[v]]), "bf16", "none"};
           const auto [launched, storage] = add(std::move(launch), e.source, when, held[e.source][choice[v]]);
           sw::task_record wait{.name = "wait", .op = "wait", .kind = sw::task_kind::wait, .inputs = {launched}};
           wait.completes = launched;
@@ -151,6 +151,7 @@ inline model random_model(sw::random_source& random) {
     if (v > 0 && random.below(2) == 0) ends.emplace(v - 1, gradient);
   }
   static_cast<tiny_steps::model&>(m) = tiny_steps::random_model(random);
+  m.dram = 0;  // what is held is large beside what is sent, as a bucket's buffers are; to unpack it would take long
   const std::size_t groups = m.tables.size();
   m.graph = sw::compressed_graph(n, std::vector<std::pair<std::uint32_t, std::uint32_t>>(ends.begin(), ends.end()));
   m.times.clear();
