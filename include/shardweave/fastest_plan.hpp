@@ -18,14 +18,14 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/work_model.hpp>
-#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
-#include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
+#include <shardweave/step/pipeline_planner.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_search.hpp>
@@ -61,24 +61,6 @@ concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy
   describe_work(std::declval<const G&>(), policy.work(model, 1U).alone(), [](vertex_t<G>) { return std::size_t{1}; });
 };
 
-struct fastest_plan_options {
-  step_search_options search = {};
-  /// Of a device: what a timeline holds at its peak, inputs included, and what lies `beside` it.
-  /// A plan that holds more makes values again in its backward part; one that holds more even so does not count.
-  std::optional<bytes> memory = std::nullopt;
-  std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer (`optimizer_state_of`)
-  /// What the vertices hold, told when a plan does not fit. With it the bound and the prices of the search see the
-  /// limit, and values of blocks are made again; without it a plan must fit as it is.
-  std::function<held_values()> held = nullptr;
-  /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
-  std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
-  /// Of the search over orders at its first glance (`search::changes`). For the plan that is kept ten times as many,
-  /// again and again as long as that gains something worth it.
-  std::size_t changes = 3000;
-  std::size_t rounds = 8;  ///< so often at most; of large graphs less
-  bool rebucket = true;    ///< that search may change buckets, too
-};
-
 /// The shortest step that was found, as a plan, and how far from the best it is at most.
 struct fastest_plan_result {
   training_plan plan;
@@ -106,146 +88,6 @@ struct fastest_plan_result {
 };
 
 namespace detail {
-
-/// Makes plans by the policies of a pipeline.
-template <class Pipeline, class Model>
-class pipeline_planner {
- public:
-  struct plan {
-    double step = std::numeric_limits<double>::infinity();
-    std::shared_ptr<const lowered_graph> lowered = nullptr;
-    schedule order = {};
-    std::shared_ptr<const fitted_plan> fitted = nullptr;
-    std::optional<bytes> room = std::nullopt;              ///< for the timeline
-    std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
-  };
-
-  /// Its plans do not keep to the memory yet.
-  pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
-      : way_(way), model_(model), vertices_(vertices), options_(options) {}
-
-  /// The plan of a placement that is made already; after a stop no other one is. If it makes values again, all others
-  /// do so at once, and gather parameters again as it does.
-  void knows(const assignment& choice, plan made) {
-    known_choice_ = choice;
-    if (made.fitted) regathers_ = made.fitted->regathers;
-    known_ = std::move(made);
-  }
-  /// From now on plans keep to the memory, and none is known. \param held  asked for whose values are made again, by
-  /// several threads, only if a plan does not fit as it is; null: none are. What it gives must outlive this
-  void limit(std::function<const held_values*()> held) {
-    is_limited_ = true;
-    held_ = std::move(held);
-    known_.reset();
-  }
-
-  [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
-    // passes that take all the time they are given would leave none for the next plan
-    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
-    const auto placed = choice.first(vertices_);
-    if (known_ && std::ranges::equal(placed, known_choice_)) return *known_;
-    plan made;
-    if (!lower(made, placed, control)) return made;
-    if (is_limited_)
-      made.room =
-          bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
-    if (!regathers_) {
-      made.order = way_.pass.plan(made.lowered->tasks, part);
-      made.step = step_of(made);
-      if (!std::isfinite(made.step) && options_.within) {
-        made.order = options_.within(made.lowered->tasks, *made.room, part);
-        made.step = step_of(made);
-      }
-    }
-    if (made.room && !std::isfinite(made.step)) fit(made, *made.room, control);
-    return made;
-  }
-  [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
-    plan best = known;
-    if (known.fitted && effort > 1)  // more made again leaves room for more collectives at once
-      for (const std::int64_t spare : {64, 24}) {
-        plan other = known;
-        other.step = std::numeric_limits<double>::infinity();
-        fit(other, bytes(known.room->count() - known.room->count() / spare), control);
-        if (other.step < best.step) best = std::move(other);
-      }
-    const task_graph& tasks = best.lowered->tasks;
-    search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
-    const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
-    bytes most = best.fitted ? *best.room : std::max(peak(in_order{}(tasks, {})), peak(best.order));
-    if (best.room) most = std::min(most, *best.room);
-    by.memory = most;
-    solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
-    if (effort == 1) return searched(best, by, part);
-    const deadline clock(control);
-    const std::size_t rounds =
-        std::clamp<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1, options_.rounds);
-    for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
-      part.seconds = clock.rest().seconds;
-      const double before = best.step;
-      best = searched(best, by, part);
-      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
-      if (best.step <= least * (1 + worth_a_round) || best.step > before * (1 - worth_a_round)) break;
-      ++part.seed;
-      by.runs = 0;  // of the start: they are made
-    }
-    return best;
-  }
-
- private:
-  static constexpr std::size_t rounds_of_tasks = 400'000;
-  static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
-
-  /// \returns false if a stop came, and there is a plan already: this one would be too late
-  bool lower(plan& made, std::span<const strategy> placed, const solve_control& control) const {
-    const auto lower_all = [&] {
-      if constexpr (errors_are_caught && requires { way_.lowering(model_, placed, control.stop); })
-        if (known_) return way_.lowering(model_, placed, control.stop);
-      return way_.lowering(model_, placed);
-    };
-    try_to([&] { made.lowered = made.plain = std::make_shared<const lowered_graph>(lower_all()); },
-           [](const error& e) { return e.category() == error_category::stopped; });
-    return made.lowered != nullptr && !(known_ && control.stop.stop_requested());
-  }
-  [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
-    plan better = known;
-    better.order = by.improve(known.lowered->tasks, known.order, control);
-    better.step = step_of(better);
-    return better.step < known.step ? better : known;
-  }
-  /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
-  void fit(plan& made, bytes aim, const solve_control& control) const {
-    const held_values* held = held_();
-    if (held == nullptr) return;
-    const auto order = [&](const task_graph& tasks) {
-      const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
-      return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
-    };
-    std::optional<fitted_plan> found =
-        fit_by_recomputation(*made.plain, held->block_of, *made.room, aim, regathers_, order, control);
-    if (!found) return;
-    made.order = std::move(found->order);
-    made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
-    found->lowered = {};
-    made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
-    made.step = step_of(made);
-  }
-  [[nodiscard]] double step_of(const plan& made) const {
-    const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
-    if (made.room && line.peak > *made.room) return std::numeric_limits<double>::infinity();
-    return static_cast<double>(line.end_to_end.count());
-  }
-
-  const Pipeline& way_;
-  const Model& model_;
-  std::size_t vertices_;
-  const fastest_plan_options& options_;
-  bool is_limited_ = false;
-  std::function<const held_values*()> held_ = nullptr;
-  std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
-  assignment known_choice_ = {};
-  std::optional<plan> known_ = std::nullopt;
-};
 
 template <class Pipeline, class G, class Model, class State>
 [[nodiscard]] fastest_plan_result fastest_stated(const Pipeline& way, const G& graph, const Model& model,
@@ -287,7 +129,7 @@ template <class Pipeline, class G, class Model, class State>
       if (is_over()) return 0;
       sees_memory = !fits && held_of_all() != nullptr;
       planner.limit(held_of_all);
-      if (!is_over()) planner.knows(start, planner(start, timed.rest()));
+      if (!is_over()) planner.knows(start, fits ? *plain : planner(start, timed.rest()));
       return 0;
     });
   const auto search = [&] {

@@ -1,8 +1,10 @@
 #pragma once
 
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
+#include <shardweave/step/pipeline_planner.hpp>
 #include <shardweave/step/predict_step.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>

@@ -1,23 +1,14 @@
-#include <shardweave/cost/device_presets.hpp>
-#include <shardweave/cost/node_table.hpp>
-#include <shardweave/cost/roofline.hpp>
 #include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/whole_step.hpp>
-#include <shardweave/models/llama.hpp>
-#include <shardweave/models/llama_config.hpp>
-#include <shardweave/models/training_layout.hpp>
-#include <shardweave/placement/compile.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/trws.hpp>
-#include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <doctest/doctest.h>
+#include <support/two_layers.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -34,25 +25,7 @@ namespace sw = shardweave;
 static_assert(sw::classified_work_model<sw::batch_parts_work, sw::compressed_graph>);
 static_assert(sw::sharing_work_model<sw::batch_parts_work, sw::compressed_graph>);
 
-/// Two layers by tensor parallelism over 8 and shards over 2, as they are usually laid out.
-struct planned {
-  sw::training_layout layout = sw::training_layout::parse("fsdp=2,tp=8");
-  sw::spmd_cost_model model;
-  sw::assignment choice;
-
-  explicit planned(std::int64_t batch)
-      : model(sw::llama_training_graph({.name = "two layers",
-                                        .hidden_size = 4096,
-                                        .num_hidden_layers = 2,
-                                        .num_attention_heads = 32,
-                                        .num_key_value_heads = 8,
-                                        .intermediate_size = 14336,
-                                        .vocab_size = 32000},
-                                       {.batch = batch, .sequence = 4096}),
-              layout.mesh(), sw::roofline{sw::find_device("h100")}, sw::node_table<>(sw::find_device("h100")),
-              sw::layout_rules(layout)),
-        choice(sw::trws{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout)))).choice) {}
-};
+using planned = shardweave_test::two_layers;
 
 /// Bytes that collectives take in, by what they move and along which dimension.
 std::map<std::string, std::int64_t> moved(const sw::task_graph& g) {

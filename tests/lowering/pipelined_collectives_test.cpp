@@ -1,21 +1,12 @@
 #include <shardweave/core/error.hpp>
-#include <shardweave/cost/device_presets.hpp>
-#include <shardweave/cost/node_table.hpp>
-#include <shardweave/cost/roofline.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/lowering/pipelined_collectives.hpp>
-#include <shardweave/models/llama.hpp>
-#include <shardweave/models/llama_config.hpp>
-#include <shardweave/models/training_layout.hpp>
-#include <shardweave/placement/compile.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/solve/trws.hpp>
-#include <shardweave/spmd/describe_spmd.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <doctest/doctest.h>
+#include <support/two_layers.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -28,26 +19,8 @@ namespace pipelined_collectives_tests {
 
 namespace sw = shardweave;
 
-/// Two layers by tensor parallelism over 8 and shards over 2, as they are usually laid out.
-struct planned {
-  sw::training_layout layout = sw::training_layout::parse("fsdp=2,tp=8");
-  sw::spmd_cost_model model;
-  sw::assignment choice;
-  sw::lowered_graph lowered;
-
-  planned()
-      : model(sw::llama_training_graph({.name = "two layers",
-                                        .hidden_size = 4096,
-                                        .num_hidden_layers = 2,
-                                        .num_attention_heads = 32,
-                                        .num_key_value_heads = 8,
-                                        .intermediate_size = 14336,
-                                        .vocab_size = 32000},
-                                       {.batch = 4, .sequence = 4096}),
-              layout.mesh(), sw::roofline{sw::find_device("h100")}, sw::node_table<>(sw::find_device("h100")),
-              sw::layout_rules(layout)),
-        choice(sw::trws{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout)))).choice),
-        lowered(sw::lower(model, choice)) {}
+struct planned : shardweave_test::two_layers {
+  sw::lowered_graph lowered = sw::lower(model, choice);
 };
 
 TEST_SUITE("pipelined collectives") {

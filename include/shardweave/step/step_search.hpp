@@ -1,13 +1,13 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/step/detail/tried_plans.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_claim.hpp>
@@ -21,7 +21,6 @@
 #include <cstdint>
 #include <limits>
 #include <map>
-#include <mutex>
 #include <optional>
 #include <set>
 #include <span>
@@ -84,7 +83,7 @@ namespace detail {
 template <class S, class Planner>
 class step_search_run {
  public:
-  using plan_type = decltype(std::declval<const Planner&>()(std::span<const strategy>{}, solve_control{}));
+  using plan_type = typename tried_plans<Planner>::plan_type;
 
   step_search_run(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
                   const S& policy, const Planner& planner, const step_search_options& options,
@@ -93,16 +92,16 @@ class step_search_run {
         least_(least),
         alone_(alone),
         policy_(policy),
-        planner_(planner),
         options_(options),
         control_(control),
         limit_(control),
         priced_(problem, alone),
-        effort_(problem.compact(), options.plans, options.bound.entries) {}
+        effort_(problem.compact(), options.plans, options.bound.entries),
+        tried_(alone, planner, options.planned, effort_.placements, control, limit_) {}
 
   step_search_result<plan_type> run(const assignment& start) {
-    consider({&start, 1}, 1);
-    result_.first_step = result_.step;
+    tried_.consider({&start, 1}, 1);
+    if (tried_.size() > 0) result_.first_step = tried_.best().step;
     const bool is_bounded = options_.bounds && !limit_.expired();
     if (prices_memory()) {  // which prices of placements take from the bound
       if (is_bounded) find_bounds(start);
@@ -117,98 +116,23 @@ class step_search_run {
     }
     plan_promising();
     cross();
-    improve();
-    if (!tried_.empty() && std::isfinite(result_.step)) result_.choice = tried_[best_].choice;
-    if (result_.step == std::numeric_limits<double>::infinity()) result_.plan.reset();
+    tried_.improve(options_.improved);
+    result_.plans = tried_.size();
+    if (tried_.size() > 0 && std::isfinite(tried_.best().step)) {
+      result_.choice = tried_.best().choice;
+      result_.step = tried_.best().step;
+      result_.plan = tried_.best().plan;
+    }
     result_.stopped = limit_.expired();
     return std::move(result_);
   }
 
  private:
-  struct tried_plan {
-    assignment choice;
-    double step = 0;
-    plan_type plan;
-  };
   /// What a unit of work is worth by channel, the compute stream first.
   using channel_prices = std::vector<double>;
 
-  using work_key = std::pair<std::size_t, std::size_t>;
-
-  /// A plan is not begun where it would not be there in time.
-  [[nodiscard]] bool is_late() const {
-    return limit_.expired() || (std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_);
-  }
   [[nodiscard]] bool is_over() const {
-    return result_.plans >= effort_.placements || solves_ >= effort_.placements || is_late();
-  }
-
-  /// Makes the plans of placements, on as many threads as there may be; not of those that do the work of one that was
-  /// planned, and no more than are left.
-  /// \returns the first of those whose plan is faster than all before and as fast as any of them; nothing: none
-  std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most) {
-    std::vector<std::pair<work_key, std::size_t>> fresh;
-    for (std::size_t i = 0; i < some.size(); ++i) {
-      if (some[i].empty() || result_.plans + fresh.size() >= most) continue;
-      const work_key key = key_of(work_of(alone_, some[i]));
-      if (steps_.try_emplace(key, std::numeric_limits<double>::infinity()).second) fresh.emplace_back(key, i);
-    }
-    std::vector<std::optional<plan_type>> made(fresh.size());
-    std::vector<double> seconds(fresh.size());
-    for_each_number(fresh.size(), control_.threads, [&] {
-      return [&](std::size_t k) {
-        if (!tried_.empty() && is_late()) return;
-        const double before = limit_.elapsed();
-        made[k] = planner_(some[fresh[k].second], limit_.rest());
-        seconds[k] = limit_.elapsed() - before;
-      };
-    });
-    std::optional<std::size_t> fastest;
-    for (std::size_t k = 0; k < fresh.size(); ++k) {
-      if (!made[k]) continue;
-      seconds_of_plan_ = seconds[k];
-      const auto& [key, i] = fresh[k];
-      const double step = steps_[key] = static_cast<double>(made[k]->step);
-      ++result_.plans;
-      if (tried_.empty() || step < tried_[best_].step) {
-        best_ = tried_.size();
-        fastest = i;
-      }
-      tried_.push_back({some[i], step, *std::move(made[k])});
-      keep(tried_[best_].plan, tried_[best_].step);
-    }
-    return fastest;
-  }
-  [[nodiscard]] work_key key_of(taken_work taken) const {
-    if (options_.planned > 0) {
-      taken.time.resize(std::min(options_.planned, taken.time.size()));
-      for (std::size_t e = 0; e < alone_.edges.size(); ++e)
-        if (alone_.edges[e].to >= options_.planned)
-          std::fill_n(taken.load.begin() + static_cast<std::ptrdiff_t>(e * alone_.channels), alone_.channels, 0.0);
-    }
-    return {sequence_hash{}(taken.time), sequence_hash{}(taken.load)};
-  }
-  void keep(const plan_type& plan, double step) {
-    if (result_.plan && !(step < result_.step)) return;
-    result_.plan = plan;
-    result_.step = step;
-    report();
-  }
-  /// Tells of the best plan so far. \pre nobody else makes plans
-  void report() {
-    tell([&] {
-      told_.objective = result_.step;
-      told_.done = static_cast<double>(result_.plans) / static_cast<double>(effort_.placements);
-    });
-  }
-  /// The bound is looked for beside the plans: one of the two speaks at a time.
-  template <class Change>
-  void tell(Change change) {
-    if (!control_.progress) return;
-    const std::lock_guard one_at_a_time(telling_);
-    change();
-    told_.seconds = limit_.elapsed();
-    control_.progress(told_);
+    return tried_.size() >= effort_.placements || solves_ >= effort_.placements || tried_.is_late();
   }
 
   [[nodiscard]] bool prices_memory() const {
@@ -222,15 +146,14 @@ class step_search_run {
     rest.progress = nullptr;
     if (control_.progress)  // of what works on it, only the bound itself speaks of the step
       rest.progress = [this](const progress_report& now) {
-        if (now.stage == "step bound") tell([&] { told_.lower_bound = now.lower_bound; });
+        if (now.stage == "step bound") tried_.tell_bound(now.lower_bound);
       };
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, {&start, 1}, rest);
   }
   /// Plans of what was met on the way to the bound where their own claims promise something.
   void plan_promising() {
-    told_.lower_bound = result_.bounds.bound;
-    report();
+    tried_.tell_bound(result_.bounds.bound);
     if (is_over()) return;
     claim_search search(alone_);
     if (options_.bound.turn) search.want_heads_at(*options_.bound.turn);
@@ -243,16 +166,16 @@ class step_search_run {
     }
     std::ranges::stable_sort(promising, {}, [](const auto& p) { return p.first; });
     std::vector<assignment> first;
-    // what is made again within a limit on memory, claims do not tell of a placement: then all are planned that may be
+    // claims do not tell what a placement has to make again within a limit on memory: all are planned that may be
     const std::size_t many = prices_memory() ? promising.size() : std::min(promising.size(), few);
     for (std::size_t i = 0; i < many; ++i) first.push_back(*promising[i].second);
-    consider(first, effort_.placements);
+    tried_.consider(first, effort_.placements);
   }
 
   /// The placement that is best when work is worth so much. Of a value that several consumers share, each pays a part,
   /// as they do in the best plan.
   [[nodiscard]] placement_problem<double> at(const channel_prices& prices) const {
-    const assignment& near = tried_[best_].choice;
+    const assignment& near = tried_.best().choice;
     std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> sharing;
     for (const work_edge& e : alone_.edges)
       for (std::size_t c = 0; c < alone_.machines(); ++c)
@@ -280,10 +203,10 @@ class step_search_run {
   std::optional<channel_prices> fastest_of(std::span<const channel_prices> some) {
     // some are left for what is met on the way to the bound
     const std::size_t most = effort_.placements - std::min(few, effort_.placements / 8);
-    if (is_late() || solves_ >= most || result_.plans >= most) return std::nullopt;
-    some = some.first(std::min(some.size(), most - std::max(solves_, result_.plans)));
+    if (tried_.is_late() || solves_ >= most || tried_.size() >= most) return std::nullopt;
+    some = some.first(std::min(some.size(), most - std::max(solves_, tried_.size())));
     solve_control rest = control_of_placement();
-    if (const auto labels = problem_.labels_of(tried_[best_].choice)) rest.start = *labels;
+    if (const auto labels = problem_.labels_of(tried_.best().choice)) rest.start = *labels;
     std::vector<assignment> placed(some.size());
     for_each_number(some.size(), control_.threads, [&] {
       return [&](std::size_t i) {
@@ -293,7 +216,7 @@ class step_search_run {
       };
     });
     solves_ += some.size();
-    const auto fastest = consider(placed, most);
+    const auto fastest = tried_.consider(placed, most);
     return fastest ? std::optional(some[*fastest]) : std::nullopt;
   }
 
@@ -337,15 +260,11 @@ class step_search_run {
     for (bool better = true; better && !is_over();) {
       better = false;
       const placement_problem<double> priced = at(prices_);
-      const std::vector<strategy> own = *problem_.labels_of(tried_[best_].choice);
+      const std::vector<strategy> own = *problem_.labels_of(tried_.best().choice);
       solve_control rest = control_of_placement();
       rest.start = own;
       const solution<double> known = policy_.solve(priced, rest);
       if (!known.has_assignment()) return;
-      std::vector<std::size_t> by_step(tried_.size());
-      for (std::size_t i = 0; i < by_step.size(); ++i) by_step[i] = i;
-      std::ranges::stable_sort(by_step, {}, [&](std::size_t i) { return tried_[i].step; });
-      by_step.resize(std::min<std::size_t>(by_step.size(), few));
       const auto force = [&](std::uint32_t x, strategy label) {
         if (better || is_over() || label == own[x] || !forced.emplace(x, label).second) return;
         const std::vector<fixed_strategies> demand{{x, {label}, {}}};
@@ -353,9 +272,9 @@ class step_search_run {
         const auto answer = cost_of_forcing(priced, known, demand, policy_, control_of_placement()).answer;
         if (!answer.has_assignment()) return;
         const assignment choice = problem_.lift(answer.choice);
-        better = consider({&choice, 1}, effort_.placements).has_value();
+        better = tried_.consider({&choice, 1}, effort_.placements).has_value();
       };
-      for (const std::size_t other : by_step) {
+      for (const std::size_t other : tried_.fastest(few)) {
         const auto labels = problem_.labels_of(tried_[other].choice);
         for (std::uint32_t x = 0; x < own.size(); ++x) force(x, (*labels)[x]);
       }
@@ -366,30 +285,6 @@ class step_search_run {
     }
   }
 
-  /// Looks at the best plans once more, and at the best of these at length.
-  void improve() {
-    std::vector<std::size_t> by_step(tried_.size());
-    for (std::size_t i = 0; i < by_step.size(); ++i) by_step[i] = i;
-    std::ranges::stable_sort(by_step, {}, [&](std::size_t i) { return tried_[i].step; });
-    by_step.resize(std::min(by_step.size(), options_.improved));
-    const auto improve_one = [&](std::size_t i, std::size_t effort) {
-      if (limit_.expired() || !std::isfinite(tried_[i].step)) return;
-      plan_type plan = planner_.improved(tried_[i].plan, effort, limit_.rest());
-      if (!(static_cast<double>(plan.step) < tried_[i].step)) return;
-      tried_[i].step = static_cast<double>(plan.step);
-      tried_[i].plan = std::move(plan);
-    };
-    for_each_number(by_step.size(), control_.threads, [&] {
-      return [&](std::size_t i) {
-        if (!is_late()) improve_one(by_step[i], 1);
-      };
-    });
-    for (const std::size_t i : by_step)
-      if (tried_[i].step < tried_[best_].step) best_ = i;
-    improve_one(best_, 10);
-    keep(tried_[best_].plan, tried_[best_].step);
-  }
-
   static constexpr std::size_t few = 4;
   static constexpr std::size_t all_labels = 500;
   static constexpr double share_of_bound = 0.25;  ///< of a time limit
@@ -398,19 +293,13 @@ class step_search_run {
   const step_work& least_;
   const step_work& alone_;
   const S& policy_;
-  const Planner& planner_;
   const step_search_options& options_;
   const solve_control& control_;
   deadline limit_;
   priced_steps priced_;
   priced_effort effort_;
-  std::vector<tried_plan> tried_;
-  std::size_t best_ = 0;
+  tried_plans<Planner> tried_;
   std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted
-  double seconds_of_plan_ = 0;
-  std::mutex telling_;
-  progress_report told_{.stage = "step", .unit = "ns"};
-  std::map<work_key, double> steps_;
   channel_prices prices_;
   step_search_result<plan_type> result_;
 };

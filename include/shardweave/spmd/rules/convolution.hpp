@@ -2,9 +2,11 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/spmd/rules.hpp>
+#include <shardweave/spmd/tensor.hpp>
 
 #include <cstddef>
 #include <cstdint>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -16,6 +18,22 @@ inline namespace v0 {
 
 /// Which results of a convolution's backward pass are made.
 enum class convolution_results : std::uint8_t { forward, both_gradients, input_gradient, weight_gradient };
+
+namespace detail {
+
+/// The tensors of a convolution by what they are. \pre there are as many as `results` asks for
+struct convolution_tensors {
+  const tensor& y;  ///< the result, or its gradient
+  const tensor& x;
+  const tensor& weight;
+
+  convolution_tensors(convolution_results results, std::span<const tensor> inputs, std::span<const tensor> outputs)
+      : y(results == convolution_results::forward ? outputs.front() : inputs[0]),
+        x(inputs[inputs.size() - 2]),
+        weight(inputs.back()) {}
+};
+
+}  // namespace detail
 
 /// A convolution over any number of dimensions of space, with any window, step, padding and spacing, which the shapes
 /// tell as far as a rule has to know. Forward: x [picture, channel, space...], weight [out, in / groups, space...] ->
@@ -29,11 +47,7 @@ struct convolution_rule {
   /// \throws error naming the operation if its shapes are those of no convolution
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
     check(view);
-    const bool backward = results != convolution_results::forward;
-    // by the weight: what its first dimension counts, and what its second counts within a group
-    const tensor& y = backward ? view.inputs[0] : view.outputs.front();
-    const tensor& x = view.inputs[backward ? 1 : 0];
-    const tensor& weight = view.inputs[backward ? 2 : 1];
+    const auto& [y, x, weight] = detail::convolution_tensors(results, view.inputs, view.outputs);
     const std::int64_t many = (is_transposed ? y : x).shape[1], each = weight.shape[1];
     const std::int64_t groups = each > 0 ? many / each : 1;
     const dim_placement whole, rows = dim_placement::shard(0), columns = dim_placement::shard(1),
@@ -88,10 +102,7 @@ struct convolution_rule {
       if (t.rank() != rank || rank < 3)
         wrong("tensors of a convolution have one rank of at least 3, found " + std::to_string(t.rank()) + " and " +
               std::to_string(rank));
-    const tensor& weight = view.whole_inputs.back();
-    const bool backward = results != convolution_results::forward;
-    const tensor& y = backward ? view.whole_inputs[0] : view.op.outputs.front();
-    const tensor& x = view.whole_inputs[backward ? 1 : 0];
+    const auto& [y, x, weight] = detail::convolution_tensors(results, view.whole_inputs, view.op.outputs);
     if (y.rank() != rank) wrong("the result of a convolution has rank " + std::to_string(rank));
     const std::int64_t first = (is_transposed ? x : y).shape[1], many = (is_transposed ? y : x).shape[1];
     const std::int64_t each = weight.shape[1];
@@ -111,10 +122,7 @@ struct convolution_flops {
   bool is_transposed = false;
 
   [[nodiscard]] double operator()(const operation_view& view) const {
-    const bool backward = results != convolution_results::forward;
-    const tensor& y = backward ? view.inputs[0] : view.outputs.front();
-    const tensor& x = view.inputs[backward ? 1 : 0];
-    const tensor& weight = view.inputs[backward ? 2 : 1];
+    const auto& [y, x, weight] = detail::convolution_tensors(results, view.inputs, view.outputs);
     if (weight.shape[0] == 0) return 0;
     const double each = static_cast<double>(weight.element_count()) / static_cast<double>(weight.shape[0]);
     return 2 * static_cast<double>((is_transposed ? x : y).element_count()) * each *

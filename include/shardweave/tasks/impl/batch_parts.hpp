@@ -155,9 +155,13 @@ class batch_parts_writer {
     turn.clear();
   }
 
+  /// A task of the graph, for a part or for all.
   task_index add(task_record r, task_index from) {
-    if (!g_.fused_durations().empty())
-      b_.fused_durations.push_back(sums_now_ ? r.duration : g_.fused_durations()[from]);
+    const nanoseconds fused = g_.fused_durations().empty() ? r.duration : g_.fused_durations()[from];
+    return add(std::move(r), from, fused);
+  }
+  task_index add(task_record r, task_index from, nanoseconds fused) {
+    if (!g_.fused_durations().empty()) b_.fused_durations.push_back(fused);
     result_.original.push_back(from);
     return b_.add_task(std::move(r));
   }
@@ -219,7 +223,6 @@ class batch_parts_writer {
     if (!in_place)
       for (std::size_t i = 0; i < g_.output_count(t); ++i)
         own.push_back(g_.output_storage(t, i) == no_index ? no_index : b_.add_storage(g_.output(t, i).size));
-    sums_now_ = true;
     for (unsigned part = 1; part < parts_; ++part) {
       task_record r{.name = std::string(g_.name_of(t)) + ".sum" + (part == 1 ? "" : std::to_string(part)),
                     .op = "accumulate",
@@ -230,10 +233,10 @@ class batch_parts_writer {
       for (std::size_t i = 0; i < own.size(); ++i) r.outputs[i].storage = own[i];
       r.role = task_role::gradient;
       r.when = g_.when(t);
-      sum_of_[t] = add(std::move(r), t);
+      const nanoseconds duration = r.duration;
+      sum_of_[t] = add(std::move(r), t, duration);
       result_.sums.push_back(sum_of_[t]);
     }
-    sums_now_ = false;
   }
 
   const task_graph& g_;
@@ -247,7 +250,6 @@ class batch_parts_writer {
   std::vector<bool> is_added_, is_read_by_part_;
   std::vector<std::vector<std::uint32_t>> storage_now_;  ///< by part and storage
   bytes more_inputs_{};
-  bool sums_now_ = false;
 };
 
 }  // namespace detail

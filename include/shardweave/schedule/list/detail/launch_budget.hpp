@@ -79,20 +79,22 @@ class launch_budget {
   [[nodiscard]] std::uint32_t need(std::uint32_t u) const {
     return p_->need[u] == no_index && limits_.memory && grows(u) ? p_->rank[u] : p_->need[u];
   }
-  /// What is in flight on other channels does not hold back what is needed soon.
+  /// Whether a collective may be launched now. What is in flight on other channels does not hold back what is needed
+  /// soon, and what comes first on its way is never too much in flight.
   [[nodiscard]] bool may_launch(std::uint32_t u, std::uint32_t oldest) {
     const std::uint32_t needed = need(u);
     if (needed == no_index) return !limits_.memory || has_room(demand(u));
     const std::size_t oldest_compute = p_->compute_before[std::min<std::size_t>(oldest, p_->units.size())];
     const std::size_t needed_by = p_->compute_before[needed];
+    const bytes in_flight = needed_by <= oldest_compute + soon ? on_channel_[p_->units.channel(u)] : in_flight_;
     decision no{.subject = p_->units.first(u)};
     if (needed_by > oldest_compute + limits_.compute_ahead) {
       no.reason = decision_reason::distance_limit;
       no.found = static_cast<std::int64_t>(needed_by - oldest_compute);
       no.limit = static_cast<std::int64_t>(limits_.compute_ahead);
-    } else if (is_too_much(u, needed_by <= oldest_compute + soon)) {
+    } else if (in_flight + size_of(u) > limits_.in_flight && in_flight > bytes(0)) {
       no.reason = decision_reason::in_flight_limit;
-      no.found = (in_flight_ + size_of(u)).count();
+      no.found = (in_flight + size_of(u)).count();
       no.limit = limits_.in_flight.count();
     } else if (limits_.memory && !has_room(demand(u), oldest, p_->rank[u])) {
       no.reason = decision_reason::memory_limit;
@@ -135,13 +137,7 @@ class launch_budget {
     in_flight_ += change;
     on_channel_[p_->units.channel(c)] += change;
   }
-  /// Whether more would be in flight than may be; what comes first on its way is never too much.
-  [[nodiscard]] bool is_too_much(std::uint32_t u, bool is_urgent) const {
-    const bytes there = is_urgent ? on_channel_[p_->units.channel(u)] : in_flight_;
-    return there + size_of(u) > limits_.in_flight && there > bytes(0);
-  }
-
-  /// Computations ahead. With 0 one graph ends 2 % later, with 32 none ends earlier.
+  /// Computations ahead. Of ten graphs of LLaMA-3 and DeepSeek-V3 one ends 2 % later with 0, and none earlier with 32.
   static constexpr std::size_t soon = 8;
 
   const list_plan* p_;

@@ -1,0 +1,194 @@
+#pragma once
+
+#include <shardweave/core/attempt.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/memory/held_values.hpp>
+#include <shardweave/placement/cost.hpp>
+#include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/search.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/step/fastest_plan_options.hpp>
+#include <shardweave/step/fitted_plan.hpp>
+#include <shardweave/step/memory_limit.hpp>
+#include <shardweave/tasks/schedule_types.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <algorithm>
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <functional>
+#include <limits>
+#include <memory>
+#include <optional>
+#include <span>
+#include <utility>
+
+/// \file
+/// Plans of placements by the policies of a pipeline, within the memory that there is.
+
+namespace shardweave {
+inline namespace v0 {
+
+/// Makes plans by the policies of a pipeline, a `step_planner`: a placement is lowered, ordered by the pipeline's pass,
+/// and made to hold no more than the memory, once it is told to.
+/// \tparam Pipeline  has a `lowering` and a `pass`
+template <class Pipeline, class Model>
+class pipeline_planner {
+ public:
+  /// A placement's tasks and their order.
+  struct plan {
+    double step = std::numeric_limits<double>::infinity();  ///< its end, in nanoseconds; infinite: it does not fit
+    std::shared_ptr<const lowered_graph> lowered = nullptr;
+    schedule order = {};
+    std::shared_ptr<const fitted_plan> fitted = nullptr;   ///< what is made again; null: nothing is
+    std::optional<bytes> room = std::nullopt;              ///< for the timeline
+    std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
+  };
+
+  /// Its plans do not keep to the memory yet. \param vertices  of a placement, the first that a search chooses for
+  /// \pre all outlive this
+  pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
+      : way_(way), model_(model), vertices_(vertices), options_(options) {}
+
+  /// The plan of a placement that is made already; after a stop no other one is. If it makes values again, all others
+  /// do so at once, and gather parameters again as it does.
+  void knows(const assignment& choice, plan made) {
+    known_choice_ = choice;
+    if (is_limited_) made.room = room_beside(choice);
+    if (made.fitted) regathers_ = made.fitted->regathers;
+    known_ = std::move(made);
+  }
+  /// From now on plans keep to the memory, and none is known. \param held  asked for whose values are made again, by
+  /// several threads, only if a plan does not fit as it is; null: none are. What it gives must outlive this
+  void limit(std::function<const held_values*()> held) {
+    is_limited_ = true;
+    held_ = std::move(held);
+    known_.reset();
+  }
+
+  /// The plan of a placement. Complexity: a lowering and a pass, and under a limit several passes where values are made
+  /// again
+  [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
+    // passes that take all the time they are given would leave none for the next plan
+    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    const auto placed = choice.first(vertices_);
+    if (known_ && std::ranges::equal(placed, known_choice_)) return *known_;
+    plan made;
+    if (!lower(made, placed, control)) return made;
+    if (is_limited_) made.room = room_beside(placed);
+    if (!regathers_) {
+      made.order = way_.pass.plan(made.lowered->tasks, part);
+      made.step = step_of(made);
+      if (!std::isfinite(made.step) && options_.within) {
+        made.order = options_.within(made.lowered->tasks, *made.room, part);
+        made.step = step_of(made);
+      }
+    }
+    if (made.room && !std::isfinite(made.step)) fit(made, *made.room, control);
+    return made;
+  }
+  /// The same placement's plan after a search over orders and buckets, and over what is made again; no slower.
+  [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
+    plan best = known;
+    if (known.fitted && effort > 1)  // more made again leaves room for more collectives at once
+      for (const std::int64_t spare : {64, 24}) {
+        plan other = known;
+        other.step = std::numeric_limits<double>::infinity();
+        fit(other, bytes(known.room->count() - known.room->count() / spare), control);
+        if (other.step < best.step) best = std::move(other);
+      }
+    const task_graph& tasks = best.lowered->tasks;
+    search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
+    by.memory = room_of(best);
+    solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    if (effort == 1) return searched(best, by, part);
+    const deadline clock(control);
+    const std::size_t rounds =
+        std::clamp<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1, options_.rounds);
+    for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
+      part.seconds = clock.rest().seconds;
+      const double before = best.step;
+      best = searched(best, by, part);
+      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
+      if (best.step <= least * (1 + worth_a_round) || best.step > before * (1 - worth_a_round)) break;
+      ++part.seed;
+      by.runs = 0;  // of the start: they are made
+    }
+    return best;
+  }
+
+ private:
+  static constexpr std::size_t rounds_of_tasks = 400'000;
+  static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
+
+  /// Of the device's memory, for the timeline.
+  [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
+    return bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
+  }
+  /// What a search over orders may hold: of a plan that fits as it is no more than that plan or the original order
+  /// does.
+  [[nodiscard]] static bytes room_of(const plan& made) {
+    if (made.fitted) return *made.room;
+    const task_graph& tasks = made.lowered->tasks;
+    const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
+    const bytes own = std::max(peak(in_order{}(tasks, {})), peak(made.order));
+    return made.room ? std::min(own, *made.room) : own;
+  }
+  /// \returns false if a stop came, and there is a plan already: this one would be too late
+  bool lower(plan& made, std::span<const strategy> placed, const solve_control& control) const {
+    const auto lower_all = [&] {
+      if constexpr (errors_are_caught && requires { way_.lowering(model_, placed, control.stop); })
+        if (known_) return way_.lowering(model_, placed, control.stop);
+      return way_.lowering(model_, placed);
+    };
+    try_to([&] { made.lowered = made.plain = std::make_shared<const lowered_graph>(lower_all()); },
+           [](const error& e) { return e.category() == error_category::stopped; });
+    return made.lowered != nullptr && !(known_ && control.stop.stop_requested());
+  }
+  [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
+    plan better = known;
+    better.order = by.improve(known.lowered->tasks, known.order, control);
+    better.step = step_of(better);
+    return better.step < known.step ? better : known;
+  }
+  /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
+  void fit(plan& made, bytes aim, const solve_control& control) const {
+    const held_values* held = held_();
+    if (held == nullptr) return;
+    const auto order = [&](const task_graph& tasks) {
+      const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+      return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
+    };
+    std::optional<fitted_plan> found =
+        fit_by_recomputation(*made.plain, held->block_of, *made.room, aim, regathers_, order, control);
+    if (!found) return;
+    made.order = std::move(found->order);
+    made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
+    found->lowered = {};
+    made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
+    made.step = step_of(made);
+  }
+  [[nodiscard]] double step_of(const plan& made) const {
+    const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
+    if (made.room && line.peak > *made.room) return std::numeric_limits<double>::infinity();
+    return static_cast<double>(line.end_to_end.count());
+  }
+
+  const Pipeline& way_;
+  const Model& model_;
+  std::size_t vertices_;
+  const fastest_plan_options& options_;
+  bool is_limited_ = false;
+  std::function<const held_values*()> held_ = nullptr;
+  std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
+  assignment known_choice_ = {};
+  std::optional<plan> known_ = std::nullopt;
+};
+
+}  // namespace v0
+}  // namespace shardweave
