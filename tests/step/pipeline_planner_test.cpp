@@ -1,0 +1,112 @@
+#include <shardweave/core/random.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/memory/held_values.hpp>
+#include <shardweave/pipeline.hpp>
+#include <shardweave/schedule/benefit.hpp>
+#include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
+#include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/step/fastest_plan_options.hpp>
+#include <shardweave/step/pipeline_planner.hpp>
+#include <shardweave/step/step_search.hpp>
+
+#include <doctest/doctest.h>
+#include <support/scale.hpp>
+#include <support/tiny_training.hpp>
+
+#include <cmath>
+#include <cstddef>
+#include <cstdint>
+#include <span>
+#include <string_view>
+#include <vector>
+
+namespace sw = shardweave;
+
+namespace pipeline_planner_tests {
+namespace {
+
+struct own_lowering {
+  static constexpr std::string_view name = "own";
+  [[nodiscard]] sw::lowered_graph operator()(const tiny_training::model& m,
+                                             std::span<const sw::strategy> choice) const {
+    return m.lower_all(choice).lowered;
+  }
+};
+using way = sw::pipeline<sw::exhaustive, sw::benefit<>, own_lowering>;
+using planner = sw::pipeline_planner<way, tiny_training::model>;
+static_assert(sw::step_planner<planner>);
+
+/// What a plan says of itself is what the simulator says.
+void check(const planner::plan& made) {
+  sw::validate_schedule(made.lowered->tasks, made.order);
+  const sw::timeline line = sw::simulate(made.lowered->tasks, made.order);
+  if (made.room && !std::isfinite(made.step)) return;
+  CHECK(made.step == static_cast<double>(line.end_to_end.count()));
+  if (made.room) CHECK(line.peak <= *made.room);
+}
+
+}  // namespace
+
+TEST_SUITE("pipeline planner") {
+  TEST_CASE("plans keep to the memory once they are told to, and those improved are no slower") {
+    sw::random_source random(3);
+    std::size_t as_they_are = 0, made_again = 0, none = 0, improved = 0;
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(60, 20); ++i) {
+      CAPTURE(i);
+      const tiny_training::model m = tiny_training::random_model(random);
+      const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
+      const sw::held_values held = m.held_at_loss();
+      sw::fastest_plan_options options;
+      options.memory = sw::bytes(peaks[random.below(peaks.size())]);
+      planner free(usual, m, m.times.size(), options), limited(usual, m, m.times.size(), options);
+      std::size_t asked = 0;
+      limited.limit([&] { return ++asked, &held; });
+      tiny_steps::for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) {
+        const planner::plan plain = free(choice, {});
+        check(plain);
+        CHECK_FALSE(plain.room);
+        const bool fits = sw::simulate(plain.lowered->tasks, plain.order).peak <= *options.memory;
+        const std::size_t before = asked;
+        const planner::plan made = limited(choice, {});
+        check(made);
+        CHECK((asked > before) == !fits);  // what is held costs time to find out
+        if (fits) CHECK(made.step == plain.step);
+        as_they_are += fits ? 1U : 0U;
+        made_again += made.fitted ? 1U : 0U;
+        none += std::isfinite(made.step) ? 0U : 1U;
+        if (!std::isfinite(made.step)) return;
+        const planner::plan better = limited.improved(made, 1, {});
+        check(better);
+        CHECK(better.step <= made.step);
+        improved += better.step < made.step ? 1U : 0U;
+      });
+    }
+    MESSAGE(as_they_are << " fit as they are, " << made_again << " make values again, " << none << " do not fit, "
+                        << improved << " are improved");
+    CHECK(as_they_are > 0);
+    CHECK(made_again > 0);
+    CHECK(none > 0);
+    CHECK(improved > 0);
+  }
+
+  TEST_CASE("a plan that is known is not made again, and has the room of its placement") {
+    sw::random_source random(4);
+    const tiny_training::model m = tiny_training::random_model(random);
+    const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+    sw::fastest_plan_options options;
+    options.memory = sw::gibibytes(1);
+    options.beside = {{0, std::vector<double>(m.times[0].size(), 1000.5)}};
+    planner one(usual, m, m.times.size(), options);
+    const std::vector<sw::strategy> choice(m.times.size());
+    const planner::plan made = one(choice, {});
+    one.limit([] { return nullptr; });
+    one.knows(choice, made);
+    const planner::plan again = one(choice, {});
+    CHECK(again.lowered == made.lowered);
+    CHECK(again.room == sw::gibibytes(1) - sw::bytes(1001));
+  }
+}
+
+}  // namespace pipeline_planner_tests
