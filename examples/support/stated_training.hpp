@@ -1,0 +1,147 @@
+#pragma once
+
+#include "annotated.hpp"
+#include "around_plan.hpp"
+#include "collective_models.hpp"
+#include "plan_options.hpp"
+#include "program.hpp"
+#include <shardweave/core/error.hpp>
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/cost/device.hpp>
+#include <shardweave/cost/device_presets.hpp>
+#include <shardweave/cost/nccl_node.hpp>
+#include <shardweave/cost/roofline.hpp>
+#include <shardweave/io/device_file.hpp>
+#include <shardweave/io/model_config.hpp>
+#include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/models/training_layout.hpp>
+#include <shardweave/placement/constraints.hpp>
+#include <shardweave/spmd/computation.hpp>
+#include <shardweave/spmd/mesh.hpp>
+#include <shardweave/spmd/sharding.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <filesystem>
+#include <optional>
+#include <string>
+#include <utility>
+#include <variant>
+#include <vector>
+
+/// \file
+/// The training that a command line states: a model, the devices, what its parts cost and where they may lie.
+
+namespace programs {
+
+/// Batch over the first mesh dimension, and over the last one, if there is another, what is left: nothing of the
+/// inputs, the vocabulary of the logits.
+[[nodiscard]] inline shardweave::sharding batch_sharded(const shardweave::device_mesh& mesh, bool of_results) {
+  std::string text = "S(0)";
+  for (std::size_t d = 1; d < mesh.shape().size(); ++d)
+    text += of_results && d + 1 == mesh.shape().size() ? "S(2)" : "R";
+  return shardweave::sharding::parse(text);
+}
+
+class stated_training {
+ public:
+  const shardweave::model_config config;
+  const std::optional<shardweave::training_layout> layout;  ///< nothing: placements are searched
+  const shardweave::device_mesh mesh;
+  const shardweave::device_profile device;
+  const shardweave::training_shape shape;
+
+  /// \param chosen  outlives this
+  /// \throws error which names the option or the file
+  explicit stated_training(const plan_options& chosen)
+      : config(shardweave::read_model_config(std::filesystem::path(chosen.config))),
+        layout(layout_of(chosen, config)),
+        mesh(layout ? layout->mesh() : about("--mesh", [&] { return shardweave::device_mesh::parse(chosen.mesh); })),
+        device(shardweave::find_device(chosen.device)),
+        shape({.batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
+               .sequence = chosen.sequence}),
+        chosen_(chosen),
+        compute_(compute_of(device, chosen.compute == "published")),
+        collectives_(make_collective_model(
+            chosen.collectives, {.device = device, .node = [this] { return shardweave::nccl_node_of(device); }})) {
+    if (shape.batch % chosen.batch_parts != 0)
+      shardweave::refuse(shardweave::error_category::input, "--batch-parts: a batch of " + std::to_string(shape.batch) +
+                                                                " sequences has no " +
+                                                                std::to_string(chosen.batch_parts) + " equal parts");
+    if (!chosen.calibration.empty()) about(chosen.calibration, [&] { calibrate(); });
+  }
+  stated_training(const stated_training&) = delete;
+  stated_training& operator=(const stated_training&) = delete;
+
+  [[nodiscard]] shardweave::computation graph_of(const shardweave::training_shape& of) const {
+    auto made = about(chosen_.config, [&] {
+      if (const auto* llama = std::get_if<shardweave::llama_config>(&config))
+        return shardweave::llama_training_graph(*llama, of);
+      return shardweave::deepseek_training_graph(std::get<shardweave::deepseek_config>(config), of);
+    });
+    if (chosen_.layers == "found")
+      for (shardweave::operation& op : made.operations) op.site = 0;  // what is not told is found
+    return made;
+  }
+  [[nodiscard]] shardweave::spmd_cost_model model_of(const shardweave::computation& graph,
+                                                     const shardweave::device_mesh& on) const {
+    return {graph,
+            on,
+            compute_,
+            collectives_,
+            layout ? shardweave::layout_rules(*layout) : shardweave::standard_rules(),
+            {.threads = chosen_.common.threads}};
+  }
+  /// \param placed  as `training_options` has it
+  [[nodiscard]] shardweave::constraint_set constraints_of(const shardweave::spmd_cost_model& model,
+                                                          const std::vector<std::uint32_t>& placed = {}) const {
+    return about(chosen_.config, [&] {
+      if (layout) return shardweave::layout_constraints(model, *layout);
+      shardweave::training_options usual{.inputs = batch_sharded(model.mesh(), false),
+                                         .results = batch_sharded(model.mesh(), true),
+                                         .tie_layers = chosen_.layers != "untied",
+                                         .placed = placed};
+      if (chosen_.memory_budget) usual.device_memory = shardweave::bytes(*chosen_.memory_budget);
+      usual.memory.state_per_element = chosen_.optimizer_bytes;
+      return shardweave::training_constraints(model, usual);
+    });
+  }
+  /// Where parameters are gathered again in the backward pass, whatever is planned.
+  [[nodiscard]] bool regathers() const {
+    return chosen_.regather || (layout && layout->stage == shardweave::zero_stage::parameters);
+  }
+
+ private:
+  [[nodiscard]] static std::optional<shardweave::training_layout> layout_of(const plan_options& chosen,
+                                                                            const shardweave::model_config& config) {
+    if (chosen.layout.empty()) return std::nullopt;
+    auto layout = about("--layout", [&] { return shardweave::training_layout::parse(chosen.layout); });
+    if (!std::holds_alternative<shardweave::llama_config>(config))
+      shardweave::refuse(shardweave::error_category::input,
+                         "--layout: " + chosen.config + ": layouts are stated for models of the LLaMA family alone");
+    return layout;
+  }
+  /// Published shares of the peaks, where there are some of the device and they are wanted.
+  [[nodiscard]] static shardweave::compute_profile compute_of(const shardweave::device_profile& device,
+                                                              bool published) {
+    for (const shardweave::device_preset& preset : shardweave::device_presets())
+      if (published && preset.profile.name == device.name) return preset.compute();
+    return shardweave::roofline(device);
+  }
+  void calibrate() {
+    const shardweave::device_calibration measured = shardweave::read_device(chosen_.calibration);
+    collectives_ = detail::plain_model(measured.correct(collectives_));
+    if (measured.compute) compute_ = measured.compute_on(device);
+  }
+
+  const plan_options& chosen_;
+  shardweave::compute_profile compute_;
+  collective_model collectives_;
+};
+
+}  // namespace programs
