@@ -28,8 +28,7 @@ else  # no reason to install it, but used where it is there
   holds has_command mpirun || true
 fi
 install_missing
-# -O1: a fifth less to compile than by -O2, a third less than by -O3; plans take as long
-configure "$root" "$build" -DCMAKE_BUILD_TYPE=Release "-DCMAKE_CXX_FLAGS_RELEASE=-O1 -DNDEBUG" -DSHARDWEAVE_BUILD_TESTS=OFF
+configure "$root" "$build" -C "$root/tests/cmake/examples.cmake"
 case $source in
   */gallery/*) binary=$build/gallery/$program ;;
   *) binary=$build/programs/$program ;;

@@ -11,7 +11,9 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// A table with the operators of `standard_rules` that compute a forward pass, but for gelu, scatter and sort.
+/// A table with the operators that `graph_builder` writes of a forward pass, but for the histogram, which counts whole
+/// numbers. Other operators of `standard_rules` (gelu, scatter, and what captured graphs have, which come with their
+/// gradients: convolutions, rows picked by lists of numbers, products along a dimension, ...) have no rule here.
 /// Gradients are written with operators that have placement rules. An extremum over a dimension shares its gradient
 /// evenly between equal elements; of two equal values the first gets it. Choices (the numbers that "topk" gives) have
 /// no gradient, and neither has a loss by its classes.
