@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tests/mutate.sh [--graphs] [PATTERN]
+# tests/mutate.sh --apply   only whether each change still changes something
 #
 # Do the tests notice when a constant of the named passes changes, a sign, a term or a limit? Makes the changes of
 # tests/mutations.txt, one at a time, in a copy of the headers, compiles tests against it and runs them without any data but
@@ -12,6 +13,16 @@ root=$(dirname "$tests")
 all=no
 if [ "${1:-}" = --graphs ]; then all=yes && shift; fi
 pattern=${1:-.}
+if [ "${1:-}" = --apply ]; then
+  stale=0
+  while IFS='|' read -r name header script; do
+    [ "$name" != asks ] || continue
+    if [ "$(sed "$script" "$root/include/shardweave/$header")" = "$(<"$root/include/shardweave/$header")" ]; then
+      echo "$name: NOTHING CHANGES in $header" && stale=$((stale + 1))
+    fi
+  done < <(grep -v -e '^#' -e '^$' "$tests/mutations.txt")
+  exit $((stale > 0))
+fi
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 mkdir "$work/data" "$work/mutated"

@@ -164,10 +164,8 @@ TEST_SUITE("json_number") {
     CHECK_FALSE(count.has_value());
     parse("{\"count\": 3}", shape());
     CHECK(count == 3);
-    // later versions of Boost.JSON take a literal at once, and stop before its last letter
-    const std::string said = complaint("{\"count\": null}", shape());
-    CHECK((said.starts_with("T: line 1, byte 14: ") || said.starts_with("T: line 1, byte 13: ")));
-    CHECK(said.ends_with(": count is null, expected a whole number from -2147483648 to 2147483647"));
+    CHECK(complaint("{\"count\": null}", shape()) ==
+          "T: line 1, byte 11: count is null, expected a whole number from -2147483648 to 2147483647");
   }
 }
 

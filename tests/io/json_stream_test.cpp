@@ -112,6 +112,43 @@ TEST_SUITE("read_json") {
       }
   }
 
+  TEST_CASE("a wrong word or escape is told of where it begins, however the text is cut into pieces") {
+    const auto message = [](const std::string& text, std::size_t piece) {
+      return refused([&] { return read(text, sw::json_anything(), piece), 0; });
+    };
+    const std::string at = "T: line 1, byte 2: not JSON in the text: ";
+    for (const std::string wrong : {"n\"", "nil", "nulL", "t", "tru e", "f}", "fals]"})
+      for (const std::string after : {"]", "    ]"})
+        for (std::size_t piece = 1; piece <= 12; ++piece)
+          CHECK(message("[" + wrong + after, piece) == at + "syntax error at '" + wrong[0] + "'");
+    for (const std::string wrong : {"\\u", "\\u1x34", "\\u\\BBB", "\\u\\u1", "\\ux1x3", "\\udc00", "\\uDFFF"})
+      for (const std::string after : {"\"", "      \""})
+        for (std::size_t piece = 1; piece <= 16; ++piece)
+          CHECK(message("\"" + wrong + after, piece) == at + "an escape that is no character at '\\'");
+    CHECK(message("[\"count\n\"]", 1) == "T: line 1, byte 8: not JSON in the text: syntax error at byte value 10");
+  }
+
+  TEST_CASE("what is refused, and in which words, is the same however the text is cut into pieces") {
+    const std::vector<std::string> tokens{
+        "B", "8",    "n", "u",    "l", "t",    "r",       "e",    "f",   "\"",  "\\",   "1",    "0",     "-",
+        ".", "E",    "+", "{",    "}", "[",    "]",       ",",    ":",   " ",   "\n",   "\x01", "\xe2",  "\x82",
+        "x", "\xf0", "/", "\xff", "a", "null", "\\ud83d", "true", "\\u", "\\n", "\xac", "\xc3", "\"a\":"};
+    sw::random_source random(24);
+    std::size_t wrong = 0;
+    for (int i = 0; i < 3000; ++i) {
+      std::string text = std::vector<std::string>{"", "[", "{\"a\":", "\"", "[1,", "{\"a\":\""}[random.below(6)];
+      for (auto count = random.below(9); count > 0; --count) text += tokens[random.below(tokens.size())];
+      const auto outcome = [&](std::size_t piece) {
+        return refused([&] { return read(text, sw::json_anything(), piece), 0; });
+      };
+      CAPTURE(text);
+      const std::string whole = outcome(1U << 18);
+      wrong += whole.empty() ? 0 : 1;
+      for (std::size_t piece = 1; piece <= 4; ++piece) CHECK(outcome(piece) == whole);
+    }
+    CHECK(wrong > 2500);
+  }
+
   TEST_CASE("unknown fields are passed over unless strict reading is asked for") {
     sample s;
     read(good, shape_of(s));

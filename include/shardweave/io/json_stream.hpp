@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/io/detail/begun_token.hpp>
 #include <shardweave/io/detail/json_handler.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_shape.hpp>
@@ -34,14 +35,9 @@ inline std::size_t line_count(std::string_view text) {
   return count;
 }
 
-/// How many of the last bytes begin a character of UTF-8 that is not whole; 0: there is none.
-inline std::size_t begun_character(std::string_view last) {
-  for (std::size_t count = std::min<std::size_t>(last.size(), 3); count > 0; --count) {
-    const auto c = static_cast<unsigned char>(last[last.size() - count]);
-    const std::size_t whole = c >= 0xf0 ? 4 : c >= 0xe0 ? 3 : c >= 0xc0 ? 2 : 1;
-    if (whole > count) return count;
-  }
-  return 0;
+/// The last bytes of a text of which pieces came.
+inline std::string_view last_bytes(std::string_view text, std::size_t count) {
+  return text.substr(text.size() - std::min(text.size(), count));
 }
 
 /// \param rest  of the piece, from where reading stopped
@@ -56,7 +52,8 @@ inline std::string what_is_wrong(const json_handler& handler, const boost::json:
     at = c > 0x20 && c < 0x7f ? std::string(" at '") + rest.front() + "'" : " at byte value " + std::to_string(c);
   }
   if (ec == boost::json::error::extra_data) return "more text follows the end of the JSON value" + at;
-  return "not JSON in " + handler.place() + ": " + ec.message() + at;
+  return "not JSON in " + handler.place() + ": " + (is_escape(ec) ? "an escape that is no character" : ec.message()) +
+         at;
 }
 
 /// Runs what checks data after the whole text was read, and puts the text's name before its complaints.
@@ -125,16 +122,15 @@ inline void read_json_text(text_input& input, const json_shape& root, const read
                            bool many) {
   json_run run(root, options.strict, enough);
   std::size_t bytes_before = 0, lines_before = 0;
-  std::string last;  // the three bytes before the piece: Boost.JSON tells of a wrong character where it has all of it
+  std::string last;  // bytes before the piece
   const auto refuse_at = [&](std::string_view read, const boost::json::error_code& ec, std::string_view rest,
                              bool more) {
-    std::string around;
-    if (const std::string before = last + std::string(read.substr(read.size() - std::min<std::size_t>(read.size(), 3)));
-        const std::size_t begun = more ? begun_character(before) : 0) {
-      around = before.substr(before.size() - begun);
+    std::string before = last + std::string(last_bytes(read, begun_token_size));
+    if (const std::size_t begun = more ? begun_token(last_bytes(before, begun_token_size), rest, ec) : 0) {
+      before.erase(0, before.size() - begun);
       bytes_before -= begun;
-      lines_before -= line_count(around);
-      rest = around;
+      lines_before -= line_count(before);
+      rest = before;
     }
     refuse(error_category::format, input.name() + ": line " + std::to_string(lines_before + line_count(read) + 1) +
                                        ", byte " + std::to_string(bytes_before + read.size() + 1) + ": " +
@@ -161,8 +157,7 @@ inline void read_json_text(text_input& input, const json_shape& root, const read
     } while (!rest.empty());
     bytes_before += piece.size();
     lines_before += line_count(piece);
-    last.append(piece.substr(piece.size() - std::min<std::size_t>(piece.size(), 3)));
-    last.erase(0, last.size() - std::min<std::size_t>(last.size(), 3));
+    last = last_bytes(last + std::string(last_bytes(piece, begun_token_size)), begun_token_size);
   }
 }
 
