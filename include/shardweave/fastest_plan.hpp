@@ -89,128 +89,173 @@ struct fastest_plan_result {
 
 namespace detail {
 
-template <class Pipeline, class G, class Model, class State>
-[[nodiscard]] fastest_plan_result fastest_stated(const Pipeline& way, const G& graph, const Model& model,
-                                                 const fastest_plan_options& options, const solve_control& control,
-                                                 const State& state) {
-  stage_clock timed(control);
-  fastest_plan_result result;
-  training_plan& plan = result.plan;
-  plan.problem = timed(plan.stages, "build",
-                       [&] { return std::make_shared<const placement_description<double>>(state(timed.rest())); });
-  const auto problem = timed(plan.stages, "compile", [&] { return compile(plan.problem, timed.rest()); });
-  plan.placement = timed(plan.stages, "solve", [&] { return way.solver.solve(problem, timed.rest()); });
-  if (!plan.placement.has_assignment()) return result;
+/// One run of `fastest_plan`, stage by stage.
+template <class Pipeline, class G, class Model>
+class fastest_plan_run {
+ public:
+  fastest_plan_run(const Pipeline& way, const G& graph, const Model& model, const fastest_plan_options& options,
+                   const solve_control& control)
+      : way_(way), graph_(graph), model_(model), options_(options), control_(control), timed_(control) {}
 
+  /// \param state  states the placement problem, within a control
+  template <class State>
+  [[nodiscard]] fastest_plan_result run(const State& state) && {
+    plan_.problem = timed_(plan_.stages, "build",
+                           [&] { return std::make_shared<const placement_description<double>>(state(timed_.rest())); });
+    const auto problem = timed_(plan_.stages, "compile", [&] { return compile(plan_.problem, timed_.rest()); });
+    plan_.placement = timed_(plan_.stages, "solve", [&] { return way_.solver.solve(problem, timed_.rest()); });
+    if (!plan_.placement.has_assignment()) return std::move(result_);
+
+    planner_type planner(way_, model_, plan_.problem->vertices.size(), options_);
+    if (!is_over()) timed_(plan_.stages, "search", [&] { return plan_least_sum(planner); });
+    found found = searched(problem, planner);
+    take_bounds(found);
+    if (!found.plan) found.plan = plan_of_pipeline();
+    take_placement(std::move(found.choice), problem);
+    take_plan(*std::move(found.plan));
+    return std::move(result_);
+  }
+
+ private:
   using planner_type = pipeline_planner<Pipeline, Model>;
-  const std::size_t vertices = plan.problem->vertices.size();
-  planner_type planner(way, model, vertices, options);
-  std::optional<held_values> held;  // where a limit is in the way
-  std::once_flag is_held_known;
-  const auto held_of_all = [&]() -> const held_values* {
-    std::call_once(is_held_known, [&] {
-      if (options.held) held = options.held();
+  using made_plan = typename planner_type::plan;
+  using found = step_search_result<made_plan>;
+
+  /// One plan is made whatever comes; after a stop nothing else is.
+  [[nodiscard]] bool is_over() const { return control_.stop.stop_requested(); }
+  /// What vertices hold, asked when a limit is in the way; null if nobody tells.
+  [[nodiscard]] const held_values* held() {
+    std::call_once(is_held_known_, [this] {
+      if (options_.held) held_ = options_.held();
     });
-    return held ? &*held : nullptr;
-  };
-  std::optional<typename planner_type::plan> plain;  // of the least sum, made as if there were none
-  bool sees_memory = false;                          // where it is in the way
-  // one plan is made whatever comes; after a stop nothing else is
-  const auto is_over = [&] { return control.stop.stop_requested(); };
-  if (!is_over())
-    timed(plan.stages, "search", [&] {
-      const assignment& start = plan.placement.choice;
-      plain = planner(start, timed.rest());
-      planner.knows(start, *plain);
-      if (!options.memory) return 0;
-      const double beside = bytes_of(options.beside, start);
-      const bytes peak = simulate(plain->lowered->tasks, plain->order, {.validate = false}).peak;
-      const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options.memory->count());
-      if (is_over()) return 0;
-      sees_memory = !fits && held_of_all() != nullptr;
-      planner.limit(held_of_all);
-      if (!is_over()) planner.knows(start, fits ? *plain : planner(start, timed.rest()));
-      return 0;
+    return held_ ? &*held_ : nullptr;
+  }
+
+  /// The plan of the least sum, as if there were no limit, and then within the limit.
+  bool plan_least_sum(planner_type& planner) {
+    const assignment& start = plan_.placement.choice;
+    plain_ = planner(start, timed_.rest());
+    planner.knows(start, *plain_);
+    if (!options_.memory) return true;
+    const double beside = bytes_of(options_.beside, start);
+    const bytes peak = simulate(plain_->lowered->tasks, plain_->order, {.validate = false}).peak;
+    const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options_.memory->count());
+    if (is_over()) return fits;
+    sees_memory_ = !fits && held() != nullptr;
+    planner.limit([this] { return held(); });
+    if (!is_over()) planner.knows(start, fits ? *plain_ : planner(start, timed_.rest()));
+    return fits;
+  }
+
+  /// \returns a result without a plan where the work was stopped before there was one
+  [[nodiscard]] found searched(const placement_problem<double>& problem, const planner_type& planner) {
+    found best{.choice = plan_.placement.choice, .stopped = true};
+    if (is_over()) return best;
+    return timed_(plan_.stages, "search", [&] {
+      try_to([&] { best = search(problem, planner); },
+             [](const error& e) { return e.category() == error_category::stopped; });
+      return std::move(best);
     });
-  const auto search = [&] {
-    const auto strategies = [&](vertex_t<G> v) { return model.strategy_count(v); };
-    const auto work = way.lowering.work(model, control.threads);
-    step_work least = describe_work(graph, work.least(), strategies),
-              alone = describe_work(graph, work.alone(), strategies);
-    if (is_over()) return step_search_result<typename planner_type::plan>{.stopped = true};
-    result.bounded = plan.problem;
-    assignment start = plan.placement.choice;
-    step_search_options how = options.search;
-    if (sees_memory) {
-      const auto limit = static_cast<double>(options.memory->count());
-      result.bounded = std::make_shared<const placement_description<double>>(with_policies(*plan.problem, *held));
-      least = with_policies(std::move(least), *held, limit, vertices);
-      alone = with_policies(std::move(alone), *held, limit, vertices);
-      start = keeping_all(std::move(start), *held);
+  }
+  [[nodiscard]] found search(const placement_problem<double>& problem, const planner_type& planner) {
+    const std::size_t vertices = plan_.problem->vertices.size();
+    const auto strategies = [&](vertex_t<G> v) { return model_.strategy_count(v); };
+    const auto work = way_.lowering.work(model_, control_.threads);
+    step_work least = describe_work(graph_, work.least(), strategies),
+              alone = describe_work(graph_, work.alone(), strategies);
+    if (is_over()) return {.choice = plan_.placement.choice, .stopped = true};
+    assignment start = plan_.placement.choice;
+    step_search_options how = options_.search;
+    result_.bounded = plan_.problem;
+    if (sees_memory_) {
+      const auto limit = static_cast<double>(options_.memory->count());
+      result_.bounded = std::make_shared<const placement_description<double>>(with_policies(*plan_.problem, *held_));
+      least = with_policies(std::move(least), *held_, limit, vertices);
+      alone = with_policies(std::move(alone), *held_, limit, vertices);
+      start = keeping_all(std::move(start), *held_);
       how.planned = vertices;
-      how.bound.turn = held->moment;
+      how.bound.turn = held_->moment;
     }
-    result.work = std::make_shared<const step_work>(std::move(least));
-    const placement_problem<double> searched = sees_memory ? compile(result.bounded, timed.rest()) : problem;
-    auto best = search_step(searched, *result.work, alone, way.solver, planner, start, how, timed.rest());
-    best.choice.resize(std::min(best.choice.size(), vertices));
+    result_.work = std::make_shared<const step_work>(std::move(least));
+    const placement_problem<double> of_all = sees_memory_ ? compile(result_.bounded, timed_.rest()) : problem;
+    found best = search_step(of_all, *result_.work, alone, way_.solver, planner, start, how, timed_.rest());
+    if (best.plan)
+      best.choice.resize(std::min(best.choice.size(), vertices));
+    else  // no plan keeps to the memory: that of the least sum tells by how much
+      best.choice = plan_.placement.choice;
     return best;
-  };
-  step_search_result<typename planner_type::plan> found;
-  found.stopped = true;
-  if (!is_over())
-    timed(plan.stages, "search", [&] {
-      try_to([&] { found = search(); }, [](const error& e) { return e.category() == error_category::stopped; });
-      return 0;
-    });
-  result.channel_prices.resize(result.work == nullptr ? 1 : result.work->machines());
-  if (std::isfinite(found.first_step))
-    result.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(found.first_step));
-  result.bounds = std::move(found.bounds);
-  result.plans = found.plans;
-  result.stopped = found.stopped;
-  for (std::size_t r = 0; r < result.bounds.claims.size(); ++r) {
-    const std::uint32_t channel = result.bounds.claims[r].channel;
-    (channel == step_claim::path ? result.path_price : result.channel_prices[channel]) += result.bounds.weights[r];
-    result.memory_price += result.bounds.weights[r] * result.bounds.claims[r].price;
   }
-  if (!found.plan) {  // no plan keeps to the memory, or none was looked for: what the pipeline makes tells by how much
-    if (!plain) {
-      plain.emplace();
-      plain->lowered = timed(plan.stages, "lower", [&] {
-        return std::make_shared<const lowered_graph>(way.lowering(model, plan.placement.choice));
-      });
-      plain->order = timed(plan.stages, "schedule", [&] { return way.pass.plan(plain->lowered->tasks, timed.rest()); });
+
+  /// What the search proved, and what work is worth by that.
+  void take_bounds(found& from) {
+    result_.channel_prices.resize(result_.work == nullptr ? 1 : result_.work->machines());
+    if (std::isfinite(from.first_step))
+      result_.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(from.first_step));
+    result_.bounds = std::move(from.bounds);
+    result_.plans = from.plans;
+    result_.stopped = from.stopped;
+    for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r) {
+      const step_claim& claim = result_.bounds.claims[r];
+      const double weight = result_.bounds.weights[r];
+      (claim.channel == step_claim::path ? result_.path_price : result_.channel_prices[claim.channel]) += weight;
+      result_.memory_price += weight * claim.price;
     }
-    found.plan = std::move(plain);
-    found.choice = plan.placement.choice;
   }
-  if (found.choice != plan.placement.choice) {
-    plan.placement.choice = std::move(found.choice);
-    plan.placement.status = solve_status::feasible;
-    plan.placement.statistics.note = "placed for the step, not for the least sum.";
+
+  /// The plan of the least sum, as if there were no limit.
+  [[nodiscard]] made_plan plan_of_pipeline() {
+    if (plain_) return *std::move(plain_);
+    made_plan made;
+    made.lowered = timed_(plan_.stages, "lower", [&] {
+      return std::make_shared<const lowered_graph>(way_.lowering(model_, plan_.placement.choice));
+    });
+    made.order = timed_(plan_.stages, "schedule", [&] { return way_.pass.plan(made.lowered->tasks, timed_.rest()); });
+    return made;
   }
-  plan.priced = evaluate(problem, plan.placement.choice);
-  plan.placement.objective = plan.priced.objective;
-  plan.lowered = *found.plan->lowered;
-  if (found.plan->fitted) {
-    result.fitted = *found.plan->fitted;
-    const planner_type free(way, model, vertices, options);
-    const auto unlimited = timed(plan.stages, "search", [&] { return free(plan.placement.choice, timed.rest()); });
-    result.step_without_limit = nanoseconds(static_cast<std::int64_t>(unlimited.step));
+
+  void take_placement(assignment choice, const placement_problem<double>& problem) {
+    if (choice != plan_.placement.choice) {
+      plan_.placement.choice = std::move(choice);
+      plan_.placement.status = solve_status::feasible;
+      plan_.placement.statistics.note = "placed for the step, not for the least sum.";
+    }
+    plan_.priced = evaluate(problem, plan_.placement.choice);
+    plan_.placement.objective = plan_.priced.objective;
   }
-  timed(plan.stages, "simulate", [&] {
-    const task_graph& tasks = plan.lowered->tasks;
-    plan.tasks.emplace();
-    plan.tasks->order = std::move(found.plan->order);
-    plan.tasks->buckets.buckets = plan.tasks->order.buckets;
-    plan.tasks->before = simulate(tasks);
-    plan.tasks->makespan_bound = makespan_bound(tasks, plan.tasks->order.buckets).value();
-    plan.tasks->after = simulate(tasks, plan.tasks->order, {.memory_samples = true});
-    return 0;
-  });
-  return result;
-}
+  void take_plan(made_plan made) {
+    plan_.lowered = *made.lowered;
+    if (made.fitted) {
+      result_.fitted = *made.fitted;
+      const planner_type free(way_, model_, plan_.problem->vertices.size(), options_);
+      const made_plan unlimited =
+          timed_(plan_.stages, "search", [&] { return free(plan_.placement.choice, timed_.rest()); });
+      result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(unlimited.step));
+    }
+    plan_.tasks = timed_(plan_.stages, "simulate", [&] {
+      const task_graph& tasks = plan_.lowered->tasks;
+      task_plan timed;
+      timed.order = std::move(made.order);
+      timed.buckets.buckets = timed.order.buckets;
+      timed.before = simulate(tasks);
+      timed.makespan_bound = makespan_bound(tasks, timed.order.buckets).value();
+      timed.after = simulate(tasks, timed.order, {.memory_samples = true});
+      return timed;
+    });
+  }
+
+  const Pipeline& way_;
+  const G& graph_;
+  const Model& model_;
+  const fastest_plan_options& options_;
+  const solve_control& control_;
+  stage_clock timed_;
+  fastest_plan_result result_;
+  training_plan& plan_ = result_.plan;
+  std::optional<held_values> held_;
+  std::once_flag is_held_known_;
+  std::optional<made_plan> plain_;  ///< of the least sum, made as if there were no limit
+  bool sees_memory_ = false;        ///< where a limit is in the way of it
+};
 
 }  // namespace detail
 
@@ -228,8 +273,9 @@ template <class Solver, class Pass, class Lowering>
                                                const spmd_cost_model& model, const constraint_set& constraints = {},
                                                const fastest_plan_options& options = {},
                                                const solve_control& control = {}) {
-  return detail::fastest_stated(way, model.graph(), model, options, control,
-                                [&](const solve_control& rest) { return describe(model, constraints, rest); });
+  return detail::fastest_plan_run(way, model.graph(), model, options, control).run([&](const solve_control& rest) {
+    return describe(model, constraints, rest);
+  });
 }
 
 /// The same for any graph and cost model with costs in double, which the lowering understands and of whose work it
@@ -244,7 +290,7 @@ template <class Solver, class Pass, class Lowering, planning_graph G, cost_model
                 "The lowering does not tell beforehand what its tasks take: a const member work(model, threads) that "
                 "returns something with const members least() and alone(), work models of the graph "
                 "(shardweave::foretelling_lowering).");
-  return detail::fastest_stated(way, graph, model, options, control, [&](const solve_control& rest) {
+  return detail::fastest_plan_run(way, graph, model, options, control).run([&](const solve_control& rest) {
     return describe(graph, model, constraints, rest, names);
   });
 }
