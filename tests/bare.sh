@@ -51,7 +51,8 @@ machine() {
   chroot "$at" chown -R user:user /home/user/shardweave
 }
 
-# inside USER COMMAND: there, with processes, devices and variables of its own, all gone with it
+# inside USER COMMAND: there, with processes, devices and variables of its own, all gone with it. The first process is a
+# shell that stays: `script`, were it the first, would look for other children that ended without a rest.
 inside() {
   local settings=(PATH=/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin TERM=dumb) name home=/root
   if [ "$1" != root ]; then home=/home/$1; fi
@@ -60,7 +61,7 @@ inside() {
   done
   unshare --mount --pid --fork --kill-child bash -c '
     mount -t proc proc "$1/proc" && mount -t tmpfs shm "$1/dev/shm" && mount --bind /dev/pts "$1/dev/pts" || exit 1
-    exec chroot --userspec="$2:$2" "$1" env -i HOME="$3" "${@:5}" bash -c "cd /home/user/shardweave && $4"' \
+    exec chroot --userspec="$2:$2" "$1" env -i HOME="$3" "${@:5}" bash -c "cd /home/user/shardweave && $4; exit \$?"' \
     bash "$at" "$1" "$home" "$2" "${settings[@]}" </dev/null
 }
 
