@@ -6,17 +6,10 @@ Written from docs/proofs.md and docs/formats.md alone.
 from collections import defaultdict
 from fractions import Fraction
 
+from exact import Refused, demand
+
 MERGEABLE = ("all_gather", "reduce_scatter", "all_reduce")
 OPERATIONS = MERGEABLE + ("all_to_all",)
-
-
-class Refused(Exception):
-    pass
-
-
-def demand(condition, text):
-    if not condition:
-        raise Refused(text)
 
 
 def is_whole(value):
