@@ -8,6 +8,7 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/write_tasks.hpp>
+#include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
 #include <shardweave/report/chrome_trace.hpp>
@@ -23,6 +24,7 @@
 #include <shardweave/solve/search/dive.hpp>
 #include <shardweave/solve/trws.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
@@ -234,6 +236,39 @@ TEST_SUITE("what hosts throw") {
           },
           threads == 1);
     }
+  }
+
+  TEST_CASE("an operator's rule and what says its operations may throw, on several threads too") {
+    using sw::dim_placement, sw::dim_strategy, sw::operation_view;
+    trap t;
+    sw::rule_table rules = sw::standard_rules();
+    rules.add("row_softmax",
+              [&t](const operation_view&, std::int64_t) -> std::vector<dim_strategy> {
+                t();
+                return {{{dim_placement::replicate()}, {dim_placement::replicate()}},
+                        {{dim_placement::shard(0)}, {dim_placement::shard(0)}}};
+              },
+              {.flops = [&t](const operation_view& view) {
+                t();
+                return 4.0 * static_cast<double>(view.outputs.front().size().count());
+              }});
+    sw::graph_builder b("softmax after softmax");
+    const auto x = b.input("x", {{64, 8}, sw::dtype::bf16});
+    for (std::int64_t rows = 64; rows >= 16; rows /= 2)  // of several shapes: what is equal is asked once
+      b.result(b.apply("row_softmax", {b.input("rows" + std::to_string(rows), {{rows, 8}, sw::dtype::bf16})},
+                       {sw::tensor{{rows, 8}, sw::dtype::bf16}}));
+    b.result(b.apply("row_softmax", {x}, {sw::tensor{{64, 8}, sw::dtype::bf16}}));
+    const sw::computation computation = b.finish();
+    const auto device = sw::find_device("h100");
+    for (const unsigned threads : {1U, 3U})
+      each_call_throws(
+          "rules", t,
+          [&] {
+            const sw::spmd_cost_model model(computation, sw::device_mesh({2, 2}), sw::roofline{device},
+                                            sw::node_table<>(device), rules, {.threads = threads});
+            return text_of(sw::trws{}.solve(sw::compile(sw::describe(model.graph(), model))));
+          },
+          threads == 1);
   }
 
   TEST_CASE("an engine and a sink of text may throw at any call") {
