@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Callable, Iterator, Sequence
+import functools
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -62,6 +63,10 @@ def capture_training(
     return Captured(fake_mode, joint.graph_module, *halves)
 
 
+#: Nodes of a joint graph are marked with the name of the module with parameters that they were traced of.
+MODULE = "shardweave.module"
+
+
 @dataclass
 class CapturedJoint:
     """The joint graph of a step of a model that is not distributed yet, and which of its parameters are one tensor."""
@@ -69,6 +74,45 @@ class CapturedJoint:
     fake_mode: FakeTensorMode
     graph: torch.fx.GraphModule
     shared: dict[str, str]  #: by name of a parameter: that of the one whose tensor it is
+    calls: dict[str, Call]  #: by name of a module: how it was called
+
+
+@dataclass(frozen=True)
+class Call:
+    """How a module is called: how many arguments it has by position, and which of them are results of modules."""
+
+    positions: int
+    made_by: dict[int | str, str]  #: by position or keyword: the innermost module that gave this argument
+
+
+@contextlib.contextmanager
+def _calls_of(model: nn.Module) -> Iterator[dict[str, Call]]:
+    """Notes who is called with whose results; modules that are called in several ways are left out."""
+    calls: dict[str, Call] = {}
+    several: set[str] = set()
+    makers: dict[int, tuple[str, torch.Tensor]] = {}
+
+    def before(name: str, arguments: tuple[Any, ...], named: dict[str, Any]) -> None:
+        given = [*enumerate(arguments), *named.items()]
+        call = Call(len(arguments), {k: makers[id(a)][0] for k, a in given if id(a) in makers})
+        if calls.setdefault(name, call) != call:
+            several.add(name)
+
+    def after(name: str, result: Any) -> None:
+        if isinstance(result, torch.Tensor):
+            makers.setdefault(id(result), (name, result))
+
+    hooks = []
+    for name, module in model.named_modules():
+        hooks.append(module.register_forward_pre_hook(lambda _, a, k, name=name: before(name, a, k), with_kwargs=True))
+        hooks.append(module.register_forward_hook(lambda _, a, result, name=name: after(name, result)))
+    try:
+        yield calls
+    finally:
+        for hook in hooks:
+            hook.remove()
+        for name in several:
+            calls.pop(name)
 
 
 def _decompositions() -> dict[Any, Any]:
@@ -134,6 +178,36 @@ def _without_initialization() -> Iterator[None]:
 
 
 @contextlib.contextmanager
+def marked(modules: Mapping[nn.Module, Any], key: str) -> Iterator[None]:
+    """Nodes that are traced of a module, and of its backward part, carry its mark: `mark_of(node, key)`.
+
+    What several modules trace, one within the other, carries the mark of the innermost.
+    """
+
+    def carrying(forward: Callable[..., Any], mark: Any) -> Callable[..., Any]:
+        @functools.wraps(forward)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with torch.fx.traceback.annotate({key: mark}):
+                return forward(*args, **kwargs)
+
+        return call
+
+    try:
+        for module, mark in modules.items():
+            module.forward = carrying(module.forward, mark)
+        with torch.fx.traceback.preserve_node_meta():
+            yield
+    finally:
+        for module in modules:
+            module.__dict__.pop("forward", None)
+
+
+def mark_of(node: torch.fx.Node, key: str) -> Any:
+    """The mark of the module that a node was traced of; nothing outside all of them."""
+    return node.meta.get("custom", {}).get(key)
+
+
+@contextlib.contextmanager
 def _as_if_exported() -> Iterator[None]:
     """Models that look at values where they may skip work do not, as under `torch.export`."""
     flag = "_is_exporting_flag"
@@ -160,9 +234,10 @@ def capture_joint(make: Callable[[], tuple[nn.Module, Sequence[Any]]]) -> Captur
     with FakeTensorMode() as fake_mode, contextlib.ExitStack() as stack:
         with _without_initialization():
             model, arguments = make()
-        with _as_if_exported():
+        owners = {m: name for name, m in model.named_modules() if m._parameters}
+        with _as_if_exported(), marked(owners, MODULE), _calls_of(model) as calls:
             joint = aot_export_joint_with_descriptors(stack, model, tuple(arguments), decompositions=_decompositions())
-        return CapturedJoint(fake_mode, joint.graph_module, shared_parameters(model))
+        return CapturedJoint(fake_mode, joint.graph_module, shared_parameters(model), calls)
 
 
 def regathering(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:

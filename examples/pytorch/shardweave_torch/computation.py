@@ -22,6 +22,7 @@ from torch.fx import Graph, Node
 
 from ._operators import flops_of, kind_of, shape_of
 from ._planner import ComputationBuilder
+from .capture import MODULE, mark_of
 
 aten = torch.ops.aten
 prims = torch.ops.prims
@@ -68,12 +69,17 @@ class Coverage:
 
 @dataclass(frozen=True)
 class Step:
-    """One operation as the library has it, by its name; `inputs` are numbers of operations."""
+    """One operation as the library has it, by its name; `inputs` are numbers of operations.
+
+    `module` is the innermost module with parameters that it was traced of, `sizes` are those of its first result.
+    """
 
     name: str
     op: str
     inputs: tuple[int, ...]
     backward: bool
+    module: str
+    sizes: tuple[int, ...]
 
 
 @dataclass
@@ -86,6 +92,7 @@ class Computation:
     coverage: Coverage
     shapes: dict[str, list[int]]  #: of parameters
     steps: list[Step]  #: all operations, in order
+    results: set[int] = field(default_factory=set)  #: numbers of those that the model gives: its loss, and gradients
 
 
 def _bare(descriptor: Any) -> Any:
@@ -107,6 +114,7 @@ class _Converter:
         self.values: dict[Node, Any] = {}
         self.tensors: list[list[Stated]] = []  # by operation: what it gives
         self.steps: list[Step] = []
+        self.results: set[int] = set()
         self.names: Counter[str] = Counter()
         self.coverage = Coverage()
         self.parameters: dict[str, str] = {}
@@ -114,7 +122,7 @@ class _Converter:
         self.shapes: dict[str, list[int]] = {}
         self.numbers: dict[str, int] = {}
         self.backward = False
-        self.name = ""
+        self.name, self.module = "", ""
 
     def add(self, op: str, inputs: Sequence[int], outputs: Sequence[Stated], *, role: str = "none", equation: str = "",
             dims: Sequence[int] = (), index: int = 0, keep: bool = False, scalar: float = 0.0, name: str = "",
@@ -124,7 +132,8 @@ class _Converter:
         self.names[name] += 1
         unique = name if self.names[name] == 1 else f"{name}.{self.names[name]}"
         self.tensors.append(list(outputs))
-        self.steps.append(Step(unique, op, tuple(inputs), self.backward))
+        sizes = tuple(outputs[0][0]) if outputs else ()
+        self.steps.append(Step(unique, op, tuple(inputs), self.backward, self.module, sizes))
         self.coverage.operations += 1
         return self.builder.add(unique, op, role, self.backward, list(inputs), list(outputs), equation, list(dims),
                                 index, keep, scalar, group)  # fmt: skip
@@ -150,7 +159,7 @@ class _Converter:
     def run(self) -> Computation:
         descriptors = self.graph.output_node().meta.get("desc")
         for node in self.graph.nodes:
-            self.name = node.name
+            self.name, self.module = node.name, mark_of(node, MODULE) or ""
             self.backward = node.meta.get("partitioner_tag") == "is_backward"
             if node.op == "placeholder":
                 self._placeholder(node)
@@ -161,7 +170,8 @@ class _Converter:
                 self._call(node)
             elif node.op == "output":
                 self._output(node, descriptors)
-        return Computation(self.builder, self.parameters, self.inputs, self.coverage, self.shapes, self.steps)
+        return Computation(self.builder, self.parameters, self.inputs, self.coverage, self.shapes, self.steps,
+                           self.results)  # fmt: skip
 
     def _placeholder(self, node: Node) -> None:
         value = node.meta.get("val")
@@ -203,14 +213,18 @@ class _Converter:
                 if isinstance(of, ParamAOTInput):
                     gradients.setdefault(self.shared.get(of.target, of.target), []).append(number)
             else:
-                self.builder.result(number)
+                self._result(number)
         for target, found in gradients.items():  # a parameter that stands in several places has one gradient
             total = found[0]
             for other in found[1:]:
                 total = self.one("add", [total, other], self.tensors[total][0], name=f"{target}.gradient")
             if self.tensors[total][0][0] == self.shapes[target] and total != self.numbers[target]:
                 self.builder.gradient(self.numbers[target], total)
-            self.builder.result(total)
+            self._result(total)
+
+    def _result(self, number: int) -> None:
+        self.builder.result(number)
+        self.results.add(number)
 
     def number(self, argument: Any) -> int:
         """The operation that gives an argument."""
@@ -587,7 +601,8 @@ def _unary(op: str) -> Rule:
     return lambda c, n: c.one(op, [c.number(n.args[0])], _like(n))
 
 
-for _op in ("neg", "exp", "sigmoid", "tanh", "relu", "rsqrt", "reciprocal", "log", "sqrt", "abs", "gelu", "silu"):
+UNARY = ("neg", "exp", "sigmoid", "tanh", "relu", "rsqrt", "reciprocal", "log", "sqrt", "abs", "gelu", "silu")
+for _op in UNARY:
     _rule(getattr(aten, _op))(_unary(_op))
 _rule(aten.where)(lambda c, n: c.one("where", [c.number(a) for a in n.args], _like(n)))
 

@@ -99,8 +99,8 @@ class _Exporter:
 
     def _outputs(self, node: torch.fx.Node) -> tuple[tuple[int, int], ...]:
         outputs = []
-        value = node.meta.get("val")
-        for value in (value,) if isinstance(value, torch.Tensor) else tensors_in(value):
+        given = node.meta.get("val")
+        for value in (given,) if isinstance(given, torch.Tensor) else tensors_in(given):
             storage = value.untyped_storage()
             number = self.storage_of.get(storage._cdata)
             if number is None:

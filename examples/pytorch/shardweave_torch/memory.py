@@ -26,7 +26,7 @@ from torch.utils.checkpoint import (
 
 from ._operators import kind_of
 from ._planner import Machine
-from .capture import _without_initialization
+from .capture import _without_initialization, mark_of, marked
 from .export import Exported, export_graph
 
 log = logging.getLogger("shardweave")
@@ -209,28 +209,6 @@ def repeated_blocks(model: nn.Module) -> list[str]:
     return [f"{name}.{i}" if name else str(i) for i in range(len(longest))]
 
 
-@contextlib.contextmanager
-def _numbered(model: nn.Module, blocks: Sequence[str]) -> Iterator[None]:
-    """Nodes that are traced of a block, and of its backward part, carry its number."""
-    modules = [model.get_submodule(name) for name in blocks]
-
-    def numbered(forward: Callable[..., Any], number: int) -> Callable[..., Any]:
-        def call(*args: Any, **kwargs: Any) -> Any:
-            with torch.fx.traceback.annotate({_BLOCK: number}):
-                return forward(*args, **kwargs)
-
-        return call
-
-    try:
-        for number, module in enumerate(modules):
-            module.forward = numbered(module.forward, number)
-        with torch.fx.traceback.preserve_node_meta():
-            yield
-    finally:
-        for module in modules:
-            del module.forward
-
-
 def _is_backward(node: torch.fx.Node) -> bool:
     return node.meta.get("partitioner_tag") == "is_backward"
 
@@ -297,10 +275,11 @@ class BlockMemory:
             with _without_initialization():
                 model, arguments = make()
             self.names = list(repeated_blocks(model) if blocks is None else blocks)
-            with _numbered(model, self.names):
+            with marked({model.get_submodule(name): i for i, name in enumerate(self.names)}, _BLOCK):
                 graph = aot_export_joint_with_descriptors(stack, model, tuple(arguments)).graph_module.graph
             self._exported = export_graph(graph, on, "joint", with_phases=True, fused=compiled)
-        self._of_block = [n.meta.get("custom", {}).get(_BLOCK, -1) for n in self._exported.nodes]
+        marks = [mark_of(n, _BLOCK) for n in self._exported.nodes]
+        self._of_block = [-1 if m is None else m for m in marks]
         self._storages = _Storages(self._exported, self._of_block)
 
     def plan(self, memory: int, *, least: int = 2**20) -> MemoryPlan:

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 from torch import nn
@@ -14,12 +15,16 @@ from torch.distributed.tensor import Replicate, Shard
 from torch.distributed.tensor.parallel import (
     ColwiseParallel,
     ParallelStyle,
+    PrepareModuleInput,
+    PrepareModuleInputOutput,
     RowwiseParallel,
+    SequenceParallel,
     parallelize_module,
 )
 
 from .memory import repeated_blocks
 from .placement import PlacementPlan
+from .sequence import BetweenProducts, Sequences
 
 #: Operations that hand a parameter on to the product that uses it.
 _HANDED_ON = {"cast", "conv", "permute", "view"}
@@ -31,6 +36,7 @@ _STYLES: dict[tuple[type[nn.Module], int], type[ParallelStyle]] = {
     (nn.Embedding, 0): RowwiseParallel,
     (nn.Embedding, 1): ColwiseParallel,
 }
+_PRODUCTS = (nn.Linear, nn.Embedding)
 
 
 @dataclass
@@ -115,6 +121,7 @@ class _Parallelizer:
                 if not step.backward:
                     self.consumers[source].append((number, place))
         number_of = {s.name: i for i, s in enumerate(self.steps)}
+        self.owner = {number_of[o]: n.rpartition(".")[0] for n, o in plan.operations_of.items()}
         self.uses = {n: self._used_by(number_of[o]) for n, o in plan.operations_of.items()}
         self.names = Counter(plan.operations_of.values())
 
@@ -143,8 +150,8 @@ class _Parallelizer:
 
     def run(self) -> Parallelization:
         cut = [self._weights_cut(d) for d in range(len(self.plan.mesh))]
-        size = [sum(self.model.get_submodule(m).weight.numel() for m in found) for found in cut]
-        if any(size):
+        size = [self._elements(found) - self._elements(self._on_samples(d)) for d, found in enumerate(cut)]
+        if max(size) > 0:
             self.made.tensor = size.index(max(size))
             self._style(cut[self.made.tensor], self.made.tensor)
         for d, found in enumerate(cut):
@@ -154,6 +161,19 @@ class _Parallelizer:
                 )
         self._data()
         return self.made
+
+    def _elements(self, modules: Iterable[str]) -> int:
+        return sum(self.model.get_submodule(m).weight.numel() for m in modules)
+
+    def _on_samples(self, along: int) -> set[str]:
+        """Products that work on samples of their own along a mesh dimension."""
+
+        def is_on_samples(use: _Use) -> bool:
+            return self._weight_dimension(use, along) is None and self._result(use.step, along) == 0
+
+        of_weights = {n.removesuffix(".weight"): uses for n, uses in self.uses.items() if n.endswith(".weight")}
+        products = {m: u for m, u in of_weights.items() if isinstance(self.model.get_submodule(m), _PRODUCTS)}
+        return {m for m, uses in products.items() if all(map(is_on_samples, uses))}
 
     def _leave(self, what: str) -> None:
         self.made.left_out.append(what)
@@ -194,19 +214,66 @@ class _Parallelizer:
             if not broken:
                 break
             regions.update(dict.fromkeys(broken))
-        for module, style in kinds.items():
-            step = step_of[module]
-            if style is ColwiseParallel:
-                stays = regions.get(step) is not None
-                self.made.styles[module] = ColwiseParallel(output_layouts=Shard(-1) if stays else Replicate())
-            else:
-                comes_cut = step in ends and self.steps[step].inputs[0] in within
-                self.made.styles[module] = RowwiseParallel(input_layouts=Shard(-1) if comes_cut else Replicate())
+        stay = {m for m in cut if regions.get(step_of[m]) is not None}
+        come = {m for m in cut if step_of[m] in ends and self.steps[step_of[m]].inputs[0] in within}
+        between = self._between(cut, within, stay, come, along)
+        for module in dict.fromkeys((*kinds, *sorted({*between.arrives, *between.leaves}))):
+            taken = _layout(-1 if module in come else between.arrives.get(module))
+            given = _layout(-1 if module in stay else between.leaves.get(module))
+            if module in kinds:
+                self.made.styles[module] = kinds[module](input_layouts=taken, output_layouts=given)
+            else:  # used whole
+                self.made.styles[module] = PrepareModuleInputOutput(
+                    input_layouts=taken, desired_input_layouts=Replicate(), use_local_input=True,
+                    output_layouts=Replicate(), desired_output_layouts=given,
+                )  # fmt: skip
+        for module, gathered in between.gates.items():
+            self.made.styles[module] = self._gathering(module, gathered)
+        for module, dimension in between.works.items():
+            self.made.styles[module] = SequenceParallel(sequence_dim=dimension, use_local_output=True)
+        if between.missed:
+            some = ", ".join(self.steps[i].name for i in between.missed[:3])
+            count = len(between.missed)
+            self._leave(f"{count} results lie cut along mesh dimension {along} ({some}, ...): they are whole")
+        for module in cut:
             if self._stored(f"{module}.weight", along) != cut[module]:
                 self._leave(f"{module}.weight is stored along mesh dimension {along} otherwise than used: as used")
         for name in self.plan.parameters:
             if name.rpartition(".")[0] not in cut and self._stored(name, along) is not None:
                 self._leave(f"{name} is stored cut along mesh dimension {along} and used whole: it is stored whole")
+
+    def _between(
+        self, cut: dict[str, int], within: set[int], stay: set[str], come: set[str], along: int
+    ) -> BetweenProducts:
+        """What lies in pieces outside the regions from products that are cut by columns to those cut by rows."""
+        alone = {n for n, m in self.model.named_modules() if m._parameters and not any(m.children())}
+        alone -= {n.rpartition(".")[0] for n, o in self.plan.operations_of.items() if self.names[o] > 1}
+        products = {n for n in alone if isinstance(self.model.get_submodule(n), _PRODUCTS)}
+        others = math.prod(e for d, e in enumerate(self.plan.mesh) if d != along)
+        return Sequences(
+            self.steps,
+            self.plan.results,
+            lambda step, place: self._argument(step, place, along),
+            lambda step: self._result(step, along),
+            lambda dimension: self.plan.mesh[along] * (others if dimension == 0 else 1),
+            products - stay,
+            products - come,
+            alone - set(cut),
+            self.owner,
+            self.plan.calls,
+            within,
+        ).run()
+
+    def _gathering(self, module: str, gathered: dict[int | str, int]) -> PrepareModuleInput:
+        """Makes whole what a module is called with in pieces; by position or keyword, the dimension that is cut."""
+        by_place = [gathered.get(place) for place in range(self.plan.calls[module].positions)]
+        named = {k: d for k, d in gathered.items() if isinstance(k, str)}
+        return PrepareModuleInput(
+            input_layouts=tuple(None if d is None else Shard(d) for d in by_place) or None,
+            desired_input_layouts=tuple(None if d is None else Replicate() for d in by_place) or None,
+            input_kwarg_layouts={k: Shard(d) for k, d in named.items()} or None,
+            desired_input_kwarg_layouts={k: Replicate() for k in named} or None,
+        )
 
     def _kind(self, module: str) -> type[nn.Module]:
         return nn.Linear if isinstance(self.model.get_submodule(module), nn.Linear) else nn.Embedding
@@ -229,11 +296,17 @@ class _Parallelizer:
 
     def _is_closed(self, region: set[int], within: set[int], along: int) -> bool:
         return all(
-            source in within
+            source in within or self._is_parameter_of(source, self.steps[step].module)
             for step in region
             for place, source in enumerate(self.steps[step].inputs)
             if self._argument(step, place, along) is not None
         )
+
+    def _is_parameter_of(self, step: int, module: str) -> bool:
+        """Whether a value is a parameter of a module, as it is or handed on."""
+        while self.steps[step].op in _HANDED_ON:
+            step = self.steps[step].inputs[0]
+        return module != "" and self.owner.get(step) == module
 
     def _data(self) -> None:
         """Along all other dimensions samples are cut, and parameters as most of their elements are."""
@@ -265,6 +338,10 @@ class _Parallelizer:
 
     def _text(self, name: str) -> str:
         return ", ".join(str(p) for p in self.plan.parameters[name])
+
+
+def _layout(dimension: int | None) -> Replicate | Shard:
+    return Replicate() if dimension is None else Shard(dimension)
 
 
 def _dimension(text: str, along: int) -> int | None:

@@ -12,7 +12,7 @@ from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import Placement, Replicate, Shard, distribute_tensor
 
 from ._planner import Machine
-from .capture import capture_joint
+from .capture import Call, capture_joint
 from .computation import Computation, Coverage, Step, computation_of
 
 #: Where the arguments of an operation lie as it takes them, and where its results lie: "S(0)R", "P" for sums to come.
@@ -39,7 +39,9 @@ class PlacementPlan:
     coverage: Coverage
     operations_of: dict[str, str] = field(default_factory=dict)  #: by parameter: name of its operation
     steps: list[Step] = field(default_factory=list)  #: the operations that were planned, in order
+    results: set[int] = field(default_factory=set)  #: numbers of the operations that the model gives
     uses: dict[str, Use] = field(default_factory=dict)  #: by operation, where it was asked for
+    calls: dict[str, Call] = field(default_factory=dict)  #: by name of a module: how it was called
 
     @property
     def gap(self) -> float:
@@ -108,6 +110,7 @@ def plan_computation(
         computation.coverage,
         dict(computation.parameters),
         computation.steps,
+        computation.results,
         told.get("uses", {}),
     )
 
@@ -124,7 +127,9 @@ def plan_placement(
     """
     captured = capture_joint(make)
     computation = computation_of(captured.graph.graph, shared=captured.shared)
-    return plan_computation(computation, mesh, machine, **demands)
+    plan = plan_computation(computation, mesh, machine, **demands)
+    plan.calls = captured.calls
+    return plan
 
 
 def distribute_parameters(model: nn.Module, mesh: DeviceMesh, plan: PlacementPlan) -> nn.Module:

@@ -103,9 +103,10 @@ def test_errors_in_the_middle_of_a_change_are_undone(ranks, monkeypatch):
 
 
 def test_nodes_are_held_as_pytorch_holds_them(ranks, monkeypatch):
-    import shardweave_torch.apply as apply
     from torch._inductor.fx_passes.control_dependencies import control_deps, preserve_node_ordering
     from torch.utils._ordered_set import OrderedSet
+
+    import shardweave_torch.apply as apply
 
     def whole(graph):
         """The graph, and what its control dependencies hold, with all notes on their arguments and results."""

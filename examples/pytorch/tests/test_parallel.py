@@ -1,5 +1,7 @@
 """Plans as arguments of `parallelize_module` and `fully_shard`: the numbers are those of the unplanned program."""
 
+import math
+
 import pytest
 import torch
 import torch.distributed as dist
@@ -18,12 +20,28 @@ SHAPE = Shape(layers=2, width=128, heads=4, key_heads=2, hidden=256, words=256, 
 BATCH = 8
 
 
-def planned(mesh, **demands):
+#: Large enough that products are worth cutting, small enough that samples are worth it elsewhere; same names.
+LARGE = Shape(layers=2, width=4096, heads=32, key_heads=8, hidden=8192, words=32000, length=2048)
+
+
+def planned(mesh, shape=SHAPE, **demands):
     def make():
-        words = torch.empty(BATCH, SHAPE.length, dtype=torch.long)
-        return Llama(SHAPE), (words, words)
+        words = torch.empty(BATCH, shape.length, dtype=torch.long)
+        return Llama(shape), (words, words)
 
     plan = plan_placement(make, mesh, uses=True, **demands)
+    with torch.device("meta"):
+        return plan, parallelization(Llama(shape), plan)
+
+
+def in_sequence(mesh):
+    """A plan whose values between products are cut along the sequence, by the dimension of the products."""
+    plan, _ = planned(mesh, inputs="S(0)R")
+    for step in plan.steps:
+        between = step.module == "" or step.module.endswith(("norm", "before_attention", "before_feed"))
+        if between and not step.backward and len(step.sizes) == 3 and step.op != "view":
+            whole = [len(plan.steps[i].sizes) < 3 for i in step.inputs]  # weights
+            plan.uses[step.name] = (["RR" if w else "S(0)S(1)" for w in whole], ["S(0)S(1)"])
     with torch.device("meta"):
         return plan, parallelization(Llama(SHAPE), plan)
 
@@ -46,15 +64,19 @@ def losses(model, pieces, piece, group, steps=20):
     return found
 
 
-def trains_alike(mesh_shape, demands):
+def trains_alike(mesh_shape, plan_it, demands):
     torch.manual_seed(0)
     plain = losses(Llama(SHAPE), 1, 0, None)
     torch.manual_seed(0)
     model = Llama(SHAPE)
-    plan, made = planned(mesh_shape, **demands)
+    _, made = plan_it(mesh_shape, **demands)
     names = ("outer", "inner")[: len(mesh_shape)]
     mesh = init_device_mesh("cpu", mesh_shape, mesh_dim_names=names)
+    whole = {n: p.detach().clone() for n, p in model.named_parameters()}
     made.apply(model, mesh)
+    for name, parameter in model.named_parameters():  # also of what is cut along both dimensions
+        held = parameter.full_tensor() if isinstance(parameter, DTensor) else parameter
+        assert torch.equal(held, whole[name]), name
     data = made.data_mesh(mesh)
     cut = {f"{name}.weight" for name in made.styles}
     assert all(isinstance(p, DTensor) for n, p in model.named_parameters() if data is not None or n in cut)
@@ -71,12 +93,18 @@ def trains_alike(mesh_shape, demands):
 
 
 @pytest.mark.parametrize(
-    ("mesh", "demands"),
-    [((2, 2), {"inputs": "S(0)R"}), ((2, 2), {"inputs": "S(0)S(0)"}), ((2,), {"inputs": "R"})],
-    ids=["tensor and data", "data alone", "tensor alone"],
+    ("mesh", "plan_it", "demands"),
+    [
+        ((2, 2), planned, {"inputs": "S(0)R"}),
+        ((2, 2), planned, {"inputs": "S(0)S(0)"}),
+        ((2,), planned, {"inputs": "R"}),
+        ((2, 2), planned, {"inputs": "S(0)R", "shape": LARGE}),
+        ((2, 2), in_sequence, {}),
+    ],
+    ids=["tensor and data", "data alone", "tensor alone", "samples between products", "sequence between products"],
 )
-def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, demands):
-    on_ranks(int(torch.tensor(mesh).prod()), trains_alike, mesh, demands)
+def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, plan_it, demands):
+    on_ranks(math.prod(mesh), trains_alike, mesh, plan_it, demands)
 
 
 def test_products_are_cut_as_planned():
@@ -91,6 +119,64 @@ def test_products_are_cut_as_planned():
             assert isinstance(style, RowwiseParallel) and style.input_layouts == (Shard(-1),)
     # what is stored cut along the tensor dimension and used whole is named
     assert any("norm.weight is stored cut along mesh dimension 1" in what for what in made.left_out)
+
+
+def test_values_between_products_are_cut_as_planned():
+    _, made = planned((2, 2), shape=LARGE, inputs="S(0)R")
+    for name in ("norm", "layers.0.before_attention", "layers.1.attention.query", "layers.0.attention.out"):
+        assert made.styles[name].sequence_sharding == (Shard(0),)  # samples of their own
+    assert made.styles["layers.0.feed"].input_layouts == (Shard(0),)  # gathered for what is cut by columns
+    assert made.styles["layers.0.feed.down"].output_layouts == (Shard(0),)
+    _, made = in_sequence((2, 2))
+    assert made.styles["layers.1.attention"].input_layouts == (Shard(1), None, None)
+    assert made.styles["layers.1.attention.query"].input_layouts == (Replicate(),)
+    assert made.styles["layers.1.attention.out"].output_layouts == (Shard(1),)
+    assert made.styles["layers.1.before_feed"].sequence_sharding == (Shard(1),)
+    assert made.styles["embedding"].prepare_module_output.desired_output_layouts == (Shard(1),)
+    assert not any("results lie cut" in what for what in made.left_out)
+
+
+class Inner(nn.Module):
+    def __init__(self):
+        super().__init__()
+        self.up, self.down = nn.Linear(32, 64), nn.Linear(64, 32)
+
+    def forward(self, x):
+        return self.down(F.gelu(self.up(x)))
+
+
+class Outer(nn.Module):
+    """Normalized values, which go to a module around products as they are, or not."""
+
+    def __init__(self, direct):
+        super().__init__()
+        self.embedding, self.norm, self.inner = nn.Embedding(64, 32), nn.LayerNorm(32), Inner()
+        self.direct = direct
+
+    def forward(self, words, targets):
+        x = self.norm(self.embedding(words))
+        return F.cross_entropy(self.inner(x if self.direct else x * 1.5).flatten(0, 1), targets.flatten())
+
+
+@pytest.mark.parametrize("direct", [True, False])
+def test_what_no_module_is_called_with_stays_whole(direct):
+    words = torch.empty(2, 16, dtype=torch.long)
+    plan = plan_placement(lambda: (Outer(direct), (words, words)), (2,), uses=True, inputs="R")
+    for step in plan.steps:
+        takes, gives = plan.uses[step.name]
+        if step.module == "norm" and step.op in ("layer_norm", "getitem"):
+            plan.uses[step.name] = (["S(1)", *takes[1:]], ["S(1)"] * len(gives))
+        elif step.module == "" and not step.backward and step.op.startswith("mul"):
+            plan.uses[step.name] = (["S(1)"], ["S(1)"])
+        elif step.module.endswith("up") and step.op == "einsum":
+            plan.uses[step.name] = (["R", "S(1)"], ["S(1)"])
+    made = parallelization(Outer(direct), plan)
+    if direct:
+        assert made.styles["inner"].input_layouts == (Shard(1),)
+        assert made.styles["norm"].sequence_sharding == (Shard(1),)
+    else:
+        assert "norm" not in made.styles and "inner" not in made.styles
+        assert any("results lie cut" in what for what in made.left_out)
 
 
 class Tied(nn.Module):
