@@ -1,5 +1,6 @@
 #include "machine.hpp"
 #include "placement.hpp"
+#include "problem.hpp"
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
@@ -316,4 +317,5 @@ NB_MODULE(_planner, m) {
       .def("build", &graph_builder::build);
 
   bind_placement(m);
+  bind_problem(m);
 }
