@@ -245,3 +245,27 @@ quietly() {
     exit $status
   fi
 }
+
+# in_steps LOG COMMAND...: likewise, of a command that counts its steps as ninja does, which are told while it works: on a
+# terminal in one live line, elsewhere in a line every ten seconds
+in_steps() {
+  local log=$1 status=0 begin=$SECONDS said=$SECONDS line
+  shift
+  "$@" 2>&1 </dev/null | while IFS= read -r line; do
+    printf '%s\n' "$line"
+    if [[ $line =~ ^\[([0-9]+)/([0-9]+)\] ]]; then
+      line="${BASH_REMATCH[1]} of ${BASH_REMATCH[2]} steps done after $((SECONDS - begin)) s"
+      if [ -t 2 ]; then
+        printf '\r%s\033[K' "$line" >&2
+      elif [ $((SECONDS - said)) -ge 10 ]; then
+        say "$line"
+        said=$SECONDS
+      fi
+    fi
+  done >"$log" || status=$?
+  if [ -t 2 ]; then printf '\r\033[K' >&2; fi
+  if [ $status != 0 ]; then
+    cat "$log" >&2
+    exit $status
+  fi
+}

@@ -33,6 +33,6 @@ case $source in
   */gallery/*) binary=$build/gallery/$program ;;
   *) binary=$build/programs/$program ;;
 esac
-[ -x "$binary" ] || say "Building $program (once)"
-quietly "$build/build.log" cmake --build "$build" --target "$program" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
+[ -x "$binary" ] || say "Building $program (once, for a minute or two)"
+in_steps "$build/build.log" cmake --build "$build" --target "$program" --parallel "${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}"
 exec "$binary" "$@"

@@ -93,6 +93,10 @@ for suite in "$@"; do
   if [ $builds = no ]; then continue; fi
 
   expect 0 '^Planned in' root examples/run.sh
+  if ! grep -Eq '^[0-9]+ of [0-9]+ steps done' "$directory/out"; then
+    say "bare.sh: $suite: examples/run.sh built, and did not tell of it"
+    exit 1
+  fi
   chroot "$at" chown -R user:user /home/user/shardweave  # all is installed: a user may go on
   expect 0 '^Planned in' user "$(on_terminal examples/run.sh)"
   for source in "$root"/examples/*.cpp; do

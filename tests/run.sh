@@ -60,7 +60,7 @@ check() {
   configure "$root" "$build" "${@:2}" -D CMAKE_COMPILE_WARNING_AS_ERROR="${CMAKE_COMPILE_WARNING_AS_ERROR:-OFF}"
   grep -E 'shardweave: ' "$build/configure.log" >&2 || true  # what is left out, and why
   say "$1: building"
-  quietly "$build/build.log" cmake --build "$build" --parallel "$jobs"
+  in_steps "$build/build.log" cmake --build "$build" --parallel "$jobs"
   if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
   ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null

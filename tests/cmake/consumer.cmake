@@ -17,6 +17,15 @@ string(REPLACE "," ";" components "${components}")
 set(options -S ${source_dir}/tests/consumer -B ${work_dir}/build -G ${generator} -DCMAKE_CXX_COMPILER=${compiler}
             -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DBoost_DIR=${boost_dir} "-DCOMPONENTS=${components}")
 if(way STREQUAL installed)
+  # what the manifest lists is all that there is
+  run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/gone)
+  file(STRINGS ${build_dir}/install_manifest.txt manifest)
+  file(REMOVE ${manifest})
+  file(GLOB_RECURSE left ${work_dir}/gone/*)
+  list(LENGTH manifest count)
+  if(left OR count LESS 100)
+    message(FATAL_ERROR "of ${count} installed files these are left once those of the manifest are removed: ${left}")
+  endif()
   run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/installed)
   # what is installed must work where it is moved to
   file(RENAME ${work_dir}/installed ${work_dir}/moved)
