@@ -10,7 +10,7 @@ from .computation import UNARY, Step
 
 #: Operations that programs call without shapes, so that they work on pieces of any dimension.
 _LOCAL = {
-    "add", "add_scalar", "cast", "clone", "getitem", "layer_norm", "mean", "mul", "mul_scalar", "pointwise",
+    "add", "add_scalar", "cast", "clone", "conv", "getitem", "layer_norm", "mean", "mul", "mul_scalar", "pointwise",
     "rms_norm", "sub", "sum", "where", *UNARY,
 }  # fmt: skip
 

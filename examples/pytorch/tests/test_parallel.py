@@ -24,19 +24,23 @@ BATCH = 8
 LARGE = Shape(layers=2, width=4096, heads=32, key_heads=8, hidden=8192, words=32000, length=2048)
 
 
-def planned(mesh, shape=SHAPE, **demands):
+def planned(mesh, shape=SHAPE, dtype=torch.float32, **demands):
     def make():
         words = torch.empty(BATCH, shape.length, dtype=torch.long)
-        return Llama(shape), (words, words)
+        torch.set_default_dtype(dtype)
+        try:
+            return Llama(shape), (words, words)
+        finally:
+            torch.set_default_dtype(torch.float32)
 
     plan = plan_placement(make, mesh, uses=True, **demands)
     with torch.device("meta"):
         return plan, parallelization(Llama(shape), plan)
 
 
-def in_sequence(mesh):
+def in_sequence(mesh, **demands):
     """A plan whose values between products are cut along the sequence, by the dimension of the products."""
-    plan, _ = planned(mesh, inputs="S(0)R")
+    plan, _ = planned(mesh, inputs="S(0)R", **demands)
     for step in plan.steps:
         between = step.module == "" or step.module.endswith(("norm", "before_attention", "before_feed"))
         if between and not step.backward and len(step.sizes) == 3 and step.op != "view":
@@ -134,6 +138,8 @@ def test_values_between_products_are_cut_as_planned():
     assert made.styles["layers.1.before_feed"].sequence_sharding == (Shard(1),)
     assert made.styles["embedding"].prepare_module_output.desired_output_layouts == (Shard(1),)
     assert not any("results lie cut" in what for what in made.left_out)
+    _, halves = in_sequence((2, 2), dtype=torch.bfloat16)  # norms compute in float32
+    assert {n: str(s) for n, s in halves.styles.items()} == {n: str(s) for n, s in made.styles.items()}
 
 
 class Inner(nn.Module):
