@@ -57,12 +57,13 @@ for name in "$@"; do
   "$clang" -fsanitize=fuzzer,address,undefined "$work/$name.o" "$work/json.o" -lz -o "$work/fuzz_$name"
   mkdir -p "$work/corpus/$name"
   status=0
-  "$work/fuzz_$name" -interrupt_exit_code=0 -rss_limit_mb=4096 -timeout=60 -max_len=65536 -print_final_stats=1 \
+  "$work/fuzz_$name" -rss_limit_mb=4096 -timeout=60 -max_len=65536 -print_final_stats=1 \
     -artifact_prefix="$work/$name-" "$work/corpus/$name" "$tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 &
   while sleep 1 && ticks=$(awk '{print $14 + $15}' /proc/$!/stat 2>/dev/null); do
     if ((ticks >= minutes * 60 * $(getconf CLK_TCK))); then kill -INT $! && break; fi
   done
   wait $! || status=$?
+  [ $status != 72 ] || status=0  # it was interrupted
   runs=$(sed -n 's/^stat::number_of_executed_units: *//p' "$work/$name.log")
   cover=$(grep -oE 'cov: [0-9]+' "$work/$name.log" | tail -n 1)
   if [ $status = 0 ]; then

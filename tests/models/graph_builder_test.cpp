@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -166,6 +167,33 @@ TEST_SUITE("graph_builder") {
     refuses([&] { return b.sdpa(x, x, x); },
             "layers.3.wq.sdpa: q [4, 6, 8], k [4, 6, 8] and v [4, 6, 8] do not match, expected [B, H, S, h] and twice "
             "[B, KV, S, h]");
+    const auto q = b.input("q", {{2, 4, 6, 8}, dtype::bf16});
+    int written = 0;
+    const auto attend = [&](shape_vector keys, shape_vector values) {
+      const std::string number = std::to_string(++written);
+      const auto k = b.input("k" + number, {std::move(keys), dtype::bf16});
+      return b.sdpa(q, k, b.input("v" + number, {std::move(values), dtype::bf16}));
+    };
+    CHECK_NOTHROW((void)attend({2, 2, 5, 8}, {2, 2, 5, 3}));
+    for (const auto& [k, v] : std::vector<std::pair<shape_vector, shape_vector>>{{{4, 6, 8}, {4, 6, 8}},
+                                                                                 {{2, 0, 6, 8}, {2, 0, 6, 8}},
+                                                                                 {{2, 3, 6, 8}, {2, 3, 6, 8}},
+                                                                                 {{1, 2, 6, 8}, {1, 2, 6, 8}},
+                                                                                 {{2, 2, 6, 4}, {2, 2, 6, 4}},
+                                                                                 {{2, 2, 6, 8}, {2, 2, 5, 8}},
+                                                                                 {{2, 2, 6, 8}, {2, 2, 6}}})
+      CHECK_THROWS_WITH_AS((void)attend(k, v), doctest::Contains("do not match, expected [B, H, S, h]"), sw::error);
+    refuses([&] { return b.getitem(x, -1); }, "layers.3.wq.getitem: element -1 of a tuple of 1");
+    refuses(
+        [&] {
+          return b.view_as_complex(b.input("scalar", {{}, dtype::f32}));
+        },
+        "layers.3.wq.view_as_complex: found f32 [], expected f32 with a last extent of 2");
+    refuses(
+        [&] {
+          return b.view_as_complex(b.input("pairs", {{3, 2}, dtype::bf16}));
+        },
+        "layers.3.wq.view_as_complex: found bf16 [3, 2], expected f32 with a last extent of 2");
     refuses([&] { return b.input("x", {{1}, dtype::f32}); }, "graph 'wrong' has two operations named 'x'");
     CHECK_THROWS_WITH_AS(b.gradient(w, x), "the gradient of 'w' has shape [4, 6, 8], expected [9, 16]", sw::error);
     refuses([&] { return b.finish(); }, "graph 'wrong' has no results, expected one");

@@ -652,6 +652,44 @@ TEST_SUITE("joint_graph") {
     }
   }
 
+  TEST_CASE("where only one argument leads to a parameter, the gradient of the other is not written") {
+    const std::vector<std::pair<std::string, std::function<value(builder&, value, value)>>> operators{
+        {"sub", [](builder& b, value x, value y) { return b.sub(x, y); }},
+        {"mul", [](builder& b, value x, value y) { return b.mul(x, y); }},
+        {"div", [](builder& b, value x, value y) { return b.div(x, b.add_scalar(b.mul(y, y), 1)); }},
+        {"maximum", [](builder& b, value x, value y) { return b.maximum(x, y); }},
+        {"einsum",
+         [](builder& b, value x, value y) {
+           return b.einsum("ab,ab->a", {x, y});
+         }},
+        {"where", [](builder& b, value x, value y) {
+           return b.apply("where", {b.input("c", {{3, 4}, dtype::boolean}), x, y}, {{{3, 4}}});
+         }}};
+    for (const auto& [name, write] : operators) {
+      CAPTURE(name);
+      std::size_t operations[3] = {};
+      for (const std::size_t constant : {0U, 1U, 2U}) {  // the first, the second, none
+        builder b(name);
+        const auto argument = [&](std::size_t i) {
+          return i == constant ? b.constant("k", {{3, 4}, dtype::f32}) : real(b, {3, 4});
+        };
+        const value x = argument(0), y = argument(1);
+        b.result(write(b, x, y));
+        const sw::computation graph = sw::joint_graph(std::move(b));
+        CHECK(graph.gradient_of.size() == (constant == 2 ? 2 : 1));
+        const auto made = compare(graph);
+        CHECK(made.worst < 1e-6);
+        CHECK(made.largest > 1e-3);
+        operations[constant] = graph.operations.size();
+      }
+      CHECK(operations[0] < operations[2]);
+      CHECK(operations[1] < operations[2]);
+    }
+    builder b("a power that is a constant");
+    b.result(b.pow(real(b, {3}), 0));
+    CHECK(compare(sw::joint_graph(std::move(b))).worst < 1e-6);
+  }
+
   TEST_CASE("elements of a tuple that the forward pass picked are used again, others are picked when they are needed") {
     const auto picked = [](bool early) {
       builder b("tuple");

@@ -365,6 +365,13 @@ TEST_SUITE("llama_training_graph") {
                          "model 'tiny': num_attention_heads is 2, expected a multiple of num_key_value_heads (3)",
                          sw::error);
     config = tiny(false);
+    config.head_dim = -2;
+    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
+                         "model 'tiny': head_dim is -2, expected 0 or a positive number", sw::error);
+    config.head_dim = 3;
+    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
+                         "model 'tiny': head_dim is 3, expected an even number", sw::error);
+    config = tiny(false);
     config.rope_theta = -1;
     CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(config, {2, 4}),
                          "model 'tiny': rope_theta is -1.000000, expected a positive number", sw::error);

@@ -113,6 +113,8 @@ TEST_SUITE("training_layout") {
     CHECK(sw::training_layout::parse("tp=1,fsdp=1").mesh().to_string() == "1");
     for (const char* words : {"", "fsdp", "fsdp=", "fsdp=0", "fsdp=8x2", "hsdp=8", "pp=2", "fsdp=8,dp=2", "tp=2,tp=2"})
       CHECK_THROWS_AS((void)sw::training_layout::parse(words), sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::training_layout{.shards = 0}.mesh(),
+                         "a layout has 0 ranks along fsdp, expected at least 1", sw::error);
     CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("fsdp=8,ep=2"), doctest::Contains("'ep=2'"), sw::error);
   }
 
@@ -128,6 +130,27 @@ TEST_SUITE("training_layout") {
     CHECK(all.at(collective::reduce_scatter).bytes == 4 * parameters);
     CHECK_FALSE(all.contains(collective::all_reduce));
     CHECK(moved_on(plan, 0, false).empty());  // activations stay where they are
+  }
+
+  TEST_CASE(
+      "a matrix with fewer rows than there are ranks is shared out by columns, what has too few of both stays whole") {
+    sw::llama_config few = tiny();  // 2 * 4 rows of keys, 64 features
+    few.hidden_size = 64;
+    few.num_attention_heads = 8;
+    few.num_key_value_heads = 1;
+    few.intermediate_size = 128;
+    const laid_out plan = lay_out(few, "fsdp=32");
+    std::int64_t expected = 0, few_rows = 0;
+    for (const sw::operation& op : plan.model.operations().operations) {
+      if (op.kind != sw::role::parameter) continue;
+      const sw::tensor& t = op.outputs.front();
+      const bool can_be_cut = std::ranges::any_of(t.shape, [](std::int64_t extent) { return extent >= 32; });
+      CHECK(can_be_cut);  // norms have 64 elements, keys 8 rows of 64
+      few_rows += t.shape.front() < 32 ? 1 : 0;
+      expected += t.size().count() / 32;
+    }
+    CHECK(few_rows == 4);  // keys and values of two layers
+    CHECK(held(plan) == expected);
   }
 
   TEST_CASE("without sharing out parameters are held whole, and gradients are all-reduced or scattered") {
