@@ -130,6 +130,23 @@ TEST_SUITE("collective_table") {
     }
   }
 
+  TEST_CASE("between two groups of which one takes no time for a byte, times lie between theirs, too") {
+    const bytes size(std::int64_t{1} << 40);
+    std::vector<collective_measurement> rows;
+    for (const group_shape group : {group_shape{2, 1}, group_shape{600, 1}}) {
+      const double time = group == group_shape{2, 1} ? 1e-320 : 5;  // a share of the first has no logarithm
+      rows.push_back({collective::all_gather, group, size, time});
+      rows.push_back({collective::all_gather, group, 2 * size, 100 * time});
+    }
+    const collective_table<> table{std::span<const collective_measurement>(rows)};
+    for (const bytes asked : {bytes(1), size, 2 * size}) {
+      const auto at = [&](group_shape g) { return table.estimate(collective::all_gather, asked, g).time_us; };
+      CHECK(at({2, 1}) <= at({30, 1}));
+      CHECK(at({30, 1}) < at({300, 1}));
+      CHECK(at({300, 1}) < at({600, 1}));
+    }
+  }
+
   TEST_CASE("wrong rows are refused") {
     const std::vector<collective_measurement> alone{{collective::all_gather, {1, 1}, bytes(8), 1}};
     CHECK_THROWS_WITH_AS(collective_table<>{std::span<const collective_measurement>(alone)},
