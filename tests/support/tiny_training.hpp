@@ -7,6 +7,7 @@
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
@@ -200,20 +201,61 @@ inline std::vector<std::int64_t> peaks_of(const model& m) {
   return peaks;
 }
 
+/// What the compute stream does, in any order.
+inline std::int64_t computation_of(const sw::task_graph& g) {
+  std::int64_t sum = 0;
+  for (sw::task_index t = 0; t < g.size(); ++t)
+    if (!g.is_collective(t)) sum += g.duration(t).count();
+  return sum;
+}
+
+/// Before which no order with these buckets ends: what a channel does, what is done one after the other.
+inline std::int64_t least_end(const sw::task_graph& g, const sw::bucketing_result& buckets) {
+  std::vector<std::int64_t> time(g.size()), channel(g.groups().size()), end(g.size());
+  for (sw::task_index t = 0; t < g.size(); ++t) time[t] = g.duration(t).count();
+  std::vector<char> is_member(g.size());
+  for (const sw::bucket& b : buckets.buckets) {
+    const std::int64_t launch = sw::costs_of(g, b).duration.count();
+    for (const sw::task_index t : b.members) {
+      time[t] = launch;
+      is_member[t] = 1;
+    }
+    channel[b.channel] += launch;
+  }
+  std::int64_t least = 0;
+  for (sw::task_index t = 0; t < g.size(); ++t) {  // arguments have lower numbers
+    if (g.is_collective(t) && is_member[t] == 0) channel[g.collective(t).group] += time[t];
+    for (const auto& e : g.dependencies().in(t)) end[t] = std::max(end[t], end[e.source]);
+    end[t] += time[t];
+    least = std::max(least, end[t]);
+  }
+  for (const std::int64_t busy : channel) least = std::max(least, busy);
+  return least;
+}
+
 /// The end of the best plan within a limit, over placements, what is made again, buckets and orders; nothing if none
-/// keeps to it.
+/// keeps to it. Graphs that compute longer than the best plan takes, and buckets with which no order is earlier, are
+/// not tried.
 inline std::optional<std::int64_t> best_within(const model& m, std::int64_t limit) {
+  std::vector<std::pair<std::int64_t, sw::task_graph>> graphs;
+  for_each_graph(m, [&](sw::task_graph g) {
+    const std::int64_t least = computation_of(g);
+    graphs.emplace_back(least, std::move(g));
+  });
+  std::ranges::stable_sort(graphs, {}, [](const auto& g) { return g.first; });
   std::optional<std::int64_t> best;
-  for_each_graph(m, [&](const sw::task_graph& g) {
-    tiny_steps::for_each_bucketing(g, [&](const sw::bucketing_result& buckets) {
-      const sw::schedule s = sw::exact{.memory = sw::bytes(limit)}(g, buckets);
+  for (const auto& [least, g] : graphs) {
+    if (best && least >= *best) break;
+    tiny_steps::for_each_bucketing(g, [&, &graph = g](const sw::bucketing_result& buckets) {
+      if (best && least_end(graph, buckets) >= *best) return;
+      const sw::schedule s = sw::exact{.memory = sw::bytes(limit)}(graph, buckets);
       REQUIRE(s.statistics.front().name == "proven");
       REQUIRE(s.statistics.front().value == 1);
-      const sw::timeline line = sw::simulate(g, s);
+      const sw::timeline line = sw::simulate(graph, s);
       if (line.peak.count() > limit) return;
       if (!best || line.end_to_end.count() < *best) best = line.end_to_end.count();
     });
-  });
+  }
   return best;
 }
 
