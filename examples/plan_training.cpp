@@ -93,6 +93,7 @@ class training_run {
     try_batch_parts();
     keep_to_memory();
     try_pieces();
+    explain_steps();
     const bool interrupted = work_.is_interrupted();
     add_optimizer();
     const std::string refusal = refusal_of_plan();
@@ -321,8 +322,14 @@ class training_run {
       const sw::bytes most = std::max(need_->is_known() ? room() : sw::bytes(0), plan_.tasks->after.peak);
       const auto run = [&](const sw::task_graph& g) { return passes_within(most).run(g, limit_.rest()); };
       pieces_ = programs::try_pieces(plan_, *model_, chosen_.pieces, run, most, limit_.rest());
-      if (pieces_->is_kept()) need_ = need_of_plan();
+      need_ = need_of_plan();
     });
+  }
+
+  /// Whether bounds on plans whose batch and collectives are whole are bounds on plans like the one that was kept.
+  [[nodiscard]] bool is_whole() const { return !is_in_parts() && !(pieces_ && pieces_->is_kept()); }
+  void explain_steps() {
+    if (plan_.tasks) programs::explain_steps(around_, plan_, is_whole() && fastest_ ? &*fastest_ : nullptr);
   }
 
   /// Whether the plan holds more than --memory says.
@@ -336,8 +343,7 @@ class training_run {
       asked.optimizer.clips = !chosen_.no_clip;
       asked.optimizer.state_bytes = chosen_.optimizer_bytes;
       whole_ = programs::whole_of(*model_, plan_, fastest_, asked);
-      // it is one of steps whose batch and collectives are whole
-      if (is_in_parts() || (pieces_ && pieces_->is_kept())) whole_->bound.reset();
+      if (!is_whole()) whole_->bound.reset();
     });
   }
 

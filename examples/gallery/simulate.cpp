@@ -6,11 +6,13 @@
 #include <shardweave/simulate/machine.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/simulate_machine.hpp>
+#include <shardweave/simulate/slack.hpp>
 
 #include <algorithm>
 #include <cstdio>
 #include <string>
 #include <utility>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -47,6 +49,11 @@ int main() {
                 std::string(to_string(step.work)).c_str(), std::string(g.name_of(step.task)).c_str(),
                 std::string(to_string(step.reason)).c_str());
   // [critical_path]
+
+  // [slack]
+  const std::vector<sw::nanoseconds> slack = sw::slacks_of(g, s, after);
+  std::printf("gather1 may take %.1f us longer\n", sw::to_microseconds(slack[find("gather1")]));
+  // [slack]
 
   // [machine]
   // 6 us of the host for each launch, 10 us until data move, and both slow each other down as measured

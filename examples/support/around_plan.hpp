@@ -2,18 +2,22 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/fastest_plan.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/diff.hpp>
 #include <shardweave/placement/explain.hpp>
 #include <shardweave/report/assignment_text.hpp>
+#include <shardweave/report/explained_tasks_text.hpp>
 #include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
 #include <shardweave/spmd/mesh_search.hpp>
+#include <shardweave/step/explain_step.hpp>
+#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -48,14 +52,21 @@ struct told_wish {
   std::optional<shardweave::assignment_difference<double>> change;
 };
 
+/// An operation of the plan: what it costs, what other strategies would, and what more time of its work costs the step.
+struct explained_operation {
+  shardweave::vertex_explanation<double> paid;
+  shardweave::vertex_alternatives<double> others;
+  std::vector<double> at_prices = {};  ///< change of each strategy at the prices of the bound, in ns; empty: no bound
+  std::vector<shardweave::explained_task> tasks = {};
+};
+
 /// What came of it.
 struct around_plan {
   std::optional<shardweave::mesh_ranking> meshes = std::nullopt;
   std::optional<shardweave::plan_ranking<double>> plans = std::nullopt;
   shardweave::bytes parameters{};  ///< of a device, in the plan itself
   std::vector<told_wish> wishes = {};
-  std::vector<std::pair<shardweave::vertex_explanation<double>, shardweave::vertex_alternatives<double>>> explained =
-      {};
+  std::vector<explained_operation> explained = {};
 };
 
 /// \throws error (input) if there is none of this name
@@ -103,7 +114,7 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
   const std::span<const sw::strategy> choice = plan.placement.choice;
   for (const std::string& name : asked.explained) {
     const std::uint32_t v = operation_called(name, model.operations());
-    around.explained.emplace_back(sw::explain(*plan.problem, choice, v), sw::alternatives(*plan.problem, choice, v));
+    around.explained.push_back({sw::explain(*plan.problem, choice, v), sw::alternatives(*plan.problem, choice, v)});
   }
   if (asked.best > 0) {
     const auto problem = sw::compile(plan.problem, limit.rest());
@@ -127,6 +138,21 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
     if (!told.met.answer.has_assignment()) continue;
     told.parameters = parameters_held(model, told.met.answer.choice);
     told.change = sw::diff(*plan.problem, choice, std::span<const sw::strategy>(told.met.answer.choice));
+  }
+}
+
+/// What the explained operations cost the step. \param plan   as it is told, with tasks
+/// \param found  the bound on all plans of its kind; null: none is known
+inline void explain_steps(around_plan& around, const shardweave::training_plan& plan,
+                          const shardweave::fastest_plan_result* found) {
+  namespace sw = shardweave;
+  std::optional<sw::priced_bound> known;
+  if (found != nullptr && found->bounds.bound > 0) known = sw::priced_bound{found->work.get(), &found->bounds};
+  const sw::priced_bound* const bound = known ? &*known : nullptr;
+  for (explained_operation& told : around.explained) {
+    const sw::task_plan& tasks = *plan.tasks;
+    told.tasks = sw::explain_step(*plan.lowered, tasks.order, tasks.after, *plan.problem, told.others.vertex, bound);
+    if (bound != nullptr) told.at_prices = sw::changes_at_prices(told.others, plan.placement.choice, *bound);
   }
 }
 
@@ -159,15 +185,16 @@ std::string moved_parameters(const Model& model, const shardweave::ranked_plan<d
 
 }  // namespace detail
 
-/// A table for each thing that was asked for; costs in microseconds.
+/// A table for each thing that was asked for; costs in microseconds. \param tasks  of the plan
 template <class Model>
 [[nodiscard]] std::string around_text(const Model& model, const shardweave::placement_description<double>& stated,
-                                      const around_plan& around) {
+                                      const shardweave::task_graph& tasks, const around_plan& around) {
   namespace sw = shardweave;
   const sw::text_side right = sw::text_side::right;
   std::string text;
-  for (const auto& [told, others] : around.explained)
-    text += "\n" + sw::to_text(told, stated) + "\n" + sw::to_text(others, stated);
+  for (const explained_operation& told : around.explained)
+    text += "\n" + sw::to_text(told.paid, stated) + "\n" + sw::to_text(told.others, stated, 12, told.at_prices) + "\n" +
+            sw::to_text(told.tasks, tasks);
   if (around.meshes) {
     sw::text_table table({{"mesh"}, {"objective, us", right}, {"lower bound", right}, {}});
     for (const sw::mesh_candidate& shape : around.meshes->shapes)
@@ -208,10 +235,11 @@ template <class Model>
 
 namespace detail {
 
-/// An explained operation as an object: its strategy, and every strategy with what it would cost and break.
+/// An explained operation as an object: its strategy, every strategy with what it would cost and break, and its tasks.
 inline void write_explained(shardweave::json_writer& out, const shardweave::placement_description<double>& stated,
-                            const shardweave::vertex_alternatives<double>& told) {
+                            const shardweave::task_graph* tasks, const explained_operation& explained) {
   namespace sw = shardweave;
+  const sw::vertex_alternatives<double>& told = explained.others;
   const auto edges = [&](const char* name, const std::vector<sw::edge_parts<double>>& parts) {
     out.key(name).begin_list();
     for (const sw::edge_parts<double>& part : parts)
@@ -226,7 +254,16 @@ inline void write_explained(shardweave::json_writer& out, const shardweave::plac
     out.begin_object().member("strategy", stated.name_of_strategy(told.vertex, s)).member("compute_us", other.compute);
     edges("arguments", other.inputs);
     edges("users", other.outputs);
-    out.member("change_us", other.change).list("breaks", other.breaks).end_object();
+    out.member("change_us", other.change);
+    if (!explained.at_prices.empty()) out.member("change_at_prices_ns", explained.at_prices[s]);
+    out.list("breaks", other.breaks).end_object();
+  }
+  out.end_list().key("tasks").begin_list();
+  for (const sw::explained_task& task : explained.tasks) {
+    out.begin_object().member("name", tasks->name_of(task.task)).member("time_ns", task.time.count());
+    out.member("together", task.together).member("slack_ns", task.slack.count()).key("in_bound");
+    task.in_bound ? out.value(*task.in_bound) : out.null();
+    out.end_object();
   }
   out.end_list().end_object();
 }
@@ -234,9 +271,11 @@ inline void write_explained(shardweave::json_writer& out, const shardweave::plac
 }  // namespace detail
 
 /// Members `explained`, `meshes`, `plans` and `what_if` of an open object, those that were asked for.
+/// \param tasks  of the plan, which there are where something is explained
 template <class Model>
 void write_around(shardweave::json_writer& out, const Model& model,
-                  const shardweave::placement_description<double>& stated, const around_plan& around) {
+                  const shardweave::placement_description<double>& stated, const shardweave::task_graph* tasks,
+                  const around_plan& around) {
   namespace sw = shardweave;
   const auto answer = [&](const sw::solution<double>& s) {
     out.member("objective_us", s.has_assignment() ? s.objective : std::numeric_limits<double>::infinity())
@@ -245,7 +284,7 @@ void write_around(shardweave::json_writer& out, const Model& model,
   };
   if (!around.explained.empty()) {
     out.key("explained").begin_list();
-    for (const auto& told : around.explained) detail::write_explained(out, stated, told.second);
+    for (const explained_operation& told : around.explained) detail::write_explained(out, stated, tasks, told);
     out.end_list();
   }
   if (around.meshes) {

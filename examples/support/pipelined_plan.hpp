@@ -40,6 +40,22 @@ struct pieces_tried {
 
 namespace detail {
 
+/// A plan after a search over its orders as long as that for the plan that a search for the step keeps.
+/// \param order  holds at most `limit`
+[[nodiscard]] inline shardweave::task_plan searched(const shardweave::task_graph& graph,
+                                                    const shardweave::schedule& order, shardweave::bytes limit,
+                                                    const shardweave::solve_control& control) {
+  namespace sw = shardweave;
+  sw::search<> by{.changes = 30'000};
+  by.memory = limit;
+  sw::task_plan made;
+  made.order = by.improve(graph, order, control);
+  made.buckets = {.buckets = made.order.buckets};
+  made.after = sw::simulate(graph, made.order, {.memory_samples = true});
+  made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
+  return made;
+}
+
 /// A plan in pieces, ordered as `run` does or as the whole one was, then searched; nothing if none holds at most
 /// `limit`.
 template <class Run>
@@ -48,28 +64,24 @@ template <class Run>
                                                                    shardweave::bytes limit,
                                                                    const shardweave::solve_control& control) {
   namespace sw = shardweave;
-  constexpr std::size_t changes = 30'000;  // as many as the search for the step spends on the plan that it keeps
   sw::task_plan made = run(graph);
   const sw::timeline of_known = sw::simulate(graph, known);
   const bool fits = made.after.peak <= limit, known_fits = of_known.peak <= limit;
   if (!fits && !known_fits) return std::nullopt;
   if (!fits || (known_fits && of_known.end_to_end < made.after.end_to_end)) made.order = known;
-  sw::search<> by{.changes = changes};
-  by.memory = limit;
-  made.order = by.improve(graph, made.order, control);
-  made.after = sw::simulate(graph, made.order, {.memory_samples = true});
-  made.buckets = {.buckets = made.order.buckets};
-  made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
-  if (made.after.peak > limit) return std::nullopt;
-  return made;
+  sw::task_plan better = searched(graph, made.order, limit, control);
+  if (better.after.peak > limit) return std::nullopt;
+  better.before = std::move(made.before);
+  better.stages = std::move(made.stages);
+  return better;
 }
 
 }  // namespace detail
 
 /// Cuts collectives of a plan, those that its step waits for or all, orders it anew, and keeps what makes the step
-/// shorter.
+/// shorter than that of the whole, whose order is searched for as long.
 /// \param run    gives a task graph buckets and an order
-/// \param limit  what a timeline may hold
+/// \param limit  what a timeline may hold; no less than that of the plan
 /// \pre the plan has tasks
 template <class Model, class Run>
 [[nodiscard]] pieces_tried try_pieces(shardweave::training_plan& plan, const Model& model, unsigned pieces,
@@ -77,6 +89,12 @@ template <class Model, class Run>
                                       const shardweave::solve_control& control) {
   namespace sw = shardweave;
   const sw::task_graph& whole = plan.lowered->tasks;
+  sw::task_plan again = detail::searched(whole, plan.tasks->order, limit, control);
+  if (again.after.end_to_end < plan.tasks->after.end_to_end && again.after.peak <= limit) {
+    again.before = std::move(plan.tasks->before);
+    again.stages = std::move(plan.tasks->stages);
+    plan.tasks = std::move(again);
+  }
   const sw::timeline& line = plan.tasks->after;
   std::vector<char> waited_for(whole.size());
   for (sw::task_index w = 0; w < whole.size(); ++w)

@@ -69,9 +69,8 @@ struct plan_options {
   [[nodiscard]] bool for_step() const {
     if (!layout.empty()) return false;  // nothing is left to search
     if (!objective.empty()) return objective == "step";
-    const bool asks_of_sum = gap || around.best > 0 || around.mesh_dims > 0 || !around.wishes.empty() ||
-                             !around.explained.empty() || propagate || !annotations.empty() ||
-                             overlap_form(overlap) != shardweave::savings_form::off;
+    const bool asks_of_sum = gap || around.best > 0 || around.mesh_dims > 0 || !around.wishes.empty() || propagate ||
+                             !annotations.empty() || overlap_form(overlap) != shardweave::savings_form::off;
     return !asks_of_sum && bucketing.empty() && scheduler.empty();
   }
 
@@ -101,7 +100,7 @@ struct plan_options {
            "--objective", objective,
            "what is least: the step, over placements, buckets and orders, or the sum of computation and "
            "communication, as if nothing hid (default: step; sum with an option that speaks of it: --gap, --best, "
-           "--what-if, --explain, --annotate, --propagate, --mesh-search, --overlap; and with --bucketing or "
+           "--what-if, --annotate, --propagate, --mesh-search, --overlap; and with --bucketing or "
            "--scheduler)")
         ->check(one_of({"step", "sum"}));
     app.add_option("--solver", solver, "see below")->check(one_of(names_of(known)))->capture_default_str();
@@ -180,10 +179,10 @@ struct plan_options {
     app.add_option("--what-if", around.wishes,
                    "DEMAND: tell what it would cost, for example \"placed layers.*.wq S(0)R\"; may be given again")
         ->allow_extra_args(false);
-    app.add_option(
-           "--explain", around.explained,
-           "OPERATION: tell what it costs and why, and what each of its other strategies would cost, for example "
-           "layers.0.wo.einsum; may be given again")
+    app.add_option("--explain", around.explained,
+                   "OPERATION: tell what it costs and why, what each of its other strategies would cost, and what a "
+                   "microsecond "
+                   "more of each of its collectives costs the step, for example layers.0.wo.einsum; may be given again")
         ->allow_extra_args(false);
     app.add_option(
            "--gap", gap,

@@ -113,6 +113,10 @@ template <class Model>
   text += detail::outcome_text(step, tasks);
   if (parts) text += parts_text(*parts);
   if (pieces) text += pieces_text(*pieces);
+  if (fastest && ((parts && parts->is_kept()) || (pieces && pieces->is_kept())))
+    text +=
+        "No bound is known on all plans whose batch or collectives are cut; what follows is about the plan before "
+        "that.\n";
   if (fastest) text += step_text(model, *fastest, step_of_wholes(plan, parts, pieces));
   if (fits) text += memory;
   text += detail::section("Placement (one step on one device)",

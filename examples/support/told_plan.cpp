@@ -163,6 +163,8 @@ std::string json_line(const told_plan& told, const std::optional<certified_plan>
     figure("exposed_ns", [&] { return plan.tasks->after.exposed.count(); });
     figure("makespan_bound_ns", [&] { return plan.tasks->makespan_bound.count(); });
     out.member("planned_for", fastest ? "step" : "sum");
+    const bool is_cut = (told.parts && told.parts->is_kept()) || (pieces && pieces->is_kept());
+    if (fastest) out.member("step_bound_is_of_plan", !is_cut);
     if (fastest) write_step(out, told.model, *fastest, found ? std::optional(told.step_of_wholes()) : std::nullopt);
     if (told.parts) {
       out.member("batch_parts", told.parts->parts).member("step_of_whole_batch_ns", told.parts->whole.count());
@@ -198,7 +200,7 @@ std::string json_line(const told_plan& told, const std::optional<certified_plan>
     out.member("total", total_seconds).end_object();
     if (told.whole) write_whole(out, *told.whole);
     if (told.annotated) write_annotated(out, told.model, *told.annotated);
-    write_around(out, told.model, *plan.problem, told.around);
+    write_around(out, told.model, *plan.problem, plan.lowered ? &plan.lowered->tasks : nullptr, told.around);
     if (certified && !certified->certificate.empty()) write_certified(out, *certified);
     out.member("peak_rss_bytes", peak_rss_bytes()).end_object().line();
   });
@@ -222,7 +224,7 @@ std::string page_of(const told_plan& told, const std::optional<certified_plan>& 
             sw::size_text(sw::bytes(static_cast<std::int64_t>(use->high))) +
             " of a device: parameters with their optimizer state, and results while they are needed.\n";
   if (told.annotated) text += annotated_text(told.model, *told.annotated);
-  text += around_text(told.model, *plan.problem, told.around);
+  text += around_text(told.model, *plan.problem, plan.lowered->tasks, told.around);
   if (certified) text += certified_text(*certified, plan.problem->unit);
   return text;
 }

@@ -5,6 +5,7 @@
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/chrome_trace.hpp>
 #include <shardweave/report/csv.hpp>
+#include <shardweave/report/explained_tasks_text.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/html_plan.hpp>

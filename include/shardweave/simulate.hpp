@@ -7,6 +7,7 @@
 #include <shardweave/simulate/machine.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/simulate_machine.hpp>
+#include <shardweave/simulate/slack.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 // IWYU pragma: end_exports

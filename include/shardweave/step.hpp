@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/explain_step.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>

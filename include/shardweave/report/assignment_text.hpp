@@ -105,14 +105,17 @@ template <cost_value Cost>
 
 /// The alternatives for people: the chosen strategy first, then the others, the least change first, `most` of them.
 /// What they cost at the vertex stands by argument and for all its users together.
+/// \param at_prices  change of each strategy at prices of time, in ns (`changes_at_prices`); empty: none is told
 template <cost_value Cost>
 [[nodiscard]] std::string to_text(const vertex_alternatives<Cost>& told, const placement_description<Cost>& d,
-                                  std::size_t most = 12) {
+                                  std::size_t most = 12, std::span<const double> at_prices = {}) {
   const auto cost = [](Cost c) { return is_forbidden(c) ? std::string("forbidden") : detail::cost_text(c); };
   const text_side right = text_side::right;
   std::vector<text_table::column> columns = {{"strategy"}, {"computation", right}};
   for (const std::uint32_t e : told.inputs) columns.push_back({"argument " + std::to_string(d.edges[e].slot), right});
-  columns.insert(columns.end(), {{"users", right}, {"objective", right}, {}});
+  columns.insert(columns.end(), {{"users", right}, {"objective", right}});
+  if (!at_prices.empty()) columns.push_back({"at the step's prices", right});
+  columns.emplace_back();
   text_table table(std::move(columns));
   std::vector<strategy> order(told.strategies.size());
   std::iota(order.begin(), order.end(), strategy{0});
@@ -127,10 +130,12 @@ template <cost_value Cost>
     const bool is_chosen = order[i] == told.chosen;
     const std::string sign = other.change > Cost{} && !is_forbidden(other.change) ? "+" : "";
     const std::string more = other.breaks.size() < 2 ? "" : " and " + count_text(other.breaks.size() - 1) + " more";
-    cells.insert(cells.end(), {cost(users), is_chosen ? "" : sign + cost(other.change),
-                               is_chosen              ? "chosen"
-                               : other.breaks.empty() ? ""
-                                                      : other.breaks.front() + more});
+    cells.insert(cells.end(), {cost(users), is_chosen ? "" : sign + cost(other.change)});
+    if (!at_prices.empty()) {
+      const double us = at_prices[order[i]] / 1e3;
+      cells.push_back(is_chosen || is_forbidden(other.change) ? "" : (us > 0 ? "+" : "") + fixed_text(us, 3));
+    }
+    cells.push_back(is_chosen ? "chosen" : other.breaks.empty() ? "" : other.breaks.front() + more);
     table.row(std::move(cells));
   }
   std::string text = d.name_of(told.vertex) + " and its other strategies";
