@@ -1,3 +1,4 @@
+#include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/cost/device_presets.hpp>
@@ -23,6 +24,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -165,6 +167,38 @@ TEST_SUITE("whole_step") {
     CHECK(inputs["parameter"] == inputs_once["parameter"]);
     CHECK(inputs["optimizer_state"] == inputs_once["optimizer_state"]);
     CHECK(inputs["data"] == inputs_once["data"] + 2 * 2);
+  }
+
+  TEST_CASE("buckets and what is to come after what are those of the part, in every micro-batch") {
+    const part of = lay_out("fsdp=8");
+    const sw::task_graph& before = of.lowered.tasks;
+    sw::schedule order = sw::prefetch{}(before, sw::greedy{.cap = sw::mebibytes(200)}(before, {}));
+    REQUIRE_FALSE(order.buckets.empty());
+    const auto result = std::ranges::find(order.order, sw::task_kind::output, [&](auto t) { return before.kind(t); });
+    REQUIRE(result != order.order.end());
+    order.after = {{order.order.front(), order.order[order.order.size() / 2]}, {order.order.front(), *result}};
+    for (const std::int64_t count : {1, 3}) {
+      CAPTURE(count);
+      const sw::whole_step whole = sw::with_optimizer(of.lowered, of.model, of.choice, {.micro_batches = count});
+      const sw::schedule all = whole.order(order);
+      CHECK_NOTHROW(sw::validate_schedule(whole.lowered.tasks, all));
+      const std::size_t times = whole.copies.size();
+      CHECK(times == static_cast<std::size_t>(count));
+      REQUIRE(all.buckets.size() == times * order.buckets.size());
+      REQUIRE(all.after.size() == times);  // results are none of the step's until its end
+      for (std::size_t copy = 0; copy < times; ++copy) {
+        const std::vector<sw::task_index>& here = whole.copies[copy];
+        CHECK(all.after[copy] == std::pair(here[order.after[0].first], here[order.after[0].second]));
+        for (std::size_t b = 0; b < order.buckets.size(); ++b) {
+          const auto& members = all.buckets[copy * order.buckets.size() + b].members;
+          REQUIRE(members.size() == order.buckets[b].members.size());
+          for (std::size_t i = 0; i < members.size(); ++i) CHECK(members[i] == here[order.buckets[b].members[i]]);
+        }
+      }
+      if (count == 1)
+        CHECK(sw::simulate(whole.lowered.tasks, all).end_to_end ==
+              sw::simulate(before, order).end_to_end + whole.work.all());
+    }
   }
 
   TEST_CASE("parameters that are updated in parts are gathered after it") {

@@ -37,7 +37,7 @@ inline std::size_t begun_word(std::string_view text) {
 }
 
 /// The most bytes that the following looks at.
-inline constexpr std::size_t begun_token_size = 8;
+inline constexpr std::size_t begun_token_size = 12;
 
 /// Whether an escape is no character: in which of three ways depends on how much of it had arrived.
 inline bool is_escape(const boost::json::error_code& ec) {
@@ -51,7 +51,9 @@ inline bool is_escape(const boost::json::error_code& ec) {
 inline std::size_t begun_token(std::string_view before, std::string_view rest, const boost::json::error_code& ec) {
   if (is_escape(ec)) {
     const std::string around = std::string(before).append(rest.substr(0, 1));
-    return before.size() - std::min(around.rfind("\\u"), before.size());
+    std::size_t at = std::min(around.rfind("\\u"), before.size());
+    if (at >= 2 && around.compare(at - 2, 2, "\\u") == 0) at -= 2;  // what follows an escape without its digits
+    return before.size() - at;
   }
   const std::size_t character = begun_character(before);
   return character + begun_word(before.substr(0, before.size() - character));
