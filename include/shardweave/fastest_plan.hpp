@@ -108,11 +108,11 @@ class fastest_plan_run {
 
     planner_type planner(way_, model_, plan_.problem->vertices.size(), options_);
     if (!is_over()) timed_(plan_.stages, "search", [&] { return plan_least_sum(planner); });
-    found found = searched(problem, planner);
-    take_bounds(found);
-    if (!found.plan) found.plan = plan_of_pipeline();
-    take_placement(std::move(found.choice), problem);
-    take_plan(*std::move(found.plan));
+    found best = searched(problem, planner);
+    take_bounds(best);
+    if (!best.plan) best.plan = plan_of_pipeline();
+    take_placement(std::move(best.choice), problem);
+    take_plan(*std::move(best.plan));
     return std::move(result_);
   }
 
