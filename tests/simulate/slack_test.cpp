@@ -94,9 +94,9 @@ TEST_SUITE("slack") {
             CHECK(end_with_longer_bucket(g, s, b, ns(more)) == later(t, ns(more)));
         }
     }
-    CHECK(tight > 100);
-    CHECK(loose > 100);
-    CHECK(launches > 20);
+    CHECK(tight > shardweave_test::at_scale(100));
+    CHECK(loose > shardweave_test::at_scale(100));
+    CHECK(launches > shardweave_test::at_scale(20));
   }
 }
 
