@@ -72,6 +72,11 @@ struct planned {
   }
 };
 
+const planned& small_step() {
+  static const planned p;  // takes longer than the tests of it
+  return p;
+}
+
 /// The work where a vertex, or all that shares the way of an edge, takes so much more.
 sw::step_work with_more(sw::step_work work, std::uint32_t vertex, double more) {
   work.times.push_back(work.times[work.times_of[vertex]]);
@@ -103,7 +108,7 @@ sw::step_work with_more(sw::step_work work, std::uint32_t edge, std::size_t chan
 
 TEST_SUITE("explain step") {
   TEST_CASE("what more time costs the plan and the bound is what they are with it") {
-    const planned p;
+    const planned& p = small_step();
     REQUIRE(p.found.bounds.bound > 0);
     const sw::task_graph& g = p.lowered().tasks;
     const sw::schedule& order = p.found.plan.tasks->order;
@@ -114,6 +119,7 @@ TEST_SUITE("explain step") {
     std::size_t costly = 0, free = 0, priced = 0, moved = 0;
     const auto vertices = static_cast<std::uint32_t>(p.model.graph().vertex_count());
     std::set<std::pair<bool, std::uint32_t>> seen;
+    const auto most = shardweave_test::sized<std::size_t>(24, 16);
     for (std::uint32_t v = 0; v < vertices; v += shardweave_test::sized<std::uint32_t>(3, 17))
       for (const sw::explained_task& told : p.explained(v)) {
         CAPTURE(v);
@@ -127,7 +133,7 @@ TEST_SUITE("explain step") {
             CHECK(end - step == told.cost_of(ns(more)));
             (end > step ? costly : free) += 1;
           }
-        if (!seen.emplace(told.edge.has_value(), told.edge.value_or(v)).second || seen.size() > 24) continue;
+        if (!seen.emplace(told.edge.has_value(), told.edge.value_or(v)).second || seen.size() > most) continue;
         const double more = 5'000;
         const std::size_t channel = g.is_collective(told.task) ? g.collective(told.task).group + 1 : 0;
         const sw::step_work other =
@@ -145,7 +151,7 @@ TEST_SUITE("explain step") {
   }
 
   TEST_CASE("every copy and collective is told of its consumer and of its producer, with what its edge takes") {
-    const planned p;
+    const planned& p = small_step();
     const sw::lowered_graph& lowered = p.lowered();
     const sw::task_graph& g = lowered.tasks;
     const auto alone = sw::describe_work(p.model.graph(), sw::lowered_work(p.model).alone(),
@@ -184,7 +190,7 @@ TEST_SUITE("explain step") {
   }
 
   TEST_CASE("strategies change at the prices what their claims change, and one that is not there is refused") {
-    const planned p;
+    const planned& p = small_step();
     const sw::priced_bound bound = p.bound();
     const std::span<const sw::strategy> choice = p.found.plan.placement.choice;
     const auto worth = [&](std::span<const sw::strategy> of) {
