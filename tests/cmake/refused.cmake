@@ -1,5 +1,8 @@
-# cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -D definitions=LIST -P refused.cmake
-# Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines.
+# cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -D definitions=LIST -D flags=TEXT
+#       -D options=LIST -D twin=BOOL -P refused.cmake
+# Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines and, with
+# `twin`, takes it where SHARDWEAVE_REFUSED is not defined. `flags` name what is precompiled; a file whose twin includes
+# more is compiled without.
 cmake_minimum_required(VERSION 3.25)
 
 file(STRINGS ${source} expectations REGEX "^// expect: ")
@@ -7,15 +10,38 @@ file(STRINGS ${source} first LIMIT_COUNT 1)
 if(NOT first MATCHES "^// expect: .")
   message(FATAL_ERROR "${source}: the first line must be '// expect: REGEX'")
 endif()
-list(TRANSFORM include_dirs PREPEND "-I")
+file(READ ${source} text)
+if(text MATCHES "#ifn?def SHARDWEAVE_REFUSED\n#include")
+  set(flags "")
+endif()
+separate_arguments(flags UNIX_COMMAND "${flags}")
+list(REMOVE_DUPLICATES include_dirs)
+list(FILTER include_dirs EXCLUDE REGEX "^/usr/include/?$")  # the compiler knows it
+cmake_path(SET root NORMALIZE ${CMAKE_CURRENT_LIST_DIR}/../..)
+set(include_flags)
+foreach(dir IN LISTS include_dirs)
+  cmake_path(IS_PREFIX root ${dir} is_own)
+  if(is_own)
+    list(APPEND include_flags -I${dir})
+  else()
+    list(APPEND include_flags -isystem ${dir})
+  endif()
+endforeach()
+list(FILTER definitions EXCLUDE REGEX "^$")
 list(TRANSFORM definitions PREPEND "-D")
+set(compile ${compiler} ${flags} ${options} -std=c++20 -fsyntax-only ${include_flags} ${definitions})
 if(compiler_id MATCHES "Clang")
   set(no_quotes -fno-caret-diagnostics)
 else()
   set(no_quotes -fno-diagnostics-show-caret)
 endif()
-execute_process(COMMAND ${compiler} -std=c++20 -fsyntax-only ${no_quotes} ${include_dirs} ${definitions} -D SHARDWEAVE_REFUSED
-                        ${source}
+if(twin AND text MATCHES "SHARDWEAVE_REFUSED")
+  execute_process(COMMAND ${compile} ${source} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(NOT status EQUAL 0)
+    message(FATAL_ERROR "${source} does not compile without SHARDWEAVE_REFUSED:\n${output}")
+  endif()
+endif()
+execute_process(COMMAND ${compile} -w ${no_quotes} -D SHARDWEAVE_REFUSED ${source}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)
