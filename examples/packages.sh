@@ -203,6 +203,8 @@ want_clang() {
   # the sanitizers' run-time library is a package of its own
   wanted+=('libclang-rt-16-dev|libclang-rt-17-dev|libclang-rt-18-dev|libclang-rt-19-dev|libclang-rt-20-dev|libclang-rt-21-dev')
 }
+# has_lld: does that clang++ link by lld?
+has_lld() { find_clang && "$clang" -fuse-ld=lld -Wl,--version; }
 
 # want_mpi: for component mpi
 want_mpi() {

@@ -21,6 +21,7 @@ need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'
 if [ "$mode" != quick ]; then
   want_clang
+  want 'lld-16|lld-17|lld-18|lld-19|lld-20|lld-21' has_lld  # a fifth of the time to link what is sanitized
   want clang-format-16 has_command clang-format-16  # test `format`
 fi
 if [ "$mode" = full ]; then

@@ -5,5 +5,9 @@ set(CMAKE_BUILD_TYPE "" CACHE STRING "")
 set(SHARDWEAVE_SANITIZERS address,undefined CACHE STRING "As of clang's -fsanitize")
 set(CMAKE_CXX_FLAGS "-O0 -fno-omit-frame-pointer -fsanitize=${SHARDWEAVE_SANITIZERS} -fno-sanitize-recover=all\
  -fsanitize-ignorelist=${CMAKE_CURRENT_LIST_DIR}/sanitized_not.txt" CACHE STRING "")
+execute_process(COMMAND ${CMAKE_CXX_COMPILER} -fuse-ld=lld -Wl,--version RESULT_VARIABLE status OUTPUT_QUIET ERROR_QUIET)
+if(status EQUAL 0)  # links programs of this size in a fifth of the time
+  set(CMAKE_EXE_LINKER_FLAGS -fuse-ld=lld CACHE STRING "")
+endif()
 set(SHARDWEAVE_EXAMPLE_FOLDERS gallery CACHE STRING "")
 include(${CMAKE_CURRENT_LIST_DIR}/units.cmake)
