@@ -120,6 +120,34 @@ TEST_SUITE("module_plan") {
     CHECK(buckets[1].members == std::vector<sw::task_index>{r0.start, r1.start});
     CHECK(sw::module_plan{}(g).buckets.empty());
   }
+  TEST_CASE("what is gathered in two steps is gathered one module ahead, and no further") {
+    overlap_tasks p;
+    std::vector<sw::task_index> weights;
+    for (int i = 0; i < 6; ++i) weights.push_back(p.input("primals_" + std::to_string(i)));
+    auto value = p.input("x");
+    std::vector<std::vector<sw::task_index>> modules;
+    std::vector<sw::task_index> first, second, second_waits;
+    for (const sw::task_index weight : weights) {
+      const auto [half, half_wait] = p.ag(p.other("cast", {weight}));
+      const auto [whole, wait] = p.ag(half_wait);
+      value = p.mm({value, wait}, 2500);
+      modules.emplace_back();
+      for (sw::task_index t = half - 1; t <= value; ++t) modules.back().push_back(t);
+      first.push_back(half);
+      second.push_back(whole);
+      second_waits.push_back(wait);
+    }
+    p.output({value});
+    const sw::task_graph g = p.graph();
+    const sw::module_plan plan{modules};
+    const sw::schedule s = plan(g, plan(g));
+    const std::vector<std::size_t> place = places(s);
+    for (std::size_t i = 0; i + 1 < weights.size(); ++i) {
+      CHECK(place[second[i + 1]] < place[second_waits[i]]);  // while the module before waits, or computes
+      if (i + 2 < weights.size()) CHECK(place[first[i + 2]] > place[second_waits[i]]);
+    }
+  }
+
   TEST_CASE("modules are named by paths, and a task that is in two is refused") {
     overlap_tasks p;
     const auto a = p.other("layers.1.norm", {p.input("layers.1")}), b = p.other("layers.10.norm", {a});

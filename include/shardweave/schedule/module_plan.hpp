@@ -52,9 +52,9 @@ inline namespace v0 {
 /// parameters, the scatters of gradients and the all-reduces on the channels of such gathers become one bucket per key,
 /// or several where one depends on another. Then modules follow each other like this, in the order in which their first
 /// such collectives stand in the graph, be it a forward or a backward step: the gathers of the next module are launched
-/// before this one's are waited for, and this one's scatters are waited for after the next one's are launched. What
-/// would close a cycle is left out and recorded. All else keeps its order: what a launch needs is pulled up with it,
-/// and waits for scatters sink.
+/// before this one's are waited for, and this one's scatters are waited for after the next one's are launched; of what
+/// is gathered or scattered in several steps that is about the last one. What would close a cycle is left out and
+/// recorded. All else keeps its order: what a launch needs is pulled up with it, and waits for scatters sink.
 ///
 /// Source: PyTorch's manual overlap scheduling. Complexity: O((V + E) log V), and one bounded search per dependency
 /// \throws error naming a task that is in two modules, or not there
@@ -100,7 +100,7 @@ struct module_plan {
     for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce}) {
       const std::vector<std::vector<std::uint32_t>> rows = launches(g, units, op);
       for (std::size_t i = 0; i + 1 < rows.size(); ++i)
-        for (const std::uint32_t c : rows[i])
+        for (const std::uint32_t c : last_of(rows[i], graph))
           for (const std::uint32_t next : rows[i + 1])
             for (const std::uint32_t w : waits[c])
               if (!graph.add(next, w))
@@ -115,6 +115,16 @@ struct module_plan {
   }
 
  private:
+  /// Those of a module that none of its others waits for: what is gathered in two steps is waited for after the second.
+  [[nodiscard]] static std::vector<std::uint32_t> last_of(std::vector<std::uint32_t> row, augmented_graph& graph) {
+    const std::vector<std::uint32_t> all = row;
+    std::erase_if(row, [&](std::uint32_t c) {
+      return std::any_of(all.begin(), all.end(),
+                         [&](std::uint32_t other) { return other != c && graph.has_path(c, other); });
+    });
+    return row;
+  }
+
   /// Of each module: collectives that may be members of a bucket, in the original order.
   [[nodiscard]] std::vector<std::vector<task_index>> collectives(const task_graph& g) const {
     const std::vector<bool> tags = fsdp_tags(g), fit = fit_for_buckets(g);
