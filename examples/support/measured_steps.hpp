@@ -194,6 +194,18 @@ struct read_rule {
   return std::nullopt;
 }
 
+/// How a row's words convert products to 8 bits; nothing if they do not say what is known. What Transformer Engine and
+/// XLA call fp8 without more words takes its scales from earlier steps, and what is scaled in blocks (mxfp8) waits for
+/// no whole tensor either.
+[[nodiscard]] inline std::optional<shardweave::f8_options> f8_of_words(std::string_view precision) {
+  namespace sw = shardweave;
+  const auto has = [&](std::string_view word) { return precision.find(word) != std::string_view::npos; };
+  if (has("rowwise") || has("granularity") || has("attention") || has("fp4")) return std::nullopt;
+  if (has("tensorwise")) return sw::f8_options{};
+  if (has("current") || has("-cs")) return sw::f8_options{.keeps_converted = true};
+  return sw::f8_options{.scaling = sw::f8_scaling::delayed, .keeps_converted = true};
+}
+
 /// A row as the library states it, or why that is not possible.
 struct read_step {
   std::optional<shardweave::stated_step> step = std::nullopt;
@@ -214,8 +226,13 @@ struct read_step {
     return std::ranges::any_of(types, [&](std::string_view t) { return precision.find(t) != std::string::npos; });
   };
   if (precision.empty()) return skip("precision is not stated");
-  if (!computes_in({"bf16", "bfloat16"}) || computes_in({"fp8", "fp4", "f8", "8-bit", "int8"}))
-    return skip("precision is not bf16");
+  std::optional<sw::f8_options> f8;
+  if (computes_in({"fp8", "f8"})) {
+    f8 = f8_of_words(precision);
+    if (!f8) return skip("how numbers of 8 bits are scaled is not known");
+  } else if (!computes_in({"bf16", "bfloat16"}) || computes_in({"fp4", "8-bit", "int8"})) {
+    return skip("precision is neither bf16 nor fp8");
+  }
   if (!row.mixture.empty()) return skip("mixture of experts");
   if (row.pipeline > 1) return skip("pipeline parallelism");
   if (row.checkpointing.empty()) return skip("activation checkpointing is not stated");
@@ -237,6 +254,8 @@ struct read_step {
   if (row.sequence == 0 || row.micro_batch == 0) return skip("batch or sequence is not stated");
   const std::optional<std::string> device = device_of(row.gpu);
   if (!device) return skip("device is not known");
+  if (f8 && !(sw::find_preset(*device).profile.rate(sw::arithmetic::f8) > 0))
+    return skip("the device has no 8-bit floating point");
   result.device = *device;
 
   sw::stated_step s;
@@ -276,6 +295,8 @@ struct read_step {
       s.layout.shards = group;
     }
   }
+  s.f8 = f8;
+  s.gathers_f8 = computes_in({"fp8 all-gather"});
   s.recompute = rule->rule;
   s.recompute_every = rule->every;
   const auto noted = [&](std::string_view policy) { return row.notes.find(policy) != std::string::npos; };

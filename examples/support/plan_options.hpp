@@ -32,6 +32,7 @@ struct plan_options {
   std::string collectives = collective_models().front().name;
   std::string compute = "published";
   std::string calibration;
+  std::string f8 = "off";
   std::int64_t sequence = 8192;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
   std::string objective;   ///< empty: as `for_step` says
@@ -88,6 +89,12 @@ struct plan_options {
            "what kernels reach: published (shares of the peaks by shape, where the device has them) or roofline "
            "(a flat 70 %)")
         ->check(one_of({"published", "roofline"}))
+        ->capture_default_str();
+    app.add_option(
+           "--f8", f8,
+           "products of layers in 8-bit floating point, where the device has it: off, current (a tensor is scaled by "
+           "its own largest element) or delayed (by that of earlier steps)")
+        ->check(one_of({"off", "current", "delayed"}))
         ->capture_default_str();
     app.add_option("--calibration", calibration,
                    "device file: measurements that correct what collectives cost, and shares that kernels reach");

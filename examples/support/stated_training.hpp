@@ -15,6 +15,7 @@
 #include <shardweave/io/device_file.hpp>
 #include <shardweave/io/model_config.hpp>
 #include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/f8_products.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/constraints.hpp>
@@ -84,6 +85,15 @@ class stated_training {
         return shardweave::llama_training_graph(*llama, of);
       return shardweave::deepseek_training_graph(std::get<shardweave::deepseek_config>(config), of);
     });
+    if (chosen_.f8 != "off") {
+      if (!(device.rate(shardweave::arithmetic::f8) > 0))
+        shardweave::refuse(shardweave::error_category::input,
+                           "--f8: " + std::string(device.name) + " has no 8-bit floating point");
+      const bool delayed = chosen_.f8 == "delayed";
+      made = shardweave::with_f8_products(
+          made, {.scaling = delayed ? shardweave::f8_scaling::delayed : shardweave::f8_scaling::current,
+                 .keeps_converted = delayed});
+    }
     if (chosen_.layers == "found")
       for (shardweave::operation& op : made.operations) op.site = 0;  // what is not told is found
     return made;

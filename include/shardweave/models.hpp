@@ -5,6 +5,7 @@
 #include <shardweave/models/backward_pass.hpp>
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/deepseek_config.hpp>
+#include <shardweave/models/f8_products.hpp>
 #include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/graph_writer.hpp>

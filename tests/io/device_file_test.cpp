@@ -115,7 +115,8 @@ TEST_SUITE("read_device") {
     CHECK(message("15.5", "0").find("has a size or time that is not positive, at position 0") != std::string::npos);
     CHECK(message("\"ranks_per_node\": 8", "\"ranks_per_node\": 1").find("has a group without two ranks") !=
           std::string::npos);
-    CHECK(message("\"f16\"", "\"f8\"").find("has arithmetic 'f8', expected f64, f32, f16 or i8") != std::string::npos);
+    CHECK(message("\"f16\"", "\"f4\"").find("has arithmetic 'f4', expected f64, f32, f16, i8 or f8") !=
+          std::string::npos);
     CHECK(message("\"peak\": 0.9", "\"peak\": 0").find("a positive number") != std::string::npos);
     CHECK(message("\"launch_us\": 4", "\"launch_us\": -4").find("not negative") != std::string::npos);
     CHECK(message("\"name\": \"box\", ", "").find("name") != std::string::npos);

@@ -319,7 +319,7 @@ TEST_SUITE("shardweave.device") {
              {"\"peak\": 0.8", "\"peak\": 0", "compute.memory.peak is 0, expected a positive number"},
              {"\"half\": 0", "\"half\": -1", "compute.memory.half is -1, expected a number, not negative"},
              {"\"power\": 1", "\"power\": 0", "compute.memory.power is 0, expected a positive number"},
-             {"\"f16\"", "\"f8\"", "compute.product[0] has arithmetic 'f8', expected f64, f32, f16 or i8"},
+             {"\"f16\"", "\"f4\"", "compute.product[0] has arithmetic 'f4', expected f64, f32, f16, i8 or f8"},
              {"\"launch_us\": 3", "\"launch_us\": -3", "compute.launch_us is -3, expected a number, not negative"},
              {"\"processors\": 100", "\"processors\": 0", "contention.processors is 0, expected a positive number"},
              {"\"memory_per_wire\": 0", "\"memory_per_wire\": -1",

@@ -482,6 +482,7 @@ TEST_SUITE("standard_backward_rules") {
                                            "index_put",
                                            "logsumexp",
                                            "prod",
+                                           "quantize",
                                            "repeat",
                                            "roll",
                                            "scatter",

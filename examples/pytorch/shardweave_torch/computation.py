@@ -39,6 +39,8 @@ _TYPES = {
     torch.int8: "u8",
     torch.int16: "f16",
     torch.bool: "bool",
+    torch.float8_e4m3fn: "f8e4m3",
+    torch.float8_e5m2: "f8e5m2",
 }
 
 #: Sizes, element type, whether contiguous: what the library knows of a tensor.

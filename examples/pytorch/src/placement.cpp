@@ -47,7 +47,8 @@ using shape = std::vector<std::int64_t>;
 /// Sizes, name of the element type, whether it is contiguous.
 using stated_tensor = std::tuple<shape, std::string, bool>;
 
-constexpr std::array<std::string_view, 9> type_names = {"f64", "f32", "bf16", "f16", "c64", "i64", "i32", "u8", "bool"};
+constexpr std::array<std::string_view, 11> type_names = {"f64", "f32", "bf16", "f16",    "c64",   "i64",
+                                                         "i32", "u8",  "bool", "f8e4m3", "f8e5m2"};
 constexpr std::array<std::string_view, 5> role_names = {"none", "parameter", "input", "constant", "tangent"};
 
 template <class Enum, std::size_t N>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/models/impl/deepseek.hpp>
+#include <shardweave/models/impl/f8_products.hpp>
 #include <shardweave/models/impl/llama.hpp>
 #include <shardweave/models/impl/training_layout.hpp>
 

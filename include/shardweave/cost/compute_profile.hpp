@@ -44,6 +44,14 @@ struct product_shape {
   return {flops, bytes(p.batch * elements * element_bytes), kind};
 }
 
+namespace detail {
+
+inline constexpr by_arithmetic<saturation> flat_shares{saturation{0.70, 0, 1}, saturation{0.70, 0, 1},
+                                                       saturation{0.70, 0, 1}, saturation{0.70, 0, 1},
+                                                       saturation{0.70, 0, 1}};
+
+}  // namespace detail
+
 /// A roofline whose shares depend on the work.
 ///
 /// Moving data reaches `memory` of the bandwidth, by bytes; products and attention reach a share of the peak rate by
@@ -53,9 +61,9 @@ struct compute_profile {
   device_profile device = {};
   saturation memory = {0.70, 0, 1};
   saturation product_memory = memory;  ///< the same for products and attention, as their curves were fitted beside it
-  std::array<saturation, 4> product = {saturation{0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}};
-  std::array<saturation, 4> attention = {saturation{0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}, {0.70, 0, 1}};
-  std::array<saturation, 4> attention_backward = attention;
+  by_arithmetic<saturation> product = detail::flat_shares;
+  by_arithmetic<saturation> attention = detail::flat_shares;
+  by_arithmetic<saturation> attention_backward = attention;
   double launch_us = 7;         ///< floor of kernels that move data
   double product_floor_us = 9;  ///< floor of products and attention
 
@@ -91,7 +99,7 @@ struct compute_profile {
   }
 
  private:
-  [[nodiscard]] const std::array<saturation, 4>& shares_of(kernel_kind kernel) const {
+  [[nodiscard]] const by_arithmetic<saturation>& shares_of(kernel_kind kernel) const {
     if (kernel == kernel_kind::attention) return attention;
     return kernel == kernel_kind::attention_backward ? attention_backward : product;
   }

@@ -14,7 +14,11 @@ inline namespace v0 {
 
 /// What the arithmetic units tell apart. bf16 and f16 run at one rate; f32 means the fastest rate that takes
 /// 32-bit inputs (TF32 where the device has it).
-enum class arithmetic : std::uint8_t { f64, f32, f16, i8 };
+enum class arithmetic : std::uint8_t { f64, f32, f16, i8, f8 };
+
+/// One of each kind of arithmetic.
+template <class T>
+using by_arithmetic = std::array<T, 5>;
 
 enum class architecture : std::uint8_t { other, ampere, hopper, blackwell };
 
@@ -26,7 +30,7 @@ enum class architecture : std::uint8_t { other, ampere, hopper, blackwell };
 struct device_profile {
   std::string_view name;
   double memory_bandwidth = 0;
-  std::array<double, 4> flops = {};  ///< by `arithmetic`; 0 where the device has none
+  by_arithmetic<double> flops = {};  ///< by `arithmetic`; 0 where the device has none
   architecture family = architecture::other;
   double link_bandwidth = 0;     ///< between devices of one node
   double network_bandwidth = 0;  ///< of a device's share of the network
@@ -47,25 +51,26 @@ inline constexpr double binary_tera = 1024.0 * 1024.0 * 1024.0 * 1024.0;
 inline constexpr double binary_giga = 1024.0 * 1024.0 * 1024.0;
 inline constexpr std::int64_t gibibyte = 1024 * 1024 * 1024;
 
-[[nodiscard]] constexpr std::array<double, 4> tera_operations(double f64, double f32, double f16, double i8) {
-  return {f64 * 1e12, f32 * 1e12, f16 * 1e12, i8 * 1e12};
+[[nodiscard]] constexpr by_arithmetic<double> tera_operations(double f64, double f32, double f16, double i8,
+                                                              double f8 = 0) {
+  return {f64 * 1e12, f32 * 1e12, f16 * 1e12, i8 * 1e12, f8 * 1e12};
 }
 
 inline constexpr std::array device_table{
-    device_profile{"h100", 3.35 * binary_tera, tera_operations(67, 494, 989, 1979), architecture::hopper, 320, 50, 8,
-                   true, 80 * gibibyte},
-    device_profile{"h200", 4.8 * binary_tera, tera_operations(67, 494, 989, 1979), architecture::hopper, 320, 50, 8,
-                   true, 141 * gibibyte},
-    device_profile{"b200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500), architecture::blackwell, 640, 50,
-                   8, true, 180 * gibibyte},
-    device_profile{"gb200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500), architecture::blackwell, 640, 50,
-                   72, true, 186 * gibibyte},
+    device_profile{"h100", 3.35 * binary_tera, tera_operations(67, 494, 989, 1979, 1979), architecture::hopper, 320, 50,
+                   8, true, 80 * gibibyte},
+    device_profile{"h200", 4.8 * binary_tera, tera_operations(67, 494, 989, 1979, 1979), architecture::hopper, 320, 50,
+                   8, true, 141 * gibibyte},
+    device_profile{"b200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500, 4500), architecture::blackwell, 640,
+                   50, 8, true, 180 * gibibyte},
+    device_profile{"gb200", 7.7 * binary_tera, tera_operations(37, 1100, 2250, 4500, 4500), architecture::blackwell,
+                   640, 50, 72, true, 186 * gibibyte},
     device_profile{"a100", 2.0 * binary_tera, tera_operations(19.5, 156, 312, 624), architecture::ampere, 87.7, 25, 8,
                    false, 80 * gibibyte},
     device_profile{"a30", 933 * binary_giga, tera_operations(10.3, 82, 165, 330), architecture::ampere, 87.7, 25, 8,
                    false, 24 * gibibyte},
-    device_profile{"mi300x", 5.3 * binary_tera, tera_operations(163.4, 653.7, 1307.4, 2614.9), architecture::other,
-                   87.7, 25, 8, false, 192 * gibibyte},
+    device_profile{"mi300x", 5.3 * binary_tera, tera_operations(163.4, 653.7, 1307.4, 2614.9, 2614.9),
+                   architecture::other, 87.7, 25, 8, false, 192 * gibibyte},
 };
 
 }  // namespace detail

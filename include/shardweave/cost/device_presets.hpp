@@ -55,15 +55,18 @@ struct device_preset {
   /// Fitted lines, and rings over the preset's links where none was measured.
   [[nodiscard]] fitted_lines<> collectives() const { return fitted_lines<>(lines, alpha_beta(profile)); }
 
-  /// A roofline with the preset's shares; arithmetic in other than 16 bits keeps flat shares of 70 %.
+  /// A roofline with the preset's shares. Products in 8-bit floating point reach the share of their own peak that
+  /// products in 16 bits reach at as many operations per byte; other arithmetic keeps flat shares of 70 %.
   [[nodiscard]] compute_profile compute() const {
     constexpr auto f16 = static_cast<std::size_t>(arithmetic::f16);
+    constexpr auto f8 = static_cast<std::size_t>(arithmetic::f8);
     compute_profile result(profile);
-    result.product[f16] = shares.product;
+    result.product[f16] = result.product[f8] = shares.product;
     result.attention[f16] = shares.attention;
     result.attention_backward[f16] = shares.attention_backward;
     result.memory = shares.memory;
-    for (saturation* s : {&result.product[f16], &result.attention[f16], &result.attention_backward[f16]})
+    for (saturation* s :
+         {&result.product[f16], &result.product[f8], &result.attention[f16], &result.attention_backward[f16]})
       s->peak *= clock;
     return result;
   }
@@ -136,8 +139,8 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "as a100",
                     detail::a100_shares,
                     "of a100"},
-      device_preset{{"h100", 3.35e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50, 8,
-                     true, 80 * detail::gibibyte},
+      device_preset{{"h100", 3.35e12, detail::tera_operations(67, 494, 989, 1979, 1979), architecture::hopper, 370.8,
+                     50, 8, true, 80 * detail::gibibyte},
                     132,
                     detail::h100_lines,
                     "NVIDIA H100 SXM data sheet",
@@ -145,8 +148,8 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "XLA performance table 2026 (one node), nccl-tests all-reduce on AWS p5 (two nodes)",
                     detail::h100_shares,
                     "products: AutoParallel; attention: FlashAttention 3; memory: PyTorch"},
-      device_preset{{"h100-96gb", 2.4e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50,
-                     8, true, 96 * detail::gibibyte},
+      device_preset{{"h100-96gb", 2.4e12, detail::tera_operations(67, 494, 989, 1979, 1979), architecture::hopper,
+                     370.8, 50, 8, true, 96 * detail::gibibyte},
                     132,
                     detail::h100_lines,
                     "as h100, but for its memory: 96 GB of HBM2e at 2.4 TB/s; limited to 500 W (torchtitan's report)",
@@ -155,8 +158,8 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     detail::h100_shares,
                     "of h100, at the clock that 500 of 700 W leave",
                     clock_under_power_limit(500, 700, 150)},
-      device_preset{{"h200", 4.8e12, detail::tera_operations(67, 494, 989, 1979), architecture::hopper, 370.8, 50, 8,
-                     true, 141 * detail::gibibyte},
+      device_preset{{"h200", 4.8e12, detail::tera_operations(67, 494, 989, 1979, 1979), architecture::hopper, 370.8, 50,
+                     8, true, 141 * detail::gibibyte},
                     132,
                     detail::h100_lines,
                     "NVIDIA H200 SXM data sheet",
@@ -164,8 +167,8 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "as h100, whose links and multiprocessors it has; not measured on H200",
                     detail::h200_shares,
                     "memory: CUB on H200; products and attention: of H100"},
-      device_preset{{"b200", 8e12, detail::tera_operations(37, 1125, 2250, 4500), architecture::blackwell, 721.8, 50, 8,
-                     true, 180 * detail::gibibyte},
+      device_preset{{"b200", 8e12, detail::tera_operations(37, 1125, 2250, 4500, 4500), architecture::blackwell, 721.8,
+                     50, 8, true, 180 * detail::gibibyte},
                     148,
                     detail::b200_lines,
                     "NVIDIA HGX B200 data sheet",
@@ -173,8 +176,8 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
                     "XLA performance table 2026 (one node)",
                     detail::b200_shares,
                     "attention: FlashAttention 4; memory: CUB on B200; products: of H100"},
-      device_preset{{"gb200", 8e12, detail::tera_operations(40, 1250, 2500, 5000), architecture::blackwell, 721.8, 50,
-                     72, true, 186 * detail::gibibyte},
+      device_preset{{"gb200", 8e12, detail::tera_operations(40, 1250, 2500, 5000, 5000), architecture::blackwell, 721.8,
+                     50, 72, true, 186 * detail::gibibyte},
                     148,
                     detail::gb200_lines,
                     "NVIDIA GB200 NVL72 data sheet",

@@ -29,7 +29,7 @@ namespace shardweave {
 inline namespace v0 {
 namespace detail {
 
-inline constexpr std::array<std::string_view, 4> arithmetic_names{"f64", "f32", "f16", "i8"};
+inline constexpr by_arithmetic<std::string_view> arithmetic_names{"f64", "f32", "f16", "i8", "f8"};
 
 /// A finite number above 0, or from 0 on.
 [[nodiscard]] inline json_shape device_number(double& into, bool may_be_zero) {
@@ -86,7 +86,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
   std::string kind;
   saturation share;
   bool has_backward = false, has_product_memory = false;
-  const auto shares = [&](std::array<saturation, 4>& into) {
+  const auto shares = [&](by_arithmetic<saturation>& into) {
     auto fields = detail::saturation_fields(share);
     fields.push_back(json_required("arithmetic", json_text(kind)));
     return json_list(json_object(std::move(fields)), [&]() -> std::string {
@@ -97,7 +97,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
           has_backward = has_backward || &into == &compute.attention_backward;
           return {};
         }
-      return "has arithmetic '" + detail::shortened(kind) + "', expected f64, f32, f16 or i8";
+      return "has arithmetic '" + detail::shortened(kind) + "', expected f64, f32, f16, i8 or f8";
     });
   };
   std::vector<json_field> fields = json_header("shardweave.device", 1);
@@ -182,7 +182,7 @@ inline void write_device(json_writer& out, const device_calibration& device,
       detail::write_saturation(out, device.compute->product_memory);
       out.end_object();
     }
-    const auto shares = [&](std::string_view name, const std::array<saturation, 4>& from) {
+    const auto shares = [&](std::string_view name, const by_arithmetic<saturation>& from) {
       out.key(name).begin_list();
       for (std::size_t k = 0; k < from.size(); ++k) {
         out.begin_object().member("arithmetic", detail::arithmetic_names[k]);

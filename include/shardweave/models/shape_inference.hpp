@@ -33,7 +33,7 @@ using shape_vector = std::vector<std::int64_t>;
   if (a == b) return a;
   const auto kind = [](dtype t) {
     if (t == dtype::c64) return 3;
-    if (t == dtype::f64 || t == dtype::f32 || t == dtype::bf16 || t == dtype::f16) return 2;
+    if (t == dtype::f64 || t == dtype::f32 || t == dtype::bf16 || t == dtype::f16 || is_f8(t)) return 2;
     return t == dtype::boolean ? 0 : 1;
   };
   if (kind(a) != kind(b)) return kind(a) > kind(b) ? a : b;

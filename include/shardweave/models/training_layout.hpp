@@ -19,7 +19,8 @@
 namespace shardweave {
 inline namespace v0 {
 
-/// What ranks that see different data share out of what they hold: the stages of ZeRO.
+/// What ranks that see different data, or different parts of a sequence, share out of what they hold: the stages of
+/// ZeRO.
 enum class zero_stage : std::uint8_t {
   none,        ///< everything is whole on each; gradients are all-reduced
   optimizer,   ///< gradients are scattered, each updates its part, parameters are gathered after the step
@@ -31,7 +32,8 @@ enum class zero_stage : std::uint8_t {
 struct training_layout {
   std::int64_t replicas = 1;  ///< groups of shards that see different data and hold the same
   std::int64_t shards = 1;    ///< ranks that see different data and share out what `stage` says
-  std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values
+  std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values, and
+                              ///< what `stage` says, as torchtitan and Megatron do
   std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
   zero_stage stage = zero_stage::parameters;
 
@@ -42,6 +44,8 @@ struct training_layout {
 
   /// Ranks that see different data.
   [[nodiscard]] std::int64_t data_ranks() const { return replicas * shards; }
+  /// Ranks that share out what `stage` says.
+  [[nodiscard]] std::int64_t sharers() const { return shards * context; }
   [[nodiscard]] std::int64_t size() const { return data_ranks() * context * tensor; }
   /// \throws error if an extent is not positive
   [[nodiscard]] device_mesh mesh() const;
@@ -59,10 +63,13 @@ struct training_layout {
 /// columns, wo, w2 by rows, the embedding by words, attention by heads, and what is between products by positions, as
 /// torchtitan and Megatron do. With context parallelism values are cut by positions, also in attention, whose rule must
 /// allow it (`layout_rules`). All else is left to the solver, for which little is left to decide.
+/// \param gathers_f8  parameters that are computed with in 8 bits are gathered in 8 bits, if that is sooner: else they
+///                    are converted where they are whole
 /// \pre the model's mesh is that of the layout
 /// \throws error (constraint) naming a parameter that cannot lie so
 /// Complexity: linear in the strategies
-[[nodiscard]] constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout);
+[[nodiscard]] constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout,
+                                                bool gathers_f8 = false);
 
 }  // namespace v0
 }  // namespace shardweave

@@ -83,6 +83,9 @@ struct operator_cost {
   kernel_kind kernel = kernel_kind::matrix_product;
   /// Costs what reading its arguments and writing its results takes, and computes nothing that takes longer.
   bool moves_data_only = false;
+  /// Bytes that it moves, on the local shapes of the view, where it does not read every argument and write every
+  /// result once: an operator that reads its argument twice, for example.
+  std::function<bytes(const operation_view&)> moved = {};
 };
 
 /// Rules of operators that move data by their nature: element-wise ones, reductions, copies. They say so in a static

@@ -53,15 +53,22 @@ struct strategy_list {
     case dtype::u8:
     case dtype::boolean:
       return arithmetic::i8;
+    case dtype::f8e4m3:
+    case dtype::f8e5m2:
+      return arithmetic::f8;
   }
   return arithmetic::f32;
 }
 
-/// What an operation does on one device: what its operator counts, every argument read and every result written once.
+/// What an operation does on one device: what its operator counts; unless that says otherwise, every argument is read
+/// and every result written once.
 [[nodiscard]] inline device_work work_of_operation(const operator_cost& cost, const operation_view& view) {
   device_work work;
-  for (const auto tensors : {view.inputs, view.outputs})
-    for (const tensor& t : tensors) work.moved += t.size();
+  if (cost.moved)
+    work.moved = cost.moved(view);
+  else
+    for (const auto tensors : {view.inputs, view.outputs})
+      for (const tensor& t : tensors) work.moved += t.size();
   if (!view.inputs.empty()) work.kind = arithmetic_of(view.inputs.front().type);
   if (cost.flops) work.flops = cost.flops(view);
   return work;

@@ -14,7 +14,7 @@ namespace shardweave {
 inline namespace v0 {
 
 /// Element types. Complex numbers count as one element of 8 bytes.
-enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolean };
+enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolean, f8e4m3, f8e5m2 };
 
 /// Bytes of one element.
 [[nodiscard]] constexpr std::int64_t element_size(dtype type) {
@@ -31,13 +31,19 @@ enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolea
       return 2;
     case dtype::u8:
     case dtype::boolean:
+    case dtype::f8e4m3:
+    case dtype::f8e5m2:
       return 1;
   }
   return 0;
 }
 
+/// Floating point of 8 bits.
+[[nodiscard]] constexpr bool is_f8(dtype type) { return type == dtype::f8e4m3 || type == dtype::f8e5m2; }
+
 [[nodiscard]] constexpr std::string_view name_of(dtype type) {
-  constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16", "c64", "i64", "i32", "u8", "bool"};
+  constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16",    "c64",   "i64",
+                                        "i32", "u8",  "bool", "f8e4m3", "f8e5m2"};
   return names[static_cast<std::size_t>(type)];
 }
 

@@ -7,6 +7,7 @@
 #include <shardweave/cost/saturation.hpp>
 #include <shardweave/lowering/optimizer_step.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/f8_products.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/simulate/machine.hpp>
@@ -61,7 +62,9 @@ struct stated_step {
   recompute_rule recompute = recompute_rule::none;
   /// Instead of a rule: a layer keeps the products of these groups of operations, and all else is made again.
   std::optional<std::vector<std::string>> kept_products = std::nullopt;
-  std::uint32_t recompute_every = 1;  ///< of so many layers it applies to the first
+  std::uint32_t recompute_every = 1;            ///< of so many layers it applies to the first
+  std::optional<f8_options> f8 = std::nullopt;  ///< products of layers run in 8-bit floating point, so converted
+  bool gathers_f8 = false;                      ///< parameters are converted before they are gathered
   framework_profile framework = {};
 };
 

@@ -73,7 +73,7 @@ class kernel_fusion {
     if (g_.kind(t) != task_kind::other || g_.duration(t) <= nanoseconds()) return false;
     if (!module_of_.empty() && module_of_[t] == no_index) return false;
     const std::string_view op = g_.op(t);
-    return op != "copy" && op != "embedding" && op != "embedding_backward";
+    return op != "copy" && op != "quantize" && op != "embedding" && op != "embedding_backward";
   }
   /// Through views to what made the value.
   [[nodiscard]] task_index real(task_index t) const {

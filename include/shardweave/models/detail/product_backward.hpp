@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/models/detail/einsum_letters.hpp>
 #include <shardweave/models/detail/pointwise_backward.hpp>
 
 #include <cstddef>
@@ -13,19 +14,6 @@
 namespace shardweave {
 inline namespace v0 {
 namespace detail {
-
-/// The letters of an einsum's operands, then those of its result.
-inline std::vector<std::string> einsum_letters(const std::string& equation) {
-  std::vector<std::string> letters(1);
-  for (std::size_t i = 0; i < equation.size(); ++i) {
-    if (equation[i] == '-') continue;
-    if (equation[i] == ',' || equation[i] == '>')
-      letters.emplace_back();
-    else
-      letters.back() += equation[i];
-  }
-  return letters;
-}
 
 /// The gradient of operand i: the gradient of the result times all other operands, over what i does not have. In a
 /// product with a matrix, rows by [in, out], the matrix is transposed, so that this is such a product again.

@@ -36,8 +36,12 @@ namespace detail {
 /// Says of each operation where its first result lies along each mesh dimension, as far as the layout says it.
 class layout_writer {
  public:
-  layout_writer(const spmd_cost_model& model, const training_layout& layout)
-      : model_(model), graph_(model.operations()), layout_(layout), wanted_(graph_.operations.size()) {
+  layout_writer(const spmd_cost_model& model, const training_layout& layout, bool gathers_f8)
+      : model_(model),
+        graph_(model.operations()),
+        layout_(layout),
+        gathers_f8_(gathers_f8),
+        wanted_(graph_.operations.size()) {
     std::size_t next = 0;
     if (layout.replicas > 1) replica_ = next++;
     if (layout.shards > 1) shard_ = next++;
@@ -121,15 +125,15 @@ class layout_writer {
     if (tensor_) along(v, tensor_, cut_by_tensor ? dim_placement::shard(cut) : dim_placement::replicate());
     along(v, replica_, dim_placement::replicate());
     along(v, context_, dim_placement::replicate());
-    const bool shared =
-        layout_.stage == zero_stage::parameters || (layout_.stage == zero_stage::optimizer && is_gradient);
-    if (!shared) return along(v, shard_, dim_placement::replicate());
+    along(v, shard_, dim_placement::replicate());
+    if (layout_.stage != zero_stage::parameters && !(layout_.stage == zero_stage::optimizer && is_gradient)) return;
     // the dimension that tensor parallelism leaves: both cuts of one would nest
     std::size_t where = cut_by_tensor ? 1 - cut : 0;
-    if (op.outputs.front().shape[where] < layout_.shards && op.outputs.front().rank() == 2 && !cut_by_tensor)
+    if (op.outputs.front().shape[where] < layout_.sharers() && op.outputs.front().rank() == 2 && !cut_by_tensor)
       where = 1 - where;
-    along(v, shard_, dim_placement::shard(where));
-    if (op.outputs.front().shape[where] < layout_.shards) along(v, shard_, dim_placement::replicate());
+    const std::int64_t extent = op.outputs.front().shape[where];
+    if (extent >= layout_.shards) along(v, shard_, dim_placement::shard(where));
+    if (extent >= layout_.sharers()) along(v, context_, dim_placement::shard(where));
   }
 
   /// Between products values are cut by positions; inside of attention by heads, inside of a feed-forward by features.
@@ -186,6 +190,11 @@ class layout_writer {
   /// What is made of a parameter alone lies as the parameter does, seen the other way round where it is turned.
   void place_weight(std::uint32_t v) {
     const operation& op = graph_.operations[v];
+    if (!gathers_f8_ && op.inputs.size() == 1 && is_f8(op.outputs.front().type)) {
+      along(v, replica_, dim_placement::replicate());
+      along(v, shard_, dim_placement::replicate());
+      along(v, context_, dim_placement::replicate());
+    }
     if (!tensor_ || op.inputs.size() != 1 || op.outputs.front().rank() != 2) return;
     const std::optional<dim_placement> from = wanted_[op.inputs.front()].along[*tensor_];
     if (!from) return;
@@ -222,6 +231,7 @@ class layout_writer {
   const spmd_cost_model& model_;
   const computation& graph_;
   training_layout layout_;
+  bool gathers_f8_;
   dimension replica_, shard_, context_, tensor_;
   std::vector<wish> wanted_;
   std::vector<bool> is_data_;
@@ -317,8 +327,9 @@ SHARDWEAVE_INLINE rule_table layout_rules(const training_layout& layout, double 
   return rules;
 }
 
-SHARDWEAVE_INLINE constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout) {
-  return detail::layout_writer(model, layout).write();
+SHARDWEAVE_INLINE constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout,
+                                                    bool gathers_f8) {
+  return detail::layout_writer(model, layout, gathers_f8).write();
 }
 
 }  // namespace v0

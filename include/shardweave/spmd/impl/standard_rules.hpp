@@ -114,6 +114,11 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
   for (const char* op : {"view_as_complex", "view_as_real"}) rules.add(op, complex_view_rule{}, view);
 
   for (const char* op : {"conv", "cast"}) rules.add(op, conversion_rule{});
+  // reads its argument as often as it says: once more where nothing else has measured it
+  rules.add("quantize", conversion_rule{}, {.moves_data_only = true, .moved = [](const operation_view& view) {
+                                              return view.inputs.front().size() * view.op.with.index +
+                                                     view.outputs.front().size();
+                                            }});
   rules.add("clone", same_placement_rule{});
   for (const char* op : {"conj", "getitem"}) rules.add(op, same_placement_rule{}, view);
   rules.add("permute", permute_rule{}, view);

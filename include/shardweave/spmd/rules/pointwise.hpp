@@ -144,8 +144,8 @@ struct same_placement_rule {
   }
 };
 
-/// The same for conversions of element type. Those that cut off fractions round each piece on its own, so that sums
-/// are to be made whole first; truth values keep no partial result at all.
+/// The same for conversions of element type. Those that cut off fractions, or most of them (8-bit floating point),
+/// round each piece on its own, so that sums are to be made whole first; truth values keep no partial result at all.
 struct conversion_rule {
   static constexpr bool moves_data_only = true;
   [[nodiscard]] std::optional<dim_strategy> operator()(const operation_view& view, dim_placement in,
@@ -154,7 +154,7 @@ struct conversion_rule {
     const dtype from = view.inputs.front().type;
     const dtype to = view.outputs.front().type;
     const bool is_extreme = in.is_partial() && (in.kind() == partial_kind::max || in.kind() == partial_kind::min);
-    const bool rounds = is_whole_number(to) && !is_whole_number(from);
+    const bool rounds = (is_whole_number(to) && !is_whole_number(from)) || (is_f8(to) && !is_f8(from));
     if (in.is_partial() && (to == dtype::boolean || from == dtype::boolean || (rounds && !is_extreme)))
       in = dim_placement();
     return dim_strategy{{in}, {in}};

@@ -64,9 +64,12 @@ class step_predictor {
                                .sequence = s_.sequence,
                                .loss = s_.framework.loss,
                                .attention = s_.framework.attention_by};
-    const spmd_cost_model model(llama_training_graph(config, shape), s_.layout.mesh(), compute_, collectives_, rules_,
+    computation graph = llama_training_graph(config, shape);
+    if (s_.f8) graph = with_f8_products(graph, *s_.f8);
+    const spmd_cost_model model(std::move(graph), s_.layout.mesh(), compute_, collectives_, rules_,
                                 {.reduce_after_cast = s_.framework.reduces_in_f32});
-    const auto problem = compile(describe(model, layout_constraints(model, s_.layout), control_), control_);
+    const auto problem =
+        compile(describe(model, layout_constraints(model, s_.layout, s_.gathers_f8), control_), control_);
     const solution<double> placed = auto_solver{}.solve(problem, control_);
     if (!placed.has_assignment())
       refuse(error_category::constraint, "layout " + s_.layout.to_string() + " has no placement");
@@ -128,7 +131,7 @@ class step_predictor {
                                })
             : dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
     if (s_.framework.compiles) drop_elementwise(result, lowered, operations);
-    if (s_.layout.stage != zero_stage::parameters || s_.layout.shards == 1) return result;
+    if (s_.layout.stage != zero_stage::parameters || s_.layout.sharers() == 1) return result;
     // the last layer and what is after it are gathered once, where a framework does so
     std::uint32_t last = 0;
     for (const std::uint32_t layer : layer_of) last = std::max(last, layer == no_index ? 0 : layer);
@@ -159,7 +162,7 @@ class step_predictor {
     const auto fuses = [&](task_index t) {
       const std::vector<std::string>& apart = s_.framework.eager_parts;
       const std::string& group = operations.operations[lowered.origin[t].operation].group;
-      return g.kind(t) == task_kind::other && !lowered.origin[t].is_redistribution() &&
+      return g.kind(t) == task_kind::other && g.op(t) != "quantize" && !lowered.origin[t].is_redistribution() &&
              std::find(apart.begin(), apart.end(), group) == apart.end();
     };
     const std::size_t count = g.storages().size();
@@ -341,12 +344,14 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
 
   const training_layout& layout = stated.layout;
   const double computed = static_cast<double>(stated.model.parameter_count()) / static_cast<double>(layout.tensor);
-  const double updated = layout.stage == zero_stage::none ? computed : computed / static_cast<double>(layout.shards);
+  const double updated = layout.stage == zero_stage::none ? computed : computed / static_cast<double>(layout.sharers());
   optimizer_options optimizer = stated.framework.optimizer;
   if (layout.stage != zero_stage::optimizer) optimizer.gathered_bytes = 0;
-  const device_mesh mesh = layout.mesh();
+  training_layout of_shards = layout;  // shards of a sequence are shards
+  of_shards.shards = std::exchange(of_shards.context, 1) * layout.shards;
+  const device_mesh mesh = of_shards.mesh();
   std::vector<group_shape> shared;  // of gradients, that of the shards first
-  if (layout.shards > 1 && layout.stage != zero_stage::none)
+  if (of_shards.shards > 1 && layout.stage != zero_stage::none)
     shared.push_back(mesh.group_along(layout.replicas > 1 ? 1 : 0, compute.device.devices_per_node));
   else
     optimizer.gathered_bytes = 0;

@@ -1,0 +1,26 @@
+#pragma once
+
+#include <cstddef>
+#include <string>
+#include <vector>
+
+namespace shardweave {
+inline namespace v0 {
+namespace detail {
+
+/// The letters of an einsum's operands, then those of its result.
+inline std::vector<std::string> einsum_letters(const std::string& equation) {
+  std::vector<std::string> letters(1);
+  for (std::size_t i = 0; i < equation.size(); ++i) {
+    if (equation[i] == '-') continue;
+    if (equation[i] == ',' || equation[i] == '>')
+      letters.emplace_back();
+    else
+      letters.back() += equation[i];
+  }
+  return letters;
+}
+
+}  // namespace detail
+}  // namespace v0
+}  // namespace shardweave
