@@ -27,6 +27,7 @@
 #include <limits>
 #include <map>
 #include <memory>
+#include <optional>
 #include <set>
 #include <span>
 #include <string>
@@ -151,6 +152,10 @@ class lowered_work {
       bound(model, options);
     }
 
+    static constexpr std::uint32_t none = ~0U;
+    /// The pattern without copies and launches; the parts of a step that has none.
+    static constexpr std::uint32_t nothing = 0;
+
     static void fill(table& t, std::vector<launch>& made, const spmd_cost_model& model, const edge& e,
                      std::uint32_t value, redistributor& by) {
       const cost_table<double>& costs = model.class_costs(e);
@@ -163,54 +168,69 @@ class lowered_work {
       struct step_parts {
         nanoseconds copies{};
         std::uint32_t launch = 0;
-        std::uint32_t number = 0;
+        std::uint32_t number = nothing;  ///< among those of other copies or another launch
       };
       std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> launches;
-      std::map<std::tuple<collective, std::size_t, std::int64_t, bool, double>, step_parts> steps;
-      const auto parts_of = [&](const redistribution_step& step) -> const step_parts& {
+      std::map<std::tuple<collective, std::size_t, std::int64_t, bool, double>, step_parts> distinct;
+      const auto parts_of = [&](const redistribution_step& step) -> step_parts {
+        if (!is_collective(step, by.mesh())) return {};
         const std::tuple key(*step.op, step.mesh_dim, step.before.count(),
                              step.from.is_sharded() && step.from.dim() != 0, step.cost_us);
-        const auto [at, fresh] = steps.try_emplace(key);
+        const auto [at, fresh] = distinct.try_emplace(key);
         if (!fresh) return at->second;
         const lowered_step parts = lowered(step, by);
         const auto next = static_cast<std::uint32_t>(made.size());
         const auto [of, is_new] = launches.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
         if (is_new) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
-        return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(steps.size() - 1)};
+        return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(distinct.size())};
       };
+      std::vector<std::optional<step_parts>> parts;                 // by number of a step
       interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
-      std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> longer;
-      const auto after = [&](std::uint32_t so_far, const redistribution_step& step) {
-        if (!is_collective(step, by.mesh())) return so_far;
-        const step_parts& parts = parts_of(step);
-        const auto [at, fresh] = longer.try_emplace({so_far, parts.number});
-        if (!fresh) return at->second;
+      std::vector<std::vector<std::uint32_t>> longer;               // by pattern and parts of the next step
+      const auto after = [&](std::uint32_t so_far, std::uint32_t step) {
+        if (parts.size() <= step) parts.resize(step + 1);
+        if (!parts[step]) parts[step] = parts_of(by.step(value, step));
+        if (parts[step]->number == nothing) return so_far;
+        if (longer.size() <= so_far) longer.resize(so_far + 1);
+        std::vector<std::uint32_t>& next = longer[so_far];
+        if (next.size() <= parts[step]->number) next.resize(parts[step]->number + 1, none);
+        std::uint32_t& known = next[parts[step]->number];
+        if (known != none) return known;
         std::vector<std::int64_t> pattern = patterns[so_far];
-        pattern.front() += parts.copies.count();
-        pattern.push_back(parts.launch);
-        return at->second = patterns(std::move(pattern));
+        pattern.front() += parts[step]->copies.count();
+        pattern.push_back(parts[step]->launch);
+        return known = patterns(std::move(pattern));
       };
-      const std::uint32_t nothing = patterns({0});
-      std::vector<std::uint32_t> of_pair;
-      interner<std::uint32_t> used;  // others are only on the way to these
+      patterns({0});                                        // nothing
+      std::vector<std::uint32_t> of_pair, used, number_of;  // patterns that are used: others are on the way to these
       of_pair.reserve(from.size() * to.size());
-      std::vector<sharding> moved_to;
+      const auto use = [&](std::uint32_t pattern) {
+        if (number_of.size() <= pattern) number_of.resize(pattern + 1, none);
+        if (number_of[pattern] == none) {
+          number_of[pattern] = static_cast<std::uint32_t>(used.size());
+          used.push_back(pattern);
+        }
+        return number_of[pattern];
+      };
+      std::vector<sharding> taken, moved_to;
+      for (const strategy s : to) taken.push_back(model.taken(e, s));
+      std::vector<char> is_moved(to.size());
       for (std::size_t i = 0; i < from.size(); ++i) {
-        const auto is_moved = [&](std::size_t j) {
-          const double cost = costs.class_cost(i, j);
-          return cost > 0 && std::isfinite(cost);
-        };
         moved_to.clear();
-        for (std::size_t j = 0; j < to.size(); ++j)
-          if (is_moved(j)) moved_to.push_back(model.taken(e, to[j]));
+        for (std::size_t j = 0; j < to.size(); ++j) {
+          const double cost = costs.class_cost(i, j);
+          is_moved[j] = static_cast<char>(cost > 0 && std::isfinite(cost));
+          if (is_moved[j] != 0) moved_to.push_back(taken[j]);
+        }
         const auto ends = by.along_ways(value, model.sent(e, from[i]), moved_to, nothing, after);
         auto end = ends.begin();
-        for (std::size_t j = 0; j < to.size(); ++j) of_pair.push_back(used(is_moved(j) ? (end++)->value() : nothing));
+        for (std::size_t j = 0; j < to.size(); ++j)
+          of_pair.push_back(use(is_moved[j] != 0 ? (end++)->value() : nothing));
       }
       t.of_pair = std::make_shared<const std::vector<std::uint32_t>>(std::move(of_pair));
       t.begin.push_back(0);
-      for (std::uint32_t u = 0; u < used.size(); ++u) {
-        const std::vector<std::int64_t>& pattern = patterns[used[u]];
+      for (const std::uint32_t u : used) {
+        const std::vector<std::int64_t>& pattern = patterns[u];
         t.copies.emplace_back(pattern.front());
         for (std::size_t k = 1; k < pattern.size(); ++k) t.launches.push_back(static_cast<std::uint32_t>(pattern[k]));
         t.begin.push_back(static_cast<std::uint32_t>(t.launches.size()));

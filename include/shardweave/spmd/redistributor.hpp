@@ -5,13 +5,16 @@
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/spmd/detail/sharding_numbers.hpp>
 #include <shardweave/spmd/detail/step_prices.hpp>
+#include <shardweave/spmd/detail/way_queue.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/tensor.hpp>
 
+#include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -78,11 +81,16 @@ class redistributor {
   /// The steps of the cheapest way.
   [[nodiscard]] redistribution plan(const tensor& value, const sharding& from, const sharding& to);
   /// What comes of `start` by the steps of the cheapest ways to many: `after(so_far, step)` for one step after the
-  /// other. Where ways begin alike it is asked once. \returns one per sharding of `to`; nothing where there is no way
+  /// other, of which it gets the number (`step`). Where ways begin alike it is asked once.
+  /// \returns one per sharding of `to`; nothing where there is no way
   /// Complexity: beside the ways one call per sharding that some way passes
   template <class T, class After>
   [[nodiscard]] std::vector<std::optional<T>> along_ways(std::uint32_t value, const sharding& from,
                                                          std::span<const sharding> to, const T& start, After after);
+  /// A step of a tensor that was met along its ways: 0, 1, ..., a number for each; until `forget`.
+  [[nodiscard]] const redistribution_step& step(std::uint32_t value, std::uint32_t number) const {
+    return spaces_[value]->steps[number];
+  }
 
   [[nodiscard]] const device_mesh& mesh() const { return price_.mesh(); }
   [[nodiscard]] const compute_profile& compute() const { return price_.compute(); }
@@ -101,18 +109,20 @@ class redistributor {
   };
   /// A step on from a number.
   struct arc {
-    std::uint32_t next = 0;
+    std::uint32_t next = 0;      ///< a state: flags that are set stay set
     bool leaves_nested = false;  ///< of two mesh dimensions that cut the same tensor dimension
-    bool enters_nested = false;
-    bool is_collective = false;
     double cost = 0;
     double cost_with_copy = 0;  ///< of a tensor that is not contiguous
   };
   /// What is known of a tensor.
   struct space {
     detail::sharding_numbers shardings;
-    std::vector<std::vector<arc>> arcs;       ///< by number; empty until asked for
-    std::vector<std::unique_ptr<ways>> from;  ///< by number
+    std::vector<std::vector<arc>> arcs;                      ///< by number; empty until asked for
+    std::vector<std::unique_ptr<ways>> from;                 ///< by number
+    std::vector<redistribution_step> steps;                  ///< by their numbers
+    std::array<std::vector<std::uint32_t>, 5> step_numbers;  ///< by kind of partial result, see `step_number`
+    /// By mesh dimension, both ends, bytes before and cost; of steps that are not searched for.
+    std::map<std::tuple<std::size_t, dim_placement, dim_placement, std::int64_t, double>, std::uint32_t> straight_steps;
 
     space(const tensor& value, const device_mesh& mesh)
         : shardings(value, mesh), arcs(shardings.size()), from(shardings.size()) {}
@@ -121,6 +131,12 @@ class redistributor {
   /// The step from one state to the next, on a way from a source.
   [[nodiscard]] redistribution_step step_between(const space& known, const sharding& source, std::uint32_t before,
                                                  std::uint32_t after);
+
+  /// The number of that step.
+  [[nodiscard]] std::uint32_t step_number(space& known, const sharding& source, std::uint32_t before,
+                                          std::uint32_t after);
+
+  [[nodiscard]] static std::uint32_t straight_number(space& known, const redistribution_step& step);
 
   /// One step per mesh dimension, see `redistribution_options::search`.
   [[nodiscard]] redistribution straight(const tensor& value, const sharding& from, const sharding& to);
@@ -135,7 +151,7 @@ class redistributor {
   redistribution_options options_;
   interner<tensor, detail::tensor_hash> values_;
   std::vector<std::unique_ptr<space>> spaces_;
-  std::vector<std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>> least_;  // of a search, by state
+  detail::way_queue open_;  // of a search
 };
 
 template <class T, class After>
@@ -156,7 +172,7 @@ std::vector<std::optional<T>> redistributor::along_ways(std::uint32_t value, con
     if (!options_.search) {
       result[i] = start;
       for (const redistribution_step& step : straight(known.shardings.value(), from, to[i]).steps)
-        result[i] = after(*result[i], step);
+        result[i] = after(*result[i], straight_number(known, step));
       continue;
     }
     if (way == nullptr) {
@@ -169,7 +185,7 @@ std::vector<std::optional<T>> redistributor::along_ways(std::uint32_t value, con
     for (; !met[at] && way->before[at] != none; at = way->before[at]) route.push_back(at);
     if (!met[at]) met[at] = start;
     for (; !route.empty(); route.pop_back()) {
-      met[route.back()] = after(*met[at], step_between(known, from, at, route.back()));
+      met[route.back()] = after(*met[at], step_number(known, from, at, route.back()));
       at = route.back();
     }
     result[i] = met[at];

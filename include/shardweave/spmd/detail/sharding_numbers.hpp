@@ -25,6 +25,10 @@ class sharding_numbers {
       weight_[d] = count;
       count *= base_;
     }
+    digits_.resize(count * weight_.size());
+    for (std::uint32_t number = 0; number < count; ++number)
+      for (std::size_t d = 0; d < weight_.size(); ++d)
+        digits_[number * weight_.size() + d] = static_cast<std::uint8_t>(number / weight_[d] % base_);
     held_.resize(count);
     for (std::uint32_t number = 0; number < count; ++number) {
       sharding where(mesh.rank());
@@ -40,7 +44,9 @@ class sharding_numbers {
   /// What lies on each rank. \pre is_valid(number)
   [[nodiscard]] bytes held(std::uint32_t number) const { return bytes(held_[number]); }
 
-  [[nodiscard]] std::uint32_t digit(std::uint32_t number, std::size_t d) const { return number / weight_[d] % base_; }
+  [[nodiscard]] std::uint32_t digit(std::uint32_t number, std::size_t d) const {
+    return digits_[number * weight_.size() + d];
+  }
   /// The digit of a partial result: the greatest one.
   [[nodiscard]] std::uint32_t partial_digit() const { return base_ - 1; }
   [[nodiscard]] std::uint32_t with_digit(std::uint32_t number, std::size_t d, std::uint32_t digit_there) const {
@@ -90,6 +96,7 @@ class sharding_numbers {
   tensor value_;
   std::uint32_t base_;
   std::vector<std::uint32_t> weight_;  // of each mesh dimension's digit
+  std::vector<std::uint8_t> digits_;   // by number and mesh dimension
   std::vector<std::int64_t> held_;     // bytes on a rank, by number; -1 = not a valid sharding
 };
 

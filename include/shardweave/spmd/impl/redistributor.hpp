@@ -14,13 +14,10 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <optional>
-#include <queue>
 #include <span>
-#include <tuple>
 #include <utility>
 #include <vector>
 
@@ -61,6 +58,9 @@ SHARDWEAVE_INLINE void redistributor::costs(std::uint32_t value, const sharding&
 SHARDWEAVE_INLINE void redistributor::forget(std::uint32_t value) {
   for (auto& way : spaces_[value]->from) way.reset();
   for (auto& arcs : spaces_[value]->arcs) arcs = std::vector<arc>();  // `= {}` would keep the memory
+  spaces_[value]->steps = std::vector<redistribution_step>();
+  spaces_[value]->straight_steps.clear();
+  for (auto& numbers : spaces_[value]->step_numbers) numbers = std::vector<std::uint32_t>();
 }
 
 SHARDWEAVE_INLINE redistribution redistributor::plan(const tensor& value, const sharding& from, const sharding& to) {
@@ -91,6 +91,34 @@ SHARDWEAVE_INLINE redistribution_step redistributor::step_between(const space& k
   const dim_placement to = all.placement_of(all.digit(next, d));
   const detail::priced_step step = price_(from, to, all.held(now), d, (before & is_contiguous) == 0);
   return {step.op, d, from, to, all.held(now), all.held(next), step.cost_us};
+}
+
+SHARDWEAVE_INLINE std::uint32_t redistributor::step_number(space& known, const sharding& source, std::uint32_t before,
+                                                           std::uint32_t after) {
+  const detail::sharding_numbers& all = known.shardings;
+  const std::uint32_t now = before / 4, next = after / 4;
+  std::size_t d = 0;
+  while (all.digit(now, d) == all.digit(next, d)) ++d;
+  const bool is_partial = all.digit(now, d) == all.partial_digit();
+  std::vector<std::uint32_t>& numbers =
+      known.step_numbers[is_partial ? static_cast<std::size_t>(source[d].kind()) : std::size_t{0}];
+  const std::size_t choices = all.partial_digit();  // nothing leads to a partial result
+  if (numbers.empty()) numbers.assign(all.size() * mesh().rank() * choices * 2, none);
+  const std::size_t at = (now * mesh().rank() + d) * choices + all.digit(next, d);
+  std::uint32_t& number = numbers[at * 2 + ((before & is_contiguous) == 0 ? 1 : 0)];
+  if (number == none) {
+    number = static_cast<std::uint32_t>(known.steps.size());
+    known.steps.push_back(step_between(known, source, before, after));
+  }
+  return number;
+}
+
+SHARDWEAVE_INLINE std::uint32_t redistributor::straight_number(space& known, const redistribution_step& step) {
+  const auto [at, fresh] =
+      known.straight_steps.try_emplace({step.mesh_dim, step.from, step.to, step.before.count(), step.cost_us},
+                                       static_cast<std::uint32_t>(known.steps.size()));
+  if (fresh) known.steps.push_back(step);
+  return at->second;
 }
 
 SHARDWEAVE_INLINE redistribution redistributor::straight(const tensor& value, const sharding& from,
@@ -126,18 +154,18 @@ SHARDWEAVE_INLINE const std::vector<redistributor::arc>& redistributor::arcs_fro
     for (std::uint32_t code = 0; code < all.partial_digit(); ++code) {
       const std::uint32_t next = all.with_digit(number, d, code);
       if (code == now || !all.is_valid(next)) continue;
-      arc made{.next = next};
+      arc made{.next = next * 4};
       if (options_.strict_nesting) {
         if (all.is_nested(number, d, now, d + 1) || all.is_nested(number, d, code, d + 1)) continue;
       } else {
         made.leaves_nested = all.is_nested(number, d, now, 0);
-        made.enters_nested = all.is_nested(number, d, code, 0);
+        if (all.is_nested(number, d, code, 0)) made.next |= is_final;
       }
       const auto priced = [&](bool copy_first) {
         return price_(all.placement_of(now), all.placement_of(code), all.held(number), d, copy_first);
       };
       const detail::priced_step step = priced(false);
-      made.is_collective = step.op.has_value();
+      if (step.op) made.next |= is_contiguous;
       made.cost = step.cost_us;
       made.cost_with_copy = priced(true).cost_us;
       arcs.push_back(made);
@@ -155,33 +183,20 @@ SHARDWEAVE_INLINE const redistributor::ways& redistributor::ways_from(space& kno
   made->cost.assign(count, std::numeric_limits<double>::infinity());
   std::vector<std::uint32_t> best_state(count, none), state_before(4 * count, none);
 
-  using entry = std::tuple<double, std::uint32_t, std::uint32_t, std::uint32_t>;  // cost, steps, state, before
-  std::priority_queue<entry, std::vector<entry>, std::greater<>> open;
-  const auto offer = [&](double spent, std::uint32_t steps, std::uint32_t state, std::uint32_t before) {
-    entry& least = least_[state];  // of those offered: the others are never needed
-    if (const entry offered(spent, steps, state, before); offered < least) open.push(least = offered);
-  };
-  least_.assign(4 * count, entry(std::numeric_limits<double>::infinity(), none, none, none));
-  offer(0.0, 0U, start * 4 + (known.shardings.value().contiguous ? is_contiguous : 0U), none);
-  while (!open.empty()) {
-    const entry top = open.top();
-    const auto [spent, steps, state, before] = top;
-    open.pop();
-    if (top != least_[state]) continue;
-    state_before[state] = before;
+  open_.begin(4 * count);
+  open_.offer(0.0, 0U, start * 4 + (known.shardings.value().contiguous ? is_contiguous : 0U), none);
+  while (!open_.empty()) {
+    const auto [spent, steps, state] = open_.take();
     const std::uint32_t number = state / 4;
+    state_before[state] = open_.before(state);
     if (best_state[number] == none) {
       best_state[number] = state;
       made->cost[number] = spent;
     }
-    const std::uint32_t flags = state % 4;
-    for (const arc& way : arcs_from(known, number)) {
-      if ((flags & is_final) != 0 && way.leaves_nested) continue;
-      const std::uint32_t after =
-          flags | (way.enters_nested ? is_final : 0U) | (way.is_collective ? is_contiguous : 0U);
-      offer(spent + ((flags & is_contiguous) == 0 ? way.cost_with_copy : way.cost), steps + 1, way.next * 4 + after,
-            state);
-    }
+    const bool is_final_here = (state & is_final) != 0, copies = (state & is_contiguous) == 0;
+    for (const arc& way : arcs_from(known, number))
+      if (!is_final_here || !way.leaves_nested)
+        open_.offer(spent + (copies ? way.cost_with_copy : way.cost), steps + 1, way.next | state % 4, state);
   }
   if (with_steps) {
     made->best = std::move(best_state);
