@@ -50,8 +50,7 @@
 /// \file
 /// The whole way for the shortest step.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A lowering that tells beforehand what its tasks will take: `work(model, threads)` gives something whose `least()`
 /// and `alone()` are work models of the graph, in nanoseconds (see `lowered_work`).
@@ -295,5 +294,4 @@ template <class Solver, class Pass, class Lowering, planning_graph G, cost_model
   });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

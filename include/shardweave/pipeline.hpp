@@ -34,8 +34,7 @@
 /// \file
 /// The whole way: placement, lowering, bucketing, schedule, timeline.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct auto_solver;  // the default; who uses it includes <shardweave/solve/auto_solver.hpp>
 
@@ -257,5 +256,4 @@ template <class Solver, bucketing_policy Bucketing>
   requires(!scheduling_pass<Bucketing>)
 pipeline(Solver, Bucketing) -> pipeline<Solver, two_steps<Bucketing, prefetch>>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// A graph, a cost model and a solver policy, bound to one another.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct auto_solver;
 
@@ -206,5 +205,4 @@ void write_assignment(const G& g, std::span<const strategy> choice, Map map) {
   for (auto [v, last] = vertices(g); v != last; ++v) put(map, *v, choice[i++]);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -38,17 +38,13 @@ function(made_header name file what)
 /// ${what}: made of docs/page/${file} by tests/cmake/page_parts.cmake.
 
 // clang-format off
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// `docs/page/${file}`.
 inline constexpr std::array<std::string_view, ${count}> report_${name} = {
 ${pieces}};
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail
 ")
   if(UPDATE)
     file(WRITE ${header} "${made}")

@@ -16,8 +16,7 @@
 /// \file
 /// Buckets of a joint graph, made before or after it is split into forward and backward.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The buckets of a joint graph that lie in one of its halves, in the numbers of the half: members in the other half
 /// are left out, and recorded where no partner is left. This is how buckets that were made before the split are used
@@ -72,5 +71,4 @@ struct after_split {
 
 static_assert(bucketing_policy<after_split<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

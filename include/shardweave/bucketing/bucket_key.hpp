@@ -10,8 +10,7 @@
 /// \file
 /// Which collectives look alike enough to be launched as one.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A number for each collective: equal numbers for equal operation, group, dtype and reduction, in the order
 /// in which they first come; `no_index` for what cannot be merged and for other tasks.
@@ -31,8 +30,7 @@ inline namespace v0 {
 /// is decided on it is valid for it, and not for the graph that tells dtypes apart.
 [[nodiscard]] task_graph with_gathers_of_bytes(const task_graph& g);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/bucketing/impl/bucket_key.hpp>

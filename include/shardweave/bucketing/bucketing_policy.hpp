@@ -14,8 +14,7 @@
 /// \file
 /// What a bucketing policy is.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Decides which collectives of a task graph are launched as one.
 ///
@@ -52,5 +51,4 @@ template <planning_graph G, bucketing_policy P, task_maps_of<G> Maps>
   return policy(make_task_graph(g, maps, std::move(tables)), control);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// What is waited for, or reduced, more often than it must be: graphs with less of it, to be bucketed then.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A graph in which some tasks of another one are gone.
 struct reduced_graph {
@@ -198,5 +197,4 @@ template <class Change>
   return {std::move(more.graph), std::move(once.task_of)};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

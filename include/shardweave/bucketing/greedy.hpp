@@ -16,8 +16,7 @@
 /// \file
 /// Fills buckets in graph order, up to a size.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Of each key (operation, group, dtype, reduction) the collectives are taken in graph order and put into the
 /// open bucket until it would exceed its cap. One that depends on a member, or would close a cycle through
@@ -60,8 +59,7 @@ struct greedy {
 
 static_assert(bucketing_policy<greedy> && bucketing_policy<no_bucketing>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/bucketing/impl/greedy.hpp>

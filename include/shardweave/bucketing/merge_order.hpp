@@ -9,8 +9,7 @@
 /// \file
 /// Draws vertices of an acyclic graph together, one merge after the other, and never closes a cycle.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Disjoint sets of the vertices of an acyclic graph, and a topological order of the graph in which each set
 /// is one vertex. A merge that would close a cycle, through whatever sets there are by now, is refused and
@@ -62,8 +61,7 @@ class merge_order {
   std::vector<std::uint32_t> forward_, backward_, window_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/bucketing/impl/merge_order.hpp>

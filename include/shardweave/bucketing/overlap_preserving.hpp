@@ -12,8 +12,7 @@
 /// \file
 /// Merges collectives of a schedule without exposing what is hidden in it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Settings of `merge_preserving_overlap`.
 struct overlap_preserving {
@@ -41,8 +40,7 @@ struct overlap_preserving {
 [[nodiscard]] schedule merge_preserving_overlap(const task_graph& g, const schedule& s,
                                                 const overlap_preserving& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/bucketing/impl/overlap_preserving.hpp>

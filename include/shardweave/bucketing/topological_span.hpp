@@ -18,8 +18,7 @@
 /// \file
 /// Buckets by structure alone, filled in graph order and kept short.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Bytes from which on a ring over so many ranks runs at nine tenths of its bandwidth: the size at which transfer
 /// takes nine times as long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth to be
@@ -123,8 +122,7 @@ struct topological_span {
 
 static_assert(bucketing_policy<topological_span>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/bucketing/impl/topological_span.hpp>

@@ -12,8 +12,7 @@
 /// \file
 /// The compiled part of room placement for costs in `double`; see `shardweave/compiled.hpp`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template evaluation<double> evaluate(const placement_description<double>&, std::span<const strategy>);
 template evaluation<double> evaluate(const placement_problem<double>&, std::span<const strategy>);
@@ -26,5 +25,4 @@ template certificate_verdict<double> check_certificate(const placement_descripti
 template certificate_verdict<double> proven_by(const placement_description<double>&,
                                                const placement_certificate<double>&, const costs_in_place<double>*);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// The compiled part of room placement for costs in `std::int64_t`; see `shardweave/compiled.hpp`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template evaluation<std::int64_t> evaluate(const placement_description<std::int64_t>&, std::span<const strategy>);
 template evaluation<std::int64_t> evaluate(const placement_problem<std::int64_t>&, std::span<const strategy>);
@@ -30,5 +29,4 @@ template certificate_verdict<std::int64_t> proven_by(const placement_description
                                                      const placement_certificate<std::int64_t>&,
                                                      const costs_in_place<std::int64_t>*);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,12 +12,10 @@
 /// \file
 /// The compiled part of room report; see `shardweave/compiled.hpp`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template std::string placement_summary(const solution<double>&, const evaluation<double>&, std::string_view);
 template std::string placement_summary(const solution<std::int64_t>&, const evaluation<std::int64_t>&,
                                        std::string_view);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

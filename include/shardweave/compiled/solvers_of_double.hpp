@@ -15,8 +15,7 @@
 /// \file
 /// The compiled solvers for costs in `double`; see `shardweave/compiled.hpp`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template solution<double> auto_solver::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> branch_and_bound::solve(const placement_problem<double>&, const solve_control&) const;
@@ -28,5 +27,4 @@ template solution<double> local_search::solve(const placement_problem<double>&, 
 template solution<double> overlapped::solve(const placement_problem<double>&, const solve_control&) const;
 template solution<double> trws::solve(const placement_problem<double>&, const solve_control&) const;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// The compiled solvers for costs in `std::int64_t`; see `shardweave/compiled.hpp`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template solution<std::int64_t> auto_solver::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 template solution<std::int64_t> branch_and_bound::solve(const placement_problem<std::int64_t>&,
@@ -30,5 +29,4 @@ template solution<std::int64_t> local_search::solve(const placement_problem<std:
 template solution<std::int64_t> overlapped::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 template solution<std::int64_t> trws::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

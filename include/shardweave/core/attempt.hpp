@@ -8,8 +8,7 @@
 /// What to do when work throws, in the one place that a build without exceptions reads otherwise. There nothing is
 /// caught: the host's `boost::throw_exception`, which does not return, is where every refusal ends.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 #ifdef __cpp_exceptions
 inline constexpr bool errors_are_caught = true;
@@ -46,5 +45,4 @@ template <class Work>
   return {};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

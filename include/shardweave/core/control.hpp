@@ -16,8 +16,7 @@
 /// \file
 /// What a caller may say to any work that takes long: limits, a seed, a stop request, who is told of progress.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The one place that names the standard's stop token, which some standard libraries still lack.
 using stop_token = std::stop_token;
@@ -102,5 +101,4 @@ class deadline {
   clock::time_point start_ = clock::now();
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// Enumerators by their names.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The enumerator of exactly that name; nothing if there is none.
 /// \param names  in the order of the enumerators, which count from 0
@@ -21,5 +20,4 @@ template <class Enum, std::size_t N>
   return std::nullopt;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

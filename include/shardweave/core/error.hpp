@@ -9,8 +9,7 @@
 /// \file
 /// How the library refuses wrong data.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What kind of mistake an `error` reports.
 enum class error_category {
@@ -40,8 +39,7 @@ class error : public std::runtime_error {
   boost::throw_exception(error(category, message));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 /// A promise of the caller, documented as `\pre`; checked in debug builds only.
 #define SHARDWEAVE_EXPECTS(condition) assert(condition)

@@ -11,8 +11,7 @@
 /// \file
 /// Equal things get equal numbers, so that work on them is done once.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Mixes a value into a running hash.
 constexpr std::size_t hash_combine(std::size_t seed, std::size_t value) {
@@ -70,5 +69,4 @@ class interner {
   std::vector<const Value*> values_;  // nodes of an unordered_map stay where they are
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// Work that falls into parts, on several threads.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Calls `make()` on each of at most `threads` threads and what it returns with the numbers below `count`, each once.
 /// Numbers are handed out as threads become free: what is done for one must not depend on the others.
@@ -85,5 +84,4 @@ void for_each_in_order(std::size_t count, unsigned threads, Make make, Take take
   });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

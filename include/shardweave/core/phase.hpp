@@ -11,8 +11,7 @@
 /// \file
 /// The phases of a training step.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Which part of a training step something belongs to. What a phase gives is used by it or by later ones.
 enum class phase : std::uint8_t {
@@ -31,5 +30,4 @@ inline constexpr std::array<std::string_view, 3> phase_names = {"forward", "back
   return enumerator_named<phase>(phase_names, name);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -7,8 +7,7 @@
 /// \file
 /// Seeded random numbers whose values are the same on every platform and standard library.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A small, fast generator with 64 bits of state; models std::uniform_random_bit_generator.
 /// Source: splitmix64, S. Vigna, public domain; G. Steele, D. Lea, C. Flood, OOPSLA 2014.
@@ -38,5 +37,4 @@ class random_source {
   std::uint64_t state_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// The least of any range of an array that does not change.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Minimum of any range of an array in O(1), after O(n log n) of time and memory: a sparse table (M. A. Bender,
 /// M. Farach-Colton, "The LCA problem revisited", LATIN 2000).
@@ -34,5 +33,4 @@ class range_minimum {
   std::vector<std::vector<double>> levels_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// Exact times and sizes. They are whole numbers, so equal inputs give equal bits and "exposed == 0" is a
 /// question with an answer; and they do not mix, so a size never lands where a time is meant.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A whole number of `Unit`. Adds and subtracts its own kind, scales by integers; the ratio of two is an
 /// integer. Overflow is the caller's to avoid, as with the built-in integers.
@@ -58,5 +57,4 @@ using bytes = quantity<struct byte_unit>;
   return nanoseconds(static_cast<std::int64_t>(std::nearbyint(us * 1e3)));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

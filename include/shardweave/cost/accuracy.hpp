@@ -20,8 +20,7 @@
 /// \file
 /// How far a model is from measurements, by size.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Relative errors |predicted - measured| / measured, in percent. Of nothing all figures are 0.
 struct error_figures {
@@ -101,5 +100,4 @@ template <collective_cost_model Base>
           accuracy(base, parts.unseen)};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// A latency and a scale that lead from predicted to measured times, fitted so that outliers do not pull.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A predicted and a measured time of the same thing.
 struct time_pair {
@@ -74,5 +73,4 @@ struct affine_correction {
   return best;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// The classic cost of a collective: a latency per step and a time per byte.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Collectives as rings over links of two speeds.
 ///
@@ -62,5 +61,4 @@ struct alpha_beta {
 
 static_assert(collective_cost_model<alpha_beta>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

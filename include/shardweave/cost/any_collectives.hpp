@@ -12,8 +12,7 @@
 /// \file
 /// Any model of collectives behind one type.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A model of collectives whose type is forgotten, so that what is built on it is compiled once. Any
 /// `collective_cost_model` converts to it and answers as before; copies share it.
@@ -37,5 +36,4 @@ class any_collectives {
 
 static_assert(collective_cost_model<any_collectives>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

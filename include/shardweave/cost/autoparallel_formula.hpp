@@ -19,8 +19,7 @@
 /// \file
 /// The collective cost model of AutoParallel, kept as it is for comparison.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What AutoParallel (June 2026) expects of a collective: measured lines inside a node with a switch, tables of NCCL
 /// 2.27.5 between such nodes, NCCL's tuner with constants of 2.29.7 elsewhere. A compatibility policy: it keeps the
@@ -257,5 +256,4 @@ struct autoparallel_formula {
 
 static_assert(collective_cost_model<autoparallel_formula>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// What merging collectives into one launch saves, and what it costs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The two sides of a bucket, in microseconds.
 struct bucket_trade {
@@ -58,5 +57,4 @@ template <collective_cost_model Model>
   return sum / whole;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// The collectives that the library knows, and their names.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a collective does. Cost models answer for all but the last.
 enum class collective : std::uint8_t {
@@ -44,5 +43,4 @@ inline constexpr std::array<collective, 4> priced_collectives = {collective::all
   return kind == collective::all_gather || kind == collective::reduce_scatter || kind == collective::all_reduce;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// What a collective costs: the question, the answer, and the concept of who answers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How the ranks of a process group lie on nodes: the same number on each.
 struct group_shape {
@@ -54,5 +53,4 @@ concept collective_cost_model = requires(const M& model, collective kind, bytes 
   { model.estimate(kind, size, group) } -> std::same_as<collective_estimate>;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,8 +18,7 @@
 /// \file
 /// Collectives priced by a table of measurements.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Interpolates measurements: a `size_curve` per collective and group, and between two measured group sizes the
 /// weighted mean of the logarithms of both curves, by the logarithm of the number of ranks. Answers grow with the
@@ -95,5 +94,4 @@ collective_table(const Range&) -> collective_table<alpha_beta>;
 
 static_assert(collective_cost_model<collective_table<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -20,8 +20,7 @@
 /// \file
 /// The time of an operation on one device, with shares of the peak that depend on its shape.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What kind of kernel does the work: each reaches another share of the peak.
 enum class kernel_kind : std::uint8_t { memory_bound, matrix_product, attention, attention_backward };
@@ -161,5 +160,4 @@ struct reached_share {
   return best;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// What computation and communication do to each other when they run at the same time.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A kernel as contention sees it.
 struct running_kernel {
@@ -86,5 +85,4 @@ struct overlapped_ends {
   return {slow_collective + computation_us - slow_collective / computation_factor, slow_collective};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// What a kind of accelerator can do, as plain figures.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What the arithmetic units tell apart. bf16 and f16 run at one rate; f32 means the fastest rate that takes
 /// 32-bit inputs (TF32 where the device has it).
@@ -82,8 +81,7 @@ inline constexpr std::array device_table{
 /// \throws error listing the names if there is none
 [[nodiscard]] device_profile find_device(std::string_view name);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/cost/impl/device.hpp>

@@ -14,8 +14,7 @@
 /// \file
 /// What was measured on one machine, kept together.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The content of a device file: models are made from it, so that a host measures once.
 struct device_calibration {
@@ -59,5 +58,4 @@ struct device_calibration {
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

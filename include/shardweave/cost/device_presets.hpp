@@ -19,8 +19,7 @@
 /// \file
 /// Devices with calibrated constants and where those come from.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What kernels were measured to reach of a device's peaks: products and attention of its rate in 16 bits, by
 /// operations per byte moved; others of its memory bandwidth, by bytes.
@@ -201,5 +200,4 @@ inline constexpr kernel_shares b200_shares{published_products, blackwell_attenti
   refuse(error_category::input, "no preset is called '" + std::string(name) + "'; known are " + known);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// Collectives priced by fitted lines: measurements in four figures per group.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What one collective takes in one group.
 struct fitted_line {
@@ -98,5 +97,4 @@ class fitted_lines {
 
 static_assert(collective_cost_model<fitted_lines<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

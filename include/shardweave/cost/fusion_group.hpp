@@ -11,8 +11,7 @@
 /// \file
 /// The work of operations that a compiler runs as one kernel.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Collects the reads and writes of operations that are fused, in the order in which they run: what one writes and only
 /// they read never leaves the chip, and what several of them read is read once. Tensors are known by any number.
@@ -51,5 +50,4 @@ class fusion_group {
   arithmetic kind_ = arithmetic::f32;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

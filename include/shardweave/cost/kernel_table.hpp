@@ -19,8 +19,7 @@
 /// \file
 /// Operations priced by measurements of operations.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One operation, measured.
 struct kernel_measurement {
@@ -99,5 +98,4 @@ class kernel_table {
   std::vector<point> points_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

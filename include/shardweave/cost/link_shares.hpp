@@ -21,8 +21,7 @@
 /// \file
 /// Collectives priced by a table of the bandwidth that links were seen to reach.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Which collectives a share is of: all-to-alls, others within a node, or others over the network.
 enum class shared_path : std::uint8_t { inside, network, all_to_all };
@@ -95,5 +94,4 @@ link_shares(const Range&) -> link_shares<alpha_beta>;
 
 static_assert(collective_cost_model<link_shares<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// Measured collectives, whoever measured them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One collective, measured. `size` counts as `collective_cost_model` counts it: the larger buffer of a rank.
 struct collective_measurement {
@@ -86,5 +85,4 @@ struct held_out {
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

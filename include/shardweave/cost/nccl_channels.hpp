@@ -13,8 +13,7 @@
 /// \file
 /// How NCCL lays its channels over a machine, in closed form.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The channels of one algorithm: how many, and how fast each runs inside nodes and between them, in GB/s.
 struct nccl_paths {
@@ -183,5 +182,4 @@ inline void count_channels(nccl_layout& out, const nccl_node& node, bool several
   return out;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

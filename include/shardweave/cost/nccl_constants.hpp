@@ -10,8 +10,7 @@
 /// \file
 /// The constants of NCCL's own cost model, by release.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Releases whose cost models differ. A name stands for the releases up to the next name.
 ///
@@ -118,5 +117,4 @@ struct nccl_constants {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

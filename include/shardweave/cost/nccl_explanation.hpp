@@ -18,8 +18,7 @@
 /// \file
 /// Why NCCL's model chose what it chose.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A way to do a collective, and what the model thinks of it.
 struct nccl_candidate {
@@ -90,5 +89,4 @@ namespace detail {
   return text;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// Which algorithms and protocols NCCL may use, as its environment variables say it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The operations that NCCL's cost model prices, in its order.
 enum class nccl_operation : std::uint8_t { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
@@ -122,5 +121,4 @@ class nccl_filter {
   rows<nccl_protocol_count> protocols_{};
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// What NCCL's model needs to know about a machine.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What joins the devices of a node.
 enum class nccl_link : std::uint8_t {
@@ -130,5 +129,4 @@ struct nccl_node {
   return node;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// Shares of a bandwidth that are reached by and by, looked up by the doublings of a size.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A share of bandwidth at a size, which is given by its log2.
 struct nccl_ramp_point {
@@ -68,5 +67,4 @@ class nccl_ramp {
 };
 
 }  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// What a tuner plugin says: this algorithm, this protocol, so many channels, for these sizes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One row of a tuner file. A row speaks of sizes from `least` to `most`, both included; -1 stands for any number.
 struct nccl_rule {
@@ -48,5 +47,4 @@ using nccl_rules = std::vector<nccl_rule>;
   return nullptr;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// NCCL's cost model without its jumps, for planning.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What the smooth model adds to NCCL's. A ramp grows evenly with every doubling between its points and is constant
 /// outside; a ramp of one share switches it off.
@@ -253,5 +252,4 @@ class nccl_smooth {
 
 static_assert(collective_cost_model<nccl_smooth>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// \file
 /// NCCL's kernels for symmetric memory, and its own model of them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Prices collectives whose buffers are symmetric windows (NCCL 2.27 and later): all_gather, reduce_scatter and
 /// all_reduce within one NVLink domain from Hopper on. Everything else is asked of `Otherwise`.
@@ -201,5 +200,4 @@ class nccl_symmetric {
 
 static_assert(collective_cost_model<nccl_symmetric<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

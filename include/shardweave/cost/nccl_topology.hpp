@@ -15,8 +15,7 @@
 /// \file
 /// One node as NCCL sees and dumps it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Processors, devices, network devices and what joins them. Bandwidths are GB/s as NCCL counts them.
 struct nccl_topology {
@@ -165,5 +164,4 @@ namespace detail {
   return node;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// What NCCL does by sending and receiving: point to point, all to all.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// NCCL's own model has no price for these. An all-to-all is n - 1 sends and receives that run at once, those in the
 /// node over its links, the others over its network devices; the slower of the two decides.
@@ -76,5 +75,4 @@ struct nccl_transfers {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

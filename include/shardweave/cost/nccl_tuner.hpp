@@ -24,8 +24,7 @@
 /// \file
 /// NCCL's own cost model, as it is.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a host may set beside the machine.
 struct nccl_tuner_options {
@@ -247,5 +246,4 @@ class nccl_tuner {
 
 static_assert(collective_cost_model<nccl_tuner>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

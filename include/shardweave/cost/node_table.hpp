@@ -13,8 +13,7 @@
 /// \file
 /// Collectives inside one node with a switch, from a table; between nodes, from another model.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Latency plus size over bandwidth, with both interpolated over the number of ranks between measured groups
 /// of 2, 4 and 8, and constant outside of them. Made for Hopper; Blackwell moves data twice as fast (an
@@ -68,5 +67,4 @@ class node_table {
 
 static_assert(collective_cost_model<node_table<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -26,8 +26,7 @@
 /// \file
 /// Any collective model, corrected by measurements.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Another model's answer times a correction that depends on collective, group and size.
 ///
@@ -181,5 +180,4 @@ class residual {
   std::array<affine_correction, 4> elsewhere_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// The time of an operation on one device: the slower of moving its data and doing its arithmetic.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What one device does for one operation, counted on its own shard.
 struct device_work {
@@ -48,5 +47,4 @@ struct roofline {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -20,8 +20,7 @@
 /// \file
 /// How much of a peak is reached, as a smooth function of how much there is to do.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A share that rises from 0 to `peak`: peak * x^power / (x^power + half^power); `half` is where half of the peak is
 /// reached. With `half` 0 the share is `peak` everywhere. What x means (bytes, operations per byte) says who uses it.
@@ -144,5 +143,4 @@ saturating(Base, double) -> saturating<Base>;
 
 static_assert(collective_cost_model<saturating<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// What collectives of different groups do to each other when they run at the same time.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The links that bound a collective.
 enum class link_tier : std::uint8_t { inside, between };
@@ -77,5 +76,4 @@ struct collective_in_flight {
   return ends;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

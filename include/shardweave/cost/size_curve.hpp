@@ -17,8 +17,7 @@
 /// \file
 /// A time as a function of a size, made of measurements.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One measurement: so many bytes took so long.
 struct timed_size {
@@ -143,5 +142,4 @@ class size_curve {
   double start_slope_ = 0;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

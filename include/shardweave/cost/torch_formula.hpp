@@ -19,8 +19,7 @@
 /// \file
 /// The collective formulas of PyTorch Inductor, kept as they are for comparison.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 enum class torch_edition : std::uint8_t {
   ring_ll,  ///< until 2025: rings with protocol LL only, two channels
@@ -129,5 +128,4 @@ struct torch_formula {
 
 static_assert(collective_cost_model<torch_formula>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Computation stood in for by arithmetic that keeps a core busy for a given time.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Arithmetic of a known speed. A duration becomes an amount of work when it is asked for, so that work that shares
 /// its core with something else takes longer, as real work would.
@@ -63,5 +62,4 @@ class busy_work {
   double units_per_ns_ = 1;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

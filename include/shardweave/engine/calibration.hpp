@@ -9,8 +9,7 @@
 /// \file
 /// What the calibration of a machine asks for and finds, whatever its ranks communicate by.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct calibration_options {
   bytes smallest = kibibytes(1);  ///< of the larger buffer of a rank
@@ -26,5 +25,4 @@ struct machine_calibration {
   double dram_bytes_per_ns = 0;  ///< bytes read and written by a copy, both counted, as `copy_time` counts them
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

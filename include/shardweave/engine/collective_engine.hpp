@@ -16,8 +16,7 @@
 /// which lets them pass on threads of this process, `mpi_engine` (component mpi), which communicates between hosts, and
 /// `nccl_engine` (component nccl), which does so between devices.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// From when to when something ran, by the clock of its engine.
 struct time_span {
@@ -101,5 +100,4 @@ concept collective_engine = requires(E& engine, std::span<const process_group> g
   { engine.span(operation) } -> std::same_as<time_span>;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

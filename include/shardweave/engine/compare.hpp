@@ -13,8 +13,7 @@
 /// \file
 /// How far a prediction is from what was measured.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One figure, predicted and measured.
 struct compared_time {
@@ -77,5 +76,4 @@ struct timeline_comparison {
   return c;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -31,8 +31,7 @@
 /// Products of matrices on a device, by the library that comes with the toolkit: measured, put in place of computation,
 /// and told to a calibration.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Turns what cuBLAS returns into an error that names the call.
 /// \throws error (backend) unless the code says success
@@ -233,5 +232,4 @@ inline void calibrate_products(machine_calibration& found, nccl_engine& engine, 
                          std::to_string(products.version());
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// \file
 /// Ranks that meet through files, where nothing else connects them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// One rank's view of the folder. A file is written under another name and renamed, so that it is there whole.
@@ -146,5 +145,4 @@ class folder_of_ranks {
   return meeting;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Which ranks of a run make up a process group.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A division of all ranks into groups of `size` ranks, `stride` apart.
 struct rank_layout {
@@ -84,5 +83,4 @@ struct rank_layout {
   return print;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -7,8 +7,7 @@
 /// \file
 /// A 16-bit float, for values that travel as such: hosts store it and compare it, devices add it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A number of IEEE 754 binary16, which computes as a double does. Whole numbers up to 2048 are exact, and so are their
 /// sums up to there.
@@ -41,5 +40,4 @@ class half_number {
 };
 static_assert(sizeof(half_number) == 2);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// Measures the machine that an MPI run is on, through the engine that replays schedules.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 using mpi_calibration_options = calibration_options;
 using mpi_calibration = machine_calibration;
@@ -77,5 +76,4 @@ template <class Sweep>
   return found;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

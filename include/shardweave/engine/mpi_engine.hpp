@@ -30,8 +30,7 @@
 /// \file
 /// An engine on the ranks of an MPI run.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What stands in for computation.
 enum class host_work : std::uint8_t {
@@ -253,5 +252,4 @@ class mpi_engine {
 
 static_assert(ranked_engine<mpi_engine>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

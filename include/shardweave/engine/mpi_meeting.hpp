@@ -18,8 +18,7 @@
 /// \file
 /// Ranks of an MPI run that communicate by something else and meet over MPI.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Every rank of `world` calls. MPI ends after the meeting and its copies.
 [[nodiscard]] inline rank_meeting meet_over_mpi(MPI_Comm world = MPI_COMM_WORLD) {
@@ -49,5 +48,4 @@ inline namespace v0 {
   return meeting;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

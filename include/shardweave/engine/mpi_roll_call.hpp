@@ -17,8 +17,7 @@
 /// \file
 /// Ranks that ask each other how far they are.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Every rank answers questions while it drives its communication; who stopped, hangs or died does not. Nothing is
 /// sent as long as nobody asks.
@@ -110,5 +109,4 @@ class mpi_roll_call {
   bool failed_ = false;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

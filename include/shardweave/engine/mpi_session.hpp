@@ -13,8 +13,7 @@
 /// \file
 /// MPI from its beginning to its end, communicators that free themselves, and errors instead of codes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Turns what MPI returns into an error that names the call.
 /// \throws error (backend) unless the code says success
@@ -110,5 +109,4 @@ class mpi_communicator {
   int size_ = 1;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// Measures the devices that a run is on, through the engine that replays schedules.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Every rank calls, and gets the same answer: collectives of every kind on groups of neighbours of every size that
 /// divides the run and lies alike on nodes, alone and while the device copies, and copies. A run of one rank measures
@@ -51,5 +50,4 @@ inline namespace v0 {
   return found;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// A communicator of NCCL whose calls do not block, and which is taken down with its owner.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Called again and again while NCCL is not done with a call that has begun at `since`; ends the waiting by an
 /// exception.
@@ -147,5 +146,4 @@ class nccl_communicator {
   int size_ = 1;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// Computation on a device stood in for by what needs no compiler for the device, such as copies inside its memory.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What stands in for computation on a device.
 struct nccl_stand_in {
@@ -82,5 +81,4 @@ class nccl_copy_work {
   double bytes_per_ns_ = 1;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -29,8 +29,7 @@
 /// \file
 /// An engine on devices that communicate by NCCL.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How the members of a bucket become one launch.
 enum class nccl_bucket : std::uint8_t {
@@ -298,5 +297,4 @@ class nccl_engine {
 
 static_assert(ranked_engine<nccl_engine>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// What NCCL itself expects a collective to take, on the devices at hand.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 #if NCCL_VERSION_CODE >= NCCL_VERSION(2, 22, 3)
 
@@ -104,5 +103,4 @@ class nccl_estimator {
 
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// Streams, events and memory of a device that free themselves, and errors instead of codes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 static_assert(NCCL_VERSION_CODE >= NCCL_VERSION(2, 18, 1), "component nccl needs NCCL 2.18.1 or later");
 
@@ -143,5 +142,4 @@ using pinned_memory = device_block<cudaFreeHost>;
   return {made, size};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// Collectives of the library's kinds as calls of NCCL.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How elements of a dtype travel between devices: as between hosts, but 16 bits as f16, which NCCL can add.
 [[nodiscard]] inline element_type device_element_of(std::string_view dtype) {
@@ -92,5 +91,4 @@ struct nccl_piece {
   return code;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

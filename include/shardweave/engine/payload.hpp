@@ -20,8 +20,7 @@
 /// \file
 /// What collectives carry when they are executed: how many elements, which values, and what must come out.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The type of an element on the wire. Between hosts 16-bit floats travel as 16-bit numbers, which have their size:
 /// hosts have no sum of bf16. Between devices, which have no sum of 16-bit numbers, they travel as f16.
@@ -196,5 +195,4 @@ void for_each_unit(const payload_shape& shape, std::int64_t blocks, Copy copy) {
     }
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Ranks of a run make sure that they launch the same, and agree on how long tasks take.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// An engine of one rank of several, whose ranks can compare numbers.
 ///
@@ -122,5 +121,4 @@ template <ranked_engine Engine>
   return with_agreed_durations(g, ranks);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// Whether two lists of figures agree on the order.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Kendall's tau-b: 1 if both lists order every pair alike, -1 if they order every pair the other way round. Ties of
 /// one list count neither way; not a number if a list is all ties.
@@ -56,5 +55,4 @@ inline namespace v0 {
   return together / std::sqrt(in_a * in_b);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

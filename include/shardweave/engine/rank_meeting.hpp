@@ -15,8 +15,7 @@
 /// \file
 /// How the ranks of a run reach each other beside what they are about to measure.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Where a rank is, seen from one channel.
 struct rank_state {
@@ -114,5 +113,4 @@ class rank_listener {
   return text + " s";
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

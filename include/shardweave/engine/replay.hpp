@@ -19,8 +19,7 @@
 /// \file
 /// Executes a schedule on an engine and tells when everything ran.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct replay_options {
   /// A wait that stalls no longer than this counts as none: where clocks are real, none is ever exactly 0.
@@ -206,5 +205,4 @@ template <collective_engine Engine>
   return detail::replayer<Engine>(g, s, engine).run(options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

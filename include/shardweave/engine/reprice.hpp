@@ -22,8 +22,7 @@
 /// \file
 /// The same task graph on another machine: what a simulator must believe before it can be compared with a replay.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct reprice_options {
   double compute_scale = 1;      ///< computation takes that many times longer
@@ -93,5 +92,4 @@ template <collective_cost_model Model>
   return std::move(b).build();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

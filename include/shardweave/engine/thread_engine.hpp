@@ -25,8 +25,7 @@
 /// \file
 /// An engine with real concurrency and a real clock, in this process.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct thread_engine_options {
   /// Wall time for each nanosecond of duration. Larger is slower and nearer to the prediction, because what threads
@@ -179,5 +178,4 @@ class thread_engine {
 
 static_assert(collective_engine<thread_engine>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

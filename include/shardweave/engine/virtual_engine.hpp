@@ -14,8 +14,7 @@
 /// \file
 /// An engine whose clock moves by the durations that it is told.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Takes every duration at its word: nothing is slower than the task graph says, and nothing takes time that it
 /// does not mention. Models `collective_engine`; `replay` with it is `simulate` reached by another way, which is
@@ -70,5 +69,4 @@ class virtual_engine {
 
 static_assert(collective_engine<virtual_engine>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// An acyclic graph with further dependencies and merged vertices, where nothing can close a cycle and all can be
 /// undone.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A graph that stays as it is, dependencies added to it, and disjoint sets of its vertices; a set depends on all
 /// that its members depend on. The graph of the sets never has a cycle: what would close one is refused and changes
@@ -338,5 +337,4 @@ class augmented_graph {
   bool logging_ = false;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// A graph in flat arrays, with in-edges and numbered edges: the form on which the library computes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A directed graph on vertices 0..n-1 and edges 0..m-1 that does not change. Models Boost.Graph's vertex
 /// list, edge list and bidirectional graph. Out-edges and in-edges of a vertex come in the order of their
@@ -108,8 +107,7 @@ template <planning_graph G>
   return compress(g, vertex_numbering<G>(g));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/graph/impl/compressed_graph.hpp>

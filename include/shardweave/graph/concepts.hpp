@@ -10,8 +10,7 @@
 /// \file
 /// What the algorithms ask of a graph and of the maps that hold its data.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Says that naming `boost::graph_traits<G>` is safe: Boost's primary template is a hard error for a type
 /// that is not a graph. Specialize to `true` for a graph whose traits are a specialization.
@@ -92,5 +91,4 @@ concept writable_map =
 template <class Map>
 using map_value_t = typename boost::property_traits<Map>::value_type;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// Numbers 0..n-1 for the vertices of any graph, so that algorithms can keep their data in arrays.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Numbers the vertices of a graph in the order of `vertices(g)`.
 ///
@@ -55,5 +54,4 @@ class vertex_numbering {
   bool is_identity_ = true;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// The order of a graph as far as no cycle stands in the way.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The vertices that no cycle precedes, each when all its producers stand before it, the smallest number first. All of
 /// them, and then it is `stable_topological_order`, if there is no cycle.
@@ -17,8 +16,7 @@ inline namespace v0 {
 /// Complexity: O((V + E) log V)
 [[nodiscard]] std::vector<std::uint32_t> ready_order(const compressed_graph& g, std::vector<std::uint32_t>& waiting);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/graph/impl/stable_order.hpp>

@@ -17,8 +17,7 @@
 /// \file
 /// Layers that a graph repeats, found by its structure.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct layer_options {
   std::size_t least = 8;  ///< vertices that a layer has in common with others; what is smaller is taken for chance
@@ -65,8 +64,7 @@ template <planning_graph G, readable_map<vertex_t<G>> Content, readable_map<edge
   return groups;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/graph/impl/repeated_layers.hpp>

@@ -13,8 +13,7 @@
 /// \file
 /// The topological order that changes least.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Lists the vertices so that every edge runs forward; among the vertices that may come next the one with
 /// the smallest number comes first. An order that is topological already is returned as it is.
@@ -114,8 +113,7 @@ template <class Inputs>
   return order;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/graph/impl/stable_order.hpp>

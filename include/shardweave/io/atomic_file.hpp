@@ -15,8 +15,7 @@
 /// \file
 /// Files that are there whole or not at all.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Writes under a temporary name beside the target and renames when asked to `commit`. A writer that fails
 /// before leaves nothing behind and an existing file untouched. A name that ends in ".gz" is compressed. What
@@ -75,5 +74,4 @@ class atomic_file {
   bool committed_ = false;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -33,8 +33,7 @@
 /// \file
 /// From a Chakra execution trace to a task graph.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What tasks take that state no duration: traces that simulators make state operations and bytes instead.
 struct chakra_prices {
@@ -384,5 +383,4 @@ class chakra_converter {
   return detail::chakra_converter(trace, options).convert();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// An execution trace of MLCommons Chakra, as its files state it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a node is, in the order of the schema's numbers.
 enum class chakra_type : std::uint8_t {
@@ -69,5 +68,4 @@ struct chakra_trace {
   friend bool operator==(const chakra_trace&, const chakra_trace&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// Reads measured collectives: what nccl-tests prints, the performance tables of XLA, and tables of our own.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Reads a table of measured collectives; which of the three kinds it is, its content tells:
 ///  - CSV with a line of names: `collective`, `nodes`, `ranks`, `size_bytes`, `time_us`, and if wanted `system`,
@@ -68,5 +67,4 @@ inline namespace v0 {
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// Reads and writes what was measured on a machine: format shardweave.device.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 inline constexpr by_arithmetic<std::string_view> arithmetic_names{"f64", "f32", "f16", "i8", "f8"};
@@ -224,5 +223,4 @@ inline void write_device(const std::filesystem::path& path, const device_calibra
   write_json_file(path, [&](json_writer& out) { write_device(out, device, held_out); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// \file
 /// Reads problems of the ASPLOS 2025 contest on intra-operator parallelism (IOPDDL).
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Costs from here on mean "forbidden"; the contest's files use 10^18.
 inline constexpr std::int64_t iopddl_forbidden = 100'000'000'000'000'000;
@@ -160,5 +159,4 @@ class iopddl_reader {
   return read_iopddl(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// JSON to a file.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Writes a file with `write(json_writer&)`; it is there whole or not at all, and compressed if its name ends in
 /// ".gz".
@@ -24,5 +23,4 @@ void write_json_file(const std::filesystem::path& path, Write write) {
   file.commit();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -20,8 +20,7 @@
 /// Says how a JSON text must look and where its values go: a tree of shapes bound to variables. A format's
 /// reader builds one tree and lets `read_json` run the text through it; no document is ever built.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A value without parts.
 struct json_scalar {
@@ -266,5 +265,4 @@ template <class Item>
   return {json_required("format", std::move(format_shape)), json_required("version", std::move(version_shape))};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,8 +18,7 @@
 /// \file
 /// Runs a JSON text through a tree of shapes while it is being read.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How readers treat what their format does not name.
 struct read_options {
@@ -180,5 +179,4 @@ inline void read_json_values(text_input& input, const json_shape& root, const re
   detail::read_json_text(input, root, options, enough, true);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// Writes JSON piece by piece.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Writes JSON to a sink in pieces of some 64 KiB. Numbers are the shortest text that reads back to the same
 /// bits; what JSON cannot say (infinities, not a number) becomes null. The caller keeps begins and ends
@@ -161,5 +160,4 @@ template <class Write>
   return text;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,9 +16,7 @@
 /// \file
 /// The matrices of a placement file on their way to tables.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Row-major lists of costs whose shapes become known when the edges that use them are. Each pair of list and
 /// shape becomes one table; a list is freed as soon as its tables are made.
@@ -78,6 +76,4 @@ class matrix_pool {
   std::unordered_multimap<std::size_t, std::uint32_t> by_hash_;  ///< of those that were interned
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -10,8 +10,7 @@
 /// \file
 /// A measured collective as a table states it, and what a table may leave open.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One measured collective as a table states it.
 struct measured_record {
@@ -29,5 +28,4 @@ struct record_options {
   std::optional<group_shape> group = {};  ///< nccl-tests: where the output lists no ranks; CSV: nodes, if -1
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Reads a model's public config (the `config.json` of a model repository).
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// \param least  1, or 0 where there may be none
@@ -199,5 +198,4 @@ using model_config = std::variant<llama_config, deepseek_config>;
   return read_deepseek_config(path, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Reads what nccl-tests writes with option -J.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Two records per result, out of place and in place, as in its text output. The collective is that of the program in
 /// `args`, unless `options` name one; the group must be given, because the file does not say which ranks share a node.
@@ -83,5 +82,4 @@ inline namespace v0 {
   return read_nccl_tests_json(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

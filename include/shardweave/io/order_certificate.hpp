@@ -16,8 +16,7 @@
 /// \file
 /// The format `shardweave.certificate`, version 1, of orders: why no order of a task graph ends earlier.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 inline void write_order_proof(json_writer& out, const order_certificate& c) {
@@ -136,5 +135,4 @@ inline void write_certificate(const std::filesystem::path& path, const order_cer
   return read_order_certificates(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// The format `shardweave.certificate`, version 1, of placements: why no assignment costs less.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 inline void write_multipliers(json_writer& out, const placement_multipliers& m) {
@@ -229,5 +228,4 @@ template <cost_value Cost>
   return read_placement_certificate<Cost>(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

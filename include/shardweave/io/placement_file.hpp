@@ -16,8 +16,7 @@
 /// \file
 /// Placement problems of any format that the library reads.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A problem with exact or with floating costs, as its format has them.
 using any_placement = std::variant<placement_description<std::int64_t>, placement_description<double>>;
@@ -56,5 +55,4 @@ enum class placement_format : std::uint8_t { iopddl, shardweave };
   return read_placement(path, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Reads execution traces of MLCommons Chakra: protocol buffers, and both forms of JSON.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -282,5 +281,4 @@ enum class chakra_format : std::uint8_t { messages, json };
   return detail::chakra_message_reader(input).read();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

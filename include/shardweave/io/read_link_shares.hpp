@@ -17,8 +17,7 @@
 /// \file
 /// Reads tables of the share of its bandwidth that a link reaches.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Reads CSV with a line of names: `kind` (`nvlink`, `nic` or `ata`: bound by links in a node, by the network, or an
 /// all-to-all), `nodes`, `size_bytes`, `efficiency` in (0, 1]. Other columns and lines that begin with # are skipped.
@@ -70,5 +69,4 @@ inline namespace v0 {
   return read_link_shares(input);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// Reads the channels that NCCL dumps (NCCL_GRAPH_DUMP_FILE) and reads (NCCL_GRAPH_FILE).
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 class nccl_graphs_reader {
@@ -92,5 +91,4 @@ class nccl_graphs_reader {
   return read_nccl_graphs(input);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

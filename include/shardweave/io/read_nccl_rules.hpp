@@ -19,8 +19,7 @@
 /// \file
 /// Reads and writes the CSV files of NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE).
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 class nccl_rules_reader {
@@ -135,5 +134,4 @@ class nccl_rules_reader {
   return text;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Reads the topology that NCCL dumps (NCCL_TOPO_DUMP_FILE) and reads (NCCL_TOPO_FILE).
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 class nccl_topology_reader {
@@ -154,5 +153,4 @@ class nccl_topology_reader {
   return read_nccl_topology(input);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// Reads placement problems in the library's own format, `shardweave.placement` version 1.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// The shape of a placement file. Members end in what the element being read leaves behind.
@@ -239,5 +238,4 @@ class placement_reader {
   return read_placement(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

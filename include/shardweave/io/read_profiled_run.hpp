@@ -25,8 +25,7 @@
 /// \file
 /// Reads the Chrome trace that PyTorch's profiler exports.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -206,5 +205,4 @@ class profiled_run_reader {
   return read_profiled_run(input);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Reads task graphs in the library's own format, `shardweave.tasks` version 1.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A time or a size: a whole number of its unit.
 template <class Unit>
@@ -266,5 +265,4 @@ class task_graph_reader {
   return read_task_graph(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

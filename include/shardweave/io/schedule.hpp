@@ -22,8 +22,7 @@
 /// \file
 /// The format `shardweave.schedule`, version 1: an order of a task graph with its buckets.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Writes a schedule of the graph.
 inline void write_schedule(json_writer& out, const task_graph& g, const schedule& s) {
@@ -179,5 +178,4 @@ class schedule_reader {
   return read_schedule(input, g, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// The format `shardweave.solution`, version 1: an answer to a placement problem.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A vertex and the strategy that it takes, by their names.
 struct named_choice {
@@ -209,5 +208,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -29,8 +29,7 @@
 /// What the step of a placement takes, as field `work` of a file of format `shardweave.placement`, and certificates of
 /// it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Tables of work are written row by row, each once.
@@ -257,5 +256,4 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
   return read_step_certificate(input, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Task graphs of any format that the library reads.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 enum class task_format : std::uint8_t {
   shardweave,       ///< `shardweave.tasks`
@@ -102,5 +101,4 @@ namespace detail {
   return detail::with_name_of(input, [&] { return task_graph_of(trace, named); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

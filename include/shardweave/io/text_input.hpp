@@ -26,8 +26,7 @@
 /// \file
 /// Text that arrives in pieces: from a plain file, a gzip file or memory.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A text that is read once, from front to back, in pieces of 256 KiB. What does not fit in one of them and is
 /// compressed is unpacked by a thread of its own, ahead of who reads it, if one can be had. Memory: one piece, or four.
@@ -188,5 +187,4 @@ class text_input {
   std::unique_ptr<unpacking> ahead_;  ///< from the second piece on; ends before the file is closed
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

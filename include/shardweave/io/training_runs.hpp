@@ -22,8 +22,7 @@
 /// \file
 /// Reads tables of measured training steps.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One measured configuration. A number is 0 and a text is empty where the source does not say it.
 struct training_run {
@@ -167,5 +166,4 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
   return read_training_runs(input);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

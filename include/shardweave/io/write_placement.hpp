@@ -17,8 +17,7 @@
 /// \file
 /// Writes placement problems in the library's own format, `shardweave.placement` version 1.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 template <cost_value Cost>
@@ -167,5 +166,4 @@ void write_placement(const std::filesystem::path& path, const placement_descript
   write_json_file(path, [&](json_writer& out) { write_placement(out, d); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

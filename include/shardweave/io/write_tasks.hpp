@@ -12,8 +12,7 @@
 /// \file
 /// Writes task graphs in the library's own format, `shardweave.tasks` version 1.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 template <class Quantities>
@@ -109,5 +108,4 @@ inline void write_task_graph(const std::filesystem::path& path, const task_graph
   write_json_file(path, [&](json_writer& out) { write_task_graph(out, g); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

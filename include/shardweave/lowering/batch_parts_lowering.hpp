@@ -18,8 +18,7 @@
 /// \file
 /// Placements lowered to steps whose batch is done in parts.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The step of a batch in so many equal parts that take turns, each computing while others communicate. Parameters are
 /// gathered once, for all parts; gradients are added up where they are made, and reduced once. All of a part takes what
@@ -99,8 +98,7 @@ struct batch_parts_lowering {
 
 static_assert(lowering_policy<batch_parts_lowering, spmd_cost_model>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/batch_parts_lowering.hpp>

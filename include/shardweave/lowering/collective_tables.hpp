@@ -13,8 +13,7 @@
 /// \file
 /// Times of collectives as tables, so that buckets can be priced without the cost model.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The size that cost models ask for: the larger of a rank's buffers, given what a rank puts in.
 [[nodiscard]] constexpr bytes largest_buffer(collective op, bytes bytes_in, group_shape group) {
@@ -33,8 +32,7 @@ inline namespace v0 {
                                                             std::span<const group_shape> shapes,
                                                             const lowering_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/collective_tables.hpp>

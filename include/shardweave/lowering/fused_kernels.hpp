@@ -9,8 +9,7 @@
 /// \file
 /// Element-wise work as the kernels that a compiler makes of it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The same graph where tasks that only move data run as fewer kernels: such tasks that follow from each other, with
 /// nothing between them that is no such task (a product, attention, a collective, a wait), are one kernel. It reads
@@ -28,8 +27,7 @@ inline namespace v0 {
 [[nodiscard]] task_graph with_fused_kernels(const task_graph& g, const compute_profile& compute,
                                             std::span<const std::uint32_t> module_of = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/fused_kernels.hpp>

@@ -9,8 +9,7 @@
 /// \file
 /// What the operations of a model hold between forward and backward part, whatever the placement.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What an optimizer holds of every parameter: for each, its state under every strategy.
 /// \param state_per_element  bytes of every element of a parameter
@@ -32,8 +31,7 @@ inline namespace v0 {
 [[nodiscard]] held_values held_values_of(const spmd_cost_model& model, const constraint_set& constraints,
                                          double state_per_element);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/held_values_of.hpp>

@@ -11,8 +11,7 @@
 /// \file
 /// From chosen strategies to tasks: what one device does, and what it communicates.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 /// The tasks of one device, in the order of the operations.
 ///
 /// An operation becomes one task: `compute` if its rule states floating-point operations, `view` if it only
@@ -31,8 +30,7 @@ inline namespace v0 {
 [[nodiscard]] lowered_graph lower(const spmd_cost_model& model, std::span<const strategy> chosen,
                                   const lowering_options& options = {}, const stop_token& stop = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/lower.hpp>

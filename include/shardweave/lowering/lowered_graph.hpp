@@ -9,8 +9,7 @@
 /// \file
 /// What lowering gives: a task graph that knows where its tasks come from.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The operation for which a task was made.
 struct task_origin {
@@ -63,5 +62,4 @@ struct lowered_graph {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

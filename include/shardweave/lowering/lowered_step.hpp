@@ -10,8 +10,7 @@
 /// \file
 /// What one step of a redistribution becomes: copies on the compute stream, a collective between them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The tasks of a step, `redistribution_step::cost_us` in parts. A slice takes nothing and has no collective.
 struct lowered_step {
@@ -49,5 +48,4 @@ struct lowered_step {
   return made;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

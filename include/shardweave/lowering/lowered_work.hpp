@@ -39,8 +39,7 @@
 /// What the machines of one device have to do for a placement: the prices of lowering, known before anything is
 /// lowered.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Tells what `lower` makes of the vertices and edges of a model, class by class, to the nanosecond.
 ///
@@ -302,5 +301,4 @@ class lowered_work {
   bool is_least_ = false;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// What makes tasks of a placement.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Makes the tasks of one device from a cost model and an assignment.
 ///
@@ -27,5 +26,4 @@ concept lowering_policy =
       { policy(model, chosen) } -> std::same_as<lowered_graph>;
     };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

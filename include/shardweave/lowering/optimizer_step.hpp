@@ -11,8 +11,7 @@
 /// \file
 /// What follows the backward part: gradient norm, clipping, AdamW, and the gathers of parameters that it updated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// AdamW with parameters, gradients and both moments in f32: it reads 16 bytes for each parameter and writes 12.
 /// Source: `torch.optim.AdamW(fused=True)`; norm and scaling as `torch.nn.utils.clip_grad_norm_`.
@@ -84,5 +83,4 @@ struct optimizer_work {
   return work_of_optimizer(updated, computed, std::span(&shared, 1), compute, collectives, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Lowered collectives between activations in pieces, pipelined with the products beside them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct pipelined_graph {
   lowered_graph lowered;        ///< `task_of` names first pieces
@@ -41,8 +40,7 @@ struct pipelined_graph {
                                                          std::span<const strategy> choice, unsigned pieces,
                                                          std::span<const char> wanted = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/pipelined_collectives.hpp>

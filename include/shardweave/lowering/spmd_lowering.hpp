@@ -13,8 +13,7 @@
 /// \file
 /// The lowering of a computation on a mesh, as a policy.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 class lowered_work;
 
@@ -38,8 +37,7 @@ struct spmd_lowering {
 
 static_assert(lowering_policy<spmd_lowering, spmd_cost_model>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/spmd_lowering.hpp>

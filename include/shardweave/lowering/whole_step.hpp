@@ -16,8 +16,7 @@
 /// The whole of a training step as tasks: micro-batches, then gradient norm, clipping, the optimizer, and what is
 /// gathered after it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct whole_step_options {
   /// `gathered_bytes` 0: parameters that are updated in parts are gathered in their own type.
@@ -56,8 +55,7 @@ struct whole_step {
 [[nodiscard]] whole_step with_optimizer(const lowered_graph& lowered, const spmd_cost_model& model,
                                         std::span<const strategy> chosen, const whole_step_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/lowering/impl/whole_step.hpp>

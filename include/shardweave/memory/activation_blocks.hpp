@@ -14,8 +14,7 @@
 /// \file
 /// The blocks of a task graph: which of its storages live from the forward to the backward part, and when.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What counts as a value that may be dropped.
 struct activation_options {
@@ -57,8 +56,7 @@ struct activation_blocks {
 [[nodiscard]] activation_blocks activation_blocks_of(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                      const activation_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/activation_blocks.hpp>

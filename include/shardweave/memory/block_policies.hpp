@@ -10,8 +10,7 @@
 /// \file
 /// All policies of a block that are worth a thought.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// More choices than that in one block are refused: there are two policies for each of them, or three.
 inline constexpr std::size_t most_block_choices = 20;
@@ -26,8 +25,7 @@ inline constexpr std::size_t most_block_choices = 20;
 [[nodiscard]] std::vector<block_policy> block_policies(const recompute_block& block, const offload_rates& rates = {},
                                                        const solve_control& control = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/block_policies.hpp>

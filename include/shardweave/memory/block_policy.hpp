@@ -9,8 +9,7 @@
 /// \file
 /// What one way to keep, recompute and offload the values of a block costs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A choice for every value of a block, and what it costs.
 struct block_policy {
@@ -40,8 +39,7 @@ struct offload_rates {
 [[nodiscard]] block_policy price_policy(const recompute_block& block, std::span<const retention> choice,
                                         const offload_rates& rates = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/block_policy.hpp>

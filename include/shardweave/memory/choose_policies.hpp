@@ -12,8 +12,7 @@
 /// \file
 /// One policy for every block of a sequence, within the memory of the device.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A policy for every block.
 struct chosen_policies {
@@ -46,8 +45,7 @@ struct chosen_policies {
 [[nodiscard]] chosen_policies choose_policies(std::span<const memory_block> blocks, const memory_rows& rows,
                                               const solve_control& control = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/choose_policies.hpp>

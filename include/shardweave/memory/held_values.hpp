@@ -9,8 +9,7 @@
 /// What the vertices of a training graph hold in memory between its forward and its backward part, and what making it
 /// again takes: known for every placement before anything is lowered.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A form in which a vertex gives something that is held.
 struct held_form {
@@ -52,5 +51,4 @@ struct held_values {
   std::vector<std::uint32_t> block_of = {};  ///< per vertex: its repeated layer; ~0 = in none
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// The memory that a sequence of blocks shares.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One block of a sequence, in the order of the forward parts.
 struct memory_block {
@@ -37,5 +36,4 @@ struct memory_shortage {
   bytes limit{};          ///< what there is: `memory_rows::limit`, or `host` where offloading is all that is left
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// A training graph in which values are made again for the backward part.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A graph in which tasks are repeated, and where they are from.
 struct recomputed_graph {
@@ -32,8 +31,7 @@ struct recomputed_graph {
 /// Complexity: O(V + E)
 [[nodiscard]] recomputed_graph with_recomputation(const task_graph& g, const std::vector<char>& dropped);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/recomputation.hpp>

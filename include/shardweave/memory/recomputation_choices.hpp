@@ -18,8 +18,7 @@
 /// \file
 /// What a training graph keeps and makes again, so that it fits.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What is made again, and the graph that does so.
 struct recomputation_plan {
@@ -83,8 +82,7 @@ class recomputation_choices {
                                                    recompute_rule rule, const activation_options& options = {},
                                                    std::uint32_t every = 1);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/recomputation_choices.hpp>

@@ -9,8 +9,7 @@
 /// \file
 /// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What becomes of a value between the forward and the backward part.
 enum class retention : std::uint8_t {
@@ -48,8 +47,7 @@ struct recompute_block {
 ///         a size or a time is negative
 void validate(const recompute_block& block);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/memory/impl/recompute_block.hpp>

@@ -12,8 +12,7 @@
 /// \file
 /// Points at which a value may change its placement on its own.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Inserts one "alias" after every value that two or more operations use, and one before every result.
 ///
@@ -78,5 +77,4 @@ inline namespace v0 {
   return made;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// The backward half of a graph from its forward half: reverse-mode differentiation, rule by rule.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 class backward_pass;
 
@@ -237,5 +236,4 @@ class backward_pass {
   std::map<std::pair<std::uint32_t, std::size_t>, value> gradients_, elements_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

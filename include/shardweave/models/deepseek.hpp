@@ -7,8 +7,7 @@
 /// \file
 /// The joint forward and backward graph of a DeepSeek-style model, as mixed-precision training runs it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The joint graph of one training step, in the manner of `llama_training_graph`.
 ///
@@ -28,8 +27,7 @@ inline namespace v0 {
 /// the model or the shape is not positive, or two do not fit
 [[nodiscard]] computation deepseek_training_graph(const deepseek_config& config, training_shape shape);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/models/impl/deepseek.hpp>

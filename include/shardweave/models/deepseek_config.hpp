@@ -10,8 +10,7 @@
 /// \file
 /// The figures of a DeepSeek-style model, by their names in public configs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How good a group of experts is for a token (`topk_method`).
 enum class group_merit : std::uint8_t {
@@ -136,5 +135,4 @@ struct deepseek_config {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

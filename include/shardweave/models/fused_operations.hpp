@@ -10,8 +10,7 @@
 /// \file
 /// Operations that work along a dimension, pick elements by number, or fuse what training needs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Shared part of the builder: every operation infers its shapes and refuses operands that do not fit.
 /// Negative dimensions count from the last.
@@ -193,5 +192,4 @@ class fused_operations : public graph_writer {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// The operations of training graphs, with their shapes inferred: how a host describes its own model.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A graph writer that knows the operations for which the library has placement rules.
 ///
@@ -179,5 +178,4 @@ class graph_builder : public fused_operations {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

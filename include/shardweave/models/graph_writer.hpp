@@ -18,8 +18,7 @@
 /// \file
 /// Writes a computation operation by operation: names, repeated layers, results and their gradients.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 class backward_pass;
 
@@ -170,5 +169,4 @@ class graph_writer {
   std::unordered_map<std::uint32_t, std::function<void(backward_pass&)>> own_rules_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

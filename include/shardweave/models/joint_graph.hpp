@@ -11,8 +11,7 @@
 /// \file
 /// The joint forward and backward graph of what a builder holds: forward graph in, joint graph out.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct joint_options {
   backward_rules rules = standard_backward_rules();
@@ -28,5 +27,4 @@ struct joint_options {
   return insert_aliases(b.finish());
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

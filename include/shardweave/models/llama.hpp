@@ -6,8 +6,7 @@
 /// \file
 /// The joint forward and backward graph of a LLaMA-family model, as mixed-precision training runs it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The joint graph of one training step: from tokens to logits, and from the gradient of the logits to those
 /// of all parameters. Parameters are f32 and are cast to bf16 for computing; norms, rotations and silu compute in
@@ -20,8 +19,7 @@ inline namespace v0 {
 /// error if a figure of the model or the shape is not positive, or two do not fit
 [[nodiscard]] computation llama_training_graph(const llama_config& config, training_shape shape);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/models/impl/llama.hpp>

@@ -8,8 +8,7 @@
 /// \file
 /// The figures of a LLaMA-family model, by their names in public configs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a layer's feed-forward is: w2 (silu(w1 y) * (w3 y)), or without a gate w2 gelu(w1 y), or w2 relu(w1 y)^2.
 enum class feed_forward_kind : std::uint8_t { gated_silu, gelu, squared_relu };
@@ -90,5 +89,4 @@ struct training_shape {
   attention_form attention = attention_form::fused;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// What shape and element type an operation gives. `who` names the operation in messages.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 using shape_vector = std::vector<std::int64_t>;
 
@@ -138,5 +137,4 @@ using shape_vector = std::vector<std::int64_t>;
   return out;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

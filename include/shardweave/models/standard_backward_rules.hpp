@@ -8,8 +8,7 @@
 /// \file
 /// The operators that the library knows how to differentiate.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A table with the operators that `graph_builder` writes of a forward pass, but for the histogram, which counts whole
 /// numbers. Other operators of `standard_rules` (gelu, scatter, and what captured graphs have, which come with their
@@ -25,5 +24,4 @@ inline namespace v0 {
   return rules;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// The usual plans of training, stated in one word: who holds parameters, and who computes what.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What ranks that see different data, or different parts of a sequence, share out of what they hold: the stages of
 /// ZeRO.
@@ -71,8 +70,7 @@ struct training_layout {
 [[nodiscard]] constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout,
                                                 bool gathers_f8 = false);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/models/impl/training_layout.hpp>

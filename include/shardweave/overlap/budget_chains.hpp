@@ -13,8 +13,7 @@
 /// \file
 /// Savings as rows of a linear program: chains of budgets with a shared split of computation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Hands computation on along segments `first` to `last`: forward chains from low to high, others back.
 ///
@@ -108,5 +107,4 @@ template <std::ranges::random_access_range Places>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// Who may hide behind whom: what depends on parameters alone may come early, what only outputs wait for may
 /// come late.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Answers yes to everything.
 struct always {
@@ -125,5 +124,4 @@ template <planning_graph G>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

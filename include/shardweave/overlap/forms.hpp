@@ -21,8 +21,7 @@
 /// \file
 /// From permission to windows: the forms, and how a graph's edges are put in their places.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Decides what may hide the communication of an edge: any callable that gives a window, or nothing.
 ///
@@ -158,5 +157,4 @@ template <planning_graph G, std::ranges::input_range Order, std::predicate<verte
   return places;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

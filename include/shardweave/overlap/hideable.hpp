@@ -16,8 +16,7 @@
 /// \file
 /// Communication with an amount, and what is saved of it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A length of time: exact (`nanoseconds`, or a signed integer of the caller's unit) or floating.
 template <class T>
@@ -108,5 +107,4 @@ std::size_t channel_count(const Demands& demands) {
 
 }  // namespace detail
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// The dual of hiding: what computation is worth, and the bounds that follow.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A number for a count of any time.
 template <duration_value Time>
@@ -205,5 +204,4 @@ template <computation_range Computation, std::ranges::random_access_range Demand
   return hiding_prices(std::move(prices), std::ranges::size(computation));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

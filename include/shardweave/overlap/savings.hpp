@@ -15,8 +15,7 @@
 /// \file
 /// How much communication computation can hide, when costs and order are fixed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Hides as much communication as computation allows: a unit of computation hides at most one unit of
 /// communication per channel, and communication is hidden at most once.
@@ -89,5 +88,4 @@ template <planning_graph G, std::ranges::input_range Order, readable_map<vertex_
   return hide(offered, demands);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Savings under changes, for searches that try one move after the other.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Keeps the value of `hide(computation, demands).total` while computation and amounts change; windows stay.
 ///
@@ -207,5 +206,4 @@ class savings_tracker {
 template <computation_range Computation, std::ranges::range Demands>
 savings_tracker(const Computation&, const Demands&) -> savings_tracker<std::ranges::range_value_t<Computation>>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

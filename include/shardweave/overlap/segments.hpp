@@ -13,8 +13,7 @@
 /// \file
 /// Positions that no window tells apart are one position: savings, prices and rows need only segments.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Runs of positions that lie in the same windows. Computation of a segment is the sum over its positions, and
 /// the savings are the same as before.
@@ -76,5 +75,4 @@ template <std::ranges::input_range Demands>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

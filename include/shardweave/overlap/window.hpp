@@ -7,8 +7,7 @@
 /// \file
 /// Where communication may hide.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// No position of an order; as a length, no limit.
 inline constexpr std::size_t no_position = std::numeric_limits<std::size_t>::max();
@@ -53,5 +52,4 @@ struct hiding_place {
   friend bool operator==(const hiding_place&, const hiding_place&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

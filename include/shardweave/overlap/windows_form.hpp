@@ -11,8 +11,7 @@
 /// \file
 /// Windows by dependency: the form that asks what waits for what.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// All that a form is told about an edge. Positions are those of the order.
 struct edge_site {
@@ -54,5 +53,4 @@ struct windows_form {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

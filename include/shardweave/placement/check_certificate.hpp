@@ -11,8 +11,7 @@
 /// \file
 /// Proofs of lower bounds checked in whole numbers, without anything that solvers are made of.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a checker says.
 template <cost_value Cost>
@@ -49,8 +48,7 @@ template <cost_value Cost>
                                                   const placement_certificate<Cost>& c,
                                                   const costs_in_place<Cost>* other = nullptr);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/placement/impl/check_certificate.hpp>

@@ -8,8 +8,7 @@
 /// Cost tables in the words of linear algebra. Apart from the tables themselves, which all rooms read and few compute
 /// on.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A table's costs between classes, read in place.
 template <cost_value Cost>
@@ -25,5 +24,4 @@ template <cost_value Cost>
           index(table.column_classes()), Eigen::OuterStride<>(index(table.stride()))};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

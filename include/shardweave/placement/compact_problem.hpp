@@ -17,8 +17,7 @@
 /// \file
 /// What solvers work on: variables with a few labels each, tables between them, rows that limit usage.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The cost between two variables, rows for the labels of `first`, columns for those of `second`.
 struct compact_edge {
@@ -256,5 +255,4 @@ class compact_builder {
   std::map<const cost_table<Cost>*, std::uint32_t> table_number_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// From a problem as stated to the problem that solvers share. Every step is exact: the two have the same
 /// feasible assignments with the same objective.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Compiles a stated problem: ties are merged and parallel edges added up, pairings become forbidden pairs,
 /// strategies that no feasible assignment can have are removed (arc consistency, room in the budgets),
@@ -33,8 +32,7 @@ template <cost_value Cost>
   return compile(std::make_shared<const placement_description<Cost>>(std::move(description)), control);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/placement/impl/compile.hpp>

@@ -13,8 +13,7 @@
 /// What a user demands of an assignment, as plain data. Vertices are positions in `vertices(g)`; `why` is
 /// the name under which a violated or contradictory constraint is reported.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The vertex takes one of the listed strategies.
 struct fixed_strategies {
@@ -64,5 +63,4 @@ struct constraint_set {
   std::vector<budget> budgets = {};
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

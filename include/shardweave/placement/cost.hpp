@@ -10,8 +10,7 @@
 /// \file
 /// The numbers of a placement problem: strategies, assignments, costs that may be forbidden.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One of a vertex's candidates: an index 0..k-1.
 using strategy = std::uint32_t;
@@ -79,5 +78,4 @@ struct live_interval {
   friend constexpr bool operator==(const live_interval&, const live_interval&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

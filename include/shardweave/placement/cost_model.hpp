@@ -12,8 +12,7 @@
 /// \file
 /// What a user writes to have a graph planned: prices, and as many further abilities as he likes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Prices every choice of a vertex and every pair of choices of an edge.
 ///
@@ -67,5 +66,4 @@ concept overlap_cost_model = decomposed_cost_model<M, G> && requires(const M& mo
   { model.hides(e) } -> std::same_as<hiding>;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// The costs of an edge, stored by what it can tell apart.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A table of pairwise costs in factored form: equal rows share a row class, equal columns a column class,
 /// and only the costs between classes are stored. With device-mesh strategies 700 rows have some 100 classes.
@@ -284,5 +283,4 @@ class cost_table {
   detail::shared_costs<Cost> costs_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -28,8 +28,7 @@
 /// \file
 /// From a graph and a cost model to a problem as stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Also has words for strategies, which messages and reports then use.
 template <class M, class G>
@@ -320,5 +319,4 @@ template <planning_graph G, cost_model<G> M, vertex_names<G> Names = unnamed_ver
   return detail::describer<G, M>(g, model, control).run(std::move(constraints), names);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// A placement problem as it is stated: what readers produce, writers write and assignments are judged by.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Marks the absence of a table.
 inline constexpr std::uint32_t no_table = ~0U;
@@ -132,5 +131,4 @@ struct placement_description {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

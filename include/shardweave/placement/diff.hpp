@@ -14,8 +14,7 @@
 /// \file
 /// Two assignments of one problem, side by side.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A vertex whose strategy or whose price differs.
 template <cost_value Cost>
@@ -50,5 +49,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// What an assignment costs and which constraints it breaks, judged by the problem as stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The most that a budget is used.
 struct budget_use {
@@ -63,8 +62,7 @@ template <cost_value Cost>
 template <cost_value Cost>
 [[nodiscard]] evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<const strategy> choice);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/placement/impl/evaluate.hpp>

@@ -18,8 +18,7 @@
 /// \file
 /// What the vertices of an assignment cost, why, and what their other strategies would.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What an assignment pays at a vertex: its computation, and what its inputs cost. Over all vertices that adds up to
 /// the objective.
@@ -200,5 +199,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// A label per variable that is changed a little at a time, and what each change costs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A new label for a variable.
 struct relabel {
@@ -196,5 +195,4 @@ class labeling_state {
   mutable std::vector<step> steps_;  ///< scratch of `for_each_row`
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Why no assignment of a placement problem costs less, as data about the problem as it is stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What the edges between two vertices give to the second one: one amount per strategy of it. What is left of the
 /// edges' costs is the first one's.
@@ -90,5 +89,4 @@ struct placement_certificate {
   std::vector<placement_case> cases = {};
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

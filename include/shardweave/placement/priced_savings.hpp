@@ -21,8 +21,7 @@
 /// \file
 /// Costs less what prices make of savings: a stated problem without savings, whose bounds are bounds with savings.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Prices put on the savings of a stated problem.
 ///
@@ -159,5 +158,4 @@ class priced_savings {
   std::vector<bool> computes_;  ///< per position: some strategy of its vertex does, and hides something
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// The compiled problem that all solvers share.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A compact problem, and the way back to the vertices and strategies that the user stated.
 ///
@@ -143,5 +142,4 @@ class placement_problem {
   std::shared_ptr<const origin> origin_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// A part of a problem as a problem of its own.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A problem on the variables and labels that a `restriction` left open.
 template <cost_value Cost>
@@ -269,5 +268,4 @@ template <cost_value Cost>
   return builder.build();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

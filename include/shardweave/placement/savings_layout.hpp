@@ -8,8 +8,7 @@
 /// \file
 /// Which computation may hide which communication of a problem.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Where the communication of a problem's edges may hide.
 struct savings_layout {
@@ -37,8 +36,7 @@ struct savings_layout {
 template <cost_value Cost>
 [[nodiscard]] savings_layout layout_of(const placement_description<Cost>& d);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/placement/impl/savings_layout.hpp>

@@ -17,8 +17,7 @@
 /// \file
 /// Savings as solvers see them: what computation the labels offer, and what communication it may hide.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Communication that the computation of the slots in a window may hide.
 struct savings_demand {
@@ -229,5 +228,4 @@ template <cost_value Cost>
   return savings_sweep<Cost>(terms)(std::span<const Cost>(offered), std::span<const Cost>(wanted));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// A stated problem as those see it who check proofs: tied vertices are one unknown, all tables between two unknowns
 /// one table. Shares nothing with `compile`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 /// Strategies that are left, per unknown.
 using strategies_left = std::vector<std::vector<char>>;
 
@@ -317,5 +316,4 @@ class stated_form {
   std::vector<std::vector<std::uint32_t>> pairs_of_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

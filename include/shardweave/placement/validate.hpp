@@ -17,8 +17,7 @@
 /// \file
 /// Refuses a description that does not make sense, before anything is built from it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 [[noreturn]] inline void refuse_input(const std::string& message) { refuse(error_category::input, message); }
@@ -225,5 +224,4 @@ void validate(const placement_description<Cost>& d) {
   }
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

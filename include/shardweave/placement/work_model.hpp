@@ -13,8 +13,7 @@
 /// \file
 /// What a placement makes the machines do, as far as no buckets and no order can change it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What an edge takes under a pair of strategies, in the host's unit of time. Not negative; +infinity, for what the
 /// cost model forbids, counts as nothing.
@@ -67,5 +66,4 @@ concept sharing_work_model = planning_graph<G> && requires(const M& model, edge_
   { model.share_key(e) } -> std::convertible_to<std::uint64_t>;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

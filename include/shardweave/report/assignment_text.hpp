@@ -22,8 +22,7 @@
 /// \file
 /// Explanations and differences of assignments, for people.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -241,5 +240,4 @@ template <cost_value Cost>
   return text;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// What stood on which channel from when to when: the form of a timeline that traces and pictures draw.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The number of the compute stream among channels; process group `p` is channel `p + 1`.
 inline constexpr std::uint32_t compute_channel = 0;
@@ -151,5 +150,4 @@ inline void check_timeline(const task_graph& g, const schedule& s, const timelin
   return spans;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

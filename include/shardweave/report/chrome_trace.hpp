@@ -22,8 +22,7 @@
 /// \file
 /// A timeline as Chrome trace JSON, which Perfetto (ui.perfetto.dev) and chrome://tracing open.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct chrome_trace_options {
   std::string process = {};        ///< name of the process; empty = the graph's name
@@ -250,5 +249,4 @@ void write_chrome_trace(Sink&& sink, const task_graph& g, const schedule& s, con
   return detail::text_of([&](auto&& sink) { write_chrome_trace(sink, g, s, line, options); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

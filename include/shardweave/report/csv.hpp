@@ -20,8 +20,7 @@
 /// Timelines as CSV, for spreadsheets and data frames. Times are nanoseconds, sizes bytes; a field that does
 /// not apply is empty.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// Fields of one row, with commas between them.
@@ -117,5 +116,4 @@ void write_collectives_csv(Sink&& sink, const task_graph& g, const schedule& s, 
   return out;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

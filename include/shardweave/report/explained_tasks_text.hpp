@@ -15,8 +15,7 @@
 /// \file
 /// What the work of a vertex costs the step, for people.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What `explain_step` tells, a task on a line: how long it takes, with how many it is launched as one, how much longer
 /// it may take, and what a microsecond more of it costs the step and, where one is known, the bound on all plans.
@@ -41,5 +40,4 @@ inline namespace v0 {
   return table.empty() ? "none of its work takes time\n" : table.text();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

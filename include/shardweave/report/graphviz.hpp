@@ -20,8 +20,7 @@
 /// \file
 /// Task graphs, or parts of them, for Graphviz.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct graphviz_options {
   std::vector<task_index> part = {};  ///< draw these tasks only; empty = all
@@ -146,5 +145,4 @@ void write_graphviz(Sink&& sink, const task_graph& g, const schedule& s = {}, co
   return detail::text_of([&](auto&& sink) { write_graphviz(sink, g, s, options); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

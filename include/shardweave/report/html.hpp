@@ -19,8 +19,7 @@
 /// \file
 /// A plan as one HTML file that needs nothing else: to be opened, searched and sent on.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// The report to a sink of a fixed type: compiled once.
@@ -69,8 +68,7 @@ void write_html(Sink&& sink, const G& g, const Maps& maps, std::vector<duration_
   return detail::text_of([&](auto&& sink) { write_html(sink, g, s, line, options); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/report/impl/html.hpp>

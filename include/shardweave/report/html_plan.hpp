@@ -14,8 +14,7 @@
 /// \file
 /// What a report shows.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A plan that a report shows: a schedule of a task graph, and when everything ran. What is pointed at outlives the
 /// call.
@@ -70,5 +69,4 @@ struct html_options {
   std::size_t most_refusals = 200;   ///< listed for each reason; all are counted
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

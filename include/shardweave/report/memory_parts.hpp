@@ -14,8 +14,7 @@
 /// \file
 /// What the memory of a step is held for, after each position of an order.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a byte is held for.
 enum class memory_part : std::uint8_t {
@@ -58,8 +57,7 @@ struct memory_by_part {
 /// Complexity: O((V + E) log V)
 [[nodiscard]] memory_by_part memory_parts(const task_graph& g, const schedule& s, std::span<const char> again = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/report/impl/memory_parts.hpp>

@@ -7,8 +7,7 @@
 /// \file
 /// Why something was not done, in words for people.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A clause on the collective that was refused, for example "the bucket would grow beyond its cap"; the name of the
 /// reason in files, `to_string`, is shorter.
@@ -49,5 +48,4 @@ inline namespace v0 {
   return "";
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,8 +18,7 @@
 /// The pieces of a plan's summary, as text for people. Each is a table that ends with a new line, and empty if
 /// there is nothing to tell; the caller sets headings and blank lines between them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Objective, its parts with their shares, savings where they count, lower bound and gap, status, and who found it in
 /// what time.
@@ -61,8 +60,7 @@ struct named_timeline {
 /// The time of each stage with its share, and the sum.
 [[nodiscard]] std::string stage_summary(std::span<const stage_time> stages);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/report/impl/summary.hpp>

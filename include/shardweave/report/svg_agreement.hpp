@@ -17,8 +17,7 @@
 /// \file
 /// Predicted over measured figures, as a picture.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Figures of one kind, in one colour.
 struct agreement_series {
@@ -102,5 +101,4 @@ struct svg_agreement_options {
   return out + "</svg>\n";
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// What was predicted and what was measured, above each other in one picture.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A static SVG of two timelines of one schedule on one time axis, the predicted one above, each as `svg_timeline`
 /// draws it: what is longer below took longer than was predicted.
@@ -36,5 +35,4 @@ inline namespace v0 {
          std::to_string(height) + "\">\n" + first.text() + second.text(first.height()) + "</svg>\n";
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

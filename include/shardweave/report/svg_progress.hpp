@@ -17,8 +17,7 @@
 /// \file
 /// How the best answer and the bound on all answers came together, as a picture.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What was known at a moment of a search for the least time.
 struct progress_point {
@@ -142,5 +141,4 @@ namespace detail {
   return out + "</svg>\n";
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

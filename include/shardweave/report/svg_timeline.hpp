@@ -19,8 +19,7 @@
 /// \file
 /// A timeline as a picture that stands still, for documents and build results.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct svg_timeline_options {
   std::string title = {};          ///< empty = the graph's name
@@ -265,5 +264,4 @@ class svg_timeline_writer {
   return detail::svg_timeline_writer(g, s, line, options).text();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// Where reports go: the library makes text, the caller decides what becomes of it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Takes text piece by piece: `sink(std::string_view)`. The pieces in their order are the text; a piece is
 /// not kept after the call. Whatever the sink throws ends the report.
@@ -48,5 +47,4 @@ template <class Write>
 }
 }  // namespace detail
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

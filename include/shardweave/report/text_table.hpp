@@ -9,8 +9,7 @@
 /// \file
 /// Small tables for people.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// On which side of its column a cell stands.
 enum class text_side { left, right };
@@ -60,8 +59,7 @@ class text_table {
   std::vector<line> rows_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/report/impl/text_table.hpp>

@@ -14,8 +14,7 @@
 /// \file
 /// Figures as people read them: with a unit that fits, whatever the host's locale.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// That many digits behind the point; "inf", "-inf" and "nan" as such, never "-0".
 [[nodiscard]] inline std::string fixed_text(double value, int digits = 2) {
@@ -92,5 +91,4 @@ template <class Cost>
   return percent_text(static_cast<double>(part.count()) / static_cast<double>(whole.count()));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -23,8 +23,7 @@
 /// \file
 /// Buckets that are worth what they cost, by trial.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A merged launch saves latency, but costs copies and memory and has to wait for its last member. Which of the two
 /// weighs more is seen only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by
@@ -155,5 +154,4 @@ struct benefit {
 
 static_assert(bucketing_policy<benefit<>> && scheduling_pass<benefit<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

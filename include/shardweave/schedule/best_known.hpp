@@ -15,8 +15,7 @@
 /// \file
 /// Buckets and order that no pass with a name undercuts.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The best of `benefit` with `prefetch` and of the passes under the names of `compatibility.hpp`, made better by a
 /// short search. So it ends no later than any of these. The search is limited in changes, not in time: the result
@@ -55,8 +54,7 @@ struct best_known {
 
 static_assert(scheduling_pass<best_known> && bucketing_policy<best_known> && scheduler<best_known>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/best_known.hpp>

@@ -17,8 +17,7 @@
 /// \file
 /// The best of what several passes make of a task graph.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Runs all passes, one after the other, and keeps the schedule with the least `price_of`; of equal ones the first. So
 /// it is never worse than any of them. A statistic `PASS_end_ns` per pass tells when its schedule ends. Once a time
@@ -55,5 +54,4 @@ struct best_of {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

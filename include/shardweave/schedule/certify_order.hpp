@@ -10,8 +10,7 @@
 /// \file
 /// The bounds on orders as proofs that others can check.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A proof of `makespan_bound(g, buckets, options).value()`: what `check_certificate` accepts.
 /// \throws error as `makespan_bound` does
@@ -23,8 +22,7 @@ inline namespace v0 {
 /// Complexity: that of the bound, and linear in what the proof holds
 [[nodiscard]] order_certificate certify_all_bucketings(const task_graph& g, const makespan_bound_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/certify_order.hpp>

@@ -17,8 +17,7 @@
 /// \file
 /// The passes of PyTorch and AutoParallel under the names by which their users know them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Buckets before scheduling, the schedule, buckets after it: each part may be absent.
 struct overlap_passes {
@@ -101,8 +100,7 @@ struct autoparallel_size_buckets : compatible_pass<autoparallel_size_buckets> {
 
 static_assert(scheduling_pass<torch_default> && bucketing_policy<torch_default> && scheduler<torch_default>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/compatibility.hpp>

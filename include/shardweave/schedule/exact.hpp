@@ -14,8 +14,7 @@
 /// \file
 /// The best order of a small task graph, proven.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Branch and bound over all orders, for graphs of some dozens of tasks. Begins with the order of `start`; the
 /// statistic `proven` is 1 if no order with these buckets within memory ends earlier than the one returned, 0 if
@@ -32,8 +31,7 @@ struct exact {
 
 static_assert(scheduler<exact>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/exact.hpp>

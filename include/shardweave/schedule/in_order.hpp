@@ -14,8 +14,7 @@
 /// \file
 /// The original order, changed as little as the buckets ask for.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Emits tasks by their place in the original order as soon as all they depend on is emitted; a bucket
 /// stands where its first member stood, or at the first place after that where all its members may start.
@@ -40,5 +39,4 @@ struct in_order {
 
 static_assert(scheduler<in_order>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

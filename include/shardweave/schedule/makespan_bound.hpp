@@ -12,8 +12,7 @@
 /// \file
 /// How fast no order of a task graph can be.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Lower bounds on the end to end time of every valid order, from the weakest argument to the strongest.
 struct makespan_bounds {
@@ -56,8 +55,7 @@ struct makespan_bound_options {
 /// Complexity: O((V + E) reach log reach + collectives * points of the tables)
 [[nodiscard]] makespan_bounds bound_of_all_bucketings(const task_graph& g, const makespan_bound_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/makespan_bound.hpp>

@@ -29,8 +29,7 @@
 /// \file
 /// Buckets and order by hand: one module's parameters are gathered while the module before it computes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Tasks by module, for `module_plan`: entry i holds those whose names begin with one of its paths, followed by a dot
 /// or by nothing. A task that fits two entries stands in both, which `module_plan` refuses.
@@ -171,5 +170,4 @@ struct module_plan {
 
 static_assert(bucketing_policy<module_plan> && scheduler<module_plan>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// How many collectives could hide, and how many do.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// For each unit whether it is a collective that could hide: some computation neither needs it nor is needed by it, so
 /// that both may run at the same time. What this leaves out stands between all computations, in whatever order.
@@ -101,5 +100,4 @@ struct overlap_counts {
   return most;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

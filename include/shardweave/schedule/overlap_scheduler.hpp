@@ -12,8 +12,7 @@
 /// \file
 /// Hides communication behind computation by an account of what is still exposed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What exposure-driven scheduling does: the order, and in `hides` the scheduler's own account, that is how much of
 /// each collective it expects to be exposed and the tasks that it counts on to hide the rest. Tasks stand as they were
@@ -45,8 +44,7 @@ struct overlap_scheduler {
 
 static_assert(scheduler<overlap_scheduler>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/overlap_scheduler.hpp>

@@ -9,8 +9,7 @@
 /// \file
 /// How far exposure-driven scheduling looks, and what it takes for granted.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Element-wise operations by their usual names, with or without a namespace before and an overload behind.
 [[nodiscard]] constexpr bool is_elementwise_op(std::string_view op) {
@@ -45,5 +44,4 @@ struct overlap_settings {
   bool (*is_elementwise)(std::string_view op) = &is_elementwise_op;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

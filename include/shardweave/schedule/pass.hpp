@@ -12,8 +12,7 @@
 /// \file
 /// What decides buckets and order at once.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Decides which collectives are launched as one, and in which order all is launched, at once: `schedule::buckets` are
 /// the pass's own. A pass is a value, as bucketing policies and schedulers are, and promises what they promise.
@@ -39,5 +38,4 @@ struct two_steps {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// Launches collectives early and waits for them late.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// List scheduling on the clocks of the reference timing. The compute stream takes, in the original order,
 /// what may run without a stall; whenever it is about to be busy, each channel that would fall idle meanwhile
@@ -52,8 +51,7 @@ struct prefetch {
 
 static_assert(scheduler<prefetch>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/schedule/impl/prefetch.hpp>

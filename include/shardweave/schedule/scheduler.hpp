@@ -15,8 +15,7 @@
 /// \file
 /// What a scheduler is, and which of two schedules is better.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Decides the order in which tasks, collectives and buckets are launched.
 ///
@@ -59,5 +58,4 @@ struct schedule_price {
   return {memory && line.peak > *memory ? line.peak - *memory : bytes(0), line.end_to_end, line.collectives};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -28,8 +28,7 @@
 /// \file
 /// Makes the order of another scheduler better, and the buckets if it may, change by change.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Begins with the order that `start` gives. Where the start can go by another order, work that hides nothing is first
 /// put off behind launches that are waited for long, as far as that helps. Then it tries changes, mostly where the
@@ -173,5 +172,4 @@ struct search {
 
 static_assert(scheduler<search<>>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

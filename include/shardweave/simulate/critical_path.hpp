@@ -18,8 +18,7 @@
 /// \file
 /// What a step's end-to-end time is made of: the chain of work in which each piece starts as the one before it ends.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a piece of the chain does.
 enum class critical_work : std::uint8_t { computation, communication, packing, unpacking, host };
@@ -246,5 +245,4 @@ class critical_walk {
   return detail::critical_walk(g, s, run.line, run.pack_end, run.launched).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

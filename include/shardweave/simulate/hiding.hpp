@@ -10,8 +10,7 @@
 /// \file
 /// What hides what, read off a timeline, and what keeps it so.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A record for each launched collective, and for each bucket under its first member, in launch order:
 /// the tasks of the compute stream that run while it does, for how long they do, and for how long the
@@ -28,8 +27,7 @@ inline namespace v0 {
 [[nodiscard]] std::vector<std::pair<task_index, task_index>> hiding_dependencies(const task_graph& g,
                                                                                  const schedule& s);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/simulate/impl/hiding.hpp>

@@ -16,8 +16,7 @@
 /// \file
 /// How much longer work takes because of what else runs: policies for `simulate` on a machine.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A channel on which data moves, and for which collective: of a bucket, its first member.
 struct busy_channel {
@@ -120,5 +119,4 @@ class paced_work {
 };
 }  // namespace detail
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

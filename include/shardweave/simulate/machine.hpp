@@ -10,8 +10,7 @@
 /// \file
 /// A device with the host thread that feeds it, and what a step takes on it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What launches take. \pre none is negative
 struct launch_costs {
@@ -56,5 +55,4 @@ struct machine_timeline {
   friend bool operator==(const machine_timeline&, const machine_timeline&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

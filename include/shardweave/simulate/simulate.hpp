@@ -7,8 +7,7 @@
 /// \file
 /// What a schedule takes: time to the nanosecond, memory to the byte.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct simulate_options {
   bool validate = true;         ///< refuse an invalid schedule before anything else
@@ -26,8 +25,7 @@ struct simulate_options {
 /// The original order, as it stands. \throws error if that order is not topological
 [[nodiscard]] timeline simulate(const task_graph& g, const simulate_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/simulate/impl/simulate.hpp>

@@ -22,8 +22,7 @@
 /// \file
 /// What a schedule takes on a machine whose launches cost time and whose streams disturb each other.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// Events of the compute stream and of the channels.
@@ -257,5 +256,4 @@ template <class Interference>
   return detail::machine_simulation(g, s, m, simulate(g, s, options)).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

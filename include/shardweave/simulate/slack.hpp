@@ -14,8 +14,7 @@
 /// \file
 /// What more time of a task would cost the step.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How much longer each task may take before the step ends later, in this order and with these buckets: if one takes
 /// `d` longer and all else what it did, the step ends later by what of `d` is above its slack. Members of a bucket have
@@ -74,5 +73,4 @@ inline namespace v0 {
   return slack;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

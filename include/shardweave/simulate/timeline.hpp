@@ -10,8 +10,7 @@
 /// \file
 /// When everything ran: what the simulator predicts and what an engine measures.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One launched bucket on the compute stream and on its channel.
 struct bucket_times {
@@ -55,5 +54,4 @@ struct timeline {
   friend bool operator==(const timeline&, const timeline&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

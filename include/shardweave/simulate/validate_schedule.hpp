@@ -14,8 +14,7 @@
 /// \file
 /// What makes a schedule valid.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 [[noreturn]] inline void invalid_schedule(const std::string& what) { refuse(error_category::input, what); }
@@ -124,5 +123,4 @@ inline void validate_schedule(const task_graph& g, const schedule& s) {
       invalid_schedule("bucket " + std::to_string(owner[t]) + ": nothing waits for its member " + g.label(t));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -9,8 +9,7 @@
 /// \file
 /// What a user gets who does not ask for a solver.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The labels near the best first (without budgets), reduced exactly; branch and bound where the kernel is small, and
 /// local search if it does not prove its assignment; where the kernel is large, prices on budgets and dives along the
@@ -34,8 +33,7 @@ struct auto_solver {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/solve/impl/auto_solver.hpp>

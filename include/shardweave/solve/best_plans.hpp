@@ -22,8 +22,7 @@
 /// \file
 /// Not only the best plan, but the next ones too.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What makes a plan another one, and how hard to look.
 struct best_plans_options {
@@ -289,5 +288,4 @@ template <cost_value Cost, class S>
   return detail::plan_search<Cost, S>(problem, policy, control, options).run(count);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -30,8 +30,7 @@
 /// \file
 /// Closes the gap that prices leave.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Exact search with budgets. At every node the problem is reduced, the bound of `price_ascent` is raised, labels whose
 /// bound is no better than the best assignment known are dropped, and that is repeated while it helps; what is left is
@@ -295,5 +294,4 @@ extern template solution<std::int64_t> branch_and_bound::solve(const placement_p
                                                                const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

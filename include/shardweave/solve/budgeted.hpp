@@ -19,8 +19,7 @@
 /// \file
 /// Prices on budgets.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Relaxes rows at a price and raises bound and prices together (see `price_ascent`). Assignments are decoded at the
 /// current prices and repaired until they keep all rows.
@@ -88,5 +87,4 @@ extern template solution<std::int64_t> budgeted::solve(const placement_problem<s
                                                        const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

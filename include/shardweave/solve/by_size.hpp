@@ -14,8 +14,7 @@
 /// \file
 /// One solver for small problems, another one, or none, for large ones.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What counts as small.
 struct small_size {
@@ -87,5 +86,4 @@ by_size(Small, Large, small_size) -> by_size<Small, Large>;
 template <class Small, class Large>
 by_size(Small, Large, small_size, std::size_t) -> by_size<Small, Large>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

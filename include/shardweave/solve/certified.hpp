@@ -11,8 +11,7 @@
 /// \file
 /// An assignment of one solver, judged by the bound of another.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Returns the assignment of `finder` with the lower bound of `bounder`, and calls it optimal only if that
 /// bound proves it: a second opinion on a solver that is not trusted, or a bound for one that has none. What
@@ -60,5 +59,4 @@ class certified {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

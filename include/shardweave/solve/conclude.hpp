@@ -19,8 +19,7 @@
 /// \file
 /// How a solver makes its answer.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -160,5 +159,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -23,8 +23,7 @@
 /// \file
 /// Exact dynamic programming over an elimination order.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// A cost that depends on a few variables, each seen through classes of its labels. Dense over classes, the
@@ -361,5 +360,4 @@ extern template solution<std::int64_t> elimination::solve(const placement_proble
                                                           const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,8 +18,7 @@
 /// \file
 /// Tries everything.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Enumerates all labelings depth first and cuts a branch when its cost so far, and the least that the
 /// remaining variables and edges can add, do not beat the best labeling known.
@@ -188,5 +187,4 @@ extern template solution<std::int64_t> exhaustive::solve(const placement_problem
                                                          const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

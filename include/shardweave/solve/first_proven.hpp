@@ -13,8 +13,7 @@
 /// \file
 /// Several solvers, one after another.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Runs solvers in the order in which they are given until the assignments and bounds found so far prove an
 /// optimum, or the problem infeasible. The best assignment and the best bound of all are kept, so that one
@@ -65,5 +64,4 @@ class first_proven {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

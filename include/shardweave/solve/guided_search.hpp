@@ -28,8 +28,7 @@
 /// \file
 /// For problems that are too large to prove: bound and assignments, each helping the other.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A quick assignment first; then an ascent of bound and prices; then, in turn, a dive along the bound with forest
 /// moves from what it finds, merges of the best few assignments, windows of a large neighbourhood, and more ascent,
@@ -283,5 +282,4 @@ extern template solution<std::int64_t> guided_search::solve(const placement_prob
                                                             const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

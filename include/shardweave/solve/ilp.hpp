@@ -16,8 +16,7 @@
 /// \file
 /// The problem as an integer program, solved to proven optimality.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Solves the local polytope of the problem with its rows in whole numbers, exactly.
 ///
@@ -151,5 +150,4 @@ struct ilp {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -24,8 +24,7 @@
 /// \file
 /// Makes an assignment better by solving parts of the problem while the rest stays.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -280,5 +279,4 @@ class large_neighbourhood {
 template <class S>
 large_neighbourhood(S) -> large_neighbourhood<S>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -27,8 +27,7 @@
 /// \file
 /// Finds good assignments fast, and makes given ones better.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A greedy labeling, repaired where it breaks constraints, then improved by moves that keep it feasible:
 /// single variables, stars (a variable with the best responses of its neighbours) and random forests of up
@@ -286,5 +285,4 @@ extern template solution<std::int64_t> local_search::solve(const placement_probl
                                                            const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

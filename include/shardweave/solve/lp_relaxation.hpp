@@ -11,8 +11,7 @@
 /// \file
 /// The linear relaxation as a solver: a strong bound, and an assignment where rounding finds one.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Solves the local polytope (`local_polytope`) of the problem with its rows, without whole numbers. The
 /// bound is proved anew from the backend's multipliers (`dual_bound`), so a backend that errs can weaken it,
@@ -48,5 +47,4 @@ struct lp_relaxation {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// Prices on the computation that hides communication.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Counts savings: prices on the computation that hides make every problem a plain one, whose bound is a bound with
 /// savings (see `savings_ascent`); fixing and branching close the gap that prices leave.
@@ -61,5 +60,4 @@ extern template solution<std::int64_t> overlapped::solve(const placement_problem
                                                          const solve_control&) const;
 #endif
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// One solver finds, another one improves.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Runs `first` and gives its assignment to `second` as a start; the bound is the better of both. An
 /// assignment that is proven optimal is left alone; where `first` finds none, `second` solves from scratch.
@@ -48,5 +47,4 @@ class polished {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

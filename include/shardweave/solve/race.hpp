@@ -21,8 +21,7 @@
 /// \file
 /// Several solvers at once.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Runs solvers on up to `control.threads` threads, in the order in which they are given where there are fewer
 /// threads than solvers; the first that proves an optimum, or the problem infeasible, stops the others. The best
@@ -101,5 +100,4 @@ class race {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

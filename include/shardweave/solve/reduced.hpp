@@ -16,8 +16,7 @@
 /// \file
 /// Reduce first, then solve what is left.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Reduces a problem exactly (see `reduction`), solves the kernel with `S` and lifts the answer back. The
 /// bound of the kernel is a bound of the problem.
@@ -110,5 +109,4 @@ class reduced {
 template <class S>
 reduced(S) -> reduced<S>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

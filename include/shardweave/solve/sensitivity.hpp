@@ -24,8 +24,7 @@
 /// \file
 /// What a demand costs, and what room in a budget is worth.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A figure between two bounds, in the unit of costs.
 struct cost_range {
@@ -254,5 +253,4 @@ template <cost_value Cost, class S>
   return points;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -20,8 +20,7 @@
 /// \file
 /// Solve the core first: the labels that the best assignment may have.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Solves a problem on those labels alone that some passes of message passing leave near the best: a labeling with any
 /// other costs `width` more than the bound. If the answer costs less than that it is the answer of the whole, and what
@@ -122,5 +121,4 @@ class sifted {
 template <class S>
 sifted(S) -> sifted<S>;
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

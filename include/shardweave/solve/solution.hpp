@@ -20,8 +20,7 @@
 /// \file
 /// What a solver answers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 enum class solve_status : std::uint8_t {
   optimal,     ///< the lower bound meets the objective
@@ -125,5 +124,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

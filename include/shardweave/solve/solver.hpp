@@ -8,8 +8,7 @@
 /// \file
 /// What a solver is.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a solver can prove. A problem with more is still answered, but never called optimal on the solver's
 /// own word: a bound proves what it proves, whoever computed it.
@@ -34,5 +33,4 @@ concept solver = cost_value<Cost> && std::copy_constructible<S> &&
                    { s.solve(problem, control) } -> std::same_as<solution<Cost>>;
                  };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// Sequential tree-reweighted message passing as a solver.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Alternates passes forward and backward, decodes an assignment after every sweep, and stops when the bound
 /// meets the best assignment. Exact on trees, and on every training graph of transformers we met.
@@ -33,8 +32,7 @@ class trws {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/solve/impl/trws.hpp>

@@ -14,8 +14,7 @@
 /// \file
 /// Annotations, and what follows from them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Where the result of every operation whose name fits is to lie along one mesh dimension; other dimensions stay open.
 struct annotation {
@@ -51,5 +50,4 @@ struct propagation {
   std::size_t strategies_after = 0;                       ///< that keep the constraints
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// A graph of tensor operations, as a front end hands it in: what is computed, not yet where.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a vertex without inputs (or a graph output) stands for.
 enum class role : std::uint8_t { none, parameter, input, constant, tangent };
@@ -62,5 +61,4 @@ struct computation {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

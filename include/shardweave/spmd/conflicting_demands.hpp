@@ -20,8 +20,7 @@
 /// \file
 /// Why no placement meets a log of demands, in the words of who made them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -76,5 +75,4 @@ template <class Solver>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

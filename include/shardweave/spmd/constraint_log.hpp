@@ -16,8 +16,7 @@
 /// \file
 /// The demands of a user, record by record: added, removed, written down and replayed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Demands in the order in which they were made. A number is never given twice; what is removed is gone.
 class constraint_log {
@@ -94,8 +93,7 @@ namespace detail {
 [[nodiscard]] constraint_set constraints_of(const spmd_cost_model& model, const constraint_log& log,
                                             const std::vector<std::uint32_t>& only = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/constraint_log.hpp>

@@ -20,8 +20,7 @@
 /// \file
 /// What a user may demand of a plan, as data and as words.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The first result of every operation whose name fits lies so. In a pattern * stands for any text, also none.
 struct operations_placed {
@@ -159,5 +158,4 @@ using demand = std::variant<operations_placed, operations_placed_along, inputs_p
   return {};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

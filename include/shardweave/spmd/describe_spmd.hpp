@@ -9,8 +9,7 @@
 /// \file
 /// A computation on a mesh as a problem as stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The problem of placing a computation: `describe` over the model's own graph, with the names of its operations, costs
 /// in "us", and the edges whose communication may hide (`hideable_edges`); which savings count is left to the caller.
@@ -19,8 +18,7 @@ inline namespace v0 {
 [[nodiscard]] placement_description<double> describe(const spmd_cost_model& model, constraint_set constraints = {},
                                                      const solve_control& control = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/describe_spmd.hpp>

@@ -8,16 +8,14 @@
 /// \file
 /// Which communication of a training step may hide behind its computation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The edges of a computation that need not wait, or be waited for, where they stand: what is made of parameters alone
 /// may move earlier, what only results wait for, through operations with one argument (the tail of a gradient), later.
 /// Complexity: O(operations + edges)
 [[nodiscard]] std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/hideable_edges.hpp>

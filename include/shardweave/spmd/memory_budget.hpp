@@ -16,8 +16,7 @@
 /// The memory of a device as a limit on a placement: parameters, their optimizer state, and what is computed while it
 /// is needed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What counts beside parameters, inputs and constants, which a device always holds.
 struct memory_options {
@@ -62,8 +61,7 @@ template <class IsView>
 [[nodiscard]] budget memory_budget(const spmd_cost_model& model, bytes most, const memory_options& options = {},
                                    std::string why = "device memory");
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/memory_budget.hpp>

@@ -16,8 +16,7 @@
 /// \file
 /// Devices in a grid.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Most dimensions that a mesh may have.
 inline constexpr std::size_t max_mesh_rank = 7;
@@ -103,5 +102,4 @@ class device_mesh {
   std::vector<std::string> names_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// Which shape of the mesh is best for so many devices.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// All meshes of so many devices with at most so many dimensions, each of extent 2 or more (but for one device). The
 /// order of extents counts: the last dimension lies within a node, and constraints may treat dimensions differently.
@@ -184,5 +183,4 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,8 +8,7 @@
 /// \file
 /// A few placements, carried through a computation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Carries annotations through a computation, one mesh dimension apart from the other, and states what they determine
 /// as constraints. A solver then has less to decide; a user sees how far an annotation reaches.
@@ -29,8 +28,7 @@ inline namespace v0 {
 [[nodiscard]] propagation propagate(const spmd_cost_model& model, std::span<const annotation> annotations,
                                     const propagation_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/propagation.hpp>

@@ -11,8 +11,7 @@
 /// \file
 /// How a tensor gets from one sharding to another, step by step.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One change along one mesh dimension. Without a collective it is a slice of what a rank holds already.
 struct redistribution_step {
@@ -45,5 +44,4 @@ struct redistribution_options {
   bool search = true;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// The cheapest way from one sharding to another.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 struct tensor_hash {
@@ -193,8 +192,7 @@ std::vector<std::optional<T>> redistributor::along_ways(std::uint32_t value, con
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/redistributor.hpp>

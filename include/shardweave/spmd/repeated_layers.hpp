@@ -9,8 +9,7 @@
 /// \file
 /// Repeated layers of a computation: as its writer told them, or found.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Operations that play the same part in layers that follow one another, found by what they do, phase by phase; names,
 /// and what operations say of their layer, do not count.
@@ -21,8 +20,7 @@ inline namespace v0 {
 /// Sites of operations (see `operation::site`): as told, or if nobody told any, found.
 [[nodiscard]] std::vector<std::uint64_t> layer_sites(const computation& graph);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/repeated_layers.hpp>

@@ -22,8 +22,7 @@
 /// \file
 /// What an operator may do with sharded tensors: rules, and the table that a host extends with its own.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// An operation as its rule sees it, between two cuts: `inputs` and `outputs` have the shapes that are left
 /// after the mesh dimensions decided so far, `whole_inputs` and `op.outputs` those before any cut.
@@ -175,5 +174,4 @@ class rule_table {
   bool replicates_unknown_ = false;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

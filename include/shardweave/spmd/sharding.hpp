@@ -22,8 +22,7 @@
 /// \file
 /// How a tensor lies on a mesh: along each mesh dimension it is sharded, replicated, or a partial result.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How partial results are put together. `mask`: a sum in which every element is non-zero on one rank at
 /// most (rows of a sharded embedding table).
@@ -221,8 +220,7 @@ inline sharding sharding::parse(std::string_view text) {
   return true;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 template <>
 struct std::hash<shardweave::sharding> {

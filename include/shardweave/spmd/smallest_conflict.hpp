@@ -12,8 +12,7 @@
 /// \file
 /// The fewest of many demands that already contradict each other.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Says whether the demands with these numbers, in growing order, can hold together.
 template <class F>
@@ -81,5 +80,4 @@ template <feasibility_question F>
   return candidate;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// A computation on a mesh as a cost model for the planner.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct spmd_options {
   /// Added to an edge, in microseconds, where the placement changes, so that a free change is not for nothing.
@@ -145,8 +144,7 @@ class spmd_cost_model {
   std::shared_ptr<const data> data_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/spmd_cost_model.hpp>

@@ -9,8 +9,7 @@
 /// \file
 /// The strategies of every operation of a computation on a mesh.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Enumerates the strategies of every operation: what its rule allows, less what is not valid for its tensors
 /// (see `is_valid_sharding`), each once.
@@ -20,8 +19,7 @@ inline namespace v0 {
 [[nodiscard]] strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
                                                   const compute_profile& compute, const rule_table& rules);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/strategies.hpp>

@@ -15,8 +15,7 @@
 /// \file
 /// The strategies of operations, shared by operations that have the same.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The strategies of an operation with one result or argument in view: which of them place it alike.
 struct sharding_classes {
@@ -89,8 +88,7 @@ struct strategy_space {
   return consumer.op == "getitem" && index < producer.outputs.size() ? index : 0;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/strategy_list.hpp>

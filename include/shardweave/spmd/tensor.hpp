@@ -10,8 +10,7 @@
 /// \file
 /// What is known of a tensor before it is sharded.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Element types. Complex numbers count as one element of 8 bytes.
 enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolean, f8e4m3, f8e5m2 };
@@ -63,5 +62,4 @@ struct tensor {
   friend bool operator==(const tensor&, const tensor&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

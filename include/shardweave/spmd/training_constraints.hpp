@@ -15,8 +15,7 @@
 /// \file
 /// What is usually demanded of a training graph, as constraints of the placement problem.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a parameter takes of its memory budget.
 enum class parameter_unit : std::uint8_t {
@@ -97,8 +96,7 @@ void tie_layers(constraint_set& all, const spmd_cost_model& model, const std::st
 /// Complexity: linear in the strategies, but for pairs, which are listed
 [[nodiscard]] constraint_set training_constraints(const spmd_cost_model& model, const training_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/spmd/impl/training_constraints.hpp>

@@ -18,8 +18,7 @@
 /// \file
 /// Certificates for the step.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Certifies the prices that a bound was found with: branches over placements under these prices, up to a little above
 /// the bound.
@@ -45,5 +44,4 @@ inline namespace v0 {
   return c;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -24,8 +24,7 @@
 /// \file
 /// What the work of a vertex costs the step, and what its other strategies would.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Something that a plan does for a vertex, and what more time of it would cost.
 struct explained_task {
@@ -171,5 +170,4 @@ namespace detail {
   return changes;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

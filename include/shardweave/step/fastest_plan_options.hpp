@@ -15,8 +15,7 @@
 /// \file
 /// What a search for the fastest plan of a model is told.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct fastest_plan_options {
   step_search_options search = {};
@@ -36,5 +35,4 @@ struct fastest_plan_options {
   bool rebucket = true;    ///< that search may change buckets, too
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

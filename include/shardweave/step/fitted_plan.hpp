@@ -22,8 +22,7 @@
 /// \file
 /// A lowered plan that makes values again, so that its timeline fits the memory.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A lowered plan that makes values again, and its order.
 struct fitted_plan {
@@ -108,5 +107,4 @@ template <class Order>
   return best;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

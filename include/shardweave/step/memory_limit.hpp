@@ -23,8 +23,7 @@
 /// A limit on memory as a part of a placement problem and of its work: what is kept and what is made again are choices
 /// beside those of the placement.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The problem with a vertex more for every value, whose strategies say what becomes of it: kept in one of its forms;
 /// made again, if it can be and what it is made from is there; or gone, if nothing reads it. Costs do not change.
@@ -146,5 +145,4 @@ inline namespace v0 {
   return choice;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

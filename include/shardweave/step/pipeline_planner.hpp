@@ -31,8 +31,7 @@
 /// \file
 /// Plans of placements by the policies of a pipeline, within the memory that there is.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Makes plans by the policies of a pipeline, a `step_planner`: a placement is lowered, ordered by the pipeline's pass,
 /// and made to hold no more than the memory, once it is told to.
@@ -190,5 +189,4 @@ class pipeline_planner {
   std::optional<plan> known_ = std::nullopt;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

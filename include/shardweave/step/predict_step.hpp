@@ -20,8 +20,7 @@
 /// \file
 /// What a training step takes by a given plan, without searching for one.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How a framework runs what a plan says.
 struct framework_profile {
@@ -93,8 +92,7 @@ struct predicted_step {
 [[nodiscard]] predicted_step predict_step(const stated_step& stated, const compute_profile& compute,
                                           const any_collectives& collectives, const solve_control& control = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/step/impl/predict_step.hpp>

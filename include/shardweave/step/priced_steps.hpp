@@ -24,8 +24,7 @@
 /// \file
 /// Placement under prices of time: the compiled problem with other costs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Makes of a compiled problem those with the same feasible assignments whose cost is work at given prices.
 ///
@@ -281,5 +280,4 @@ inline compact_problem<double> priced_steps::at(const work_prices& prices) const
   return builder.build();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -27,8 +27,7 @@
 /// \file
 /// How fast no plan can be: a bound on the step over all placements, buckets and orders.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct step_bound_options {
   std::size_t rounds = 40;   ///< placements that are solved, at most
@@ -216,5 +215,4 @@ template <class S>
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

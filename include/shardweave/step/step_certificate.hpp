@@ -22,8 +22,7 @@
 /// \file
 /// Why no plan at all ends earlier, as data that anyone can prove anew.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Prices of time, as claims and their weights, and the proof of what a placement costs at least under them.
 struct step_certificate {
@@ -168,5 +167,4 @@ inline constexpr double lost_in_sums = 1e-9;
   return verdict;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// Why no plan of a placement ends before some time: a sum of what the placement takes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A sum of times, loads and chains that the end of every plan is not below, whatever the placement, the buckets and
 /// the order: the work of a channel, what lies along a path, or a path and then all work of a channel that cannot begin
@@ -221,5 +220,4 @@ struct work_prices {
   return prices;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -31,8 +31,7 @@
 /// \file
 /// The fastest plan: placements under prices of time, each lowered, ordered and timed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Makes the whole plan of a placement: lowers it, merges, orders, and tells when it ends. `step` is that end, in the
 /// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). `improved` makes a better
@@ -327,5 +326,4 @@ template <class S, step_planner Planner>
   return detail::step_search_run<S, Planner>(problem, least, alone, policy, planner, options, control).run(start);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -23,8 +23,7 @@
 /// \file
 /// Work of vertices and edges as tables, whoever told it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// An edge of a placement problem and what its pairs of strategies take.
 struct work_edge {
@@ -147,5 +146,4 @@ template <planning_graph G, class M>
   return describe_work(g, model, [&](vertex_t<G> v) { return model.strategy_count(v); });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

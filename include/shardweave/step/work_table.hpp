@@ -19,8 +19,7 @@
 /// \file
 /// Work of an edge by what its pairs of strategies can tell apart.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What the pairs of strategies of an edge take: few distinct amounts, and which of them each pair of classes takes.
 /// Copies share the numbers of the pairs, and so do tables that differ in amounts alone.
@@ -130,5 +129,4 @@ class work_table_builder {
   std::vector<std::vector<double>> amounts_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

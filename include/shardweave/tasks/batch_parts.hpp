@@ -12,8 +12,7 @@
 /// \file
 /// A batch done in parts that take turns, so that one computes while another communicates.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What each task of the graph of one part is in a batch of several.
 enum class part_use : std::uint8_t {
@@ -60,8 +59,7 @@ struct graph_of_parts {
 [[nodiscard]] graph_of_parts with_batch_parts(const task_graph& g, std::span<const part_use> use, unsigned parts,
                                               const std::function<nanoseconds(bytes)>& sum_time);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/batch_parts.hpp>

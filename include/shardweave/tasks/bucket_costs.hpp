@@ -11,8 +11,7 @@
 /// \file
 /// What a bucket costs: the merged collective, the copies into and out of its buffers, and what these copies save.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Times of one launched bucket. Packing and unpacking occupy the compute stream.
 struct bucket_costs {
@@ -42,8 +41,7 @@ template <class IsCast>
 /// stays that of casts that are done apart.
 [[nodiscard]] task_graph with_absorbed_casts(const task_graph& g, std::span<const bucket> buckets);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/bucket_costs.hpp>

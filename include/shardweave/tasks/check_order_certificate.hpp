@@ -10,8 +10,7 @@
 /// \file
 /// Proofs that no order ends before a time, checked in whole numbers, without anything that schedulers are made of.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What a checker says of a proof about orders.
 struct order_verdict {
@@ -31,8 +30,7 @@ struct order_verdict {
 /// Optimal two- and three-stage production schedules, 1954; see docs/proofs.md.
 [[nodiscard]] order_verdict check_certificate(const task_graph& g, const order_certificate& c);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/check_order_certificate.hpp>

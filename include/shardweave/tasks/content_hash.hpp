@@ -14,8 +14,7 @@
 /// \file
 /// A number that tells whether two task graphs are the same, on every platform.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// Source: G. Fowler, L. C. Noll, K.-P. Vo, the FNV hash, form 1a with 64 bits.
@@ -103,5 +102,4 @@ class content_hasher {
   return text;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

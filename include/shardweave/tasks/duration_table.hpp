@@ -9,8 +9,7 @@
 /// \file
 /// How long a collective takes as a function of its size: straight lines through measured points.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 __extension__ typedef __int128 wide_integer;
@@ -63,8 +62,7 @@ class duration_table {
       static_cast<std::int64_t>(std::nearbyint(2.0 * static_cast<double>(size.count()) / dram_bytes_per_ns)));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/duration_table.hpp>

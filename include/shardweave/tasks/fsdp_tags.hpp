@@ -8,8 +8,7 @@
 /// \file
 /// Which collectives belong to sharded parameters: as stated, by their roles, or told by structure alone.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The one graph input among the ancestors of a task, itself for an input, where it may be a parameter: its role is
 /// that or not stated. `no_index` where there is none, or several. Complexity: O((V + E) log V)
@@ -28,8 +27,7 @@ inline namespace v0 {
 /// scatters of gradients; else those by structure.
 [[nodiscard]] std::vector<bool> fsdp_tags(const task_graph& g);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/fsdp_tags.hpp>

@@ -16,8 +16,7 @@
 /// \file
 /// How ranks come to launch the same: durations on which they agree, and numbers by which they find out.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One number per channel: a hash of what is launched on it in the order of the schedule, each launch with operation,
 /// dtype, reduction, and the sizes of its members in the order in which they are packed. Names do not count, nor does
@@ -97,5 +96,4 @@ struct rank_durations {
   return g.with_durations(agreed);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

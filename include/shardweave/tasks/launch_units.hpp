@@ -13,8 +13,7 @@
 /// \file
 /// The task graph with each bucket drawn together: what schedulers order and bounds reason about.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A unit is what is emitted at once: a task, or all members of a bucket. Units are numbered in the order
 /// of their first tasks. The numbers of a bucket's copies and of its collective are kept beside.
@@ -84,8 +83,7 @@ class launch_units {
 /// \pre order lists each task once
 [[nodiscard]] std::vector<std::uint32_t> units_in_order(const launch_units& units, std::span<const task_index> order);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/launch_units.hpp>

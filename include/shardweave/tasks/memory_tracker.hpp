@@ -14,8 +14,7 @@
 /// \file
 /// How much memory is alive while tasks run in an order: the one definition for simulator and schedulers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Who lists and who uses which storage; fixed for a task graph, shared by its trackers. A task uses the
 /// storages that its inputs' producers list; only storages on the accelerator are kept, unless the host's are asked
@@ -141,8 +140,7 @@ class memory_tracker {
   bytes peak_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/memory_tracker.hpp>

@@ -13,8 +13,7 @@
 /// \file
 /// Why no order of a task graph ends before a time, as data about the graph as it is stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A piece of work on the compute stream or on a channel, by number: 3 t is task t itself, of a collective its launch
 /// (of a bucket: packing); 3 t + 1 is a collective's run on its channel, 3 t + 2 a bucket's unpacking. A bucket stands
@@ -64,5 +63,4 @@ struct order_certificates {
   std::vector<order_certificate> proofs = {};
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

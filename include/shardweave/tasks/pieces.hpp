@@ -15,8 +15,7 @@
 /// Collectives in pieces, together with the products that feed or use them, so that one piece moves while another is
 /// computed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// How a task could be done piece by piece, each piece of a part of its rows.
 enum class piecewise : std::uint8_t {
@@ -65,8 +64,7 @@ struct graph_in_pieces {
 [[nodiscard]] schedule in_pieces(const task_graph& g, const schedule& whole, std::span<const char> cut,
                                  unsigned pieces);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/pieces.hpp>

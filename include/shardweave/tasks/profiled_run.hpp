@@ -17,8 +17,7 @@
 /// \file
 /// What a profiler saw on a device, and the durations that it gives the tasks of a graph.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Shapes of tensors.
 using tensor_shapes = std::vector<std::vector<std::int64_t>>;
@@ -118,5 +117,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// Which part of the way of a parameter is gathered again.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What becomes of a gathered parameter when activations are checkpointed.
 enum class regather : std::uint8_t {
@@ -51,5 +50,4 @@ enum class regather : std::uint8_t {
   return tags;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// What bucketing and scheduling decide: buckets, order, records of what hides what, and why not.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Collectives that are launched as one: two or more of one operation, group, reduction and dtype. The
 /// order of members is the order in which they are packed.
@@ -102,5 +101,4 @@ struct schedule {
   friend bool operator==(const schedule&, const schedule&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

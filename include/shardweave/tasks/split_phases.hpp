@@ -17,8 +17,7 @@
 /// \file
 /// A joint graph as two: the forward half, and the backward half with what follows it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One half of a joint graph.
 struct graph_half {
@@ -168,5 +167,4 @@ class half_writer {
   return {std::move(forward).finish(), std::move(backward).finish()};
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

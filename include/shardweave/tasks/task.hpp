@@ -17,8 +17,7 @@
 /// \file
 /// The plain records of which a task graph is made.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// The position of a task in its graph. The positions are the original order.
 using task_index = std::uint32_t;
@@ -152,5 +151,4 @@ struct device_figures {
   friend bool operator==(const device_figures&, const device_figures&) = default;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

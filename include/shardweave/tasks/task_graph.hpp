@@ -19,8 +19,7 @@
 /// \file
 /// The task graph: what a device does in one step, in its original order, in flat arrays.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 class task_graph_builder;
 
@@ -212,5 +211,4 @@ inline task_record task_graph::record(task_index t) const {
   return r;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

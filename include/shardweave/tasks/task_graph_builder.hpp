@@ -17,8 +17,7 @@
 /// \file
 /// Makes task graphs, and refuses wrong ones.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Takes groups, storages, tables and tasks in any mixture and gives the graph. Tasks may name tasks,
 /// groups and storages that come later; all is checked in `build`.
@@ -93,8 +92,7 @@ class task_graph_builder {
   interner<std::string> texts_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/task_graph_builder.hpp>

@@ -28,8 +28,7 @@
 /// \file
 /// Any Boost graph as a task graph: what its tasks are is told by property maps.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Collectives with equal keys on one channel may be launched as one.
 struct bucket_key {
@@ -204,5 +203,4 @@ template <planning_graph G, task_maps_of<G> Maps>
   return std::move(b).build();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

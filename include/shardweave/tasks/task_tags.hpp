@@ -8,8 +8,7 @@
 /// \file
 /// What tasks are for in training, where a graph does not state it: told by the names of its inputs and by structure.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What each task is for: as it states, else as names and structure tell (`fsdp_tags`). What can be told by neither
 /// stays unknown.
@@ -32,8 +31,7 @@ inline namespace v0 {
 /// Complexity: O((V + E) log V)
 [[nodiscard]] std::vector<bool> derived_tags(const task_graph& g);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/tasks/impl/task_tags.hpp>

@@ -13,9 +13,7 @@
 /// \file
 /// Whether what a channel hides stays hidden when collectives are merged.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Where the launches, the waits and the hiding tasks of one channel lie on its timeline. A channel works in order: a
 /// wait ends all that was launched before on it. So a collective stays hidden as long as no other one of its channel is
@@ -75,6 +73,4 @@ class hiding_intervals {
   std::vector<interval> running_, inside_;  // from launch to wait; from launch to what hides
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

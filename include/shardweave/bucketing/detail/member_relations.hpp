@@ -14,9 +14,7 @@
 /// \file
 /// Which collectives cannot be in one bucket because one needs the other.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Whether a candidate and the members of a bucket need each other: one's launch the other's, one's wait the other's,
 /// or what hides the one the other's wait. Then no order launches them as one and keeps hidden what is. What the
@@ -99,6 +97,4 @@ class member_relations {
   std::uint32_t stamp_ = 0, first_ = 0, last_ = 0;  // places between which is looked
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

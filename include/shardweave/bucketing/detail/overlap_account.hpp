@@ -13,9 +13,7 @@
 /// \file
 /// What a schedule says hides what, in units.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A schedule as units: places, first waits, and what hides what by the account of its scheduler (`schedule::hides`).
 /// A collective without a record is taken for hidden by nothing. Complexity: O(V + E + records) to build.
@@ -82,6 +80,4 @@ struct overlap_account {
   std::vector<bool> hides;  // something is hidden behind the unit, and nothing of that exposed
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

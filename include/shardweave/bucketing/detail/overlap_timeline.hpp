@@ -11,9 +11,7 @@
 /// \file
 /// What runs while a channel works: the events of one channel in the order of a schedule.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The launches and waits of one channel, the computations, and all else that hides its collectives, as a list whose
 /// neighbours depend on each other. A launch may take another one's place and be taken out of the list.
@@ -78,6 +76,4 @@ class overlap_timeline {
   std::vector<std::uint32_t>* event_of_ = nullptr;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

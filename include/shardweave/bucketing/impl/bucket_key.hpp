@@ -17,8 +17,7 @@
 /// \file
 /// Which collectives may be members, and of one bucket.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::uint32_t> bucket_keys(const task_graph& g) {
   struct key {
@@ -81,5 +80,4 @@ SHARDWEAVE_INLINE task_graph with_gathers_of_bytes(const task_graph& g) {
   return g.with_dtype_of(collective::all_gather, "u8");
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

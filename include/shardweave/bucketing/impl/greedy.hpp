@@ -24,8 +24,7 @@
 /// \file
 /// How buckets are filled.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE bucketing_result greedy::operator()(const task_graph& g, const solve_control& control) const {
   bucketing_result result;
@@ -150,5 +149,4 @@ SHARDWEAVE_INLINE bool greedy::reaches(const task_graph& g, const std::vector<st
   return false;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

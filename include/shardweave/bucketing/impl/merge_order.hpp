@@ -13,8 +13,7 @@
 /// \file
 /// How the order of merged sets is kept.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE merge_order::merge_order(const compressed_graph& g)
     : g_(&g),
@@ -121,5 +120,4 @@ SHARDWEAVE_INLINE std::uint32_t merge_order::join(std::uint32_t early, std::uint
   return early;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

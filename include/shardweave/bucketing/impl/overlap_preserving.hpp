@@ -29,8 +29,7 @@
 /// \file
 /// How buckets keep what is hidden.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -253,5 +252,4 @@ SHARDWEAVE_INLINE schedule merge_preserving_overlap(const task_graph& g, const s
   return run.result(s);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

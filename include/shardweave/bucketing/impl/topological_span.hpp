@@ -26,8 +26,7 @@
 /// \file
 /// How buckets along the order are made.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE bytes saturation_size(std::int64_t ranks, std::int64_t per_node) {
   if (ranks < 2) return bytes(0);
@@ -139,5 +138,4 @@ SHARDWEAVE_INLINE std::vector<std::vector<task_index>> topological_span::groups_
   return lists;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,9 +13,7 @@
 /// \file
 /// The tables of AutoParallel's collective model: tuning logs of NCCL 2.27.5 on H100 nodes and fits to nccl-tests.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 struct latency_and_bandwidth {
   double latency_us;
@@ -162,6 +160,4 @@ inline constexpr std::array<autoparallel_entry, 20> autoparallel_entries{{
   return found < 1 && levels > 1 ? 1 - (1 - found) / levels : found;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

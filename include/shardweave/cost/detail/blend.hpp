@@ -5,9 +5,7 @@
 /// \file
 /// Means of figures that grow by factors.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A weighted geometric mean; of a figure that is 0 the weighted mean.
 [[nodiscard]] inline double blend(double a, double b, double weight) {
@@ -36,6 +34,4 @@ class blended {
   bool geometric_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// What is known of some groups, and which of it speaks for another group.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The place of a row by the key of its group, which is not 0. Looked up for every estimate, so without the division
 /// and the nodes of a general map: an open table of four to eight times the places, in which few keys meet.
@@ -244,6 +242,4 @@ class group_rows {
   std::array<list, 4> lists_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -7,9 +7,7 @@
 /// \file
 /// Monotone smoothing that outliers do not pull.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The median; of an even number of values the mean of the two in the middle.
 /// \pre there is a value
@@ -48,6 +46,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

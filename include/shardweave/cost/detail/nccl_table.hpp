@@ -21,9 +21,7 @@
 /// \file
 /// The ways that there are, by group and collective.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// All ways of all groups on a machine: for every number of ranks per node, for one, two or more nodes, for each
 /// collective that NCCL prices.
@@ -166,6 +164,4 @@ class nccl_table {
   std::vector<std::uint32_t> first_;  ///< by ranks per node, range of nodes and collective
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

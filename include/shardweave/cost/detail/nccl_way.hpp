@@ -14,9 +14,7 @@
 /// \file
 /// One way in which NCCL may do a collective, and what its model takes it to cost.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What keeps a way from its bandwidth, as `nccl_smooth` has it; trees by protocol.
 enum class nccl_slowdown : std::uint8_t {
@@ -234,6 +232,4 @@ class nccl_way_prices {
   const nccl_constants& constants_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

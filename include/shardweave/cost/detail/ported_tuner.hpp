@@ -9,9 +9,7 @@
 /// \file
 /// What the formulas that others ported from NCCL's tuner have in common.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The figures that both PyTorch and AutoParallel took over: microseconds by protocol (LL, LL128, Simple); GB/s by
 /// generation (Ampere and all that they do not know, Hopper, Blackwell) and number of nodes (one, two, more).
@@ -39,6 +37,4 @@ struct ported_tuner {
   [[nodiscard]] static constexpr std::size_t node_class(double nodes) { return nodes == 1 ? 0 : nodes == 2 ? 1 : 2; }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -8,9 +8,7 @@
 /// \file
 /// Fitted constants of the device presets: latency in microseconds, bandwidth in GB/s, half size in bytes, power.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// One node: Azure ND A100 v4 (NCCL 2.18.5, nccl-tests); two nodes: AWS p4d (EFA, 4 x 100 Gb per node, nccl-tests).
 inline constexpr std::array a100_lines{
@@ -80,6 +78,4 @@ inline constexpr std::array gb200_lines{
     fitted_line{collective::all_to_all, {72, 1}, {64.4, 707.8, 8.768e+06, 0.3}},
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -5,9 +5,7 @@
 
 #include <string>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// \throws error (input) if a group has no ranks
 inline void require_ranks(group_shape group) {
@@ -16,6 +14,4 @@ inline void require_ranks(group_shape group) {
                                       std::to_string(group.ranks_per_node) + " ranks each has no ranks");
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

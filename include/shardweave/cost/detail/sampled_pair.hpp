@@ -17,9 +17,7 @@
 /// \file
 /// What lies between two measured groups that are too far apart for the groups between them to be prepared.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The times of two groups over sizes, asked for beforehand: their logarithms at given sizes, at four more in every
 /// doubling and half way between any two, with a parabola through each three. Exact at the given sizes; between them
@@ -108,6 +106,4 @@ class sampled_pair {
   blended latency_{0, 0};
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// Sizes in order, and where a size stands among them.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Growing sizes in bytes. Measured sizes are mostly a doubling apart, so that the doubling of a size tells its place,
 /// but for the few of the same doubling: finding it takes no steps that a processor would have to guess.
@@ -49,6 +47,4 @@ class sorted_sizes {
   std::array<std::uint32_t, 66> below_{};  ///< by bits: how many sizes have fewer
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

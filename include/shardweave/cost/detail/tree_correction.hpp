@@ -8,9 +8,7 @@
 /// \file
 /// The efficiency of NCCL's trees by size.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The share of its bandwidth that a tree all-reduce reaches, by protocol (LL, LL128, Simple) and the whole part of
 /// log2(size / 64); 1 below 64 bytes and from 2^23 * 64 bytes on.
@@ -27,6 +25,4 @@ inline constexpr std::array<std::array<double, 24>, 3> tree_corrections{
   return index < end ? tree_corrections[protocol][index] : 1;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -15,8 +15,7 @@
 /// \file
 /// Where devices are known.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE device_profile find_device(std::string_view name) {
   std::string lower(name);
@@ -29,5 +28,4 @@ SHARDWEAVE_INLINE device_profile find_device(std::string_view name) {
   refuse(error_category::input, "no device is called '" + std::string(name) + "'; known are " + known);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

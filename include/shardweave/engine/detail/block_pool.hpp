@@ -5,9 +5,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What a block holds, or can hold without growing.
 template <class Block>
@@ -45,6 +43,4 @@ class block_pool {
   std::vector<Block> spare_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -13,9 +13,7 @@
 /// \file
 /// Packing and unpacking of buckets by real copies.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The buffers of a bucket's members beside the bucket's own, for one bucket at a time: `open`, then `pack` or
 /// `unpack`, then `close`. The copies are the work that is timed; making and filling the members' buffers is not.
@@ -72,6 +70,4 @@ class bucket_copies {
   std::size_t copied_ = 0;  // since `between` was called last, of this bucket or those before
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

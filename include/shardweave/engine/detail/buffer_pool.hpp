@@ -10,9 +10,7 @@
 /// \file
 /// Memory that communication uses again and again.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 using byte_buffer = std::vector<std::byte>;
 
@@ -38,6 +36,4 @@ class buffer_pool {
   block_pool<byte_buffer> spare_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

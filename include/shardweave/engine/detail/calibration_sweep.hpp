@@ -18,9 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The middle value; of an even number the upper one.
 /// \pre there is one
@@ -120,6 +118,4 @@ class calibration_sweep {
   std::function<double(double)> largest_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -25,9 +25,7 @@
 /// \file
 /// Collectives in their order on the communicators of process groups, until they are done or someone is missing.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A channel for each process group: a communicator, and the collectives that wait for their turn on it. One is under
 /// way at a time. Nothing moves by itself: whoever has time calls `progress`, and `complete` drives all channels.
@@ -211,6 +209,4 @@ class mpi_channels {
   std::size_t polls_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

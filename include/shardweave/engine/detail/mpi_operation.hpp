@@ -17,9 +17,7 @@
 /// \file
 /// What an engine on MPI has done or is doing, and how a collective becomes a call of MPI.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 using mpi_clock = std::chrono::steady_clock;
 
@@ -89,6 +87,4 @@ inline void post(mpi_operation& o, MPI_Comm comm) {
   }
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -30,9 +30,7 @@
 /// \file
 /// Collectives on the communicators and streams of process groups, until they are done or someone is missing.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A channel for each process group: a communicator, a stream, and the collectives on it that are not known to be done.
 /// Whoever waits polls, which takes note of how far the device is, answers others, and ends what takes too long: then
@@ -260,6 +258,4 @@ class nccl_channels {
   rank_listener listening_;  // goes first: it tells of all the others
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

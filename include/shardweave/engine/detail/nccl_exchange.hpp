@@ -14,9 +14,7 @@
 #include <cstddef>
 #include <span>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Two numbers of every rank, of which all get the larger ones. Holds the few bytes that this takes.
 class nccl_exchange {
@@ -45,6 +43,4 @@ class nccl_exchange {
   pinned_memory host_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

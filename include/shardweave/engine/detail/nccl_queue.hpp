@@ -19,9 +19,7 @@
 /// \file
 /// What an engine on a device was told, and how far the device is with it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// One thing that an engine was told. Of a collective, or of a bucket of them, also its channel, its shape and the
 /// buffers of its calls: one call, or one for each member of a bucket that is grouped.
@@ -133,6 +131,4 @@ class nccl_queue {
   cudaEvent_t last_compute_ = nullptr;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

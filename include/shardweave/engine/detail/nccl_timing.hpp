@@ -8,9 +8,7 @@
 #include <limits>
 #include <thread>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Puts an event on a stream.
 inline void record(cudaEvent_t event, cudaStream_t stream) {
@@ -34,6 +32,4 @@ template <class Put>
   return best;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

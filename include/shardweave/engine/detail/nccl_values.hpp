@@ -21,9 +21,7 @@
 /// \file
 /// The buffers of collectives on a device, and the values in them.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Lends buffers, copies between those of a bucket and those of its members, writes what ranks send and compares what
 /// they received. Values go through host memory, which is kept until the device is done with it.
@@ -153,6 +151,4 @@ class nccl_values {
   std::size_t checked_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

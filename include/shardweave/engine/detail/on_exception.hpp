@@ -3,9 +3,7 @@
 #include <exception>
 #include <utility>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Does something when its scope is left by an exception.
 template <class Then>
@@ -23,6 +21,4 @@ class on_exception {
   int before_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

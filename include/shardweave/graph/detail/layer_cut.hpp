@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Says in which layer the first vertex of every chain of counterparts lies. There are as many layers as most chains
 /// have members. Chains with as many or more have one in as many layers as possible; then a value that has one user,
@@ -178,6 +176,4 @@ class layer_cut {
   std::vector<term> terms_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,8 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Finds kinds of layers one after the other, the largest first.
@@ -215,5 +214,4 @@ class layer_finder {
 
 }  // namespace detail
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Which vertex plays a vertex's part one layer on. Grown from a chain of vertices that are taken to correspond: what
 /// corresponding vertices have as the same argument corresponds, and so do their users if each has just one that does
@@ -137,6 +135,4 @@ class layer_shift {
   std::vector<bool> is_pending_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,8 +19,7 @@
 /// \file
 /// How the compressed form is made.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE compressed_graph::compressed_graph(std::size_t vertex_count,
                                                      std::span<const std::pair<std::uint32_t, std::uint32_t>> ends)
@@ -49,5 +48,4 @@ SHARDWEAVE_INLINE compressed_graph::compressed_graph(std::size_t vertex_count,
   }
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

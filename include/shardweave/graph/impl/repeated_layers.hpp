@@ -13,8 +13,7 @@
 /// \file
 /// How repeated layers are found.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> repeated_layers(const compressed_graph& g,
                                                                           std::span<const std::uint64_t> content,
@@ -25,5 +24,4 @@ SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> repeated_layers(const 
   return detail::layer_finder(g, content, options.least).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// How vertices are brought into order.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::uint32_t> ready_order(const compressed_graph& g,
                                                          std::vector<std::uint32_t>& waiting) {
@@ -61,5 +60,4 @@ SHARDWEAVE_INLINE std::vector<std::uint32_t> stable_topological_order(const comp
   refuse(error_category::input, "the graph has a cycle through vertex " + std::to_string(v));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,9 +11,7 @@
 /// Where what is wrong with a JSON text begins. Boost's parser tells of a wrong character, word or escape at one of its
 /// bytes: at which depends on how much of it has arrived.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How many of the last bytes begin a character of UTF-8 that is not whole; 0: there is none.
 inline std::size_t begun_character(std::string_view text) {
@@ -59,6 +57,4 @@ inline std::size_t begun_token(std::string_view before, std::string_view rest, c
   return character + begun_word(before.substr(0, before.size() - character));
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

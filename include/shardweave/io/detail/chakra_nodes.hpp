@@ -18,9 +18,7 @@
 /// \file
 /// What both forms of a Chakra trace share: values of attributes, and what the attributes mean.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Some 30 years; durations beyond do not add up to a time in nanoseconds.
 inline constexpr std::int64_t longest_chakra_us = 1'000'000'000'000'000;
@@ -165,6 +163,4 @@ template <class Names>
   return {};
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -14,9 +14,7 @@
 /// \file
 /// Tables of measured collectives as CSV.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The cells of a line; a cell in quotes may hold commas and doubled quotes.
 [[nodiscard]] inline std::vector<std::string> csv_cells(std::string_view line) {
@@ -86,6 +84,4 @@ namespace detail {
   return records;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -18,9 +18,7 @@
 /// \file
 /// A long list of costs, two bytes each where few are distinct: what a matrix is before its shape is known.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Costs in a row, either as they are, or as the distinct ones in the order in which they first come and the number
 /// of each. Which of the two it is depends on the costs alone, so that equal lists are equal in either form.
@@ -195,6 +193,4 @@ struct cost_sink {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

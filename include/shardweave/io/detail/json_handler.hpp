@@ -16,9 +16,7 @@
 /// \file
 /// Between Boost's parser and the shapes.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Receives the events of Boost's incremental parser and keeps a stack of the shapes that are open.
 class json_handler {
@@ -221,6 +219,4 @@ class json_handler {
   std::string problem_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -15,9 +15,7 @@
 /// \file
 /// The standard output of nccl-tests.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 [[nodiscard]] inline std::vector<std::string_view> words_of(std::string_view line) {
   std::vector<std::string_view> words;
@@ -92,6 +90,4 @@ namespace detail {
   return records;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,9 +19,7 @@
 /// Long lists of numbers, read faster than one event at a time: what is written plainly is taken, all else is left to
 /// the parser.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A number as it stands in a text: (-) digits times 10^exponent.
 struct plain_number {
@@ -209,6 +207,4 @@ std::size_t take_numbers(std::string_view text, std::size_t& count, Sink&& sink)
   return static_cast<std::size_t>(done - text.data());
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

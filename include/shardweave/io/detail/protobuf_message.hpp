@@ -14,9 +14,7 @@
 /// The wire format of protocol buffers, as far as a reader of few fields needs it, and files of messages that each
 /// stand behind their length. https://protobuf.dev/programming-guides/encoding
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How the bytes of a field are laid out.
 enum class protobuf_wire : std::uint8_t { varint = 0, fixed64 = 1, length = 2, fixed32 = 5 };
@@ -161,6 +159,4 @@ class protobuf_file {
   std::size_t start_ = 0;   ///< of the last message, its length included
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -20,8 +20,7 @@
 /// \file
 /// What the readers of measured collectives share: lines, names, numbers with messages.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -116,5 +115,4 @@ struct record_text {
 };
 
 }  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -4,9 +4,7 @@
 #include <string>
 #include <string_view>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Control characters become '?', so that a message stays one line whatever a file holds.
 [[nodiscard]] inline std::string one_line(std::string text) {
@@ -24,6 +22,4 @@ namespace detail {
   return one_line(std::string(text.substr(0, size))) + (size < text.size() ? "..." : "");
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

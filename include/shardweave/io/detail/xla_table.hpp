@@ -17,9 +17,7 @@
 /// \file
 /// The performance tables of XLA, in the text format of protocol buffers.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Walks a text-format message and reports every scalar with the path of the field names that lead to it, so that a
 /// reader needs no schema. Understands `name: value`, `name { ... }`, lists in brackets, quoted texts and comments.
@@ -203,6 +201,4 @@ class text_proto {
   return records;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

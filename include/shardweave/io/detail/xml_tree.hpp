@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// An element of a small XML file: elements and attributes, no text, no namespaces.
 struct xml_element {
@@ -224,6 +222,4 @@ class xml_tree {
   std::vector<xml_element> elements_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,9 +19,7 @@
 /// \file
 /// Forward and backward parts of a step, one after the other.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The forward and backward part of a step, as often as it has micro-batches; from the second one on each gradient is
 /// added to that of the first, in place.
@@ -126,6 +124,4 @@ class micro_batches {
   std::map<std::uint32_t, task_index> sum_of_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -25,9 +25,7 @@
 /// \file
 /// The tasks of an optimizer.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What follows the backward part of a step: the norm of all gradients, their clipping, the update of the parameters
 /// layer by layer, and their gathering.
@@ -214,6 +212,4 @@ class optimizer_tasks {
   std::vector<task_record> new_collectives_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

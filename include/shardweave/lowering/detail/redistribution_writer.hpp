@@ -30,9 +30,7 @@
 /// \file
 /// Writes tasks and storages, and the steps by which values change their sharding.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A value as it lies on one device: which task made it, how it lies, where.
 struct piece {
@@ -178,6 +176,4 @@ class redistribution_writer {
   std::map<std::tuple<task_index, std::uint32_t, std::uint64_t, bool>, piece> done_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// Where the tasks of a whole step go.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The tasks of a whole step as they are added.
 struct step_tasks {
@@ -33,6 +31,4 @@ struct step_tasks {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -22,9 +22,7 @@
 /// \file
 /// What an optimizer updates.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A parameter with a gradient.
 struct trained_parameter {
@@ -111,6 +109,4 @@ class trained_parameters {
   double updated_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

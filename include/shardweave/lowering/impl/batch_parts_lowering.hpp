@@ -23,8 +23,7 @@
 /// \file
 /// Lowered steps whose batch is done in parts.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -81,5 +80,4 @@ SHARDWEAVE_INLINE batch_parts_work::batch_parts_work(const spmd_cost_model& mode
   }
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// Times of collectives as tables.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit) {
   constexpr std::int64_t smallest = 256;
@@ -68,5 +67,4 @@ SHARDWEAVE_INLINE std::vector<duration_table> collective_tables(std::span<const 
   return tables;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// Which tasks become one kernel, and what it moves.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -149,5 +148,4 @@ SHARDWEAVE_INLINE task_graph with_fused_kernels(const task_graph& g, const compu
   return detail::kernel_fusion(g, module_of).write(compute);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

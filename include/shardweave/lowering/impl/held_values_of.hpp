@@ -31,8 +31,7 @@
 /// \file
 /// What a training graph holds, read off it.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -359,5 +358,4 @@ SHARDWEAVE_INLINE held_values held_values_of(const spmd_cost_model& model, const
   return detail::held_value_reader(model, constraints, state_per_element).read();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -26,8 +26,7 @@
 /// \file
 /// From chosen strategies to tasks.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -172,5 +171,4 @@ SHARDWEAVE_INLINE lowered_graph lower(const spmd_cost_model& model, std::span<co
   return detail::lowering_pass(model, chosen, options, stop).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

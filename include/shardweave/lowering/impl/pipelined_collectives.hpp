@@ -30,8 +30,7 @@
 /// \file
 /// Lowered collectives in pieces.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -137,5 +136,4 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

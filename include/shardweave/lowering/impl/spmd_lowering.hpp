@@ -8,12 +8,10 @@
 /// \file
 /// What the tasks of a lowering take.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE lowered_work spmd_lowering::work(const spmd_cost_model& model, unsigned threads) const {
   return lowered_work(model, options, threads);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -26,8 +26,7 @@
 /// \file
 /// How a whole step is put together, and ordered.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE whole_step with_optimizer(const lowered_graph& lowered, const spmd_cost_model& model,
                                             std::span<const strategy> chosen, const whole_step_options& options) {
@@ -113,5 +112,4 @@ SHARDWEAVE_INLINE schedule whole_step::order(const schedule& part) const {
   return all;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,9 +18,7 @@
 /// \file
 /// What memory is worth to policies of blocks.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A policy, and what it adds to the bound of a partial choice at least: its time and prices.
 struct priced_policy {
@@ -152,6 +150,4 @@ class policy_prices {
   double price_of_kept_ = 0, price_of_host_ = 0, bound_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

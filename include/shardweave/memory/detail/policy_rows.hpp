@@ -16,9 +16,7 @@
 /// \file
 /// The rows of memory that policies of blocks share.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The rows of memory that a choice of policies keeps, as `choose_policies` states them. The room is what the row
 /// between the forward and the backward parts leaves to kept values; a block's own rows are stated in it, too.
@@ -93,6 +91,4 @@ class policy_rows {
   std::vector<std::int64_t> least_before_;  ///< kept by so many first blocks
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

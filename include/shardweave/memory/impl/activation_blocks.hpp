@@ -24,8 +24,7 @@
 /// \file
 /// The blocks of a task graph: which of its storages live from the forward to the backward part, and when.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -301,5 +300,4 @@ SHARDWEAVE_INLINE activation_blocks activation_blocks_of(const task_graph& g, st
   return detail::block_reader(g, block_of, options).read();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

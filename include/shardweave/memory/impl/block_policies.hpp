@@ -20,8 +20,7 @@
 /// \file
 /// All policies of a block that are worth a thought.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -125,5 +124,4 @@ SHARDWEAVE_INLINE std::vector<block_policy> block_policies(const recompute_block
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

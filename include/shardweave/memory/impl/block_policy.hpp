@@ -17,8 +17,7 @@
 /// \file
 /// What one way to keep, recompute and offload the values of a block costs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -124,5 +123,4 @@ SHARDWEAVE_INLINE block_policy price_policy(const recompute_block& block, std::s
   return detail::policy_player(block, rates).play(choice);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -25,8 +25,7 @@
 /// \file
 /// One policy for every block of a sequence, within the memory of the device.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -276,5 +275,4 @@ SHARDWEAVE_INLINE chosen_policies choose_policies(std::span<const memory_block> 
   return detail::policy_chooser(shared, prices, control.gap, limit).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

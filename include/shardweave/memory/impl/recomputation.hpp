@@ -20,8 +20,7 @@
 /// \file
 /// A training graph in which values are made again for the backward part.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -193,5 +192,4 @@ SHARDWEAVE_INLINE recomputed_graph with_recomputation(const task_graph& g, const
   return detail::recomputation_writer(g, dropped).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

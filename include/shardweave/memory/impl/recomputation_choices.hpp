@@ -28,8 +28,7 @@
 /// \file
 /// What a training graph keeps and makes again, so that it fits.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -148,5 +147,4 @@ SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::sp
   });
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

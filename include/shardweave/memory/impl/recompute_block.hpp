@@ -13,8 +13,7 @@
 /// \file
 /// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE void validate(const recompute_block& block) {
   const auto refuse_value = [&](std::size_t v, const std::string& what) {
@@ -46,5 +45,4 @@ SHARDWEAVE_INLINE void validate(const recompute_block& block) {
   }
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

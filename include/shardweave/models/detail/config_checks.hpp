@@ -7,9 +7,7 @@
 /// \file
 /// What may be wrong with the figures of a model, said alike for all models.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Fields of a config and what was found there.
 template <class T>
@@ -36,6 +34,4 @@ template <class T>
   return {};
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

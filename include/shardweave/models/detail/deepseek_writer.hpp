@@ -14,9 +14,7 @@
 /// \file
 /// Writes what is DeepSeek's own in a training step.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Latent attention, and a gated feed-forward or a mixture of experts.
 class deepseek_writer final : public transformer_writer {
@@ -179,6 +177,4 @@ class deepseek_writer final : public transformer_writer {
   value rotations_, balance_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

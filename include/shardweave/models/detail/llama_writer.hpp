@@ -11,9 +11,7 @@
 /// \file
 /// Writes what is LLaMA's own in a training step.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Attention with grouped keys and a gated feed-forward.
 class llama_writer final : public transformer_writer {
@@ -92,6 +90,4 @@ class llama_writer final : public transformer_writer {
   value rotations_, mask_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -7,9 +7,7 @@
 /// \file
 /// Backward rules of operators that work element by element.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 struct named_backward_rule {
   const char* op;
@@ -150,6 +148,4 @@ inline constexpr named_backward_rule pointwise_backward_rules[] = {
      }},
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// Backward rules of contractions, attention, embedding, fused norms, the loss, and mixtures of experts.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The gradient of operand i: the gradient of the result times all other operands, over what i does not have. In a
 /// product with a matrix, rows by [in, out], the matrix is transposed, so that this is such a product again.
@@ -119,6 +117,4 @@ inline constexpr named_backward_rule product_backward_rules[] = {
     {"moe_combine", combine_backward},
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// Backward rules of views, reductions, operators along a dimension, and those that pick elements by number.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What a reduction gave, with an extent of 1 for each reduced dimension of its input.
 inline gradient_value kept_dims(backward_pass& p, gradient_value reduced) {
@@ -146,6 +144,4 @@ inline constexpr named_backward_rule shape_backward_rules[] = {
      }},
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -13,9 +13,7 @@
 /// \file
 /// Norm, linear map, attention, gated feed-forward and rotation of mixed-precision training, as most models have them.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Parameters are f32 and computed with in bf16. Gradients of norms and of silu are those of frameworks, which write
 /// them for the whole and not for its operations.
@@ -196,6 +194,4 @@ class training_parts {
   graph_builder b_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -15,9 +15,7 @@
 /// \file
 /// Writes a training step of a transformer, whatever its layers attend with and feed forward through.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// \throws error if there is a problem with the config, or no tokens are given to the model
 template <class Config>
@@ -137,6 +135,4 @@ class transformer_writer : protected training_parts {
   std::vector<layer_weights> weights_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

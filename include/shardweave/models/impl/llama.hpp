@@ -8,13 +8,11 @@
 /// \file
 /// How the graph of a LLaMA model is written.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE computation llama_training_graph(const llama_config& config, training_shape shape) {
   detail::check_training(config, shape);
   return detail::llama_writer(config, shape).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

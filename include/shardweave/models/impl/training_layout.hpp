@@ -28,8 +28,7 @@
 /// \file
 /// What usual plans say of each operation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -332,5 +331,4 @@ SHARDWEAVE_INLINE constraint_set layout_constraints(const spmd_cost_model& model
   return detail::layout_writer(model, layout, gathers_f8).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

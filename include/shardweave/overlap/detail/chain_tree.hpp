@@ -8,9 +8,7 @@
 /// \file
 /// The savings of prefix and suffix windows as a tree of sums.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What happens at one position of a chain.
 template <class Time>
@@ -96,6 +94,4 @@ class chain_tree {
   sums total_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -8,9 +8,7 @@
 /// \file
 /// A set of small numbers that gives its least one at once.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Numbers below a limit as bits, with a bit above each word that is not empty, and so on up: every operation
 /// touches one word per level, a level per factor of 64. Far quicker than a heap where ranks are known.
@@ -48,6 +46,4 @@ class ranked_set {
   std::vector<std::vector<std::uint64_t>> levels_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -14,9 +14,7 @@
 /// \file
 /// The sweep behind savings and prices, one channel at a time.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What is known after the sweep of a channel.
 template <class Time>
@@ -152,6 +150,4 @@ demands_by_channel checked(const Computation& computation, const Demands& demand
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

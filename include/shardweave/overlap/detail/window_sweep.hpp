@@ -10,9 +10,7 @@
 /// \file
 /// The savings of windows of any shape, swept again and again with other amounts.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What can be sorted is sorted once: windows by where they begin and, as ranks, by where they end.
 template <class Time>
@@ -108,6 +106,4 @@ class window_sweep {
   std::vector<Time> rest_, use_;                  ///< scratch
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

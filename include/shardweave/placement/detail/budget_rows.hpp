@@ -13,9 +13,7 @@
 /// \file
 /// Budgets as rows: one row per budget, or per time at which it can bind.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A budget term as a range of rows.
 struct row_range {
@@ -80,6 +78,4 @@ inline budget_rows rows_of(std::span<const budget> budgets) {
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

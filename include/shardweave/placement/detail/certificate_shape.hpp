@@ -18,9 +18,7 @@
 /// \file
 /// Whether a certificate names only what the problem has.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What is wrong with a certificate, for `certificate_verdict::failure`; nothing if nothing is.
 using complaint = std::optional<std::string>;
@@ -114,6 +112,4 @@ class certificate_shape {
   const stated_form<Cost>& form_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

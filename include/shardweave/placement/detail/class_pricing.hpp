@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A table and what finds its like.
 template <cost_value Cost>
@@ -100,6 +98,4 @@ template <class Model, class Edge, class Name, class Poll>
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// The savings that a problem states, in terms of the variables and labels of its compact form.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// One collection: the state that its steps share.
 template <cost_value Cost>
@@ -199,6 +197,4 @@ class savings_collector {
   savings_terms<Cost> result_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -20,9 +20,7 @@
 /// \file
 /// Which strategies can be part of a feasible assignment at all.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A table between two variables while a problem is compiled.
 template <cost_value Cost>
@@ -217,6 +215,4 @@ bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint
   return changed;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// Which classes of a table are in use, and which of its rows and columns are equal.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A cost as a number; equal costs have equal ones.
 template <cost_value Cost>
@@ -167,6 +165,4 @@ template <cost_value Cost>
   return {std::move(of_rows), std::move(of_columns)};
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

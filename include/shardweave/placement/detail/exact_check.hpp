@@ -23,9 +23,7 @@
 /// \file
 /// What multipliers prove, in whole numbers.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The problem in whole numbers of 2^-bits.
 /// \pre Whole holds all sums
@@ -240,6 +238,4 @@ class exact_check {
   std::vector<std::vector<Whole>> unary_, tables_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

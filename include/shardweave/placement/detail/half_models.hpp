@@ -5,9 +5,7 @@
 /// \file
 /// What a cost model speaks of, whether or not it says all that is needed.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The members by which abilities of a cost model are known.
 struct ability_members {
@@ -60,6 +58,4 @@ template <class M>
 inline constexpr bool speaks_of_labels =
     speaks_of<M>([](auto t) requires requires { &decltype(t)::type::strategy_labels; } {});
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

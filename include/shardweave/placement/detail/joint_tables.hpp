@@ -14,9 +14,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What two variables cost each other: the tables of parallel edges, of the edges of tied vertices and of pairings,
 /// added up. Equal sums are made once.
@@ -192,6 +190,4 @@ class joint_tables {
   std::map<table_pointer, table_pointer> unpacked_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// How fine and how large the numbers are that a certificate is checked with.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How far beyond a limit usage may be: 2^-18, a little more than the 10^-6 of `budget_tolerance`.
 inline constexpr int tolerance_bits = 18;
@@ -117,6 +115,4 @@ template <cost_value Cost>
   return range;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

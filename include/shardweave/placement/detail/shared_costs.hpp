@@ -13,9 +13,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Many costs of which few are distinct: those, and two bytes for each. What redistributions on a large mesh cost is
 /// of this kind: some thousand distinct costs in tables of millions.
@@ -116,6 +114,4 @@ class shared_costs {
   std::shared_ptr<const packed_costs<Cost>> packed_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

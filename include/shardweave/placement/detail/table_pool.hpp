@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Numbers tables in the order in which they first come: equal ones once, and those whose costs between classes are
 /// equal keep them once.
@@ -41,6 +39,4 @@ class table_pool {
   std::unordered_multimap<std::size_t, std::uint32_t> by_costs_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

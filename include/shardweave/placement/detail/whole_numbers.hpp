@@ -10,9 +10,7 @@
 /// \file
 /// Floating numbers as whole multiples of a power of two, without rounding.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 __extension__ typedef __int128 whole_128;
 using whole_of_any_size = boost::multiprecision::cpp_int;
@@ -49,6 +47,4 @@ template <class Whole>
   return shifted<Whole>(Whole(value), bits);
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -25,8 +25,7 @@
 /// \file
 /// The cases of a certificate are checked one after another.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// A cost with all its digits.
@@ -191,5 +190,4 @@ certificate_verdict<Cost> proven_by(const placement_description<Cost>& d, const 
   return detail::run_check(d, c, false, other);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

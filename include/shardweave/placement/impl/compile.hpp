@@ -23,8 +23,7 @@
 /// \file
 /// How a stated problem is compiled.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// One compilation: the state that its steps share.
@@ -228,5 +227,4 @@ placement_problem<Cost> compile(std::shared_ptr<const placement_description<Cost
   return detail::compiler<Cost>(std::move(description), control).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// How assignments are priced.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -208,5 +207,4 @@ evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<cons
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

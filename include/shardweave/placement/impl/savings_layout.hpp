@@ -21,8 +21,7 @@
 /// \file
 /// Where edges may hide.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -118,5 +117,4 @@ savings_layout layout_of(const placement_description<Cost>& d) {
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -7,9 +7,7 @@
 /// \file
 /// Names of users inside other languages: JSON, XML, DOT, CSV. What comes out is UTF-8 whatever went in.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Length of the well-formed UTF-8 character at `at`; 0 if there is none.
 [[nodiscard]] constexpr std::size_t utf8_length(std::string_view text, std::size_t at) {
@@ -112,6 +110,4 @@ inline void append_csv(std::string& out, std::string_view text) {
   if (quoted) out += '"';
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

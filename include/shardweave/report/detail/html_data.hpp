@@ -14,9 +14,7 @@
 /// \file
 /// JSON as it stands inside of an HTML element, piece by piece.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// JSON inside of HTML, member by member.
 class html_data {
@@ -112,6 +110,4 @@ class html_data {
   bool first_ = true;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -32,9 +32,7 @@
 /// \file
 /// Plans as the data of a report.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Texts by number, in the order in which they first come.
 class numbered_texts {
@@ -370,6 +368,4 @@ class report_data {
   std::vector<const task_graph*> graphs_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -7,9 +7,7 @@
 /// What a report does: made of docs/page/report.js by tests/cmake/page_parts.cmake.
 
 // clang-format off
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// `docs/page/report.js`.
 inline constexpr std::array<std::string_view, 4> report_script = {
@@ -806,6 +804,4 @@ inline constexpr std::array<std::string_view, 4> report_script = {
 )page",
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

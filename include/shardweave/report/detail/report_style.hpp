@@ -7,9 +7,7 @@
 /// What a report looks like: made of docs/page/report.css by tests/cmake/page_parts.cmake.
 
 // clang-format off
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// `docs/page/report.css`.
 inline constexpr std::array<std::string_view, 1> report_style = {
@@ -177,6 +175,4 @@ footer { color: var(--faint); font-size: .85rem; padding-top: 1rem; padding-bott
 )page",
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -12,9 +12,7 @@
 /// \file
 /// The letters of Chrome trace JSON.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Microseconds to the nanosecond, as a decimal number.
 inline void append_microseconds(std::string& out, nanoseconds time) {
@@ -82,6 +80,4 @@ class trace_events : public piecewise<Sink> {
   bool first_ = true;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -12,9 +12,7 @@
 /// \file
 /// What of a timeline a trace shows.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 inline constexpr std::size_t no_launch = ~std::size_t{0};
 
@@ -68,6 +66,4 @@ struct drawn_span_options {
   return drawn;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -27,8 +27,7 @@
 /// \file
 /// The page of a report.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -199,5 +198,4 @@ SHARDWEAVE_INLINE void detail::write_html_report(const std::function<void(std::s
   detail::html_writer(sink, plans, options).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// The walk of an order, once for each part of the memory.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// The part of every storage on the accelerator.
@@ -123,5 +122,4 @@ SHARDWEAVE_INLINE memory_by_part memory_parts(const task_graph& g, const schedul
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -28,8 +28,7 @@
 /// \file
 /// The text of summaries.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// A bound in the form of the costs that it bounds; of whole numbers it may still be a fraction.
@@ -198,5 +197,4 @@ SHARDWEAVE_INLINE std::string stage_summary(std::span<const stage_time> stages) 
   return table.empty() ? std::string() : table.rule().row({"total", seconds_text(all)}).text();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// How tables are set.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE text_table& text_table::row(std::vector<std::string> cells) {
   if (cells.size() > columns_.size())
@@ -80,5 +79,4 @@ SHARDWEAVE_INLINE void text_table::append_rule(std::string& out, const std::vect
   out += '\n';
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,9 +12,7 @@
 /// \file
 /// Bytes alive along an order, kept under changes of whole stretches of it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A number of bytes for each place of an order. A stretch of places may be raised at once, and the most of a
 /// stretch asked for: what a look ahead needs before something is made alive earlier than the order says.
@@ -65,6 +63,4 @@ class memory_profile {
   std::vector<bytes> raised_;  // of all places below a node
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

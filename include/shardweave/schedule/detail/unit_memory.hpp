@@ -12,9 +12,7 @@
 /// \file
 /// Bytes alive while units run one after the other.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A `memory_tracker` that is told units. A bucket is launched as a whole and unpacked at the first wait for any of its
 /// members, before that wait runs; every other unit is its only task. A copy is a checkpoint.
@@ -54,6 +52,4 @@ class unit_memory {
   std::vector<bool> unpacked_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

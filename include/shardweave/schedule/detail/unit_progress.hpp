@@ -11,9 +11,7 @@
 /// \file
 /// Which units are done while a schedule is made, and which become ready by that.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Units that are done, in the order in which they were, and how many inputs the others still lack: the bookkeeping of
 /// every scheduler that takes one unit after the other. A unit becomes ready once, when the last of its inputs is done;
@@ -57,6 +55,4 @@ class unit_progress {
   std::uint32_t computed_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

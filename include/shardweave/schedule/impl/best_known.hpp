@@ -27,8 +27,7 @@
 /// \file
 /// The best of the known passes, made better by a search.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE schedule best_known::plan(const task_graph& g, const solve_control& control) const {
   return searched(g, control, [](const auto& ours, const auto&... named) { return best_of(ours, named...); });
@@ -67,5 +66,4 @@ schedule best_known::searched(const task_graph& g, const solve_control& control,
   return s;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// What of the computation of a bound is its proof.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE order_certificate certify_order(const task_graph& g, std::span<const bucket> buckets,
                                                   const makespan_bound_options& options) {
@@ -30,5 +29,4 @@ SHARDWEAVE_INLINE order_certificate certify_all_bucketings(const task_graph& g, 
       .proof();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// Other systems, pass after pass.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE schedule overlap_passes::plan(const task_graph& g, const solve_control& control) const {
   return plan(g, before ? (*before)(g, control) : bucketing_result{}, control);
@@ -38,5 +37,4 @@ SHARDWEAVE_INLINE schedule overlap_passes::plan(const task_graph& g, const bucke
   return s;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

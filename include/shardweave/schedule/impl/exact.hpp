@@ -28,8 +28,7 @@
 /// \file
 /// The search over all orders.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -241,5 +240,4 @@ SHARDWEAVE_INLINE schedule exact::operator()(const task_graph& g, const bucketin
   return s;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// How the bounds are computed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets,
                                                  const makespan_bound_options& options) {
@@ -26,5 +25,4 @@ SHARDWEAVE_INLINE makespan_bounds bound_of_all_bucketings(const task_graph& g, c
       .bounds();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -24,8 +24,7 @@
 /// \file
 /// How communication is hidden by an account of what is still exposed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// Where units stand before scheduling: a bucket where its first member stood, its waits right behind it, and all
@@ -97,5 +96,4 @@ SHARDWEAVE_INLINE schedule overlap_scheduler::operator()(const task_graph& g, co
   return s;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -27,8 +27,7 @@
 /// \file
 /// How collectives are launched early and waited for late.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_result& buckets,
                                            std::span<const std::uint32_t> by, const solve_control& control) const {
@@ -90,5 +89,4 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   return best;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,9 +13,7 @@
 /// \file
 /// What the host hands to the device, piece by piece, and when.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What a piece does to the compute stream; `skip` is a member of a bucket that others still miss.
 enum class stream_step : std::uint8_t { compute, pack, launch, skip, stall, unpack };
@@ -94,6 +92,4 @@ class host_walk {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

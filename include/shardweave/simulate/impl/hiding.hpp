@@ -15,8 +15,7 @@
 /// \file
 /// What hides what.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<hiding_record> hiding_records(const task_graph& g, const schedule& s,
                                                             const timeline& line) {
@@ -80,5 +79,4 @@ SHARDWEAVE_INLINE std::vector<std::pair<task_index, task_index>> hiding_dependen
   return pairs;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// The walk of the reference timing.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 /// The walk of the order: clocks, launches, stalls. A launch is one collective or one bucket.
@@ -159,5 +158,4 @@ SHARDWEAVE_INLINE timeline simulate(const task_graph& g, const simulate_options&
   return simulate(g, s, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// A backend that is chosen while the program runs.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Holds any backend behind one type, so that what is composed over it is compiled once, and a configuration can say
 /// which it is. Costs an indirect call per solve, which no program notices.
@@ -38,5 +37,4 @@ class any_backend {
 
 static_assert(integer_backend<any_backend>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

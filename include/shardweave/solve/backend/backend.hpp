@@ -17,8 +17,7 @@
 /// \file
 /// What an LP or MIP engine is to the solvers that use one.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Limits of one run of a backend.
 struct backend_limits {
@@ -93,5 +92,4 @@ concept linear_backend =
 template <class B>
 concept integer_backend = linear_backend<B> && !requires { requires !B::whole_numbers; };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

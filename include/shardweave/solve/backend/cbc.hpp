@@ -25,8 +25,7 @@
 /// CBC as a backend: component `shardweave::cbc`. CBC is under the Eclipse Public License 2.0; no other header of the
 /// library includes its headers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Asked by branch and bound between nodes, cuts and heuristics whether it should end.
@@ -147,5 +146,4 @@ class cbc {
 
 static_assert(linear_backend<cbc>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

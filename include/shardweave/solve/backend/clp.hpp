@@ -18,8 +18,7 @@
 /// CLP as a backend: component `shardweave::clp`. CLP is under the Eclipse Public License 2.0; no header of the
 /// library outside this component and `cbc` includes its headers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Asked by the simplex method at every iteration whether it should end.
@@ -124,5 +123,4 @@ class clp {
 
 static_assert(linear_backend<clp>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -20,8 +20,7 @@
 /// GLPK as a backend: component `shardweave::glpk`. GLPK is under the GPL, version 3, and so is a program that
 /// links with it; no other header of the library includes its header.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Runs `f` on a thread of its own, and so in a GLPK environment of its own: GLPK keeps its state per thread
@@ -271,5 +270,4 @@ class glpk {
 
 static_assert(linear_backend<glpk>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// HiGHS as a backend: component `shardweave::highs`. HiGHS is under the MIT licence; no other header of the library
 /// includes its header.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// One run of HiGHS.
@@ -196,5 +195,4 @@ class highs {
 
 static_assert(linear_backend<highs>);
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,8 +11,7 @@
 /// \file
 /// Prices on the computation that hides.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One price between 0 and 1 per slot and channel: what a unit of the slot's computation is worth to communication. A
 /// demand saves, per unit, what the cheapest slot of its window leaves of 1. For any prices
@@ -92,5 +91,4 @@ class chain_prices {
   std::vector<std::vector<double>> levels_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// Message passing that raises a lower bound: the engine under `trws` and `budgeted`.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Sequential tree-reweighted message passing over the variables of a compact problem in their order.
 ///
@@ -369,5 +368,4 @@ class dual_ascent {
   using double_table = detail::double_table;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Lower bounds that anyone can check: from multipliers, whoever found them and however wrong they are.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Multipliers of the linear relaxation of a compact problem, in the unit of its costs. Any finite values
 /// make a valid bound; those of an optimal LP make the best.
@@ -289,5 +288,4 @@ template <cost_value Cost>
   return dual_bound(p, dual, presence(p));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// A bound that sees budgets: message passing and prices on rows, raised together.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What an ascent of the bound tells those who look for assignments: prices say what usage is worth, and a label whose
 /// bound is far above that of the problem is hardly part of a good assignment.
@@ -315,5 +314,4 @@ class price_ascent {
   std::size_t warmed_ = 0;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

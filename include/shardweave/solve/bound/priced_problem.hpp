@@ -19,8 +19,7 @@
 /// \file
 /// A problem whose savings are priced: a plain problem again, for every choice of prices.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Costs less what chain prices make of computation and communication. Classes of labels are found once, for all
 /// prices; a change of prices multiplies and adds.
@@ -221,5 +220,4 @@ class priced_problem {
   std::vector<priced_edge> edges_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -14,8 +14,7 @@
 /// \file
 /// Prices on usage.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One price per row and what follows from it. A price is positive where more usage than the upper limit is
 /// to be discouraged, negative where less than the lower limit is; it is zero where there is no such limit.
@@ -150,5 +149,4 @@ class row_prices {
   std::vector<double> usage_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -23,8 +23,7 @@
 /// A bound that sees savings: message passing, prices on the computation that hides, and prices on rows, raised
 /// together.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Chain prices that were the best ones for some labels, and what demands then save: a least cut.
 struct savings_cut {
@@ -308,5 +307,4 @@ class savings_ascent {
   std::size_t stalled_ = 0;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -8,9 +8,7 @@
 /// \file
 /// What combinators have in common.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Whether nothing is left to be found.
 /// \param gap  that is enough
@@ -37,6 +35,4 @@ template <cost_value Cost>
   return control;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -12,9 +12,7 @@
 /// \file
 /// The best labeling that a search knows, and what need not be searched because of it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 template <cost_value Cost>
 class incumbent {
@@ -90,6 +88,4 @@ class incumbent {
   double gap_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -14,9 +14,7 @@
 /// \file
 /// The inner loop of message passing: min-plus products of a vector with a class table.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Class costs in double, rows padded by +infinity to a multiple of four.
 struct double_table {
@@ -140,6 +138,4 @@ inline void min_plus_rows(const double_table& t, const double* h, double* out) {
   }
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -9,9 +9,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// An answer in the words of the whole problem.
 template <cost_value Cost>
@@ -50,6 +48,4 @@ template <cost_value Cost, class S>
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

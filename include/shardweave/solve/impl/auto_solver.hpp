@@ -19,8 +19,7 @@
 /// \file
 /// The composition behind the default solver.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 template <cost_value Cost>
 solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
@@ -42,5 +41,4 @@ solution<Cost> auto_solver::solve(const placement_problem<Cost>& problem, const 
   return first_proven(std::move(greedy), std::move(whole)).solve(problem, control);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

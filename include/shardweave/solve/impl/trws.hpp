@@ -16,8 +16,7 @@
 /// \file
 /// The sweeps of message passing.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 template <cost_value Cost>
 void report_sweep(const solve_control& control, const deadline& limit, Cost best, double bound, std::size_t most,
@@ -70,5 +69,4 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
   return conclude(problem, std::span<const strategy>(best), bound, stopped, std::move(statistics), control);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

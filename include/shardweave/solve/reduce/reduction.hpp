@@ -16,8 +16,7 @@
 /// \file
 /// Exact kernelization: a smaller problem with the same optimum.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Bounds on the work of a reduction.
 struct reduction_limits {
@@ -155,5 +154,4 @@ class reduction {
   detail::lifting lifting_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -27,8 +27,7 @@
 /// \file
 /// Proofs of lower bounds in words of the problem as it is stated, for those who do not trust solvers.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 struct certify_options {
   std::size_t steps = 1000;  ///< of the ascent before cases are split, at most
@@ -184,5 +183,4 @@ template <cost_value Cost>
   return detail::certified_by_cases<Cost>(problem, p, &other, known, options, control);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

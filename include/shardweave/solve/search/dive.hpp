@@ -26,8 +26,7 @@
 /// \file
 /// Follows the bound down to an assignment.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Rules out the labels whose bound is worst, many at a time, reduces what is left, lets messages and prices settle,
 /// and repeats until little is left; branch and bound settles that. On the way every problem is decoded, repaired and
@@ -307,5 +306,4 @@ class dive {
   };
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

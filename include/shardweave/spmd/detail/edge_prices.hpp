@@ -19,9 +19,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What redistributions cost on the edges of a computation.
 struct edge_prices {
@@ -137,6 +135,4 @@ class edge_pricer {
   std::vector<std::vector<wanted>> of_value_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

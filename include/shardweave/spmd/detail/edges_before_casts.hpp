@@ -8,9 +8,7 @@
 #include <cstdint>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Marks, by index, the edges on the way from a parameter, through operations with one argument and values with one
 /// user, to a cast that narrows it: moving the parameter there would move its wide form.
@@ -51,6 +49,4 @@ inline void mark_before_widening(const computation& graph, const compressed_grap
   }
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -13,9 +13,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 [[noreturn]] inline void refuse_letters(const operation_view& view, const std::string& notation,
                                         const std::string& what) {
@@ -115,6 +113,4 @@ struct letter_terms {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -10,9 +10,7 @@
 #include <cstdint>
 #include <string>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The tensor that an operation takes as its a-th argument.
 [[nodiscard]] inline const tensor& argument_of(const computation& graph, const operation& op, std::size_t a) {
@@ -49,6 +47,4 @@ namespace detail {
   return key;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

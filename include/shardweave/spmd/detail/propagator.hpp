@@ -17,9 +17,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The ways to run an operation along one mesh dimension alone.
 struct axis_ways {
@@ -246,6 +244,4 @@ class propagator {
   std::set<std::pair<std::uint32_t, std::size_t>> queued_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

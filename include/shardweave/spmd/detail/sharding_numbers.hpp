@@ -10,9 +10,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The shardings of one tensor on one mesh as numbers 0, 1, ... A number has a digit per mesh dimension, the first
 /// being the most significant: 0 = R, 1 + d = S(d), rank + 1 = P of whatever kind.
@@ -100,6 +98,4 @@ class sharding_numbers {
   std::vector<std::int64_t> held_;     // bytes on a rank, by number; -1 = not a valid sharding
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -15,9 +15,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What one change along one mesh dimension takes.
 struct priced_step {
@@ -81,6 +79,4 @@ class step_prices {
   std::unordered_map<std::uint64_t, double> times_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

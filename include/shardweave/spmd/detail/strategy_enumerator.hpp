@@ -24,8 +24,7 @@
 #include <variant>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Makes the lists. Operations that agree in all that a list depends on (operator, attributes, tensors, and
@@ -299,5 +298,4 @@ class strategy_enumerator {
 
 }  // namespace detail
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -21,8 +21,7 @@
 /// \file
 /// What demands mean as constraints.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE constraint_set constraints_of(const spmd_cost_model& model, const constraint_log& log,
                                                 const std::vector<std::uint32_t>& only) {
@@ -74,5 +73,4 @@ SHARDWEAVE_INLINE constraint_set constraints_of(const spmd_cost_model& model, co
   return all;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// A computation on a mesh as a problem as stated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE placement_description<double> describe(const spmd_cost_model& model, constraint_set constraints,
                                                          const solve_control& control) {
@@ -34,5 +33,4 @@ SHARDWEAVE_INLINE placement_description<double> describe(const spmd_cost_model& 
   return stated;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

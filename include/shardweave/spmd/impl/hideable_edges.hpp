@@ -14,8 +14,7 @@
 /// \file
 /// Which communication of a training step may hide.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<hideable_edge> hideable_edges(const spmd_cost_model& model) {
   const compressed_graph& g = model.graph();
@@ -31,5 +30,4 @@ SHARDWEAVE_INLINE std::vector<hideable_edge> hideable_edges(const spmd_cost_mode
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

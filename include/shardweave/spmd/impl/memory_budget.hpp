@@ -21,8 +21,7 @@
 /// \file
 /// What a device holds at any position.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE budget memory_budget(const spmd_cost_model& model, bytes most, const memory_options& options,
                                        std::string why) {
@@ -58,5 +57,4 @@ SHARDWEAVE_INLINE budget memory_budget(const spmd_cost_model& model, bytes most,
   return limit;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -11,13 +11,11 @@
 /// \file
 /// How annotations are carried through a computation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE propagation propagate(const spmd_cost_model& model, std::span<const annotation> annotations,
                                         const propagation_options& options) {
   return detail::propagator(model).run(annotations, options);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -24,8 +24,7 @@
 /// \file
 /// The search for the cheapest way.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::uint32_t redistributor::value_number(const tensor& value) {
   const std::uint32_t number = values_(value);
@@ -206,5 +205,4 @@ SHARDWEAVE_INLINE const redistributor::ways& redistributor::ways_from(space& kno
   return *known.from[start];
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -16,8 +16,7 @@
 /// \file
 /// Repeated layers of a computation.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> repeated_layers(const computation& graph,
                                                                           const layer_options& options) {
@@ -42,5 +41,4 @@ SHARDWEAVE_INLINE std::vector<std::uint64_t> layer_sites(const computation& grap
   return sites;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

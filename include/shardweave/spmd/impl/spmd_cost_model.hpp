@@ -27,8 +27,7 @@
 /// \file
 /// How a computation is priced on a mesh.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE spmd_cost_model::data::data(computation g, device_mesh m, compute_profile c, any_collectives k,
                                               rule_table r, spmd_options o)
@@ -58,5 +57,4 @@ SHARDWEAVE_INLINE spmd_cost_model::spmd_cost_model(computation graph, device_mes
 
 SHARDWEAVE_INLINE redistributor spmd_cost_model::new_redistributor() const { return data_->new_redistributor(); }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// What the library does with each operator.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -136,5 +135,4 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
   return rules;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -7,13 +7,11 @@
 /// \file
 /// How strategies are enumerated.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE strategy_space enumerate_strategies(const computation& graph, const device_mesh& mesh,
                                                       const compute_profile& compute, const rule_table& rules) {
   return detail::strategy_enumerator(graph, mesh, compute, rules).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -18,8 +18,7 @@
 /// \file
 /// How strategies are named.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE label_list label_strategies(const strategy_list& list) {
   const auto texts_of = [](const std::vector<sharding_classes>& tensors) {  // each sharding is written once
@@ -47,5 +46,4 @@ SHARDWEAVE_INLINE label_list label_strategies(const strategy_list& list) {
   return labels;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

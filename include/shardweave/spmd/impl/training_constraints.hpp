@@ -25,8 +25,7 @@
 /// \file
 /// What is usually demanded of a training graph.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -204,5 +203,4 @@ SHARDWEAVE_INLINE constraint_set training_constraints(const spmd_cost_model& mod
   return all;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -10,8 +10,7 @@
 /// \file
 /// Rules of fused attention and of embedding tables.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Scaled dot-product attention and its backward: [batch, heads, ...] tensors are cut by batch or by heads,
 /// all alike; what has fewer than three dimensions (random state) is whole. Query heads that share a key
@@ -103,5 +102,4 @@ struct embedding_backward_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

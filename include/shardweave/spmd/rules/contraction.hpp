@@ -14,8 +14,7 @@
 /// \file
 /// Rules of matrix products in the notation of einsum.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// An einsum equation, "bsk,kn->bsn", taken apart.
 struct einsum_terms {
@@ -109,5 +108,4 @@ struct einsum_flops {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -13,8 +13,7 @@
 /// \file
 /// Rules of convolutions, and of what else works on pictures.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Which results of a convolution's backward pass are made.
 enum class convolution_results : std::uint8_t { forward, both_gradients, input_gradient, weight_gradient };
@@ -143,5 +142,4 @@ struct channelwise_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

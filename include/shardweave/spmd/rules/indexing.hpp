@@ -13,8 +13,7 @@
 /// \file
 /// Rules of elements that are picked or put by lists of numbers, one list for each dimension that is named.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// What is done with the places that numbers name.
 enum class index_action : std::uint8_t { pick, add, put };
@@ -136,5 +135,4 @@ struct indexing_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -15,8 +15,7 @@
 /// \file
 /// Rules written like an einsum: one letter per dimension says what belongs together.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// One way per letter: it is cut wherever it stands, and a result that lacks it is a partial sum. Letters of `whole`
 /// stay together, and it must name those that only results have. "..." stands for any number of leading dimensions, the
@@ -87,5 +86,4 @@ struct letter_flops {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Parts of a program that decide for themselves how they are distributed.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// An operator that the host runs on its pieces as it likes, with collectives of its own: it takes its arguments and
 /// leaves its results as declared, and in no other way. A sharding that stands for "no tensor" is allowed for what is
@@ -49,5 +48,4 @@ struct local_region_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Rules of operators that work element by element, and of values that come from nowhere.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Anything without partial results: replicated or cut in any dimension, result and argument alike. For
 /// graph inputs, and for aliases, which are where a value may change its placement.
@@ -161,5 +160,4 @@ struct conversion_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -12,8 +12,7 @@
 /// \file
 /// Rules of operators that work along one dimension, and of those that pick elements by number.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Which partial results an operator lets pass unchanged.
 enum class partial_passing : std::uint8_t {
@@ -123,5 +122,4 @@ struct histogram_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

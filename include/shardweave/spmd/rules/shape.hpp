@@ -12,8 +12,7 @@
 /// \file
 /// Rules of operators that move dimensions or sum over them. All follow their argument.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -149,5 +148,4 @@ struct whole_reduction_rule {
   }
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

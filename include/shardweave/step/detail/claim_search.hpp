@@ -16,9 +16,7 @@
 /// \file
 /// The claims that say most.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The average of what assignments take. \pre as many weights as assignments, one at least
 [[nodiscard]] inline taken_work mixture_of(std::span<const taken_work> taken, std::span<const double> weights) {
@@ -220,6 +218,4 @@ class claim_search {
   std::optional<turn> turn_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -8,9 +8,7 @@
 /// \file
 /// The value of a matrix game, by the simplex method.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What mixtures of rows and of columns are worth: the row player wants the sum large, the column player small.
 struct game_value {
@@ -93,6 +91,4 @@ struct game_value {
   return game;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

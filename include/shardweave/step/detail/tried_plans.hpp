@@ -21,9 +21,7 @@
 /// \file
 /// The plans that a search for the shortest step has made.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Makes plans of placements, no two of which do the same work, keeps them, and tells of the best.
 /// \tparam Planner  a `step_planner`
@@ -165,6 +163,4 @@ class tried_plans {
   progress_report told_{.stage = "step", .unit = "ns"};
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -30,8 +30,7 @@
 /// \file
 /// From a stated step to its timeline.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -369,5 +368,4 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -4,9 +4,7 @@
 #include <cstddef>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The middle one, of an even number the lower of both. The order of the values is lost. \pre not empty
 template <class Value>
@@ -16,6 +14,4 @@ template <class Value>
   return *middle;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -24,9 +24,7 @@
 /// \file
 /// What an order launches, as a proof about all orders counts it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What an activity takes at least, in nanoseconds.
 struct activity_work {
@@ -225,6 +223,4 @@ class order_activities {
   std::vector<std::uint32_t> place_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

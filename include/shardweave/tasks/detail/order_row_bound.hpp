@@ -17,9 +17,7 @@
 /// \file
 /// Work of the stream and then of a channel, job by job: as a flow shop of two machines.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What jobs in a row prove: each has work of the compute stream, which leads to its collective (backward: follows it),
 /// and then the collective's work.
@@ -148,6 +146,4 @@ class order_row_bound {
   const std::vector<wide_integer>& head_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -22,8 +22,7 @@
 /// \file
 /// How the tasks of a batch in parts are written.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<part_use> uses_of_parts(const task_graph& g, std::span<const char> of_batch,
                                                       std::span<const char> additive) {
@@ -264,5 +263,4 @@ SHARDWEAVE_INLINE graph_of_parts with_batch_parts(const task_graph& g, std::span
   return detail::batch_parts_writer(g, use, parts, sum_time).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// What buckets cost.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE bucket make_bucket(const task_graph& g, std::vector<task_index> members) {
   bucket b;
@@ -80,5 +79,4 @@ SHARDWEAVE_INLINE task_graph with_absorbed_casts(const task_graph& g, std::span<
   return g.with_durations(durations);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

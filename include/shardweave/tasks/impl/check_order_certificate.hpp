@@ -20,8 +20,7 @@
 /// \file
 /// How proofs about orders are checked.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 namespace detail {
 
 /// Goes through one proof; the first step that does not hold says why.
@@ -140,5 +139,4 @@ SHARDWEAVE_INLINE order_verdict check_certificate(const task_graph& g, const ord
   return detail::order_checker(g, c).run();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// Tables of durations.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE duration_table::duration_table(collective op, std::uint32_t group, std::vector<bytes> bytes_in,
                                                  std::vector<nanoseconds> time)
@@ -51,5 +50,4 @@ SHARDWEAVE_INLINE nanoseconds duration_table::operator()(bytes size) const {
       detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count(), width));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

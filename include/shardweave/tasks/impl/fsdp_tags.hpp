@@ -14,8 +14,7 @@
 /// \file
 /// Which collectives belong to sharded parameters.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<task_index> only_parameter_above(const task_graph& g) {
   constexpr task_index none = no_index, many = no_index - 1;
@@ -77,5 +76,4 @@ SHARDWEAVE_INLINE std::vector<bool> fsdp_tags(const task_graph& g) {
   return any ? stated : any_role ? by_role : fsdp_tags_by_structure(g);
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -19,8 +19,7 @@
 /// \file
 /// How launches are told apart.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE launch_units::launch_units(const task_graph& g, std::span<const bucket> buckets)
     : g_(&g), buckets_(buckets), unit_of_(g.size(), no_index) {
@@ -67,5 +66,4 @@ SHARDWEAVE_INLINE std::vector<std::uint32_t> units_in_order(const launch_units& 
   return launched;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

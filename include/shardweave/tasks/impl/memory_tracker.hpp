@@ -17,8 +17,7 @@
 /// \file
 /// What is held at a time.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE storage_uses::storage_uses(const task_graph& g, storage_device where)
     : size_(g.storages().size()), users_(size_.size()), releasable_(size_.size(), true) {
@@ -60,5 +59,4 @@ SHARDWEAVE_INLINE bytes storage_uses::size_of_initial() const {
   return sum;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// \file
 /// Collectives in pieces.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<char> tasks_in_pieces(const task_graph& g, std::span<const piecewise> how,
                                                     std::span<const char> wanted) {
@@ -172,5 +171,4 @@ SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<con
   return result;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -22,8 +22,7 @@
 /// \file
 /// How task graphs are made, and wrong ones refused.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE task_index task_graph_builder::add_task(const task_record& t) {
   const auto index = static_cast<task_index>(graph_.kind_.size());
@@ -229,5 +228,4 @@ SHARDWEAVE_INLINE bytes task_graph_builder::bytes_of_inputs() const {
   return sum;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

@@ -17,8 +17,7 @@
 /// \file
 /// What tasks are for, told by names and structure.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -144,5 +143,4 @@ SHARDWEAVE_INLINE std::vector<bool> derived_tags(const task_graph& g) {
   return tags;
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

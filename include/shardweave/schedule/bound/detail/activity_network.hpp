@@ -18,9 +18,7 @@
 /// \file
 /// A task graph as activities on machines, and the earliest that each of them can begin.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A piece of work on one machine. In a chain it lasts `duration`; of its machine's time it takes `share`, which
 /// is less where it may be one of several that are merged.
@@ -280,6 +278,4 @@ class activity_network {
   compressed_graph graph_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

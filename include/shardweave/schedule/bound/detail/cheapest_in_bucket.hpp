@@ -10,9 +10,7 @@
 /// \file
 /// A bound on what a collective costs in whatever bucket.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What one collective costs at least in any bucket of at most `all` bytes in. Time over size is monotone between
 /// the points of a table, and so is time: only the points and the two ends need a look.
@@ -35,6 +33,4 @@ namespace detail {
   return least;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

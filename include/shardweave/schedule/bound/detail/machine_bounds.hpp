@@ -11,9 +11,7 @@
 /// \file
 /// How soon one machine, two machines in a row, or three can be done at best.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A job of one machine: not before `release`, and `rest` more time after it.
 struct machine_job {
@@ -168,6 +166,4 @@ struct weighed_mix {
   return mix;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

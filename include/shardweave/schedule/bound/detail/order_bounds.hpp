@@ -23,9 +23,7 @@
 /// How the bounds are computed, and what of the computation proves the best of them. To be included behind
 /// makespan_bound.hpp, which includes it in turn.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A graph with exactly the buckets of its units.
 [[nodiscard]] inline activity_network network_with(const launch_units& units) {
@@ -261,6 +259,4 @@ class order_bounds {
   bool backward_ = false;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

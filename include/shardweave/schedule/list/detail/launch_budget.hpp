@@ -19,9 +19,7 @@
 /// \file
 /// How much a list scheduler may launch early.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What limits a run.
 struct list_limits {
@@ -151,6 +149,4 @@ class launch_budget {
   std::uint32_t refused_ = no_index;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// What the list scheduler behind `prefetch` knows of a graph before it begins.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What all runs on one graph share: units, needs, and what each collective has to wait for. A collective may be
 /// pulled, that is launched before its turn, together with its prelude: the casts and views that lead to it, as far as
@@ -114,6 +112,4 @@ struct list_plan {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -23,9 +23,7 @@
 /// \file
 /// One run of the list scheduler behind `prefetch`.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Emits units one by one, keeping the clocks of the reference timing. The compute stream takes what may run
 /// without a stall, in the original order; before it gets busy, channels that would fall idle meanwhile get
@@ -232,6 +230,4 @@ class list_run {
   std::uint32_t oldest_ = 0;   // smallest rank of a unit that is not emitted and that a computation needs
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// How much of each collective is exposed, by the account of exposure-driven scheduling.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A time that a unit takes, and how much of it is left on each channel to hide more communication.
 struct exposure_window {
@@ -166,6 +164,4 @@ class exposure_account {
   std::uint64_t launches_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -18,9 +18,7 @@
 /// \file
 /// Which collectives may be launched in a window, the most urgent first.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Collectives that are not launched and near enough: needed within so many computations, or by none. A window looks
 /// at the first few of them in the original order. Most urgent is what the next computation needs, then what nothing
@@ -150,6 +148,4 @@ class launch_candidates {
   std::uint32_t farthest_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

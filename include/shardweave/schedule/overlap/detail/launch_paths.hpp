@@ -15,9 +15,7 @@
 /// \file
 /// What stands between what is done and a collective that is to be launched.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Reachability among units that are not done. To launch a collective early all that it still needs must be done first,
 /// and may be: no computation, no other launch, no wait that stalls or that frees what the window is counted on to
@@ -107,6 +105,4 @@ class launch_paths {
   std::uint32_t farthest_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// How much memory launching early may take beside what the original order needs.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The peak that is aimed at: that of the original order and the growth that the settings allow. A collective that is
 /// launched early stays alive up to the computation that needs it, beside all that the original order has alive there;
@@ -74,6 +72,4 @@ class memory_allowance {
   memory_profile alive_, ahead_;  // by computation: in the original order and launched early; launched early alone
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

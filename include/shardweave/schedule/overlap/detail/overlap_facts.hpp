@@ -17,9 +17,7 @@
 /// \file
 /// What exposure-driven scheduling knows of a graph before it begins.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What the graph says before anything is scheduled.
 struct overlap_facts {
@@ -104,6 +102,4 @@ struct overlap_facts {
   std::size_t key_count = 0, latency_key_count = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

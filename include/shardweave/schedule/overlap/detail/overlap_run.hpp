@@ -23,9 +23,7 @@
 /// \file
 /// The steps of exposure-driven scheduling.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// One run over the units of a task graph. Computations keep their order; each window, that is a task with a duration
 /// or a stall at a wait, first hides what is in flight and then launches what it can hide.
@@ -187,6 +185,4 @@ class overlap_run {
   std::vector<std::uint32_t> unpacking_;  // first waits for buckets whose parts are not copied out yet
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

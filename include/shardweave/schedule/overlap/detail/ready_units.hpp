@@ -17,9 +17,7 @@
 /// \file
 /// Units that could be taken now, and which of them is taken next.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Ready units of two kinds: those on the path, which some computation needs, by that computation; and those off it,
 /// which none does, as gradients on their way out. The latter come when nothing else is ready, when they fed a
@@ -162,6 +160,4 @@ class ready_units {
   std::int64_t last_on_path_ = -1;                         // the largest rank that was taken
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

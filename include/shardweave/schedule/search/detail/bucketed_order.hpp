@@ -16,9 +16,7 @@
 /// \file
 /// An order of tasks with its buckets, both changed in place, and changed back.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A topological order of tasks in which the members of each bucket stand together; the last of them launches it. That
 /// there is such an order shows that the graph with each bucket drawn together has no cycle. Edits (`order_edits` makes
@@ -208,6 +206,4 @@ class bucketed_order {
   std::uint32_t first_edited_ = 0, last_edited_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

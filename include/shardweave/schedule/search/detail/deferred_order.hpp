@@ -13,9 +13,7 @@
 /// \file
 /// Work that is put off until the last collective runs.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// An order in which work that a collective does not need stands right behind its launch, to hide it: tasks that come
 /// before it with all that needs them, the latest first, where they take longer than what they bring to its channel,
@@ -81,6 +79,4 @@ namespace detail {
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// Changes of an order and of its buckets that need no more than what is between two places.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Makes edits that keep a `bucketed_order` topological and the members of its buckets together. What would close a
 /// cycle is refused, and nothing changed then. Buckets that are coalesced move, but stay as they are.
@@ -129,6 +127,4 @@ class order_edits {
   std::uint32_t stamp_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -18,9 +18,7 @@
 /// \file
 /// What an order and its buckets cost, kept while both are changed a little, from the nearest checkpoint on.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What a walk of an order costs.
 struct walk_price {
@@ -260,6 +258,4 @@ class order_walk {
   walk_price price_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// Which changes a search tries.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Draws changes of an order and of its buckets at random, more of them where the compute stream stalls, and has them
 /// priced. Complexity: of the edits and of `order_walk::settle`.
@@ -245,6 +243,4 @@ class search_moves {
   std::vector<task_index> candidates_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

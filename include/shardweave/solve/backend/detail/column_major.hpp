@@ -9,9 +9,7 @@
 /// \file
 /// A linear model in the form that most engines load.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The weights column by column, and limits in arrays of their own. Limits of whole numbers are whole.
 /// \tparam Index  what the engine counts in
@@ -46,6 +44,4 @@ struct column_major {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

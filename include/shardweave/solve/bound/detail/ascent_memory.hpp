@@ -17,9 +17,7 @@
 /// \file
 /// What an ascent has found, in words that outlive a reduction.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Prices by what stays of a row when a problem is reduced or cut: its budget and its time.
 class known_prices {
@@ -101,6 +99,4 @@ struct ascent_position {
   double newest = 1;  ///< weight of the newest slope
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// A row that limits usage as a factor of message passing: a knapsack in place of a price.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The least of a sum of one cost per variable, over what keeps a row, by dynamic programming over the room that is
 /// left. A price on a row bounds as the linear relaxation does; this bounds as the integer hull of the row does.
@@ -212,6 +210,4 @@ class knapsack_factor {
   double magnitude_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// A zero-sum game that grows: mixtures of rows and of columns that answer each other.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A matrix of payoffs: the player of the columns wants much, that of the rows little. Both play by regret: what would
 /// have earned more than what was played is played more, and the mixture is the average of all rounds, late ones
@@ -125,6 +123,4 @@ class matrix_game {
   std::vector<double> weight_, column_regret_, share_, row_regret_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -12,9 +12,7 @@
 #include <string_view>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What `lp_relaxation` and `ilp` have in common: an incumbent, a bound, what is still worth a column, and
 /// one solve of the linear relaxation.
@@ -93,6 +91,4 @@ class relaxation : public relaxation_state<Cost> {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -23,9 +23,7 @@
 /// \file
 /// What is known while a linear program is at work: the best labels, a bound and what proves it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The incumbent and the bound of `relaxation` and `savings_relaxation`.
 template <cost_value Cost>
@@ -180,6 +178,4 @@ class relaxation_state {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

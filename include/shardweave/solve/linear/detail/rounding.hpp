@@ -18,9 +18,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Labels from weights: variables in order of their greatest weight, each takes the label of greatest weight
 /// that has a finite cost with those decided before it, and of these the cheapest.
@@ -85,6 +83,4 @@ template <cost_value Cost>
   return labels ? *std::move(labels) : std::vector<strategy>(p.size());
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

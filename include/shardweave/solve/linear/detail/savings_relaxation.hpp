@@ -23,9 +23,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// `relaxation` for a problem with savings. The multipliers of the chain rows are prices of computation; at any prices
 /// the problem is plain (`priced_problem`), and its multipliers bound costs less savings whoever found either.
@@ -170,6 +168,4 @@ class savings_relaxation : public relaxation_state<Cost> {
   dual_values dual_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

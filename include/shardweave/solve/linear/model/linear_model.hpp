@@ -15,8 +15,7 @@
 /// \file
 /// Linear programs as plain data: what every LP or MIP backend takes.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// A quantity to be decided.
 struct linear_column {
@@ -134,5 +133,4 @@ inline void validate(const linear_model& model) {
     fail("row " + std::to_string(*twice >> 32) + " has two weights in column " + std::to_string(*twice & 0xffffffffU));
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

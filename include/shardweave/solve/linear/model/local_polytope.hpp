@@ -23,8 +23,7 @@
 /// \file
 /// A compact problem as a linear program.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 /// The local polytope of a compact problem with its rows, over the labels and pairs that are present.
 ///
 /// A column per label of every variable that has a choice, a column per pair of *classes* of an edge, so that
@@ -249,5 +248,4 @@ class local_polytope {
   std::optional<detail::savings_rows<Cost>> savings_;
 };
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0

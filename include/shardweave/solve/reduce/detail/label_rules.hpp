@@ -18,9 +18,7 @@
 /// \file
 /// Rules of a reduction that remove labels.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Arc consistency.
 /// Condition: a label is forbidden, or some neighbour has no label that it may be combined with.
@@ -347,6 +345,4 @@ class drop_dominated {
   by_table<Cost, summary> summaries_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

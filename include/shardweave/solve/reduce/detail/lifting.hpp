@@ -14,9 +14,7 @@
 /// \file
 /// The way back from a reduced problem.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How the labels of removed variables follow from those that are left. Everything is said in the labels that
 /// variables had at the start, so that a record stays true when more labels go.
@@ -86,6 +84,4 @@ class lifting {
   std::vector<std::pair<std::uint32_t, std::vector<strategy>>> kept_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

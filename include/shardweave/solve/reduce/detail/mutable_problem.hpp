@@ -18,9 +18,7 @@
 /// \file
 /// A compact problem that can shrink: the data under the rules of a reduction, and the way back.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Variables, edges and rows that rules remove, with a record of what was removed.
 template <cost_value Cost>
@@ -222,6 +220,4 @@ class mutable_problem {
   std::size_t most_made_ = least_worthwhile;  ///< costs in tables, before it forgets
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,9 +19,7 @@
 /// \file
 /// Equal operations on equal tables are done once: real problems repeat a table 20 to 50 times.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What is known of shared tables is kept by owner, so that no address is used twice, and only looked up: the order of
 /// addresses does not matter.
@@ -131,6 +129,4 @@ class table_memo {
   std::map<std::tuple<table_pointer, table_pointer, std::uint32_t>, table_pointer> least_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

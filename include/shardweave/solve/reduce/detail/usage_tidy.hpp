@@ -15,9 +15,7 @@
 /// \file
 /// Rows and usage segments of a shrinking problem, kept in their simplest form.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Normal form of usage, without a change of what is feasible: segments of a variable are disjoint, the least
 /// usage of each is zero (what is always used is taken off the limits of its rows), and no row is left that no
@@ -238,6 +236,4 @@ class usage_tidy {
   std::vector<double> always_;  ///< usage to be taken off the limits, as changes from row to row
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

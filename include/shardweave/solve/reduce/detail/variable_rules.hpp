@@ -14,9 +14,7 @@
 /// Rules of a reduction that remove variables and edges. Each takes a variable that is there, counts what it
 /// did, and leaves the optimum and the way back intact.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Condition: the variable has one label.
 /// Its edges become unary costs of the neighbours; what it uses is taken off the limits.
@@ -163,6 +161,4 @@ struct remove_between {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -20,9 +20,7 @@
 /// \file
 /// A lower bound by best-first branching, for problems that are too large to be searched.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The open leaves of a branch-and-bound tree: in each, some variables have a given label, and every labeling lies in
 /// one of them. The least of their bounds bounds the problem.
@@ -197,6 +195,4 @@ class bound_cases {
   parts cases_ = {};
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

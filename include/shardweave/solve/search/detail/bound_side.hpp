@@ -23,9 +23,7 @@
 /// \file
 /// The side of a guided search that raises the bound.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What the threads of one search tell each other. All members may be called by any thread.
 template <cost_value Cost>
@@ -257,6 +255,4 @@ class bound_side {
   double climbing_seconds_ = 0, closing_seconds_ = 0, longest_round_ = 0;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// Branch and bound over sets of labels, whatever the bound is and whoever keeps a record of it.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Labelings of a root problem that are still to be searched.
 /// \tparam Memory  what the relaxation of the part that they were parted from leaves to theirs
@@ -196,6 +194,4 @@ class bounded_search {
   bool cut_short_ = false;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -11,9 +11,7 @@
 /// \file
 /// How long it is worthwhile to raise a bound.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Steps an ascent until `most` are made, a while of them gains nothing worthwhile (the fewer variables there are, the
 /// sooner prices and messages settle), or `look` has seen enough.
@@ -35,6 +33,4 @@ void climb(price_ascent<Cost>& ascent, std::size_t variables, std::size_t most, 
   }
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,9 +19,7 @@
 /// \file
 /// The least of the greatest of several plain costs: what mixtures of prices cannot tell apart.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Labelings that no other beats at all prices alike.
 struct front_of_labelings {
@@ -361,6 +359,4 @@ std::optional<double> front_bound(const compact_problem<Cost>& p, const savings_
   return found.bound;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

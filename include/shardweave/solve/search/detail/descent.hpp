@@ -20,9 +20,7 @@
 /// \file
 /// Moves that make a feasible labeling cheaper.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Has the last word on the moves that a descent favours. It is told of all that are made, so it may keep a labeling of
 /// its own.
@@ -298,6 +296,4 @@ class descent {
   std::vector<double> least_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

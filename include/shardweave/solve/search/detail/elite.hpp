@@ -12,9 +12,7 @@
 /// \file
 /// A few good labelings, from which others are bred.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The best few labelings that differ, cheapest first.
 template <cost_value Cost>
@@ -43,6 +41,4 @@ class elite {
   std::vector<std::pair<Cost, std::vector<strategy>>> members_ = {};
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// Blocks of variables without a cycle among them, and their best labels while all others stay.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Prices per unit of usage of some rows. Prices of one row add up.
 class block_row_prices {
@@ -321,6 +319,4 @@ class forest_block {
   std::vector<strategy> least_label_, label_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -19,9 +19,7 @@
 /// \file
 /// A first labeling.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Labels variables in their order, each by what it costs now and will at least cost over the edges to
 /// variables that come later. What a label rules out elsewhere is followed to the end (arc consistency), and
@@ -238,6 +236,4 @@ class greedy_labels {
   std::vector<double> scores_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

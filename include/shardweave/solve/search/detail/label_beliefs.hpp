@@ -14,9 +14,7 @@
 /// \file
 /// What multipliers of the local polytope prove of each label.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// What multipliers say of a problem: the sum of `apart` and of the least belief of each variable bounds it.
 struct label_beliefs {
@@ -64,6 +62,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -10,9 +10,7 @@
 /// \file
 /// What every label would cost now.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// For every label of every variable, its unary cost and its costs with the present labels of all neighbours, kept up
 /// while labels change. Moves that are tried are many, moves that are made are few: a trial reads what is known here.
@@ -77,6 +75,4 @@ class label_costs {
   std::vector<std::int32_t> forbidden_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// From a labeling that breaks constraints to one that keeps them.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Takes forest blocks around forbidden pairs in use and rows beyond their limits, and moves them to what is
 /// weighted least bad; whatever stays broken grows heavier until something gives way.
@@ -239,6 +237,4 @@ class label_repair {
   std::vector<relabel> moves_, back_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// What is left of a problem in a part of a search, savings and all, in words of the root.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A problem on the labels that are left, without reductions: decided variables are gone, and nothing else.
 template <cost_value Cost>
@@ -71,6 +69,4 @@ struct part_problem {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

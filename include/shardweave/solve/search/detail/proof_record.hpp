@@ -18,9 +18,7 @@
 /// \file
 /// What a search for a proof writes down.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The cases of a proof, as a search comes by them: what each became, and the multipliers that bound it, its own or
 /// those of one above.
@@ -181,6 +179,4 @@ class proof_record {
   std::vector<node> nodes_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -38,9 +38,7 @@
 /// \file
 /// Bounds that can be written down.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// How long a proof is looked for.
 struct proof_effort {
@@ -230,6 +228,4 @@ class proof_relaxation {
   std::vector<double> by_multipliers_ = {};                    ///< bounds of its labels
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

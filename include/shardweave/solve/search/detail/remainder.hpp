@@ -23,9 +23,7 @@
 /// \file
 /// The labelings that may still be better than the best one known.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A problem that is left of the root after steps of narrowing and reduction.
 template <cost_value Cost>
@@ -196,6 +194,4 @@ class remainder {
   double bound_ = -std::numeric_limits<double>::infinity();
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

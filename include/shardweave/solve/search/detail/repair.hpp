@@ -15,9 +15,7 @@
 /// \file
 /// Cheap relief of rows that a labeling breaks.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Changes one label at a time: in the row that is broken most, relative to its limit, the change that costs least
 /// per unit of what it mends. A change must not forbid a pair. It never looks back, and so stays close to a
@@ -82,6 +80,4 @@ bool repair(const compact_problem<Cost>& p, std::span<strategy> labels, std::siz
   return false;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

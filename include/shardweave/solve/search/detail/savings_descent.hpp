@@ -15,9 +15,7 @@
 /// \file
 /// Makes a labeling better, savings counted.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Changes one label at a time while that lowers costs less savings and breaks no row. The least cut of the labels as
 /// they are prices a sweep of changes: costs less savings are nowhere below the priced costs, so a change that these do
@@ -45,6 +43,4 @@ bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& 
   return true;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

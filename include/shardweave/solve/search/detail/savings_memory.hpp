@@ -12,9 +12,7 @@
 /// \file
 /// Where an ascent with savings stood, for one on a similar problem.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Cuts, and prices of savings and of rows. Any part may be missing or wrong: bounds hold for any prices.
 template <cost_value Cost>
@@ -35,6 +33,4 @@ struct savings_memory {
   }
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -28,9 +28,7 @@
 /// \file
 /// The search behind `overlapped`.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Effort of the search behind `overlapped`.
 struct savings_search_options {
@@ -223,6 +221,4 @@ class savings_search {
   double root_bound_ = -infinity;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,9 +17,7 @@
 /// \file
 /// A labeling with its savings, changed a little at a time.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The best chain prices for some computation and communication, by channel and slot: a least cut, each 0 or 1.
 template <cost_value Cost>
@@ -191,6 +189,4 @@ class savings_state final : public move_judge {
   std::vector<relabel> undo_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

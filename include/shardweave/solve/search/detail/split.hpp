@@ -20,9 +20,7 @@
 /// Where to branch: at the variable whose labels use the rows most differently, or, with savings, on which the mixture
 /// of labelings disagrees most.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A variable, and its labels in two parts, the one with the better label first.
 struct two_way_split {
@@ -202,6 +200,4 @@ template <cost_value Cost>
   return result;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

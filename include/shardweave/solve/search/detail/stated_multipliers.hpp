@@ -21,9 +21,7 @@
 /// \file
 /// Multipliers of a compiled problem, or of a part of it, in words of the problem as it is stated.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The power of two below a magnitude.
 inline int magnitude_bits(double most) { return most > 0 ? std::ilogb(most) + 1 : 0; }
@@ -191,6 +189,4 @@ class stated_multipliers {
   std::vector<std::uint32_t> first_vertex_;  ///< per variable
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -15,9 +15,7 @@
 /// \file
 /// Prices of savings in words of the problem as it is stated.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Chain prices in whole numbers, in words of the problem as it is stated: those of slots become those of positions.
 class stated_prices {
@@ -71,6 +69,4 @@ class stated_prices {
   std::vector<std::uint32_t> slot_at_;    ///< per position
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

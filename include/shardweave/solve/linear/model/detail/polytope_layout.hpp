@@ -17,9 +17,7 @@
 /// \file
 /// Where labels and pairs of a compact problem stand in a linear program.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The columns and rows of a local polytope.
 struct polytope_layout {
@@ -167,6 +165,4 @@ void name_labels_and_pairs(const compact_problem<Cost>& p, const placement_probl
         "pair" + std::to_string(pair.edge) + ".r" + std::to_string(pair.row) + ".c" + std::to_string(pair.column);
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

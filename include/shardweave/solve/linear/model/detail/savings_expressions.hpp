@@ -14,9 +14,7 @@
 /// \file
 /// Computation and communication as weighted sums of the columns of a local polytope.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A constant and a weighted sum of columns.
 struct linear_expression {
@@ -154,6 +152,4 @@ class savings_expressions {
   const polytope_layout& at_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

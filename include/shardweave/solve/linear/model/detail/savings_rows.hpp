@@ -20,9 +20,7 @@
 /// \file
 /// Savings as rows of a linear program.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Adds the chains of `budget_chains` to the model of a local polytope whose costs count all communication as hidden:
 /// what stays exposed is a column that costs its amount, so no column costs less than nothing.
@@ -256,6 +254,4 @@ class savings_rows {
   std::vector<link> links_;                                             ///< chain by chain
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -16,9 +16,7 @@
 /// \file
 /// Limits on usage as rows of a linear program.
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// Adds the rows of a compact problem to a linear model whose labels have columns. Rows that follow each other are
 /// chained where that needs fewer weights, U(r) - U(r-1) = what begins or ends at r, so that the weights count
@@ -168,6 +166,4 @@ class usage_rows {
   std::vector<double> scale_, decided_usage_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail
