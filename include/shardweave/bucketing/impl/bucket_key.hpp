@@ -4,15 +4,10 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/cost/collective.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// Which collectives may be members, and of one bucket.

@@ -1,25 +1,14 @@
 #pragma once
 
 #include <shardweave/bucketing/bucket_key.hpp>
-#include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/bucketing/merge_order.hpp>
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string_view>
 #include <unordered_set>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How buckets are filled.

@@ -2,13 +2,9 @@
 
 #include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <vector>
 
 /// \file
 /// How the order of merged sets is kept.

@@ -7,22 +7,15 @@
 #include <shardweave/bucketing/detail/overlap_timeline.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

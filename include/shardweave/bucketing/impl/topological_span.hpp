@@ -1,27 +1,14 @@
 #pragma once
 
 #include <shardweave/bucketing/bucket_key.hpp>
-#include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
-#include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 
-#include <algorithm>
 #include <cstddef>
-#include <cstdint>
-#include <map>
-#include <optional>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How buckets along the order are made.

@@ -4,13 +4,8 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/cost/device.hpp>
 
-#include <array>
 #include <cctype>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <string_view>
 
 /// \file
 /// Where devices are known.

@@ -3,18 +3,8 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/graph/concepts.hpp>
-#include <shardweave/graph/numbering.hpp>
 
-#include <boost/graph/properties.hpp>
-#include <boost/iterator/counting_iterator.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
-#include <utility>
-#include <vector>
 
 /// \file
 /// How the compressed form is made.

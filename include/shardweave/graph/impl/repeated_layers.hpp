@@ -5,10 +5,7 @@
 #include <shardweave/graph/detail/layer_finder.hpp>
 #include <shardweave/graph/repeated_layers.hpp>
 
-#include <cstdint>
-#include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// How repeated layers are found.

@@ -1,18 +1,11 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/ready_order.hpp>
 #include <shardweave/graph/stable_order.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <queue>
-#include <span>
-#include <string>
-#include <vector>
 
 /// \file
 /// How vertices are brought into order.

@@ -5,20 +5,13 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/lowering/batch_parts_lowering.hpp>
-#include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/tasks/batch_parts.hpp>
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <string>
-#include <utility>
-#include <vector>
 
 /// \file
 /// Lowered steps whose batch is done in parts.

@@ -1,22 +1,14 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/cost/any_collectives.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
-#include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/tasks/duration_table.hpp>
-#include <shardweave/tasks/task.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <cstdint>
 #include <map>
 #include <set>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Times of collectives as tables.

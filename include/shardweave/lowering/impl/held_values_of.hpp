@@ -7,13 +7,11 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lowered_step.hpp>
-#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/tensor.hpp>
 
 #include <algorithm>
@@ -26,7 +24,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What a training graph holds, read off it.

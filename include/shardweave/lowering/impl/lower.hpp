@@ -1,24 +1,18 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/lowering/detail/redistribution_writer.hpp>
 #include <shardweave/lowering/lower.hpp>
-#include <shardweave/lowering/lowered_graph.hpp>
-#include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/strategies.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
 #include <vector>

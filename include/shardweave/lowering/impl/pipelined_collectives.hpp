@@ -2,16 +2,12 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
-#include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/pipelined_collectives.hpp>
-#include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 #include <shardweave/spmd/tensor.hpp>
@@ -20,12 +16,9 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Lowered collectives in pieces.

@@ -3,7 +3,6 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/lowering/lowered_work.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 
 /// \file
 /// What the tasks of a lowering take.

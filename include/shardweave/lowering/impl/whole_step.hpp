@@ -2,26 +2,17 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/lowering/detail/micro_batches.hpp>
 #include <shardweave/lowering/detail/optimizer_tasks.hpp>
 #include <shardweave/lowering/detail/step_tasks.hpp>
 #include <shardweave/lowering/detail/trained_parameters.hpp>
-#include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/whole_step.hpp>
-#include <shardweave/placement/cost.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How a whole step is put together, and ordered.

@@ -3,23 +3,15 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
 #include <shardweave/memory/block_policies.hpp>
-#include <shardweave/memory/choose_policies.hpp>
-#include <shardweave/memory/recompute_block.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// The blocks of a task graph: which of its storages live from the forward to the backward part, and when.

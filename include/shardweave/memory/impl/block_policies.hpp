@@ -1,21 +1,17 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/memory/block_policies.hpp>
-#include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/impl/block_policy.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <iterator>
 #include <map>
 #include <span>
 #include <string>
 #include <tuple>
-#include <vector>
 
 /// \file
 /// All policies of a block that are worth a thought.

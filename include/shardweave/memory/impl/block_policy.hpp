@@ -2,17 +2,13 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
-#include <shardweave/memory/recompute_block.hpp>
 
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <span>
 #include <string>
-#include <vector>
 
 /// \file
 /// What one way to keep, recompute and offload the values of a block costs.

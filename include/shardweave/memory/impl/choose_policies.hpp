@@ -1,26 +1,19 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
 #include <shardweave/memory/choose_policies.hpp>
 #include <shardweave/memory/detail/policy_prices.hpp>
 #include <shardweave/memory/detail/policy_rows.hpp>
-#include <shardweave/memory/memory_rows.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <optional>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>
-#include <vector>
 
 /// \file
 /// One policy for every block of a sequence, within the memory of the device.

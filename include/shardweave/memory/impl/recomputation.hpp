@@ -3,10 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/recomputation.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <cstddef>
@@ -15,7 +12,6 @@
 #include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// A training graph in which values are made again for the backward part.

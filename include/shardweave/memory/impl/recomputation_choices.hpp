@@ -1,29 +1,16 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/memory/activation_blocks.hpp>
 #include <shardweave/memory/block_policies.hpp>
-#include <shardweave/memory/block_policy.hpp>
-#include <shardweave/memory/choose_policies.hpp>
-#include <shardweave/memory/recomputation.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/memory/recompute_block.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <deque>
-#include <functional>
 #include <map>
-#include <optional>
-#include <span>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What a training graph keeps and makes again, so that it fits.

@@ -2,13 +2,9 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 
 #include <cstddef>
-#include <cstdint>
-#include <string>
-#include <vector>
 
 /// \file
 /// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.

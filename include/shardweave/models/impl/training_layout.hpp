@@ -3,27 +3,19 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/models/training_layout.hpp>
-#include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>
 #include <array>
 #include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
 #include <set>
-#include <string>
-#include <string_view>
 #include <system_error>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What usual plans say of each operation.

@@ -6,19 +6,16 @@
 #include <shardweave/placement/detail/number_range.hpp>
 #include <shardweave/placement/detail/whole_numbers.hpp>
 #include <shardweave/placement/priced_savings.hpp>
-#include <shardweave/placement/stated_form.hpp>
 #include <shardweave/placement/validate.hpp>
 
 #include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <deque>
 #include <memory>
 #include <optional>
-#include <string>
 #include <utility>
 #include <vector>
 

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/attempt.hpp>
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/detail/collect_savings.hpp>
@@ -12,12 +11,10 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <memory>
 #include <numeric>
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -2,19 +2,13 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/overlap/savings.hpp>
 #include <shardweave/placement/evaluate.hpp>
-#include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
-#include <span>
-#include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How assignments are priced.

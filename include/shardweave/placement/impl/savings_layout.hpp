@@ -6,17 +6,14 @@
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/overlap/eligibility.hpp>
 #include <shardweave/overlap/forms.hpp>
-#include <shardweave/placement/description.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <numeric>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Where edges may hide.

@@ -9,20 +9,10 @@
 #include <shardweave/report/detail/report_style.hpp>
 #include <shardweave/report/detail/trace_slices.hpp>
 #include <shardweave/report/html.hpp>
-#include <shardweave/report/html_plan.hpp>
 #include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/simulate/timeline.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <cstdint>
-#include <functional>
-#include <span>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 /// \file
 /// The page of a report.

@@ -3,18 +3,10 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/report/memory_parts.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_tags.hpp>
-
-#include <cstddef>
-#include <cstdint>
-#include <span>
-#include <vector>
 
 /// \file
 /// The walk of an order, once for each part of the memory.

@@ -1,27 +1,15 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/report/channel_spans.hpp>
 #include <shardweave/report/summary.hpp>
-#include <shardweave/report/text_table.hpp>
 #include <shardweave/report/unit_text.hpp>
-#include <shardweave/simulate/timeline.hpp>
-#include <shardweave/solve/solution.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
-#include <string>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -5,11 +5,6 @@
 #include <shardweave/report/text_table.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <string>
-#include <string_view>
-#include <utility>
-#include <vector>
 
 /// \file
 /// How tables are set.

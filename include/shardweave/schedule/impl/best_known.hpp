@@ -1,26 +1,16 @@
 #pragma once
 
-#include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/schedule/benefit.hpp>
 #include <shardweave/schedule/best_known.hpp>
 #include <shardweave/schedule/best_of.hpp>
 #include <shardweave/schedule/compatibility.hpp>
 #include <shardweave/schedule/in_order.hpp>
-#include <shardweave/schedule/pass.hpp>
 #include <shardweave/schedule/prefetch.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <optional>
-#include <string_view>
 #include <utility>
 #include <vector>
 

@@ -4,10 +4,7 @@
 #include <shardweave/schedule/bound/detail/order_bounds.hpp>
 #include <shardweave/schedule/certify_order.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/order_certificate.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
-#include <span>
 #include <vector>
 
 /// \file

@@ -1,22 +1,9 @@
 #pragma once
 
-#include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/bucketing/overlap_preserving.hpp>
-#include <shardweave/bucketing/topological_span.hpp>
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/schedule/compatibility.hpp>
-#include <shardweave/schedule/overlap_scheduler.hpp>
-#include <shardweave/schedule/pass.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
-
-#include <optional>
-#include <string_view>
 
 /// \file
 /// Other systems, pass after pass.

@@ -1,26 +1,17 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/schedule/bound/detail/activity_network.hpp>
 #include <shardweave/schedule/exact.hpp>
-#include <shardweave/schedule/prefetch.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <optional>
-#include <string_view>
 #include <unordered_map>
 #include <utility>
 #include <vector>

@@ -4,9 +4,6 @@
 #include <shardweave/schedule/bound/detail/order_bounds.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/task_graph.hpp>
-
-#include <span>
 
 /// \file
 /// How the bounds are computed.

@@ -1,25 +1,18 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/schedule/overlap/detail/overlap_run.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>
-#include <shardweave/schedule/overlap_settings.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How communication is hidden by an account of what is still exposed.

@@ -1,26 +1,14 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/memory_profile.hpp>
-#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/list/detail/launch_budget.hpp>
-#include <shardweave/schedule/list/detail/list_plan.hpp>
 #include <shardweave/schedule/list/detail/list_run.hpp>
 #include <shardweave/schedule/prefetch.hpp>
-#include <shardweave/schedule/scheduler.hpp>
 #include <shardweave/simulate/hiding.hpp>
 #include <shardweave/simulate/simulate.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

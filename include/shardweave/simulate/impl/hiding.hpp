@@ -3,14 +3,9 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/simulate/hiding.hpp>
-#include <shardweave/simulate/timeline.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <utility>
-#include <vector>
 
 /// \file
 /// What hides what.

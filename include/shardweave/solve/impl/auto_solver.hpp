@@ -2,7 +2,6 @@
 
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
-#include <shardweave/solve/by_size.hpp>
 #include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/guided_search.hpp>
 #include <shardweave/solve/local_search.hpp>
@@ -13,7 +12,6 @@
 #include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <utility>
 
 /// \file

@@ -1,22 +1,11 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/spmd/constraint_log.hpp>
-#include <shardweave/spmd/demand.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
-#include <algorithm>
-#include <charconv>
-#include <cstddef>
-#include <cstdint>
-#include <string>
-#include <string_view>
-#include <system_error>
-#include <utility>
 #include <variant>
-#include <vector>
 
 /// \file
 /// What demands mean as constraints.

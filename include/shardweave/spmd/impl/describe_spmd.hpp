@@ -1,14 +1,9 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/placement/constraints.hpp>
-#include <shardweave/placement/describe.hpp>
-#include <shardweave/placement/description.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <cstdint>
 #include <utility>

@@ -2,14 +2,11 @@
 
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/overlap/eligibility.hpp>
-#include <shardweave/placement/description.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
 /// \file
 /// Which communication of a training step may hide.

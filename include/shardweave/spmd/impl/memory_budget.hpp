@@ -2,21 +2,11 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/placement/constraints.hpp>
-#include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
-#include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What a device holds at any position.

@@ -1,12 +1,8 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/spmd/annotation.hpp>
 #include <shardweave/spmd/detail/propagator.hpp>
 #include <shardweave/spmd/propagation.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
-
-#include <span>
 
 /// \file
 /// How annotations are carried through a computation.

@@ -1,25 +1,9 @@
 #pragma once
 
-#include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/cost/any_collectives.hpp>
-#include <shardweave/cost/compute_profile.hpp>
-#include <shardweave/spmd/detail/sharding_numbers.hpp>
-#include <shardweave/spmd/detail/step_prices.hpp>
-#include <shardweave/spmd/mesh.hpp>
-#include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
-#include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/tensor.hpp>
 
-#include <cstddef>
-#include <cstdint>
 #include <limits>
-#include <memory>
-#include <optional>
-#include <span>
-#include <utility>
-#include <vector>
 
 /// \file
 /// The search for the cheapest way.

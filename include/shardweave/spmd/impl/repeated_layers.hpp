@@ -1,17 +1,13 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/graph/repeated_layers.hpp>
-#include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/detail/operation_content.hpp>
 #include <shardweave/spmd/repeated_layers.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
-#include <vector>
 
 /// \file
 /// Repeated layers of a computation.

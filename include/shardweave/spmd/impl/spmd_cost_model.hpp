@@ -1,28 +1,12 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/cost/any_collectives.hpp>
-#include <shardweave/cost/compute_profile.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/placement/cost_model.hpp>
-#include <shardweave/placement/cost_table.hpp>
-#include <shardweave/placement/description.hpp>
-#include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/detail/edge_prices.hpp>
 #include <shardweave/spmd/detail/edges_before_casts.hpp>
-#include <shardweave/spmd/mesh.hpp>
-#include <shardweave/spmd/redistribution.hpp>
-#include <shardweave/spmd/redistributor.hpp>
-#include <shardweave/spmd/rules.hpp>
-#include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/strategies.hpp>
-#include <shardweave/spmd/strategy_list.hpp>
 
-#include <memory>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How a computation is priced on a mesh.

@@ -2,13 +2,11 @@
 
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/cost/compute_profile.hpp>
-#include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/contraction.hpp>
 #include <shardweave/spmd/rules/convolution.hpp>
 #include <shardweave/spmd/rules/indexing.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
-#include <shardweave/spmd/rules/pointwise.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/rules/shape.hpp>
 #include <shardweave/spmd/standard_rules.hpp>

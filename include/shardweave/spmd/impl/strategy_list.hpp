@@ -1,19 +1,9 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/cost/device.hpp>
-#include <shardweave/placement/description.hpp>
-#include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/rules.hpp>
-#include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
-#include <shardweave/spmd/tensor.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <memory>
 #include <string>
-#include <vector>
 
 /// \file
 /// How strategies are named.

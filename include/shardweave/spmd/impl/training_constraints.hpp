@@ -2,25 +2,15 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/repeated_layers.hpp>
-#include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
 #include <limits>
 #include <map>
-#include <optional>
 #include <set>
-#include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What is usually demanded of a training graph.

@@ -19,13 +19,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <map>
 #include <numeric>
-#include <optional>
-#include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// From a stated step to its timeline.

@@ -3,21 +3,14 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/batch_parts.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How the tasks of a batch in parts are written.

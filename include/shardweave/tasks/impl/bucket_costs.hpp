@@ -2,19 +2,13 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
-#include <shardweave/tasks/duration_table.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What buckets cost.

@@ -1,20 +1,15 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/detail/order_activities.hpp>
 #include <shardweave/tasks/detail/order_row_bound.hpp>
 #include <shardweave/tasks/duration_table.hpp>
-#include <shardweave/tasks/order_certificate.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <limits>
 #include <optional>
-#include <string>
 #include <vector>
 
 /// \file

@@ -2,17 +2,13 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
-#include <shardweave/cost/collective.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <cstdint>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Tables of durations.

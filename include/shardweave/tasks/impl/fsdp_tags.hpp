@@ -5,11 +5,8 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
 #include <cstddef>
-#include <vector>
 
 /// \file
 /// Which collectives belong to sharded parameters.

@@ -2,19 +2,11 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/stable_order.hpp>
-#include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/launch_units.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// How launches are told apart.

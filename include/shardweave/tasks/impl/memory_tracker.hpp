@@ -1,18 +1,9 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 
-#include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <span>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// What is held at a time.

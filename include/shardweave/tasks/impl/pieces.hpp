@@ -2,22 +2,13 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/tasks/pieces.hpp>
-#include <shardweave/tasks/schedule_types.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <functional>
-#include <span>
 #include <string>
 #include <utility>
-#include <vector>
 
 /// \file
 /// Collectives in pieces.

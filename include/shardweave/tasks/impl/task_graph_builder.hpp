@@ -1,23 +1,11 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
-#include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/tasks/duration_table.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <algorithm>
-#include <cstddef>
-#include <cstdint>
-#include <optional>
-#include <string>
-#include <utility>
-#include <vector>
 
 /// \file
 /// How task graphs are made, and wrong ones refused.

@@ -5,14 +5,11 @@
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
-#include <shardweave/tasks/task.hpp>
-#include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_tags.hpp>
 
 #include <cstddef>
 #include <optional>
 #include <utility>
-#include <vector>
 
 /// \file
 /// What tasks are for, told by names and structure.
