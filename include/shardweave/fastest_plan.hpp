@@ -37,13 +37,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <memory>
 #include <mutex>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

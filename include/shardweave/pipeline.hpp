@@ -27,7 +27,6 @@
 #include <concepts>
 #include <memory>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

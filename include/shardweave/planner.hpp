@@ -12,8 +12,6 @@
 #include <mutex>
 #include <optional>
 #include <span>
-#include <string>
-#include <type_traits>
 #include <utility>
 
 /// \file

@@ -9,12 +9,10 @@
 #include <algorithm>
 #include <array>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <limits>
 #include <span>
 #include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -6,11 +6,9 @@
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <string>
 #include <tuple>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -8,7 +8,6 @@
 #include <cstdint>
 #include <span>
 #include <string>
-#include <string_view>
 
 /// \file
 /// What NCCL's model needs to know about a machine.

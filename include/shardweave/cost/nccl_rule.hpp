@@ -3,9 +3,6 @@
 #include <shardweave/cost/nccl_filter.hpp>
 
 #include <cstdint>
-#include <optional>
-#include <string_view>
-#include <utility>
 #include <vector>
 
 /// \file

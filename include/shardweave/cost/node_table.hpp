@@ -7,7 +7,6 @@
 #include <algorithm>
 #include <array>
 #include <concepts>
-#include <cstddef>
 #include <utility>
 
 /// \file

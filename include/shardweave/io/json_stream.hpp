@@ -13,7 +13,6 @@
 #include <cstddef>
 #include <string>
 #include <string_view>
-#include <utility>
 
 /// \file
 /// Runs a JSON text through a tree of shapes while it is being read.

@@ -3,8 +3,6 @@
 #include <charconv>
 #include <cmath>
 #include <concepts>
-#include <cstddef>
-#include <cstdint>
 #include <functional>
 #include <string>
 #include <string_view>

@@ -7,7 +7,6 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 
-#include <cstdint>
 #include <filesystem>
 #include <optional>
 #include <string>

@@ -9,8 +9,6 @@
 #include <shardweave/io/text_input.hpp>
 
 #include <cstdint>
-#include <filesystem>
-#include <optional>
 #include <string>
 #include <string_view>
 #include <utility>

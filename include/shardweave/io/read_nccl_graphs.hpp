@@ -10,7 +10,6 @@
 #include <cstdint>
 #include <filesystem>
 #include <string>
-#include <string_view>
 
 /// \file
 /// Reads the channels that NCCL dumps (NCCL_GRAPH_DUMP_FILE) and reads (NCCL_GRAPH_FILE).

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <filesystem>
 #include <optional>
-#include <vector>
 
 /// \file
 /// Writes task graphs in the library's own format, `shardweave.tasks` version 1.

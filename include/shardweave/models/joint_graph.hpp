@@ -6,8 +6,6 @@
 #include <shardweave/models/standard_backward_rules.hpp>
 #include <shardweave/spmd/computation.hpp>
 
-#include <utility>
-
 /// \file
 /// The joint forward and backward graph of what a builder holds: forward graph in, joint graph out.
 

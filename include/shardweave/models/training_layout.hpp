@@ -6,12 +6,9 @@
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <optional>
 #include <string>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// The usual plans of training, stated in one word: who holds parameters, and who computes what.

@@ -13,7 +13,6 @@
 #include <ranges>
 #include <tuple>
 #include <type_traits>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -7,7 +7,6 @@
 #include <cstddef>
 #include <optional>
 #include <ranges>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -5,7 +5,6 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/explain.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>

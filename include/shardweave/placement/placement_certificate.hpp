@@ -3,7 +3,6 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

@@ -16,7 +16,6 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -4,7 +4,6 @@
 #include <shardweave/tasks/task.hpp>
 
 #include <cstddef>
-#include <cstdint>
 #include <vector>
 
 /// \file

@@ -5,7 +5,6 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <limits>
 #include <queue>
-#include <span>
 #include <string>
 #include <tuple>
 #include <utility>

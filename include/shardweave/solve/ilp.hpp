@@ -7,8 +7,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <limits>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

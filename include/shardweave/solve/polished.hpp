@@ -3,8 +3,6 @@
 #include <shardweave/solve/detail/composed.hpp>
 #include <shardweave/solve/solver.hpp>
 
-#include <concepts>
-#include <span>
 #include <string_view>
 #include <utility>
 

@@ -11,8 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <limits>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -11,7 +11,6 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <cmath>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -12,7 +12,6 @@
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>

@@ -15,7 +15,6 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>

@@ -24,7 +24,6 @@
 #include <optional>
 #include <set>
 #include <span>
-#include <string_view>
 #include <utility>
 #include <vector>
 

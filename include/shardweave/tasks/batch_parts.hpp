@@ -4,7 +4,6 @@
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <functional>
 #include <span>
 #include <vector>

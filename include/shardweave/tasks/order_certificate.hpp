@@ -4,7 +4,6 @@
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <string>

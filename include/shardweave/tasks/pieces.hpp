@@ -5,7 +5,6 @@
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <span>

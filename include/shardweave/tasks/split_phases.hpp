@@ -9,8 +9,6 @@
 #include <shardweave/tasks/task_tags.hpp>
 
 #include <array>
-#include <cstddef>
-#include <string>
 #include <utility>
 #include <vector>
 

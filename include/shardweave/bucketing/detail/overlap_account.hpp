@@ -6,7 +6,6 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <vector>
 

@@ -8,7 +8,6 @@
 #include <shardweave/tasks/task_tags.hpp>
 
 #include <cstddef>
-#include <utility>
 
 /// \file
 /// How buckets along the order are made.

@@ -3,7 +3,6 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/text_input.hpp>
 
-#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <optional>

@@ -11,8 +11,6 @@
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <string>
-
 /// \file
 /// Lowered steps whose batch is done in parts.
 

@@ -7,7 +7,6 @@
 #include <cmath>
 #include <map>
 #include <set>
-#include <string>
 #include <utility>
 
 /// \file

@@ -20,9 +20,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <optional>
 #include <span>
-#include <string>
 #include <utility>
 
 /// \file

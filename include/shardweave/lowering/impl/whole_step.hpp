@@ -9,7 +9,6 @@
 #include <shardweave/lowering/whole_step.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <map>
 #include <string>
 #include <utility>

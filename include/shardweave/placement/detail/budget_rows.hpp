@@ -4,7 +4,6 @@
 #include <shardweave/placement/constraints.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <utility>

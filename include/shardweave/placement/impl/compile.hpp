@@ -13,7 +13,6 @@
 #include <cstdint>
 #include <numeric>
 #include <optional>
-#include <span>
 #include <string>
 #include <vector>
 

@@ -3,7 +3,6 @@
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -10,9 +10,7 @@
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 
-#include <cstddef>
 #include <cstdint>
-#include <utility>
 
 /// \file
 /// How communication is hidden by an account of what is still exposed.

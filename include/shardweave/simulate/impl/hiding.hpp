@@ -5,7 +5,6 @@
 #include <shardweave/simulate/hiding.hpp>
 
 #include <algorithm>
-#include <cstddef>
 
 /// \file
 /// What hides what.

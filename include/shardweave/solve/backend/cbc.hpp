@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <limits>
 #include <string_view>
-#include <vector>
 
 /// \file
 /// CBC as a backend: component `shardweave::cbc`. CBC is under the Eclipse Public License 2.0; no other header of the

@@ -9,7 +9,6 @@
 #include <CoinError.hpp>
 
 #include <cstddef>
-#include <exception>
 #include <limits>
 #include <string>
 #include <string_view>

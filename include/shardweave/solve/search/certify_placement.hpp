@@ -19,8 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
-#include <span>
-#include <string>
 #include <utility>
 #include <vector>
 

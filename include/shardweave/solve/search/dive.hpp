@@ -12,7 +12,6 @@
 #include <shardweave/solve/solver.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <limits>
 #include <memory>

@@ -5,7 +5,6 @@
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/hideable_edges.hpp>
 
-#include <cstddef>
 #include <cstdint>
 
 /// \file

@@ -5,7 +5,6 @@
 #include <shardweave/spmd/repeated_layers.hpp>
 
 #include <algorithm>
-#include <cstddef>
 #include <functional>
 #include <string>
 

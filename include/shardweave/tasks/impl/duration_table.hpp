@@ -5,7 +5,6 @@
 #include <shardweave/tasks/duration_table.hpp>
 
 #include <algorithm>
-#include <cmath>
 #include <cstddef>
 #include <string>
 #include <utility>

@@ -3,8 +3,6 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 
-#include <string_view>
-
 /// \file
 /// What is held at a time.
 

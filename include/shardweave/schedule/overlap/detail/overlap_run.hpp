@@ -16,7 +16,6 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <cstdint>
-#include <optional>
 #include <span>
 #include <vector>
 

@@ -17,8 +17,6 @@
 #include <limits>
 #include <memory>
 #include <optional>
-#include <span>
-#include <string>
 #include <string_view>
 #include <utility>
 #include <vector>

@@ -9,7 +9,6 @@
 #include <shardweave/solve/linear/model/linear_model.hpp>
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,7 +16,6 @@
 #include <optional>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -7,7 +7,6 @@
 #include <cstdint>
 #include <iterator>
 #include <optional>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -12,7 +12,6 @@
 #include <limits>
 #include <map>
 #include <optional>
-#include <span>
 #include <utility>
 #include <vector>
 

@@ -9,7 +9,6 @@
 #include <shardweave/solve/search/detail/savings_state.hpp>
 
 #include <cstddef>
-#include <utility>
 #include <vector>
 
 /// \file

@@ -6,7 +6,6 @@
 #include <shardweave/solve/bound/savings_ascent.hpp>
 
 #include <span>
-#include <utility>
 #include <vector>
 
 /// \file
