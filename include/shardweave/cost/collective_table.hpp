@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/detail/blend.hpp>

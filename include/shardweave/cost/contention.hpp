@@ -1,7 +1,5 @@
 #pragma once
 
-#include <shardweave/cost/collective_cost.hpp>
-
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/units.hpp>
 #include <shardweave/engine/calibration.hpp>
 #include <shardweave/engine/detail/calibration_sweep.hpp>
 #include <shardweave/engine/nccl_engine.hpp>

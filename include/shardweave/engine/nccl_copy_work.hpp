@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/engine/detail/nccl_timing.hpp>
 #include <shardweave/engine/nccl_handles.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/engine/nccl_communicator.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/payload.hpp>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <shardweave/core/enumerator_named.hpp>
-
 #include <array>
 #include <cstdint>
 #include <optional>

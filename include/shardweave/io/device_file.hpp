@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/io/detail/record_text.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/io/detail/cost_list.hpp>
 #include <shardweave/io/detail/plain_numbers.hpp>
 #include <shardweave/io/json_shape.hpp>

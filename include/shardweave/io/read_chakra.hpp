@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/io/chakra_trace.hpp>
 #include <shardweave/io/detail/chakra_nodes.hpp>
 #include <shardweave/io/detail/protobuf_message.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/cost/nccl_channels.hpp>
 #include <shardweave/io/detail/xml_tree.hpp>
 #include <shardweave/io/text_input.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>

@@ -2,7 +2,6 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
-#include <shardweave/memory/choose_policies.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 

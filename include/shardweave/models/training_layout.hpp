@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/rules.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/units.hpp>
 #include <shardweave/report/svg_timeline.hpp>
 #include <shardweave/simulate/timeline.hpp>
 #include <shardweave/tasks/schedule_types.hpp>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/units.hpp>
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/spmd/sharding.hpp>
 
 #include <cstddef>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/placement/description.hpp>

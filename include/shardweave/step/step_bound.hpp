@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/core/error.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/problem.hpp>

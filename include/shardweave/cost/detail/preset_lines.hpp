@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/fitted_lines.hpp>
 
 #include <array>

@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/engine/detail/block_pool.hpp>
 #include <shardweave/engine/detail/nccl_channels.hpp>
 #include <shardweave/engine/detail/nccl_queue.hpp>

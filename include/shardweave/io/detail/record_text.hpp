@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/measured_record.hpp>
 

@@ -5,11 +5,9 @@
 #include <shardweave/lowering/detail/redistribution_writer.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/strategies.hpp>
 
 #include <cstddef>
 #include <cstdint>

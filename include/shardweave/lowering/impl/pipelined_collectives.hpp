@@ -3,12 +3,10 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/cost/compute_profile.hpp>
-#include <shardweave/cost/device.hpp>
 #include <shardweave/lowering/pipelined_collectives.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
-#include <shardweave/spmd/strategies.hpp>
 #include <shardweave/spmd/strategy_list.hpp>
 #include <shardweave/spmd/tensor.hpp>
 #include <shardweave/tasks/pieces.hpp>

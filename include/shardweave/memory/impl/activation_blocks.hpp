@@ -4,7 +4,6 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
-#include <shardweave/memory/block_policies.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/task.hpp>
 

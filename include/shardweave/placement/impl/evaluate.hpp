@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/core/linkage.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 

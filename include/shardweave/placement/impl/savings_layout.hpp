@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/linkage.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/graph/ready_order.hpp>
 #include <shardweave/graph/stable_order.hpp>

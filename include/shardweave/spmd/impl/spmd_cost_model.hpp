@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/linkage.hpp>
-#include <shardweave/placement/cost_model.hpp>
 #include <shardweave/spmd/detail/edges_before_casts.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/strategies.hpp>

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/spmd/detail/letter_terms.hpp>
 #include <shardweave/spmd/rules.hpp>
 

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -1,7 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
-#include <shardweave/core/units.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>

@@ -5,7 +5,6 @@
 #include <shardweave/solve/bound/detail/ascent_memory.hpp>
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cmath>

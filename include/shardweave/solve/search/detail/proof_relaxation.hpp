@@ -2,7 +2,6 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/overlap/prices.hpp>
-#include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/problem.hpp>

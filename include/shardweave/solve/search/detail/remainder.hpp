@@ -6,7 +6,6 @@
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <cstddef>
