@@ -1,15 +1,47 @@
 # cmake -D source_dir=DIR [-D UPDATE=ON] -P page_parts.cmake
-# The look and the behaviour of a report are written as CSS and JavaScript, in docs/page/; headers hold the same texts
-# as string literals, in pieces that every compiler takes. Says where the two differ; with UPDATE it writes the headers.
+# The look and the behaviour of a report are written as CSS and JavaScript, in docs/page/; headers hold the same texts,
+# without what a browser passes over, as string literals, in pieces that every compiler takes. Says where the two differ;
+# with UPDATE it writes the headers.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)  # relative to where one stands
 
 set(piece_length 12000)  # characters; compilers promise 64 KiB, MSVC 16
 
+# What a browser needs of docs/page/FILE: no comments, no indentation, short lines put together. A comment behind code has
+# two blanks before it; statements end in semicolons.
+function(packed result file)
+  file(READ ${source_dir}/docs/page/${file} text)
+  string(REGEX REPLACE "/\\*[^\n]*\\*/" "" text "${text}")
+  string(REGEX REPLACE "(^|\n) *//[^\n]*" "\\1" text "${text}")
+  string(REGEX REPLACE "  // [^\n]*" "" text "${text}")
+  string(REGEX REPLACE "[ \n]*\n[ \n]*" "\n" text "${text}")
+  string(REGEX REPLACE "^\n" "" text "${text}")
+  set(made "")
+  set(line "")
+  set(size 0)
+  while(NOT text STREQUAL "")
+    string(FIND "${text}" "\n" end)
+    string(SUBSTRING "${text}" 0 ${end} next)
+    math(EXPR end "${end} + 1")
+    string(SUBSTRING "${text}" ${end} -1 text)
+    math(EXPR size "${size} + 1 + ${end}")
+    if(size GREATER 120 AND NOT line STREQUAL "")
+      string(APPEND made "${line}\n")
+      set(line "${next}")
+      set(size ${end})
+    elseif(line STREQUAL "")
+      set(line "${next}")
+    else()
+      string(APPEND line " ${next}")
+    endif()
+  endwhile()
+  set(${result} "${made}${line}\n" PARENT_SCOPE)
+endfunction()
+
 # include/shardweave/report/detail/report_NAME.hpp of docs/page/FILE
 function(made_header name file what)
   set(header ${source_dir}/include/shardweave/report/detail/report_${name}.hpp)
-  file(READ ${source_dir}/docs/page/${file} text)
+  packed(text ${file})
   if(text MATCHES "\\)page\"" OR text MATCHES "</[sS]")
     message(FATAL_ERROR "${file}: )page\" would end its literal, and </s its element")
   endif()
@@ -69,7 +101,7 @@ foreach(example llama3-8b captured_llama3-8b)
     string(REGEX MATCH "^(.*)=(.*)=(.*)$" part "${part}")
     set(open "${CMAKE_MATCH_2}")
     set(close "${CMAKE_MATCH_3}")
-    file(READ ${source_dir}/docs/page/${CMAKE_MATCH_1} text)
+    packed(text ${CMAKE_MATCH_1})
     string(FIND "${new}" "${open}" from REVERSE)
     string(FIND "${new}" "${close}" to REVERSE)
     string(LENGTH "${open}" length)
