@@ -28,10 +28,9 @@ namespace shardweave::inline v0 {
 /// Sizes are converted to those of `collective_cost_model`. Memory: the text and the records.
 /// \throws error (format) naming the file, the line, the field, what was found and what was expected; (input) if the
 ///         text does not say what `options` could say
-[[nodiscard]] inline std::vector<measured_record> read_collective_records(text_input& input,
+[[nodiscard]] inline std::vector<measured_record> read_collective_records(text_source input,
                                                                           const record_options& options = {}) {
-  std::string text;
-  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
+  const std::string text = input.rest();
   const detail::record_text source{input.name(), text};
   std::vector<measured_record> records;
   switch (source.kind()) {
@@ -49,14 +48,6 @@ namespace shardweave::inline v0 {
     refuse(error_category::format, input.name() + ": holds no measured collective; expected a CSV table, the output " +
                                        "of nccl-tests or a performance table of XLA");
   return records;
-}
-
-/// The records of a file, which may be compressed.
-/// \throws error as above, or (system) if the file cannot be read
-[[nodiscard]] inline std::vector<measured_record> read_collective_records(const std::filesystem::path& path,
-                                                                          const record_options& options = {}) {
-  text_input input(path);
-  return read_collective_records(input, options);
 }
 
 /// What models and calibration take.

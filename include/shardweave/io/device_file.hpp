@@ -52,7 +52,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
 
 /// Reads a device file.
 /// \throws error naming the file, the line and byte, the field, what was found and what was expected
-[[nodiscard]] inline device_calibration read_device(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline device_calibration read_device(text_source input, const read_options& options = {}) {
   device_calibration device;
   struct {
     std::string op;
@@ -142,13 +142,6 @@ inline void write_saturation(json_writer& out, const saturation& s) {
   fields.push_back(json_optional("held_out", json_anything()));
   read_json(input, json_object(std::move(fields)), options);
   return device;
-}
-
-/// \throws error as above, or (system) if the file cannot be read
-[[nodiscard]] inline device_calibration read_device(const std::filesystem::path& path,
-                                                    const read_options& options = {}) {
-  text_input input(path);
-  return read_device(input, options);
 }
 
 /// Writes a device file. Numbers read back to the same bits, so that models made of what was read answer alike.

@@ -147,14 +147,9 @@ class iopddl_reader {
 /// \throws error (format) for text of another shape, (input) for indices and counts that do not fit together, and
 ///         for edges that do not join two vertices
 /// Complexity: linear in the text; memory for the distinct matrices.
-[[nodiscard]] inline placement_description<std::int64_t> read_iopddl(text_input& input,
+[[nodiscard]] inline placement_description<std::int64_t> read_iopddl(text_source input,
                                                                      const read_options& options = {}) {
   return detail::iopddl_reader().read(input, options);
-}
-[[nodiscard]] inline placement_description<std::int64_t> read_iopddl(const std::filesystem::path& path,
-                                                                     const read_options& options = {}) {
-  text_input input(path);
-  return read_iopddl(input, options);
 }
 
 }  // namespace shardweave::inline v0

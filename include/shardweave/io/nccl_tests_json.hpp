@@ -25,7 +25,7 @@ namespace shardweave::inline v0 {
 /// `args`, unless `options` name one; the group must be given, because the file does not say which ranks share a node.
 /// \throws error (format) naming the file, the line and byte, the field, what was found and what was expected; (input)
 ///         if the collective or the group is open
-[[nodiscard]] inline std::vector<measured_record> read_nccl_tests_json(text_input& input,
+[[nodiscard]] inline std::vector<measured_record> read_nccl_tests_json(text_source input,
                                                                        const record_options& options) {
   if (!options.group || options.group->ranks() < 2)
     refuse(error_category::input,
@@ -73,13 +73,6 @@ namespace shardweave::inline v0 {
            input.name() + ": does not name the program of a known collective in 'args', and none was given");
   for (measured_record& r : records) r.measurement.kind = *kind;
   return records;
-}
-
-/// \throws error as above, or (system) if the file cannot be read
-[[nodiscard]] inline std::vector<measured_record> read_nccl_tests_json(const std::filesystem::path& path,
-                                                                       const record_options& options) {
-  text_input input(path);
-  return read_nccl_tests_json(input, options);
 }
 
 }  // namespace shardweave::inline v0

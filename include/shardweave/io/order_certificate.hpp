@@ -112,7 +112,7 @@ inline void write_certificate(const std::filesystem::path& path, const order_cer
 
 /// Reads what `write_certificate` writes. Nothing is checked against a graph: `check_certificate` does that.
 /// \throws error (format)
-[[nodiscard]] inline order_certificates read_order_certificates(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline order_certificates read_order_certificates(text_source input, const read_options& options = {}) {
   order_certificates all;
   detail::order_proof_reader proofs;
   auto of = json_value("\"order\"",
@@ -128,11 +128,6 @@ inline void write_certificate(const std::filesystem::path& path, const order_cer
     fields.push_back(std::move(field));
   read_json(input, json_object(std::move(fields)), options);
   return all;
-}
-[[nodiscard]] inline order_certificates read_order_certificates(const std::filesystem::path& path,
-                                                                const read_options& options = {}) {
-  text_input input(path);
-  return read_order_certificates(input, options);
 }
 
 }  // namespace shardweave::inline v0

@@ -216,15 +216,9 @@ void write_certificate(const std::filesystem::path& path, const placement_certif
 /// Reads what `write_certificate` writes. Nothing is checked against a problem: `check_certificate` does that.
 /// \throws error (format)
 template <cost_value Cost>
-[[nodiscard]] placement_certificate<Cost> read_placement_certificate(text_input& input,
+[[nodiscard]] placement_certificate<Cost> read_placement_certificate(text_source input,
                                                                      const read_options& options = {}) {
   return detail::read_certificate<Cost>(input, options, "placement", {});
-}
-template <cost_value Cost>
-[[nodiscard]] placement_certificate<Cost> read_placement_certificate(const std::filesystem::path& path,
-                                                                     const read_options& options = {}) {
-  text_input input(path);
-  return read_placement_certificate<Cost>(input, options);
 }
 
 }  // namespace shardweave::inline v0

@@ -81,12 +81,8 @@ class nccl_graphs_reader {
 /// the closed form does not know. They hold for groups of as many ranks per node as the ring passes; for one node, or
 /// for several if the ring passes network devices.
 /// \throws error (format) that names the line, the element and what was expected there
-[[nodiscard]] inline nccl_known_layout read_nccl_graphs(text_input& input) {
+[[nodiscard]] inline nccl_known_layout read_nccl_graphs(text_source input) {
   return detail::nccl_graphs_reader(input).read();
-}
-[[nodiscard]] inline nccl_known_layout read_nccl_graphs(const std::filesystem::path& path) {
-  text_input input(path);
-  return read_nccl_graphs(input);
 }
 
 }  // namespace shardweave::inline v0

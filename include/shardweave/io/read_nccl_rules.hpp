@@ -116,11 +116,7 @@ class nccl_rules_reader {
 /// Reads the rows of a tuner file. The plugin takes unknown words for allreduce, ring or simple in silence; here they
 /// are refused.
 /// \throws error (format) that names the line, the column and what was expected
-[[nodiscard]] inline nccl_rules read_nccl_rules(text_input& input) { return detail::nccl_rules_reader().read(input); }
-[[nodiscard]] inline nccl_rules read_nccl_rules(const std::filesystem::path& path) {
-  text_input input(path);
-  return read_nccl_rules(input);
-}
+[[nodiscard]] inline nccl_rules read_nccl_rules(text_source input) { return detail::nccl_rules_reader().read(input); }
 
 /// The text of a tuner file. The plugin asks for one channel where a row leaves the number open, so rows should not.
 [[nodiscard]] inline std::string nccl_rules_text(const nccl_rules& rules) {

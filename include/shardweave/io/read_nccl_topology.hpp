@@ -145,12 +145,8 @@ class nccl_topology_reader {
 /// Reads a topology of version 1. Elements and attributes that do not matter to the cost model are passed over. A
 /// dump of a machine whose nodes share NVLink holds the whole domain, which then is the node.
 /// \throws error (format) that names the line, the element and what was expected there
-[[nodiscard]] inline nccl_topology read_nccl_topology(text_input& input) {
+[[nodiscard]] inline nccl_topology read_nccl_topology(text_source input) {
   return detail::nccl_topology_reader(input).read();
-}
-[[nodiscard]] inline nccl_topology read_nccl_topology(const std::filesystem::path& path) {
-  text_input input(path);
-  return read_nccl_topology(input);
 }
 
 }  // namespace shardweave::inline v0

@@ -229,13 +229,8 @@ class placement_reader {
 /// \throws error (format) for text of another shape or a newer version, (input) for indices and counts that do not
 ///         fit together
 /// Complexity: linear in the text; memory for the matrices, each of which is freed once its table is made.
-[[nodiscard]] inline placement_description<double> read_placement(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline placement_description<double> read_placement(text_source input, const read_options& options = {}) {
   return detail::placement_reader().read(input, options);
-}
-[[nodiscard]] inline placement_description<double> read_placement(const std::filesystem::path& path,
-                                                                  const read_options& options = {}) {
-  text_input input(path);
-  return read_placement(input, options);
 }
 
 }  // namespace shardweave::inline v0

@@ -194,14 +194,8 @@ class profiled_run_reader {
 /// \throws error (format) naming the text, line and byte for what is no JSON, has no `traceEvents`, or a kernel without
 ///         a duration
 /// Complexity: linear in the text but for a logarithm of the number of calls; memory for one entry per call and kernel
-[[nodiscard]] inline profiled_run read_profiled_run(text_input& input) {
+[[nodiscard]] inline profiled_run read_profiled_run(text_source input) {
   return detail::profiled_run_reader().read(input);
-}
-/// The same of a file, which may be compressed.
-/// \throws error as above, or (system) if the file cannot be read
-[[nodiscard]] inline profiled_run read_profiled_run(const std::filesystem::path& path) {
-  text_input input(path);
-  return read_profiled_run(input);
 }
 
 }  // namespace shardweave::inline v0

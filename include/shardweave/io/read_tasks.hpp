@@ -257,12 +257,8 @@ class task_graph_reader {
 /// Reads a task graph of format `shardweave.tasks`.
 /// \throws error (format) for text of another shape or a newer version, (input) for what does not make a graph
 /// Complexity: linear in the text
-[[nodiscard]] inline task_graph read_task_graph(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline task_graph read_task_graph(text_source input, const read_options& options = {}) {
   return detail::task_graph_reader().read(input, options);
-}
-[[nodiscard]] inline task_graph read_task_graph(const std::filesystem::path& path, const read_options& options = {}) {
-  text_input input(path);
-  return read_task_graph(input, options);
 }
 
 }  // namespace shardweave::inline v0

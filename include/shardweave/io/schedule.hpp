@@ -167,13 +167,8 @@ class schedule_reader {
 
 /// Reads a schedule of the graph. `order` is all that a file needs. Statistics without a number are left out.
 /// \throws error (format) for text of another shape or a schedule of another graph, (input) as `validate_schedule`
-[[nodiscard]] inline schedule read_schedule(text_input& input, const task_graph& g, const read_options& options = {}) {
+[[nodiscard]] inline schedule read_schedule(text_source input, const task_graph& g, const read_options& options = {}) {
   return detail::schedule_reader(g).read(input, options);
-}
-[[nodiscard]] inline schedule read_schedule(const std::filesystem::path& path, const task_graph& g,
-                                            const read_options& options = {}) {
-  text_input input(path);
-  return read_schedule(input, g, options);
 }
 
 }  // namespace shardweave::inline v0

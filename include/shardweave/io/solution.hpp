@@ -117,7 +117,7 @@ void write_solution(const std::filesystem::path& path, const placement_descripti
 /// where the file comes from someone else. `problem` and `assignment` are all that a file needs.
 /// \throws error (format)
 template <cost_value Cost>
-[[nodiscard]] stored_solution<Cost> read_solution(text_input& input, const read_options& options = {}) {
+[[nodiscard]] stored_solution<Cost> read_solution(text_source input, const read_options& options = {}) {
   stored_solution<Cost> result;
   solution<Cost>& s = result.answer;
   std::optional<Cost> objective;
@@ -162,11 +162,6 @@ template <cost_value Cost>
   if (bound) s.lower_bound = *bound;
   if (s.status == solve_status::infeasible) s.lower_bound = std::numeric_limits<double>::infinity();
   return result;
-}
-template <cost_value Cost>
-[[nodiscard]] stored_solution<Cost> read_solution(const std::filesystem::path& path, const read_options& options = {}) {
-  text_input input(path);
-  return read_solution<Cost>(input, options);
 }
 
 /// The assignment of a file for a problem whose vertices and strategies may be numbered in another way than those of

@@ -188,7 +188,7 @@ inline void write_step_problem(const std::filesystem::path& path, const placemen
 
 /// Reads a placement problem and its field `work`, if it has one.
 /// \throws error as `read_placement` does
-[[nodiscard]] inline step_problem read_step_problem(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline step_problem read_step_problem(text_source input, const read_options& options = {}) {
   detail::work_reader reader;
   bool has_work = false;
   json_shape shape = reader.shape();
@@ -196,11 +196,6 @@ inline void write_step_problem(const std::filesystem::path& path, const placemen
   step_problem result{.description = detail::placement_reader().read(input, options, std::move(shape))};
   if (has_work) detail::with_name_of(input, [&] { result.work = reader.finish(result.description); });
   return result;
-}
-[[nodiscard]] inline step_problem read_step_problem(const std::filesystem::path& path,
-                                                    const read_options& options = {}) {
-  text_input input(path);
-  return read_step_problem(input, options);
 }
 
 /// Writes a certificate of the step: that of the placement under prices, with the prices before it.
@@ -224,7 +219,7 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
 }
 
 /// Reads what `write_certificate` writes of a step; \throws error (format)
-[[nodiscard]] inline step_certificate read_step_certificate(text_input& input, const read_options& options = {}) {
+[[nodiscard]] inline step_certificate read_step_certificate(text_source input, const read_options& options = {}) {
   step_certificate c;
   step_claim claim;
   std::optional<std::uint32_t> channel, first;
@@ -249,11 +244,6 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
       input, options, "step",
       {json_required("weight_bits", json_number(c.weight_bits)), json_required("claims", json_list(std::move(one)))});
   return c;
-}
-[[nodiscard]] inline step_certificate read_step_certificate(const std::filesystem::path& path,
-                                                            const read_options& options = {}) {
-  text_input input(path);
-  return read_step_certificate(input, options);
 }
 
 }  // namespace shardweave::inline v0

@@ -8,6 +8,7 @@
 #include <algorithm>
 #include <array>
 #include <cerrno>
+#include <concepts>
 #include <condition_variable>
 #include <cstddef>
 #include <cstring>
@@ -15,6 +16,7 @@
 #include <filesystem>
 #include <memory>
 #include <mutex>
+#include <optional>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -61,6 +63,14 @@ class text_input {
     const bool is_first = std::exchange(is_first_, false);
     if (is_first && piece.size() == buffer_.size() && gzdirect(file_.get()) == 0) unpack_ahead();
     return piece;
+  }
+
+  /// All that is still to come.
+  /// \throws error as `next`
+  [[nodiscard]] std::string rest() {
+    std::string text;
+    for (std::string_view piece = next(); !piece.empty(); piece = next()) text += piece;
+    return text;
   }
 
  private:
@@ -185,6 +195,26 @@ class text_input {
   std::string_view memory_;
   std::size_t piece_ = 0;
   std::unique_ptr<unpacking> ahead_;  ///< from the second piece on; ends before the file is closed
+};
+
+/// Where a reader takes its text from: an input that is there, or a file by its path. Not kept.
+class text_source {
+ public:
+  text_source(text_input& input) : input_(&input) {}
+  /// \throws error (system) if the file cannot be opened
+  template <class Path>
+    requires std::convertible_to<const Path&, std::filesystem::path>
+  text_source(const Path& path) : file_(std::in_place, std::filesystem::path(path)), input_(&*file_) {}
+  text_source(const text_source&) = delete;
+  text_source& operator=(const text_source&) = delete;
+
+  operator text_input&() const { return *input_; }
+  [[nodiscard]] const std::string& name() const { return input_->name(); }
+  [[nodiscard]] std::string rest() const { return input_->rest(); }
+
+ private:
+  std::optional<text_input> file_;
+  text_input* input_;
 };
 
 }  // namespace shardweave::inline v0

@@ -1,22 +1,23 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/io/detail/collective_csv.hpp>
+#include <shardweave/io/detail/csv_table.hpp>
 #include <shardweave/io/detail/record_text.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 #include <shardweave/io/text_input.hpp>
 
 #include <algorithm>
 #include <charconv>
+#include <concepts>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <initializer_list>
 #include <string>
 #include <string_view>
 #include <system_error>
 #include <type_traits>
 #include <utility>
+#include <variant>
 #include <vector>
 
 /// \file
@@ -41,6 +42,42 @@ struct training_run {
 };
 
 namespace detail {
+
+/// Where the cells of a column go.
+struct run_column {
+  std::string_view name;
+  std::variant<std::string training_run::*, std::int64_t training_run::*, double training_run::*> into;
+};
+inline constexpr run_column run_columns[] = {
+    {"id", &training_run::id},
+    {"date", &training_run::date},
+    {"model", &training_run::model},
+    {"gpu", &training_run::gpu},
+    {"precision", &training_run::precision},
+    {"fsdp_or_zero", &training_run::sharing},
+    {"activation_checkpointing", &training_run::checkpointing},
+    {"compile_or_framework", &training_run::framework},
+    {"moe", &training_run::mixture},
+    {"notes", &training_run::notes},
+    {"hidden", &training_run::hidden},
+    {"layers", &training_run::layers},
+    {"heads", &training_run::heads},
+    {"kv_heads", &training_run::key_heads},
+    {"ffn", &training_run::feed},
+    {"vocab", &training_run::vocabulary},
+    {"gpus", &training_run::devices},
+    {"gpus_per_node", &training_run::devices_per_node},
+    {"seq_len", &training_run::sequence},
+    {"micro_batch_per_dp_rank", &training_run::micro_batch},
+    {"grad_accum", &training_run::micro_batches},
+    {"dp", &training_run::data},
+    {"tp", &training_run::tensor},
+    {"pp", &training_run::pipeline},
+    {"cp", &training_run::context},
+    {"inter_node_GBps_per_gpu", &training_run::network},
+    {"step_time_s", &training_run::step_seconds},
+    {"memory_gib", &training_run::memory_gib},
+};
 
 /// Fills in what is not stated and follows from the rest: extents are 1 where they are empty.
 /// \param batch   sequences of all devices in a step; 0: not stated
@@ -75,32 +112,16 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
 ///
 /// \throws error (format) naming the file and the line, where columns are missing, cells are too few or too many, or
 ///         `id` is empty
-[[nodiscard]] inline std::vector<training_run> read_training_runs(text_input& input) {
-  std::string text;
-  for (std::string_view piece = input.next(); !piece.empty(); piece = input.next()) text += piece;
+[[nodiscard]] inline std::vector<training_run> read_training_runs(text_source input) {
+  const std::string text = input.rest();
   const detail::record_text source{input.name(), text};
-  std::vector<std::string> names;
+  std::vector<std::string_view> required{"sp"};
+  for (const detail::run_column& column : detail::run_columns) required.push_back(column.name);
   std::vector<training_run> runs;
-  source.lines([&](std::size_t number, std::string_view line) {
-    if (line.empty() || line.front() == '#') return;
-    const std::vector<std::string> cells = detail::csv_cells(line);
-    if (names.empty()) {
-      names = cells;
-      return;
-    }
-    if (cells.size() != names.size())
-      source.fail(number, "has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(names.size()));
-    const auto has_column = [&](std::string_view name) {
-      return std::find(names.begin(), names.end(), name) != names.end();
-    };
-    const auto cell = [&](std::string_view name) -> const std::string& {
-      const auto at = std::find(names.begin(), names.end(), name);
-      if (at == names.end()) source.fail(number, "no column is called '" + std::string(name) + "'");
-      return cells[static_cast<std::size_t>(at - names.begin())];
-    };
+  detail::csv_rows(source, required, [&](const detail::csv_row& row) {
     training_run r;
     const auto figure = [&](std::string_view name, auto& value) {
-      const std::string& found = cell(name);
+      const std::string_view found = row[name];
       if (found.empty()) return;
       std::remove_reference_t<decltype(value)> read = 0;
       const auto [end, code] = std::from_chars(found.data(), found.data() + found.size(), read);
@@ -111,44 +132,22 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
         r.fault = std::string(name) + " is '" + detail::shortened(found) + "', expected a number from 0 to 10^9";
       }
     };
-    r.id = cell("id");
-    if (r.id.empty()) source.fail(number, "id is empty, expected a name");
-    for (const auto& [name, value] : std::initializer_list<std::pair<std::string_view, std::string*>>{
-             {"date", &r.date},
-             {"model", &r.model},
-             {"gpu", &r.gpu},
-             {"precision", &r.precision},
-             {"fsdp_or_zero", &r.sharing},
-             {"activation_checkpointing", &r.checkpointing},
-             {"compile_or_framework", &r.framework},
-             {"moe", &r.mixture},
-             {"notes", &r.notes}})
-      *value = cell(name);
-    for (const auto& [name, value] :
-         std::initializer_list<std::pair<std::string_view, std::int64_t*>>{{"hidden", &r.hidden},
-                                                                           {"layers", &r.layers},
-                                                                           {"heads", &r.heads},
-                                                                           {"kv_heads", &r.key_heads},
-                                                                           {"ffn", &r.feed},
-                                                                           {"vocab", &r.vocabulary},
-                                                                           {"gpus", &r.devices},
-                                                                           {"gpus_per_node", &r.devices_per_node},
-                                                                           {"seq_len", &r.sequence},
-                                                                           {"micro_batch_per_dp_rank", &r.micro_batch},
-                                                                           {"grad_accum", &r.micro_batches},
-                                                                           {"dp", &r.data},
-                                                                           {"tp", &r.tensor},
-                                                                           {"pp", &r.pipeline},
-                                                                           {"cp", &r.context}})
-      figure(name, *value);
-    figure("inter_node_GBps_per_gpu", r.network);
-    figure("step_time_s", r.step_seconds);
-    figure("memory_gib", r.memory_gib);
-    r.sequence_parallel = cell("sp") == "yes";
+    for (const detail::run_column& column : detail::run_columns)
+      std::visit(
+          [&](auto into) {
+            if constexpr (std::same_as<decltype(into), std::string training_run::*>) {
+              r.*into = row[column.name];
+            } else {
+              figure(column.name, r.*into);
+            }
+          },
+          column.into);
+    if (r.id.empty()) source.fail(row.line, "id is empty, expected a name");
+    r.sequence_parallel = row["sp"] == "yes";
     std::int64_t batch = 0;
     double tokens = 0;
-    if (has_column("global_batch")) figure("global_batch", batch);
-    if (has_column("tokens_per_s_per_gpu")) figure("tokens_per_s_per_gpu", tokens);
+    figure("global_batch", batch);
+    figure("tokens_per_s_per_gpu", tokens);
     detail::derive(r, batch, tokens);
     const std::size_t gap = r.framework.find("...");
     if (gap != std::string::npos && !runs.empty() && runs.back().series() == r.series())
@@ -157,13 +156,6 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
   });
   if (runs.empty()) refuse(error_category::format, input.name() + ": holds no measured step");
   return runs;
-}
-
-/// The runs of a file, which may be compressed.
-/// \throws error as above, or (system) if the file cannot be read
-[[nodiscard]] inline std::vector<training_run> read_training_runs(const std::filesystem::path& path) {
-  text_input input(path);
-  return read_training_runs(input);
 }
 
 }  // namespace shardweave::inline v0
