@@ -2,6 +2,7 @@
 
 #include <shardweave/core/units.hpp>
 #include <shardweave/memory/block_policy.hpp>
+#include <shardweave/memory/memory_rows.hpp>
 #include <shardweave/memory/recompute_block.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
