@@ -114,7 +114,6 @@ class planner {
  public:
   using graph_type = Graph;
   using cost_type = typename detail::cost_of<CostModel>::type;
-  using solver_type = Solver;
 
   /// \param graph        outlives the planner
   /// \param constraints  vertices by their position in `vertices(graph)`

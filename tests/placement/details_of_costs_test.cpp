@@ -150,19 +150,8 @@ TEST_SUITE("cost_table") {
       const auto t = sw::cost_table<Cost>::from_entries(rows, columns, entries);
       CHECK(t.least() == *std::min_element(entries.begin(), entries.end()));
       CHECK(t.most() == *std::max_element(entries.begin(), entries.end()));
-      CHECK(t.has_forbidden() == std::any_of(entries.begin(), entries.end(), sw::is_forbidden<Cost>));
-      forbidden += t.has_forbidden() ? 1U : 0U;
-      for (std::size_t i = 0; i < rows; ++i) {
-        Cost least = entries[i * columns];
-        for (std::size_t j = 1; j < columns; ++j) least = std::min(least, entries[i * columns + j]);
-        CHECK(t.least_of_row(i) == least);
-        blocked += sw::is_forbidden(least) ? 1U : 0U;
-      }
-      for (std::size_t j = 0; j < columns; ++j) {
-        Cost least = entries[j];
-        for (std::size_t i = 1; i < rows; ++i) least = std::min(least, entries[i * columns + j]);
-        CHECK(t.least_of_column(j) == least);
-      }
+      forbidden += sw::is_forbidden(t.most()) ? 1U : 0U;
+      blocked += sw::is_forbidden(t.least()) ? 1U : 0U;
     }
     CHECK(forbidden > at_scale(60));
     CHECK(blocked > at_scale(20));
@@ -175,9 +164,6 @@ TEST_SUITE("cost_table") {
     CHECK(t.stride() == 8);
     CHECK(t.least() == -9);
     CHECK(t.most() == -5);
-    CHECK_FALSE(t.has_forbidden());
-    CHECK(t.least_of_row(0) == -9);
-    CHECK(t.least_of_column(4) == -5);
   }
 
   TEST_CASE("classes that are to stay apart do so whatever they cost, and else are merged") {

@@ -130,24 +130,6 @@ TEST_SUITE("restriction") {
     CHECK(solved > 50);
     CHECK(refused > 10);
   }
-
-  TEST_CASE("tables that lose nothing are shared, and other unary costs leave all else as it was") {
-    for_random_problems(64, [](const auto& problem, sw::random_source& random) {
-      const auto& p = problem.compact();
-      std::vector<std::int64_t> unary;
-      for (std::size_t i = 0; i < p.total_labels(); ++i) unary.push_back(static_cast<std::int64_t>(random.below(50)));
-      const auto other = sw::with_unary<std::int64_t>(p, unary);
-      const auto labels = any_labels(p, random);
-      std::int64_t expected = p.cost(labels);
-      for (std::size_t x = 0; x < p.size() && !sw::is_forbidden(expected); ++x)
-        expected += unary[p.label_start(x) + labels[x]] - p.unary(x)[labels[x]];
-      CHECK(other.cost(labels) == expected);
-      CHECK(other.usage(labels) == p.usage(labels));
-      REQUIRE(other.edges().size() == p.edges().size());
-      for (std::size_t e = 0; e < p.edges().size(); ++e)
-        CHECK(&other.table(other.edges()[e]) == &p.table(p.edges()[e]));
-    });
-  }
 }
 
 }  // namespace move_tests

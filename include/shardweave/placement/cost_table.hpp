@@ -133,19 +133,6 @@ class cost_table {
       for (std::size_t j = 0; j < column_classes_; ++j) result = std::max(result, class_cost(i, j));
     return result;
   }
-  [[nodiscard]] bool has_forbidden() const { return is_forbidden(most()); }
-  /// The least cost that a row has with any column.
-  [[nodiscard]] Cost least_of_row(std::size_t row) const {
-    Cost result = forbidden<Cost>;
-    for (std::size_t j = 0; j < column_classes_; ++j) result = std::min(result, class_cost(row_class_[row], j));
-    return result;
-  }
-  /// The least cost that a column has with any row.
-  [[nodiscard]] Cost least_of_column(std::size_t column) const {
-    Cost result = forbidden<Cost>;
-    for (std::size_t i = 0; i < row_classes_; ++i) result = std::min(result, class_cost(i, column_class_[column]));
-    return result;
-  }
   [[nodiscard]] Cost operator()(std::size_t row, std::size_t column) const {
     return class_cost(row_class_[row], column_class_[column]);
   }

@@ -252,20 +252,4 @@ class restriction {
   std::vector<Cost> extra_;
 };
 
-/// The same problem with other unary costs, one per label of every variable; tables are shared.
-/// \pre as many costs as `problem.total_labels()`, all of them finite
-/// Complexity: O(labels + edges + segments)
-template <cost_value Cost>
-[[nodiscard]] compact_problem<Cost> with_unary(const compact_problem<Cost>& problem, std::span<const Cost> unary) {
-  compact_builder<Cost> builder;
-  builder.add_constant(problem.constant());
-  for (std::size_t x = 0; x < problem.size(); ++x)
-    builder.add_variable(unary.subspan(problem.label_start(x), problem.label_count(x)));
-  for (const compact_edge& e : problem.edges()) builder.add_edge(e.first, e.second, problem.tables()[e.table]);
-  for (const usage_row& row : problem.rows()) builder.add_row(row);
-  for (std::uint32_t x = 0; x < problem.size(); ++x)
-    for (const usage_segment& s : problem.segments(x)) builder.add_segment(x, s);
-  return builder.build();
-}
-
 }  // namespace shardweave::inline v0

@@ -1,10 +1,11 @@
 #pragma once
 
+#include <shardweave/core/range_minimum.hpp>
+#include <shardweave/overlap/prices.hpp>
 #include <shardweave/placement/savings_terms.hpp>
 
 #include <algorithm>
 #include <cstddef>
-#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -29,10 +30,10 @@ class chain_prices {
     for (std::size_t d = 0; d < terms.demands.size(); ++d) {
       const window& w = terms.demands[d].where;
       if (w.except == no_position) {
-        add_range(d, w.first, w.last);
+        ranges_.push_back({d, w.first, w.last + 1});
       } else {
-        if (w.except > w.first) add_range(d, w.first, w.except - 1);
-        if (w.except < w.last) add_range(d, w.except + 1, w.last);
+        if (w.except > w.first) ranges_.push_back({d, w.first, w.except});
+        if (w.except < w.last) ranges_.push_back({d, w.except + 1, w.last + 1});
       }
     }
   }
@@ -49,20 +50,10 @@ class chain_prices {
     for (std::size_t c = 0; c < t_->channels; ++c) {
       const std::span<const double> own = std::span<const double>(price_).subspan(c * slots, slots);
       for (std::size_t q = 0; q < slots; ++q) worth_[q] += own[q];
-      // least price of 2^k slots from each on
-      levels_.assign(1, std::vector<double>(own.begin(), own.end()));
-      for (std::size_t width = 1; 2 * width <= slots; width *= 2) {
-        const std::vector<double>& before = levels_.back();
-        std::vector<double> next(slots - 2 * width + 1);
-        for (std::size_t q = 0; q < next.size(); ++q) next[q] = std::min(before[q], before[q + width]);
-        levels_.push_back(std::move(next));
-      }
-      for (const range& r : ranges_) {
-        if (t_->demands[r.demand].channel != c) continue;
-        const double least =
-            std::min(levels_[r.level][r.first], levels_[r.level][r.last + 1 - (std::size_t{1} << r.level)]);
-        saved_[r.demand] = std::max(saved_[r.demand], 1 - least);
-      }
+      const range_minimum least_price({own.begin(), own.end()});
+      for (const range& r : ranges_)
+        if (t_->demands[r.demand].channel == c)
+          saved_[r.demand] = std::max(saved_[r.demand], 1 - least_price(r.begin, r.end));
     }
   }
   /// What a unit of a slot's computation is worth, over all channels.
@@ -73,22 +64,30 @@ class chain_prices {
 
  private:
   struct range {
-    std::uint32_t demand = 0;
-    std::size_t first = 0, last = 0;
-    std::size_t level = 0;
+    std::size_t demand = 0, begin = 0, end = 0;
   };
-  void add_range(std::size_t d, std::size_t first, std::size_t last) {
-    std::size_t level = 0;
-    while ((std::size_t{2} << level) <= last + 1 - first) ++level;
-    ranges_.push_back({static_cast<std::uint32_t>(d), first, last, level});
-  }
 
   const savings_terms<Cost>* t_;
   std::vector<double> price_;  ///< channel by channel
   std::vector<double> saved_;
   std::vector<double> worth_;
   std::vector<range> ranges_;
-  std::vector<std::vector<double>> levels_;
 };
 
+namespace detail {
+
+/// The best chain prices for some computation and communication, by channel and slot: a least cut, each 0 or 1.
+template <cost_value Cost, class Amount>
+[[nodiscard]] std::vector<double> cut_prices(const savings_terms<Cost>& terms, const std::vector<Amount>& offered,
+                                             const std::vector<Amount>& wanted) {
+  std::vector<hideable<Amount>> demands;
+  for (std::size_t d = 0; d < wanted.size(); ++d)
+    demands.push_back({terms.demands[d].where, wanted[d], terms.demands[d].channel});
+  const hiding_prices prices = best_prices(offered, demands);
+  std::vector<double> result(prices.all().begin(), prices.all().end());
+  result.resize(terms.channels * terms.slots());  // channels without demands
+  return result;
+}
+
+}  // namespace detail
 }  // namespace shardweave::inline v0

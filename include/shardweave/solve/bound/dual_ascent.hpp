@@ -93,7 +93,6 @@ class dual_ascent {
         }
     return classes * most_cells;
   }
-  [[nodiscard]] std::size_t row_factors() const { return rows_.size(); }
 
   /// The unary costs in force, for all labels of all variables; a caller may change them between passes.
   [[nodiscard]] std::span<double> unary() { return unary_; }

@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/overlap/prices.hpp>
 #include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/bound/detail/matrix_game.hpp>
 #include <shardweave/solve/bound/dual_ascent.hpp>
@@ -151,12 +150,6 @@ class savings_ascent {
     if (rows.empty()) return infinity;
     return game_.value_of(rows, penalties(rows), options_.rounds / 2);
   }
-  /// The priced problem at the best prices, a plain one.
-  [[nodiscard]] compact_problem<double> at_best_prices() {
-    chain_.values() = best_chain_;
-    chain_.update();
-    return priced_.with_prices(chain_);
-  }
 
   /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices.
   [[nodiscard]] std::vector<double> label_bounds() {
@@ -220,19 +213,9 @@ class savings_ascent {
     std::vector<double> payoffs;
     for (const cut_pointer& cut : cuts_) payoffs.push_back(payoff(x, *cut));
     game_.add_row(std::move(payoffs));
-    answer_to(x.offered, x.wanted);
+    add_cut(detail::cut_prices(*t_, x.offered, x.wanted));
   }
 
-  /// Adds the least cut for such computation and communication.
-  void answer_to(const std::vector<double>& offered, const std::vector<double>& wanted) {
-    std::vector<hideable<double>> demands;
-    for (std::size_t d = 0; d < wanted.size(); ++d)
-      demands.push_back({t_->demands[d].where, wanted[d], t_->demands[d].channel});
-    const hiding_prices best = best_prices(offered, demands);
-    std::vector<double> price(best.all().begin(), best.all().end());
-    price.resize(chain_.values().size());  // channels without demands
-    add_cut(std::move(price));
-  }
   void answer() {
     if (points_.empty()) return;
     std::vector<double> offered(t_->slots()), wanted(t_->demands.size());
@@ -241,7 +224,7 @@ class savings_ascent {
       for (std::size_t q = 0; q < offered.size(); ++q) offered[q] += game_.share()[k] * points_[k].offered[q];
       for (std::size_t d = 0; d < wanted.size(); ++d) wanted[d] += game_.share()[k] * points_[k].wanted[d];
     }
-    answer_to(offered, wanted);
+    add_cut(detail::cut_prices(*t_, offered, wanted));
   }
 
   void play() {

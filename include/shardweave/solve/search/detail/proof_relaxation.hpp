@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
-#include <shardweave/overlap/prices.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/problem.hpp>
@@ -142,7 +141,9 @@ class proof_relaxation {
     const savings_terms<Cost>& terms = *now_->problem.savings();
     std::vector<double> chain;
     if (p.size() == 0) {
-      chain = prices_of_what_is_decided(terms);
+      // at the prices of a least cut what is decided saves no more than it does
+      const std::vector<double> offered(terms.computation.begin(), terms.computation.end());
+      chain = cut_prices(terms, offered, {terms.amount.begin(), terms.amount.end()});
     } else {
       const savings_memory<Cost> known = here.known.prices ? *here.known.prices : savings_memory<Cost>();
       prices_.emplace(p, terms, savings_ascent_options{}, known.cuts);
@@ -197,18 +198,6 @@ class proof_relaxation {
     for (double& b : by_multipliers_) b += beliefs.bound;
     if (p.size() > 0) here.known.messages = std::make_shared<const ascent_memory>(ascent.memory(now_->origin));
     return beliefs.bound;
-  }
-
-  /// A least cut: at these prices what is decided saves no more than it does.
-  [[nodiscard]] static std::vector<double> prices_of_what_is_decided(const savings_terms<Cost>& terms) {
-    std::vector<hideable<double>> demands;
-    for (std::size_t d = 0; d < terms.demands.size(); ++d)
-      demands.push_back({terms.demands[d].where, static_cast<double>(terms.amount[d]), terms.demands[d].channel});
-    const std::vector<double> offered(terms.computation.begin(), terms.computation.end());
-    const hiding_prices best = best_prices(offered, demands);
-    std::vector<double> chain(best.all().begin(), best.all().end());
-    chain.resize(terms.channels * terms.slots());  // channels without demands
-    return chain;
   }
 
   const placement_problem<Cost>& problem_;

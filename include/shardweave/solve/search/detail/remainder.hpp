@@ -61,10 +61,6 @@ class reduced_view {
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_problem() const { return problem_; }
   [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const { return lift_(labels); }
   [[nodiscard]] const variable_origin& origin() const { return origin_; }
-  /// Where a label of this problem is among those of the root.
-  [[nodiscard]] std::size_t root_label(const compact_problem<Cost>& root, std::size_t x, strategy label) const {
-    return root.label_start(origin_[x].first) + origin_[x].second[label];
-  }
   /// The root's labels that are left: of variables that are gone, those that they had when they went.
   [[nodiscard]] std::vector<char> allowed_in(const compact_problem<Cost>& root) const {
     return detail::allowed_in(root, kept_);

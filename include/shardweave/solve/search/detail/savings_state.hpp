@@ -1,10 +1,10 @@
 #pragma once
 
 #include <shardweave/core/random.hpp>
-#include <shardweave/overlap/prices.hpp>
 #include <shardweave/overlap/savings_tracker.hpp>
 #include <shardweave/placement/move.hpp>
 #include <shardweave/placement/savings_terms.hpp>
+#include <shardweave/solve/bound/chain_prices.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 
 #include <algorithm>
@@ -18,19 +18,6 @@
 /// A labeling with its savings, changed a little at a time.
 
 namespace shardweave::inline v0::detail {
-
-/// The best chain prices for some computation and communication, by channel and slot: a least cut, each 0 or 1.
-template <cost_value Cost>
-[[nodiscard]] std::vector<double> cut_prices(const savings_terms<Cost>& terms, const std::vector<Cost>& offered,
-                                             const std::vector<Cost>& wanted) {
-  std::vector<hideable<Cost>> demands;
-  for (std::size_t d = 0; d < wanted.size(); ++d)
-    demands.push_back({terms.demands[d].where, wanted[d], terms.demands[d].channel});
-  const hiding_prices prices = best_prices(offered, demands);
-  std::vector<double> result(prices.all().begin(), prices.all().end());
-  result.resize(terms.channels * terms.slots());  // channels without demands
-  return result;
-}
 
 /// A random mixture of the best prices for somewhat less communication and for somewhat more. The best ones are all or
 /// nothing: where there is just as much communication as can hide, they show one side only.
