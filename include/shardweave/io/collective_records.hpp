@@ -9,7 +9,6 @@
 #include <shardweave/io/measured_record.hpp>
 #include <shardweave/io/text_input.hpp>
 
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>

@@ -9,7 +9,6 @@
 
 #include <cmath>
 #include <cstdint>
-#include <filesystem>
 #include <optional>
 #include <string>
 #include <string_view>

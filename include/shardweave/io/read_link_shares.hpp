@@ -9,7 +9,6 @@
 #include <algorithm>
 #include <array>
 #include <cstddef>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -29,7 +28,7 @@ namespace shardweave::inline v0 {
   constexpr std::array<std::string_view, 4> names{"kind", "nodes", "size_bytes", "efficiency"};
   constexpr std::array<std::string_view, 3> paths{"nvlink", "nic", "ata"};
   std::vector<link_share> shares;
-  detail::csv_rows(source, names, [&](const detail::csv_row& row) {
+  detail::csv_records(source, names, [&](const detail::csv_record& row) {
     const std::size_t number = row.line;
     const std::string_view kind = row["kind"];
     const auto path = std::find(paths.begin(), paths.end(), kind);

@@ -10,7 +10,6 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
-#include <filesystem>
 #include <string>
 #include <string_view>
 #include <system_error>

@@ -118,7 +118,7 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
   std::vector<std::string_view> required{"sp"};
   for (const detail::run_column& column : detail::run_columns) required.push_back(column.name);
   std::vector<training_run> runs;
-  detail::csv_rows(source, required, [&](const detail::csv_row& row) {
+  detail::csv_records(source, required, [&](const detail::csv_record& row) {
     training_run r;
     const auto figure = [&](std::string_view name, auto& value) {
       const std::string_view found = row[name];

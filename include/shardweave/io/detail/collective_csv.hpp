@@ -4,7 +4,6 @@
 #include <shardweave/io/detail/record_text.hpp>
 #include <shardweave/io/detail/shortened.hpp>
 
-#include <algorithm>
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -21,7 +20,7 @@ namespace shardweave::inline v0::detail {
                                                                       const record_options& options) {
   constexpr std::array<std::string_view, 5> required{"collective", "nodes", "ranks", "size_bytes", "time_us"};
   std::vector<measured_record> records;
-  csv_rows(source, required, [&](const csv_row& row) {
+  csv_records(source, required, [&](const csv_record& row) {
     const std::size_t number = row.line;
     const auto found = collective_of_name(row["collective"]);
     if (!found)

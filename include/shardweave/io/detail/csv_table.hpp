@@ -37,7 +37,7 @@ namespace shardweave::inline v0::detail {
 }
 
 /// A line of a table, by the names of its columns.
-struct csv_row {
+struct csv_record {
   std::size_t line = 0;
   const std::vector<std::string>& names;
   std::vector<std::string> cells;
@@ -53,7 +53,7 @@ struct csv_row {
 /// \param required  names that must be there
 /// \throws error (format) naming the line, where one of them is not, or where cells are too few or too many
 template <class Use>
-void csv_rows(const record_text& source, std::span<const std::string_view> required, Use use) {
+void csv_records(const record_text& source, std::span<const std::string_view> required, Use use) {
   std::vector<std::string> names;
   source.lines([&](std::size_t number, std::string_view line) {
     if (line.empty() || line.front() == '#') return;
@@ -67,7 +67,7 @@ void csv_rows(const record_text& source, std::span<const std::string_view> requi
     }
     if (cells.size() != names.size())
       source.fail(number, "has " + std::to_string(cells.size()) + " cells, expected " + std::to_string(names.size()));
-    use(csv_row{number, names, std::move(cells)});
+    use(csv_record{number, names, std::move(cells)});
   });
 }
 
