@@ -2,14 +2,7 @@
 # Makes the Conan package and runs its test package, with Boost, Eigen and zlib as the system has them: nothing is fetched.
 # With `compiled` once more with that component, which takes minutes.
 cmake_minimum_required(VERSION 3.25)
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  set(output "${output}" PARENT_SCOPE)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " text)
-    message(FATAL_ERROR "${text}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 file(MAKE_DIRECTORY ${work_dir})

@@ -2,15 +2,7 @@
 # Builds and runs tests/consumer, a project of its own, as a host would: from an installed package, or with the
 # sources beside its own.
 cmake_minimum_required(VERSION 3.25)
-
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  set(output "${output}" PARENT_SCOPE)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " text)
-    message(FATAL_ERROR "${text}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 string(REPLACE "," ";" components "${components}")

@@ -2,14 +2,7 @@
 # Makes the Debian packages, unpacks them, and builds hosts with what pkg-config and CMake find in them; without `compiled`
 # the package of that component is left out.
 cmake_minimum_required(VERSION 3.25)
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  set(output "${output}" PARENT_SCOPE)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " text)
-    message(FATAL_ERROR "${text}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 file(MAKE_DIRECTORY ${work_dir})

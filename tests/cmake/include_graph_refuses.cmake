@@ -1,6 +1,7 @@
 # cmake -D work_dir=DIR -P include_graph_refuses.cmake
 # The check of the include graph finds what it should: one small tree per rule, the words of the refusal matched.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # expect(REGEX header content [header content ...])
 function(expect regex)
@@ -10,16 +11,7 @@ function(expect regex)
     list(POP_FRONT rest header content)
     file(WRITE ${work_dir}/shardweave/${header} "${content}")
   endwhile()
-  execute_process(COMMAND ${CMAKE_COMMAND} -D include_dir=${work_dir} -P ${CMAKE_CURRENT_LIST_DIR}/include_graph.cmake
-                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(regex STREQUAL "accepted")
-    if(NOT status EQUAL 0)
-      message(SEND_ERROR "refused without need: ${output}")
-    endif()
-  elseif(status EQUAL 0 OR NOT output MATCHES "${regex}")
-    message(SEND_ERROR "expected a refusal with '${regex}', got status ${status}: ${output}")
-  endif()
+  expect_of(include_graph.cmake include_dir=${work_dir} "${regex}")
 endfunction()
 
 set(once "#pragma once\n")

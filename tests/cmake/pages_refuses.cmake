@@ -1,6 +1,7 @@
 # cmake -D work_dir=DIR -P pages_refuses.cmake
 # The check of pages finds what it should: one small tree per rule, the words of the refusal matched.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # expect(REGEX readme room fields [mechanisms])
 function(expect regex readme room fields)
@@ -13,16 +14,7 @@ function(expect regex readme room fields)
   file(WRITE ${work_dir}/include/shardweave/core/detail/own.hpp "struct hidden {\n};\n")
   file(WRITE ${work_dir}/include/shardweave/core/units.hpp
        "/// A size.\nstruct size {\n  std::int64_t count = 0;  ///< of bytes\n  std::string name;\n  int f() const;\n};\n")
-  execute_process(COMMAND ${CMAKE_COMMAND} -D source_dir=${work_dir} -P ${CMAKE_CURRENT_LIST_DIR}/pages.cmake
-                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(regex STREQUAL "accepted")
-    if(NOT status EQUAL 0)
-      message(SEND_ERROR "refused without need: ${output}")
-    endif()
-  elseif(status EQUAL 0 OR NOT output MATCHES "${regex}")
-    message(SEND_ERROR "expected a refusal with '${regex}', got status ${status}: ${output}")
-  endif()
+  expect_of(pages.cmake source_dir=${work_dir} "${regex}")
 endfunction()
 
 set(last "Not there yet")

@@ -1,22 +1,14 @@
 # cmake -D work_dir=DIR -P quotes_refuses.cmake
 # The check of quotes finds what it should: one small tree per rule, the words of the refusal matched.
 cmake_minimum_required(VERSION 3.25)
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 # expect(REGEX page code)
 function(expect regex page code)
   file(REMOVE_RECURSE ${work_dir})
   file(WRITE ${work_dir}/docs/page.md "${page}")
   file(WRITE ${work_dir}/a.cpp "${code}")
-  execute_process(COMMAND ${CMAKE_COMMAND} -D source_dir=${work_dir} -P ${CMAKE_CURRENT_LIST_DIR}/quotes.cmake
-                  RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  string(REGEX REPLACE "[ \n]+" " " output "${output}")
-  if(regex STREQUAL "accepted")
-    if(NOT status EQUAL 0)
-      message(SEND_ERROR "refused without need: ${output}")
-    endif()
-  elseif(status EQUAL 0 OR NOT output MATCHES "${regex}")
-    message(SEND_ERROR "expected a refusal with '${regex}', got status ${status}: ${output}")
-  endif()
+  expect_of(quotes.cmake source_dir=${work_dir} "${regex}")
 endfunction()
 
 set(code "int main() {\n  // [one]\n  int a[2] = {1, 2};\n\n  // [two]\n    f(a[0]);\n  // [two]\n  // [one]\n}\n")

@@ -2,15 +2,7 @@
 # What README.md says about including the library, taken from it word by word: its command installs a copy of the
 # sources, and each of its CMakeLists.txt builds and runs a program that uses component io.
 cmake_minimum_required(VERSION 3.25)
-
-function(run folder)
-  execute_process(COMMAND ${ARGN} WORKING_DIRECTORY ${folder} RESULT_VARIABLE status OUTPUT_VARIABLE output
-                  ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " text)
-    message(FATAL_ERROR "${text}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 file(COPY ${source_dir}/CMakeLists.txt ${source_dir}/LICENSE ${source_dir}/include DESTINATION ${work_dir}/shardweave)
@@ -31,7 +23,7 @@ foreach(part "${CMAKE_MATCH_1}" "${CMAKE_MATCH_2}")
   string(REPLACE "DIR" "${work_dir}/installed" part "${part}")
   separate_arguments(part UNIX_COMMAND "${part}")
   list(POP_FRONT part)
-  run(${work_dir}/shardweave ${CMAKE_COMMAND} ${part})
+  run_in(${work_dir}/shardweave ${CMAKE_COMMAND} ${part})
 endforeach()
 
 string(REGEX MATCHALL "```cmake\n[^`]*```" blocks "${readme}")
@@ -49,9 +41,9 @@ foreach(block IN LISTS blocks)
   if(NOT way STREQUAL find_package)
     file(CREATE_LINK ${work_dir}/shardweave ${folder}/third_party/shardweave SYMBOLIC)
   endif()
-  run(${folder} ${CMAKE_COMMAND} -B build -D CMAKE_PREFIX_PATH=${work_dir}/installed)
-  run(${folder} ${CMAKE_COMMAND} --build build)
-  run(${folder} ${folder}/build/my_program)
+  run_in(${folder} ${CMAKE_COMMAND} -B build -D CMAKE_PREFIX_PATH=${work_dir}/installed)
+  run_in(${folder} ${CMAKE_COMMAND} --build build)
+  run_in(${folder} ${folder}/build/my_program)
 endforeach()
 if(NOT ways STREQUAL "FetchContent_MakeAvailable;find_package")
   message(FATAL_ERROR "README.md should say how to fetch and how to find the package, but has: ${ways}")

@@ -2,14 +2,7 @@
 #       -P single_header.cmake
 # Makes one header of shardweave.hpp, and builds and runs the first program of the gallery with it alone.
 cmake_minimum_required(VERSION 3.25)
-function(run)
-  execute_process(COMMAND ${ARGN} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  set(output "${output}" PARENT_SCOPE)
-  if(NOT status EQUAL 0)
-    list(JOIN ARGN " " text)
-    message(FATAL_ERROR "${text}\n${output}")
-  endif()
-endfunction()
+include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 file(MAKE_DIRECTORY ${work_dir})
