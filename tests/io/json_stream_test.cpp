@@ -144,7 +144,7 @@ TEST_SUITE("read_json") {
       };
       CAPTURE(text);
       const std::string whole = outcome(1U << 18);
-      wrong += whole.empty() ? 0 : 1;
+      wrong += whole.empty() ? 0U : 1U;
       for (std::size_t piece = 1; piece <= 4; ++piece) CHECK(outcome(piece) == whole);
     }
     CHECK(wrong > 2500);
