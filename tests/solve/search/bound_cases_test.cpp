@@ -39,7 +39,7 @@ TEST_SUITE("bound_cases") {
       const auto most = static_cast<double>(*optimum);
       CHECK(cases.bound() <= most + 1e-6);
       CHECK(cases.bound() >= ascent.bound());
-      divided += cases.size() > 1 ? 1 : 0;
+      divided += cases.size() > 1 ? 1U : 0U;
       by_cases += cases.bound();
       whole += ascent.bound();
       optima += most;
