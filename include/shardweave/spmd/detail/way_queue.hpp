@@ -6,9 +6,7 @@
 #include <utility>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// States of a search for the cheapest ways, the next one first: by cost, then by number of steps, then by state. Each
 /// stands in it once, at its best offer.
@@ -94,6 +92,4 @@ class way_queue {
   std::vector<entry> heap_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail
