@@ -115,8 +115,9 @@ inline void derive(training_run& r, std::int64_t batch, double tokens) {
 [[nodiscard]] inline std::vector<training_run> read_training_runs(text_source input) {
   const std::string text = input.rest();
   const detail::record_text source{input.name(), text};
-  std::vector<std::string_view> required{"sp"};
+  std::vector<std::string_view> required;
   for (const detail::run_column& column : detail::run_columns) required.push_back(column.name);
+  required.push_back("sp");
   std::vector<training_run> runs;
   detail::csv_records(source, required, [&](const detail::csv_record& row) {
     training_run r;
