@@ -9,8 +9,7 @@
 /// \file
 /// Training whose products run in 8-bit floating point: a graph in, the graph with its conversions out.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 /// Where the scale of a converted tensor comes from.
 enum class f8_scaling : std::uint8_t {
@@ -41,8 +40,7 @@ struct f8_options {
 /// in 16 bits. Complexity: O(V + E)
 [[nodiscard]] computation with_f8_products(const computation& graph, const f8_options& options = {});
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/models/impl/f8_products.hpp>

@@ -4,9 +4,7 @@
 #include <string>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// The letters of an einsum's operands, then those of its result.
 inline std::vector<std::string> einsum_letters(const std::string& equation) {
@@ -21,6 +19,4 @@ inline std::vector<std::string> einsum_letters(const std::string& equation) {
   return letters;
 }
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail

@@ -17,8 +17,7 @@
 /// \file
 /// Which operands are converted, and where.
 
-namespace shardweave {
-inline namespace v0 {
+namespace shardweave::inline v0 {
 
 namespace detail {
 
@@ -143,5 +142,4 @@ SHARDWEAVE_INLINE computation with_f8_products(const computation& graph, const f
   return detail::f8_writer(graph, options).write();
 }
 
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0
