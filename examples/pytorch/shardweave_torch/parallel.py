@@ -38,17 +38,20 @@ _STYLES: dict[tuple[type[nn.Module], int], type[ParallelStyle]] = {
 }
 _PRODUCTS = (nn.Linear, nn.Embedding)
 
+#: Mesh dimensions side by side, which are cut as one.
+Along = tuple[int, ...]
+
 
 @dataclass
 class Parallelization:
     """What two functions of PyTorch's need to do what was planned. Numbers of dimensions are those of the mesh.
 
-    `parallelize_module` cuts products along `tensor`. Along the others every rank has samples of its own, and
-    `fully_shard` cuts parameters along `sharded` and keeps them whole along `replicated`.
+    `parallelize_module` cuts products along `tensor`, several as one. Along the others every rank has samples of its
+    own, and `fully_shard` cuts parameters along `sharded` and keeps them whole along `replicated`.
     """
 
     mesh: tuple[int, ...]
-    tensor: int | None = None
+    tensor: Along = ()
     sharded: tuple[int, ...] = ()
     replicated: tuple[int, ...] = ()
     styles: dict[str, ParallelStyle] = field(default_factory=dict)  #: by name of a module
@@ -57,17 +60,14 @@ class Parallelization:
 
     def data_mesh(self, mesh: DeviceMesh) -> DeviceMesh | None:
         """The mesh of `fully_shard`: shards, or replicas and shards; nothing where all ranks have the same samples."""
-        names = mesh.mesh_dim_names
-        if names is None:
-            raise ValueError("the dimensions of the mesh have no names (mesh_dim_names of init_device_mesh)")
-        if not self.sharded:
-            return None
+        names = _names(mesh)
         if self.replicated:
             return mesh[names[self.replicated[0]], names[self.sharded[0]]]
-        if len(self.sharded) == 1:
-            return mesh[names[self.sharded[0]]]
-        chosen = tuple(names[d] for d in self.sharded)
-        return mesh[chosen]._flatten("_".join(chosen))
+        return _as_one(mesh, self.sharded)
+
+    def tensor_mesh(self, mesh: DeviceMesh) -> DeviceMesh | None:
+        """The mesh of `parallelize_module`; nothing where no product is cut."""
+        return _as_one(mesh, self.tensor)
 
     def shard_placement(self, model: nn.Module) -> dict[nn.Parameter, Shard]:
         """How `fully_shard` cuts each parameter: `shard_placement_fn` is its `get`."""
@@ -80,10 +80,10 @@ class Parallelization:
         """
         if tuple(mesh.shape) != self.mesh:
             raise ValueError(f"the plan is for a mesh of {self.mesh}, found one of {tuple(mesh.shape)}")
-        data = self.data_mesh(mesh)
+        data, tensor = self.data_mesh(mesh), self.tensor_mesh(mesh)
         names = repeated_blocks(model) if units is None else units
-        if self.tensor is not None:
-            parallelize_module(model, mesh[mesh.mesh_dim_names[self.tensor]], self.styles, src_data_rank=None)
+        if tensor is not None:
+            parallelize_module(model, tensor, self.styles, src_data_rank=None)
         if data is not None:
             placement = self.shard_placement(model)
             for name in (*names, ""):
@@ -137,27 +137,47 @@ class _Parallelizer:
                     found.append(_Use(step, place, turned))
         return found
 
-    def _argument(self, step: int, place: int, along: int) -> int | None:
-        """The dimension in which an argument is cut along a mesh dimension as it is taken; nothing if it is whole."""
+    def _argument(self, step: int, place: int, along: Along) -> int | None:
+        """The dimension in which an argument is cut along mesh dimensions as it is taken; nothing if it is whole."""
         return _dimension(self.plan.uses[self.steps[step].name][0][place], along)
 
-    def _result(self, step: int, along: int) -> int | None:
+    def _result(self, step: int, along: Along) -> int | None:
         return _dimension(self.plan.uses[self.steps[step].name][1][0], along)
 
-    def _stored(self, parameter: str, along: int) -> int | None:
-        placement = self.plan.parameters[parameter][along]
-        return placement.dim if isinstance(placement, Shard) else None
+    def _stored(self, parameter: str, along: Along) -> int | None:
+        found = {self.plan.parameters[parameter][d] for d in along}
+        placement = found.pop()
+        return placement.dim if not found and isinstance(placement, Shard) else None
 
     def run(self) -> Parallelization:
-        cut = [self._weights_cut(d) for d in range(len(self.plan.mesh))]
-        size = [self._elements(found) - self._elements(self._on_samples(d)) for d, found in enumerate(cut)]
-        if max(size) > 0:
-            self.made.tensor = size.index(max(size))
-            self._style(cut[self.made.tensor], self.made.tensor)
-        for d, found in enumerate(cut):
-            if d != self.made.tensor and found:
+        """Cuts products along the mesh dimensions, side by side, along which most of their elements are cut alike.
+
+        Several are those along which all have the same samples.
+        """
+        count = len(self.plan.mesh)
+        cut = {(d,): self._weights_cut((d,)) for d in range(count)}
+        on_samples = [self._elements(self._on_samples(d)) for d in range(count)]
+        of_samples = {d for d in range(count) for placed in self.plan.inputs.values() if placed[d] == Shard(0)}
+        runs = [tuple(range(a, b)) for a in range(count) for b in range(a + 1, count + 1)]
+        runs = [along for along in runs if len(along) == 1 or of_samples.isdisjoint(along)]
+        size = {}
+        for along in runs:
+            alike = {m: c for m, c in cut[along[:1]].items() if all(cut[d,].get(m) == c for d in along)}
+            size[along] = len(along) * self._elements(alike) - sum(on_samples[d] for d in along)
+            cut.setdefault(along, alike)
+        best = max(runs, key=lambda along: size[along])
+        if size[best] > 0:
+            self.made.tensor = best
+            self._style(cut[best], best)
+        unlike = {m for d in self.made.tensor for m in cut[d,]} - cut[best].keys()
+        if unlike:
+            self._leave(
+                f"products of {', '.join(sorted(unlike))} are not cut alike along {_said(best)}: they are used whole"
+            )
+        for d in range(count):
+            if d not in self.made.tensor and cut[d,]:
                 self._leave(
-                    f"products of {', '.join(sorted(found))} are cut along mesh dimension {d}: here only samples"
+                    f"products of {', '.join(sorted(cut[d,]))} are cut along mesh dimension {d}: here only samples"
                 )
         self._data()
         return self.made
@@ -165,10 +185,11 @@ class _Parallelizer:
     def _elements(self, modules: Iterable[str]) -> int:
         return sum(self.model.get_submodule(m).weight.numel() for m in modules)
 
-    def _on_samples(self, along: int) -> set[str]:
+    def _on_samples(self, dimension: int) -> set[str]:
         """Products that work on samples of their own along a mesh dimension."""
 
         def is_on_samples(use: _Use) -> bool:
+            along = (dimension,)
             return self._weight_dimension(use, along) is None and self._result(use.step, along) == 0
 
         of_weights = {n.removesuffix(".weight"): uses for n, uses in self.uses.items() if n.endswith(".weight")}
@@ -178,8 +199,8 @@ class _Parallelizer:
     def _leave(self, what: str) -> None:
         self.made.left_out.append(what)
 
-    def _weights_cut(self, along: int) -> dict[str, int]:
-        """By module: the dimension of its weight that is cut along a mesh dimension while it is used."""
+    def _weights_cut(self, along: Along) -> dict[str, int]:
+        """By module: the dimension of its weight that is cut along mesh dimensions while it is used."""
         found: dict[str, int] = {}
         for name, uses in self.uses.items():
             cuts = {self._weight_dimension(u, along) for u in uses}
@@ -190,18 +211,18 @@ class _Parallelizer:
             if what == "bias" and kind is nn.Linear:
                 continue  # goes with its weight
             if what != "weight" or kind is None or len(cuts) > 1:
-                self._leave(f"{name} is used cut along mesh dimension {along}: no style does that, it is used whole")
+                self._leave(f"{name} is used cut along {_said(along)}: no style does that, it is used whole")
             elif self.names[self.plan.operations_of[name]] > 1:
-                self._leave(f"{name} is shared, and used cut along mesh dimension {along}: it is used whole")
+                self._leave(f"{name} is shared, and used cut along {_said(along)}: it is used whole")
             else:
                 found[module] = cuts.pop()
         return found
 
-    def _weight_dimension(self, use: _Use, along: int) -> int | None:
+    def _weight_dimension(self, use: _Use, along: Along) -> int | None:
         dimension = self._argument(use.step, use.place, along)
         return dimension if dimension is None or not use.is_turned else 1 - dimension
 
-    def _style(self, cut: dict[str, int], along: int) -> None:
+    def _style(self, cut: dict[str, int], along: Along) -> None:
         """A style per product. A result stays cut where the plan leads it so to products that are cut by rows."""
         kinds = {m: _STYLES[self._kind(m), d] for m, d in cut.items()}
         step_of = {m: self.uses[f"{m}.weight"][0].step for m in cut}
@@ -234,28 +255,30 @@ class _Parallelizer:
         if between.missed:
             some = ", ".join(self.steps[i].name for i in between.missed[:3])
             count = len(between.missed)
-            self._leave(f"{count} results lie cut along mesh dimension {along} ({some}, ...): they are whole")
+            self._leave(f"{count} results lie cut along {_said(along)} ({some}, ...): they are whole")
         for module in cut:
             if self._stored(f"{module}.weight", along) != cut[module]:
-                self._leave(f"{module}.weight is stored along mesh dimension {along} otherwise than used: as used")
+                self._leave(f"{module}.weight is stored along {_said(along)} otherwise than used: as used")
         for name in self.plan.parameters:
-            if name.rpartition(".")[0] not in cut and self._stored(name, along) is not None:
-                self._leave(f"{name} is stored cut along mesh dimension {along} and used whole: it is stored whole")
+            stored = tuple(d for d in along if self._stored(name, (d,)) is not None)
+            if name.rpartition(".")[0] not in cut and stored:
+                self._leave(f"{name} is stored cut along {_said(stored)} and used whole: it is stored whole")
 
     def _between(
-        self, cut: dict[str, int], within: set[int], stay: set[str], come: set[str], along: int
+        self, cut: dict[str, int], within: set[int], stay: set[str], come: set[str], along: Along
     ) -> BetweenProducts:
         """What lies in pieces outside the regions from products that are cut by columns to those cut by rows."""
         alone = {n for n, m in self.model.named_modules() if m._parameters and not any(m.children())}
         alone -= {n.rpartition(".")[0] for n, o in self.plan.operations_of.items() if self.names[o] > 1}
         products = {n for n in alone if isinstance(self.model.get_submodule(n), _PRODUCTS)}
-        others = math.prod(e for d, e in enumerate(self.plan.mesh) if d != along)
+        others = math.prod(e for d, e in enumerate(self.plan.mesh) if d not in along)
+        pieces = math.prod(self.plan.mesh[d] for d in along)
         return Sequences(
             self.steps,
             self.plan.results,
             lambda step, place: self._argument(step, place, along),
             lambda step: self._result(step, along),
-            lambda dimension: self.plan.mesh[along] * (others if dimension == 0 else 1),
+            lambda dimension: pieces * (others if dimension == 0 else 1),
             products - stay,
             products - come,
             alone - set(cut),
@@ -278,7 +301,7 @@ class _Parallelizer:
     def _kind(self, module: str) -> type[nn.Module]:
         return nn.Linear if isinstance(self.model.get_submodule(module), nn.Linear) else nn.Embedding
 
-    def _region(self, begin: int, ends: set[int], along: int) -> set[int] | None:
+    def _region(self, begin: int, ends: set[int], along: Along) -> set[int] | None:
         """All that is made of a product's result up to the next products; nothing if it is whole on the way."""
         found, waiting, arrives = {begin}, [begin], False
         while waiting:
@@ -294,7 +317,7 @@ class _Parallelizer:
                     waiting.append(step)
         return found if arrives else None
 
-    def _is_closed(self, region: set[int], within: set[int], along: int) -> bool:
+    def _is_closed(self, region: set[int], within: set[int], along: Along) -> bool:
         return all(
             source in within or self._is_parameter_of(source, self.steps[step].module)
             for step in region
@@ -310,12 +333,12 @@ class _Parallelizer:
 
     def _data(self) -> None:
         """Along all other dimensions samples are cut, and parameters as most of their elements are."""
-        rest = [d for d in range(len(self.plan.mesh)) if d != self.made.tensor and self.plan.mesh[d] > 1]
+        rest = [d for d in range(len(self.plan.mesh)) if d not in self.made.tensor and self.plan.mesh[d] > 1]
         cut_elements, elements = Counter(), 0
         sizes = {n: p.numel() for n, p in self.model.named_parameters()}
         for name, size in sizes.items():
             elements += size
-            cut_elements.update({d: size for d in rest if self._stored(name, d) is not None})
+            cut_elements.update({d: size for d in rest if self._stored(name, (d,)) is not None})
         sharded = [d for d in rest if 2 * cut_elements[d] > elements]
         replicated = [d for d in rest if d not in sharded]
         if replicated and (not sharded or len(rest) > 2):
@@ -327,11 +350,11 @@ class _Parallelizer:
                 if key.startswith("input") and placements[d] != Shard(0):
                     self._leave(f"{key} lies as {placements[d]} along mesh dimension {d}: samples are cut")
         for name in sizes:
-            stored = {self._stored(name, d) for d in sharded}
+            stored = {self._stored(name, (d,)) for d in sharded}
             dimension = min((d for d in stored if d is not None), default=0)
             if sharded and stored != {dimension}:
                 self._leave(f"{name} is stored {self._text(name)}: it is cut by dimension {dimension} alone")
-            if any(self._stored(name, d) is not None for d in replicated):
+            if any(self._stored(name, (d,)) is not None for d in replicated):
                 self._leave(f"{name} is stored {self._text(name)}: it is whole along mesh dimensions {replicated}")
             if dimension:
                 self.made.cuts[name] = dimension
@@ -344,7 +367,27 @@ def _layout(dimension: int | None) -> Replicate | Shard:
     return Replicate() if dimension is None else Shard(dimension)
 
 
-def _dimension(text: str, along: int) -> int | None:
-    """Of "S(0)RP": the tensor's dimension that is cut along a mesh dimension."""
-    part = re.findall(r"S\(\d+\)|R|P(?:\(\w+\))?", text)[along]
-    return int(part[2:-1]) if part[0] == "S" else None
+def _dimension(text: str, along: Along) -> int | None:
+    """Of "S(0)RP": the tensor's dimension that is cut along all of the mesh dimensions."""
+    parts = re.findall(r"S\(\d+\)|R|P(?:\(\w+\))?", text)
+    found = {parts[d] for d in along}
+    part = found.pop()
+    return int(part[2:-1]) if not found and part[0] == "S" else None
+
+
+def _said(along: Along) -> str:
+    return f"mesh dimension{'s' * (len(along) > 1)} {' and '.join(map(str, along))}"
+
+
+def _names(mesh: DeviceMesh) -> tuple[str, ...]:
+    if mesh.mesh_dim_names is None:
+        raise ValueError("the dimensions of the mesh have no names (mesh_dim_names of init_device_mesh)")
+    return mesh.mesh_dim_names
+
+
+def _as_one(mesh: DeviceMesh, along: Along) -> DeviceMesh | None:
+    """Dimensions of a mesh as one."""
+    chosen = tuple(_names(mesh)[d] for d in along)
+    if len(chosen) > 1:
+        return mesh[chosen]._flatten("_".join(chosen))
+    return mesh[chosen[0]] if chosen else None

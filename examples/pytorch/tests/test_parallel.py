@@ -1,6 +1,8 @@
 """Plans as arguments of `parallelize_module` and `fully_shard`: the numbers are those of the unplanned program."""
 
 import math
+import re
+from dataclasses import replace
 
 import pytest
 import torch
@@ -50,6 +52,21 @@ def in_sequence(mesh, **demands):
         return plan, parallelization(Llama(SHAPE), plan)
 
 
+def along_two(mesh, **demands):
+    """A plan whose tensor dimension is that of a smaller mesh, in two."""
+    plan, _ = planned((mesh[0], mesh[1] * mesh[2]), inputs="S(0)R", **demands)
+
+    def in_two(text):
+        return text + "".join(re.findall(r"S\(\d+\)|R|P(?:\(\w+\))?", text)[-1:])
+
+    uses = {n: ([in_two(t) for t in takes], [in_two(t) for t in gives]) for n, (takes, gives) in plan.uses.items()}
+    placed = {n: (*p, p[-1]) for n, p in plan.parameters.items()}
+    inputs = {n: (*p, p[-1]) for n, p in plan.inputs.items()}
+    plan = replace(plan, mesh=mesh, parameters=placed, inputs=inputs, uses=uses)
+    with torch.device("meta"):
+        return plan, parallelization(Llama(SHAPE), plan)
+
+
 def losses(model, pieces, piece, group, steps=20):
     """Of training steps on pieces of the same batches; `group` has one rank per piece."""
     optimizer = torch.optim.AdamW(model.parameters(), lr=1e-3, foreach=False)
@@ -74,7 +91,7 @@ def trains_alike(mesh_shape, plan_it, demands):
     torch.manual_seed(0)
     model = Llama(SHAPE)
     _, made = plan_it(mesh_shape, **demands)
-    names = ("outer", "inner")[: len(mesh_shape)]
+    names = ("outer", "inner", "innermost")[: len(mesh_shape)]
     mesh = init_device_mesh("cpu", mesh_shape, mesh_dim_names=names)
     whole = {n: p.detach().clone() for n, p in model.named_parameters()}
     made.apply(model, mesh)
@@ -104,8 +121,13 @@ def trains_alike(mesh_shape, plan_it, demands):
         ((2,), planned, {"inputs": "R"}),
         ((2, 2), planned, {"inputs": "S(0)R", "shape": LARGE}),
         ((2, 2), in_sequence, {}),
+        ((1, 2, 2), along_two, {}),
+        ((2, 2, 1), along_two, {}),
     ],
-    ids=["tensor and data", "data alone", "tensor alone", "samples between products", "sequence between products"],
+    ids=[
+        "tensor and data", "data alone", "tensor alone", "samples between products", "sequence between products",
+        "two tensor dimensions", "two tensor dimensions and data",
+    ],  # fmt: skip
 )
 def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, plan_it, demands):
     on_ranks(math.prod(mesh), trains_alike, mesh, plan_it, demands)
@@ -113,7 +135,7 @@ def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, plan_it, demand
 
 def test_products_are_cut_as_planned():
     plan, made = planned((2, 2), inputs="S(0)R")
-    assert made.tensor == 1 and made.sharded == (0,) and not made.replicated
+    assert made.tensor == (1,) and made.sharded == (0,) and not made.replicated
     for layer in range(SHAPE.layers):
         for name in ("attention.query", "attention.key", "attention.value", "feed.gate", "feed.up"):
             style = made.styles[f"layers.{layer}.{name}"]
@@ -123,6 +145,23 @@ def test_products_are_cut_as_planned():
             assert isinstance(style, RowwiseParallel) and style.input_layouts == (Shard(-1),)
     # what is stored cut along the tensor dimension and used whole is named
     assert any("norm.weight is stored cut along mesh dimension 1" in what for what in made.left_out)
+
+
+def test_products_that_are_cut_alike_along_two_dimensions_are_cut_along_both_as_one():
+    plan, made = along_two((2, 2, 1))
+    _, small = planned((2, 2), inputs="S(0)R")
+    assert made.tensor == (1, 2) and made.sharded == (0,) and small.tensor == (1,)
+    assert {n: str(s) for n, s in made.styles.items()} == {n: str(s) for n, s in small.styles.items()}
+    assert not any("alike" in what for what in made.left_out)
+    for step in plan.steps:  # one product is cut along one of them
+        if step.module == "layers.1.feed.up" and not step.backward:
+            takes, gives = plan.uses[step.name]
+            plan.uses[step.name] = ([re.sub(r"S\(\d+\)$", "R", t) for t in takes], gives)
+    with torch.device("meta"):
+        made = parallelization(Llama(SHAPE), plan)
+    assert made.tensor == (1, 2) and "layers.1.feed.up" not in made.styles and "layers.0.feed.up" in made.styles
+    said = "products of layers.1.feed.up are not cut alike along mesh dimensions 1 and 2: they are used whole"
+    assert said in made.left_out
 
 
 def test_values_between_products_are_cut_as_planned():
