@@ -70,6 +70,12 @@ if(way STREQUAL installed)
     message(FATAL_ERROR "component no_such was not refused: ${output}")
   endif()
   run(${CMAKE_COMMAND} ${options} -DCOMPONENTS= -DOPTIONAL=no_such)
+  # while the version begins with 0 another minor one may be another interface
+  execute_process(COMMAND ${CMAKE_COMMAND} ${options} -DCOMPONENTS= -DWANTED_VERSION=0.0 RESULT_VARIABLE status
+                  OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status EQUAL 0 OR NOT output MATCHES "requested[ \n]+version \"0.0\"")
+    message(FATAL_ERROR "an earlier minor version was not refused: ${output}")
+  endif()
 
   # so is one whose libraries have gone since
   list(APPEND options -D CMAKE_PROJECT_TOP_LEVEL_INCLUDES=${source_dir}/tests/cmake/hide.cmake)
