@@ -212,16 +212,28 @@ inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::spa
   std::vector<std::vector<double>> worth;  // per term: of each amount
   for (std::size_t t = 0; t < s.terms.size(); ++t)
     worth.push_back(worth_of_amounts(work_->tables[s.terms[t].table], weights.subspan(t * parts, parts)));
-  const auto cost = [&](std::size_t i, std::size_t j) {
-    const std::vector<std::uint32_t>&row = s.rows[i], &column = s.columns[j];
-    if (s.base != nullptr && is_forbidden(s.base->class_cost(row.back(), column.back()))) return forbidden<double>;
-    double sum = 0;
+  std::vector<std::vector<std::uint32_t>> column_of(s.terms.size());  // per term: of each class
+  for (std::size_t t = 0; t < s.terms.size(); ++t)
+    for (const auto& column : s.columns) column_of[t].push_back(column[t]);
+  std::vector<double> sums(s.columns.size());  // rows are asked for one after the other
+  const auto add_up = [&](const std::vector<std::uint32_t>& row) {
+    std::ranges::fill(sums, 0.0);
     for (std::size_t t = 0; t < s.terms.size(); ++t) {
       if (worth[t].empty()) continue;
-      const std::size_t a = s.terms[t].turned ? column[t] : row[t], b = s.terms[t].turned ? row[t] : column[t];
-      sum += worth[t][work_->tables[s.terms[t].table].class_amount(a, b)];
+      const work_table& work = work_->tables[s.terms[t].table];
+      const std::size_t along = s.terms[t].turned ? work.column_classes : 1;
+      const std::uint32_t* const amounts =
+          work.amount_of->data() + row[t] * (s.terms[t].turned ? 1 : work.column_classes);
+      for (std::size_t j = 0; j < sums.size(); ++j) sums[j] += worth[t][amounts[column_of[t][j] * along]];
     }
-    return sum;
+    if (s.base == nullptr) return;
+    for (std::size_t j = 0; j < sums.size(); ++j)
+      if (is_forbidden(s.base->class_cost(row.back(), s.columns[j].back()))) sums[j] = forbidden<double>;
+  };
+  std::size_t added = ~std::size_t{0};
+  const auto cost = [&](std::size_t i, std::size_t j) {
+    if (added != i) add_up(s.rows[added = i]);
+    return sums[j];
   };
   using table = cost_table<double>;
   const bool tells_nothing = std::ranges::all_of(worth, [](const auto& of_term) { return of_term.empty(); });

@@ -8,6 +8,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -79,6 +80,32 @@ TEST_SUITE("min_plus") {
   TEST_CASE("both products equal plain loops, for every shape of a table and its padding") {
     compare_with_loops<double>();
     compare_with_loops<std::int64_t>();
+  }
+#if defined(__x86_64__) && defined(__GNUC__)
+  TEST_CASE("so they do on a machine without wide instructions") {
+    const bool had = std::exchange(sw::detail::has_avx, false);
+    compare_with_loops<double>();
+    sw::detail::has_avx = had;
+  }
+#endif
+  TEST_CASE("the least of raised rows equals a plain loop, however many rows there are") {
+    sw::random_source random(5);
+    for (std::size_t count = 1; count <= 11; ++count)
+      for (const std::size_t stride : {4U, 8U, 20U}) {
+        std::vector<std::vector<double>> costs(count, std::vector<double>(stride));
+        std::vector<sw::detail::raised_row<double>> rows;
+        for (auto& row : costs) {
+          for (double& c : row) c = random.chance(0.2) ? infinite : random.unit();
+          rows.push_back({random.unit(), row.data()});
+        }
+        std::vector<double> out(stride, -7);
+        sw::detail::least_of_rows<double>(rows, stride, out.data());
+        for (std::size_t j = 0; j < stride; ++j) {
+          double least = infinite;
+          for (std::size_t i = 0; i < count; ++i) least = std::min(least, rows[i].by + costs[i][j]);
+          CHECK(out[j] == least);
+        }
+      }
   }
   TEST_CASE("tables of doubles are used where they are, others are converted") {
     const auto p = one_table<double>(5, 6, 1);

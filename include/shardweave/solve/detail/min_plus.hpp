@@ -1,9 +1,11 @@
 #pragma once
 
 #include <shardweave/placement/compact_problem.hpp>
+#include <shardweave/solve/detail/four_rows.hpp>
 
 #include <Eigen/Core>
 #include <algorithm>
+#include <array>
 #include <concepts>
 #include <cstddef>
 #include <limits>
@@ -64,24 +66,13 @@ class double_tables {
 /// Complexity: O(rows * stride). Four rows are read side by side, each from left to right, as memory likes it;
 /// the minima stay in the first-level cache.
 inline void min_plus_columns(const double_table& t, const double* h, double* out) {
-  using lanes = Eigen::Array<double, 4, 1>;
-  using view = Eigen::Map<const lanes>;
   std::fill_n(out, t.stride, std::numeric_limits<double>::infinity());
+  const double* row = t.costs;
   std::size_t i = 0;
-  for (; i + 4 <= t.rows; i += 4) {
-    const double* a = t.costs + i * t.stride;
-    const double* b = a + t.stride;
-    const double* c = b + t.stride;
-    const double* d = c + t.stride;
-    for (std::size_t j = 0; j < t.stride; j += 4) {
-      const lanes low = (view(a + j) + h[i]).min(view(b + j) + h[i + 1]);
-      const lanes high = (view(c + j) + h[i + 2]).min(view(d + j) + h[i + 3]);
-      Eigen::Map<lanes>{out + j} = low.min(high).min(view(out + j));
-    }
-  }
-  for (; i < t.rows; ++i)
-    for (std::size_t j = 0; j < t.stride; j += 4)
-      Eigen::Map<lanes>{out + j} = (view(t.costs + i * t.stride + j) + h[i]).min(view(out + j));
+  for (; i + 4 <= t.rows; i += 4, row += 4 * t.stride)
+    least_down({row, row + t.stride, row + 2 * t.stride, row + 3 * t.stride}, h + i, t.stride, out);
+  for (; i < t.rows; ++i, row += t.stride)
+    for (std::size_t j = 0; j < t.stride; ++j) out[j] = std::min(out[j], row[j] + h[i]);
 }
 
 /// A row of costs and what is added to each of them.
@@ -99,42 +90,26 @@ void least_of_rows(std::span<const raised_row<Cost>> rows, std::size_t stride, C
   std::fill_n(out, stride, forbidden<Cost>);
   std::size_t i = 0;
   if constexpr (std::same_as<Cost, double>) {
-    using lanes = Eigen::Array<double, 4, 1>;
-    const auto at = [&](std::size_t row, std::size_t j) {
-      return Eigen::Map<const lanes>(rows[row].costs + j) + rows[row].by;
-    };
-    for (; i + 4 <= rows.size(); i += 4)
-      for (std::size_t j = 0; j < stride; j += 4) {
-        const lanes low = at(i, j).min(at(i + 1, j)), high = at(i + 2, j).min(at(i + 3, j));
-        Eigen::Map<lanes>{out + j} = low.min(high).min(Eigen::Map<const lanes>(out + j));
-      }
+    for (; i + 4 <= rows.size(); i += 4) {
+      const std::array raised{rows[i].by, rows[i + 1].by, rows[i + 2].by, rows[i + 3].by};
+      least_down({rows[i].costs, rows[i + 1].costs, rows[i + 2].costs, rows[i + 3].costs}, raised.data(), stride, out);
+    }
   }
   for (; i < rows.size(); ++i)
     for (std::size_t j = 0; j < stride; ++j) out[j] = std::min(out[j], plus(rows[i].by, rows[i].costs[j]));
 }
 
 /// out[i] = min over j of h[j] + costs[i][j]. `h` is readable for a whole padded row and finite there.
-/// Complexity: O(rows * stride). Two rows share what is loaded of `h`.
+/// Complexity: O(rows * stride). Four rows share what is loaded of `h`.
 inline void min_plus_rows(const double_table& t, const double* h, double* out) {
-  using lanes = Eigen::Array<double, 4, 1>;
-  using view = Eigen::Map<const lanes>;
-  const lanes nothing = lanes::Constant(std::numeric_limits<double>::infinity());
+  const double* row = t.costs;
   std::size_t i = 0;
-  for (; i + 2 <= t.rows; i += 2) {
-    const double* a = t.costs + i * t.stride;
-    const double* b = a + t.stride;
-    lanes of_a = nothing, of_b = nothing;
-    for (std::size_t j = 0; j < t.stride; j += 4) {
-      of_a = of_a.min(view(a + j) + view(h + j));
-      of_b = of_b.min(view(b + j) + view(h + j));
-    }
-    out[i] = of_a.minCoeff();
-    out[i + 1] = of_b.minCoeff();
-  }
-  if (i < t.rows) {
-    lanes least = nothing;
-    for (std::size_t j = 0; j < t.stride; j += 4) least = least.min(view(t.costs + i * t.stride + j) + view(h + j));
-    out[i] = least.minCoeff();
+  for (; i + 4 <= t.rows; i += 4, row += 4 * t.stride)
+    least_along({row, row + t.stride, row + 2 * t.stride, row + 3 * t.stride}, h, t.stride, out + i);
+  for (; i < t.rows; ++i, row += t.stride) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t j = 0; j < t.stride; ++j) least = std::min(least, row[j] + h[j]);
+    out[i] = least;
   }
 }
 

@@ -79,8 +79,8 @@ class drop_inconsistent {
     const auto& t = *pointer;
     known.of_row.resize(t.row_classes());
     for (std::size_t i = 0; i < t.row_classes(); ++i) {
-      for (std::size_t j = 0; j < t.column_classes() && !known.of_row[i]; ++j)
-        known.of_row[i] = !is_forbidden(t.class_cost(i, j));
+      const Cost* const row = t.class_row(i);
+      known.of_row[i] = std::any_of(row, row + t.column_classes(), [](Cost c) { return !is_forbidden(c); });
       known.of_all = known.of_all && known.of_row[i];
     }
     if (known.of_all) known.of_row = std::vector<bool>();
@@ -233,15 +233,24 @@ class drop_dominated {
     }
     if (!known.rows.empty()) return known;
     known.rows.resize(t.row_classes());
-    for (std::size_t i = 0; i < t.row_classes(); ++i)
+    for (std::size_t i = 0; i < t.row_classes(); ++i) {
+      const Cost* const costs = t.class_row(i);
+      row_summary& row = known.rows[i];
+      Cost least{}, most{};
       for (std::uint32_t j = 0; j < t.column_classes(); ++j) {
-        const Cost c = t.class_cost(i, j);
+        const Cost c = costs[j];
         if (is_forbidden(c)) continue;
-        row_summary& row = known.rows[i];
-        const bool first = row.allowed++ == 0;
-        if (first || c < t.class_cost(i, row.cheapest)) row.cheapest = j;
-        if (first || c > t.class_cost(i, row.dearest)) row.dearest = j;
+        const bool is_first = row.allowed++ == 0;
+        if (is_first || c < least) {
+          least = c;
+          row.cheapest = j;
+        }
+        if (is_first || c > most) {
+          most = c;
+          row.dearest = j;
+        }
       }
+    }
     return known;
   }
   void forget_excess() {
