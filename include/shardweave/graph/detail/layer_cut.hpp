@@ -1,10 +1,8 @@
 #pragma once
 
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/graph/detail/flow_network.hpp>
 #include <shardweave/graph/detail/layer_shift.hpp>
-
-#include <boost/graph/adjacency_list.hpp>
-#include <boost/graph/edmonds_karp_max_flow.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -129,45 +127,20 @@ class layer_cut {
   /// Raises the smallest set of numbers that gains most; false if none gains.
   bool raise() {
     const std::size_t n = layer_.size(), from = n, to = n + 1;
-    network net(n + 2);
-    const auto room = get(boost::edge_capacity, net);
-    const auto opposite = get(boost::edge_reverse, net);
-    const auto join = [&](std::size_t a, std::size_t b, std::int64_t weight) {
-      const auto there = add_edge(a, b, net).first, back = add_edge(b, a, net).first;
-      room[there] = weight;
-      room[back] = 0;
-      opposite[there] = back;
-      opposite[back] = there;
-    };
+    flow_network net(n + 2);
     for (const term& t : terms_) {
       const std::int64_t over = excess(t);
-      if (over == 0) join(t.high, t.low, t.weight);
+      if (over == 0) net.add_arc(t.high, t.low, t.weight);
       if (over > 0) {
-        join(from, t.low, t.weight);
-        join(t.high, to, t.weight);
+        net.add_arc(from, t.low, t.weight);
+        net.add_arc(t.high, to, t.weight);
       }
     }
-    std::vector<boost::default_color_type> colors(n + 2);
-    std::vector<network::edge_descriptor> by(n + 2);
-    const auto index = get(boost::vertex_index, net);
-    boost::edmonds_karp_max_flow(net, from, to,
-                                 boost::color_map(boost::make_iterator_property_map(colors.begin(), index))
-                                     .predecessor_map(boost::make_iterator_property_map(by.begin(), index)));
-    // what the source still reaches is the smallest set on its side of a minimum cut
-    const auto left = get(boost::edge_residual_capacity, net);
-    const auto [first, last] = out_edges(from, net);
-    const bool gains = std::any_of(first, last, [&](const auto& e) { return left[e] > 0; });
-    for (std::size_t v = 0; gains && v < n; ++v)
-      if (colors[v] != boost::white_color) ++layer_[v];
+    const std::vector<char> raised = net.fill(from, to);
+    const bool gains = net.has_room(from);
+    for (std::size_t v = 0; gains && v < n; ++v) layer_[v] += raised[v];
     return gains;
   }
-
-  using arcs = boost::adjacency_list_traits<boost::vecS, boost::vecS, boost::directedS>;
-  using network = boost::adjacency_list<
-      boost::vecS, boost::vecS, boost::directedS, boost::no_property,
-      boost::property<boost::edge_capacity_t, std::int64_t,
-                      boost::property<boost::edge_residual_capacity_t, std::int64_t,
-                                      boost::property<boost::edge_reverse_t, arcs::edge_descriptor>>>>;
 
   const layer_shift::chains& chains_;
   std::size_t layers_ = 0;
