@@ -8,8 +8,8 @@
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <cstdio>
 #include <limits>
-#include <sstream>
 #include <string>
 #include <type_traits>
 #include <vector>
@@ -100,9 +100,9 @@ inline constexpr Number largest_sum = std::numeric_limits<Number>::max() / 16;
 
 template <std::floating_point Number>
 [[nodiscard]] std::string floating_limit(Number most) {
-  std::ostringstream text;
-  text << most << ", what sums of floating-point numbers are kept below";
-  return text.str();
+  char digits[32] = {};
+  std::snprintf(digits, sizeof digits, "%Lg", static_cast<long double>(most));
+  return std::string(digits) + ", what sums of floating-point numbers are kept below";
 }
 
 /// Whatever is chosen, sums of costs stay below what their type holds; with savings those of what may hide as well.

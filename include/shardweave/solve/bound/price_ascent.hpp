@@ -70,8 +70,7 @@ class price_ascent {
         const auto at = known.messages.find({origin[from].first, origin[to].first});
         if (at == known.messages.end()) continue;
         for (strategy l = 0; l < p_->label_count(to); ++l)
-          if (const auto m = at->second.find(origin[to].second[l]); m != at->second.end())
-            messages_.set_message(e, to_second, l, m->second);
+          if (const double* const m = at->second.find(origin[to].second[l])) messages_.set_message(e, to_second, l, *m);
       }
     }
     taken_over_.resize(prices_.values().size());
@@ -86,8 +85,7 @@ class price_ascent {
         const auto costs = at->second.find(variable);
         if (costs == at->second.end()) continue;
         for (std::size_t l = 0; l < labels.size(); ++l)
-          if (const auto c = costs->second.find(labels[l]); c != costs->second.end())
-            row.set_cost(i, member.class_of[l], c->second);
+          if (const double* const c = costs->second.find(labels[l])) row.set_cost(i, member.class_of[l], *c);
       }
     }
     keep_best();
@@ -104,14 +102,15 @@ class price_ascent {
         auto& of = known.messages[{origin[from].first, origin[to].first}];
         of.reserve(p_->label_count(to));
         for (strategy l = 0; l < p_->label_count(to); ++l)
-          of.insert_or_assign(of.end(), origin[to].second[l], messages_.message(e, to_second, l));
+          of.set(origin[to].second[l], messages_.message(e, to_second, l));
       }
     }
     for (const auto& row : messages_.knapsacks()) {
       auto& of_row = known.row_costs[{p_->rows()[row.row()].budget, p_->rows()[row.row()].time}];
       for (const auto& member : row.members()) {
         const auto& [variable, labels] = origin[member.variable];
-        for (std::size_t l = 0; l < labels.size(); ++l) of_row[variable][labels[l]] = member.cost[member.class_of[l]];
+        for (std::size_t l = 0; l < labels.size(); ++l)
+          of_row[variable].set(labels[l], member.cost[member.class_of[l]]);
       }
     }
     return known;

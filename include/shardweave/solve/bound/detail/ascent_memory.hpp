@@ -4,8 +4,6 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/restrict.hpp>
 
-#include <boost/container/flat_map.hpp>
-
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
@@ -78,16 +76,43 @@ template <cost_value Cost>
   return allowed;
 }
 
+/// A number for some of a variable's labels.
+class label_values {
+ public:
+  using entry = std::pair<strategy, double>;
+
+  void reserve(std::size_t labels) { values_.reserve(labels); }
+  /// Complexity: constant where labels come in ascending order
+  void set(strategy label, double value) {
+    const bool is_last = values_.empty() || values_.back().first < label;
+    const auto at = is_last ? values_.end() : std::ranges::lower_bound(values_, label, {}, &entry::first);
+    if (at != values_.end() && at->first == label) {
+      at->second = value;
+    } else {
+      values_.insert(at, {label, value});
+    }
+  }
+  /// \returns null if there is none
+  [[nodiscard]] const double* find(strategy label) const {
+    const auto at = std::ranges::lower_bound(values_, label, {}, &entry::first);
+    return at != values_.end() && at->first == label ? &at->second : nullptr;
+  }
+  [[nodiscard]] auto begin() { return values_.begin(); }
+  [[nodiscard]] auto end() { return values_.end(); }
+
+ private:
+  std::vector<entry> values_;  // by label
+};
+
 /// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
 /// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
 /// any messages and prices.
 struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
-  using per_label = boost::container::flat_map<strategy, double>;
 
   known_prices prices = {};
-  std::map<std::pair<std::uint32_t, std::uint32_t>, per_label> messages = {};  ///< from, to -> by label of `to`
-  std::map<row_name, std::map<std::uint32_t, per_label>> row_costs = {};       ///< of rows that took part as knapsacks
+  std::map<std::pair<std::uint32_t, std::uint32_t>, label_values> messages = {};  ///< from, to -> by label of `to`
+  std::map<row_name, std::map<std::uint32_t, label_values>> row_costs = {};  ///< of rows that took part as knapsacks
 };
 
 /// Where an ascent stands in a problem, for another ascent on the same problem. Messages are rounded to save memory;
