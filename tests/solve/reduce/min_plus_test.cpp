@@ -8,7 +8,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
-#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -81,13 +80,25 @@ TEST_SUITE("min_plus") {
     compare_with_loops<double>();
     compare_with_loops<std::int64_t>();
   }
-#if defined(__x86_64__) && defined(__GNUC__)
-  TEST_CASE("so they do on a machine without wide instructions") {
-    const bool had = std::exchange(sw::detail::has_avx, false);
-    compare_with_loops<double>();
-    sw::detail::has_avx = had;
+  TEST_CASE("wide instructions and those of any machine give the same bits") {
+    sw::random_source random(7);
+    for (const std::size_t stride : {4U, 8U, 12U, 36U}) {
+      std::vector<double> costs(4 * stride), h(stride), raised(4), down(stride), down_of_any, along(4), along_of_any(4);
+      for (auto* some : {&costs, &h, &raised, &down})
+        for (double& c : *some) c = random.chance(0.1) ? infinite : random.unit();
+      down_of_any = down;
+      const sw::detail::four_rows rows{costs.data(), costs.data() + stride, costs.data() + 2 * stride,
+                                       costs.data() + 3 * stride};
+      sw::detail::least_down(rows, raised.data(), stride, down.data());
+      sw::detail::least_down_by_any(rows, raised.data(), stride, down_of_any.data());
+      sw::detail::least_along(rows, h.data(), stride, along.data());
+      sw::detail::least_along_by_any(rows, h.data(), stride, along_of_any.data());
+      CHECK(down == down_of_any);
+      CHECK(along == along_of_any);
+      for (std::size_t j = 0; j < stride; ++j)
+        for (std::size_t i = 0; i < 4; ++i) CHECK(down[j] <= raised[i] + costs[i * stride + j]);
+    }
   }
-#endif
   TEST_CASE("the least of raised rows equals a plain loop, however many rows there are") {
     sw::random_source random(5);
     for (std::size_t count = 1; count <= 11; ++count)

@@ -17,8 +17,8 @@ namespace shardweave::inline v0::detail {
 using four_rows = std::array<const double*, 4>;
 
 #if defined(__x86_64__) && defined(__GNUC__)
-/// Whether wider instructions are used; answers do not depend on it, so tests look at both.
-inline bool has_avx = __builtin_cpu_supports("avx") != 0;
+/// Whether this machine has wider instructions; answers do not depend on it.
+inline bool has_avx() { return __builtin_cpu_supports("avx") != 0; }
 
 typedef double four_costs __attribute__((vector_size(32)));  // NOLINT: an alias does not take the attribute
 
@@ -63,11 +63,7 @@ typedef double four_costs __attribute__((vector_size(32)));  // NOLINT: an alias
 }
 #endif
 
-/// out[j] = the least of itself and of raised[i] + rows[i][j], for `stride` costs, a multiple of four.
-inline void least_down(const four_rows& rows, const double* raised, std::size_t stride, double* out) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (has_avx) return least_down_by_avx(rows, raised, stride, out);
-#endif
+inline void least_down_by_any(const four_rows& rows, const double* raised, std::size_t stride, double* out) {
   using lanes = Eigen::Array<double, 4, 1>;
   using view = Eigen::Map<const lanes>;
   for (std::size_t j = 0; j < stride; j += 4) {
@@ -76,12 +72,7 @@ inline void least_down(const four_rows& rows, const double* raised, std::size_t 
     Eigen::Map<lanes>{out + j} = low.min(high).min(view(out + j));
   }
 }
-
-/// out[i] = the least of h[j] + rows[i][j], for `stride` costs, a multiple of four.
-inline void least_along(const four_rows& rows, const double* h, std::size_t stride, double* out) {
-#if defined(__x86_64__) && defined(__GNUC__)
-  if (has_avx) return least_along_by_avx(rows, h, stride, out);
-#endif
+inline void least_along_by_any(const four_rows& rows, const double* h, std::size_t stride, double* out) {
   using lanes = Eigen::Array<double, 4, 1>;
   using view = Eigen::Map<const lanes>;
   for (std::size_t i = 0; i < 4; ++i) {
@@ -89,6 +80,22 @@ inline void least_along(const four_rows& rows, const double* h, std::size_t stri
     for (std::size_t j = 0; j < stride; j += 4) least = least.min(view(rows[i] + j) + view(h + j));
     out[i] = least.minCoeff();
   }
+}
+
+/// out[j] = the least of itself and of raised[i] + rows[i][j], for `stride` costs, a multiple of four.
+inline void least_down(const four_rows& rows, const double* raised, std::size_t stride, double* out) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (has_avx()) return least_down_by_avx(rows, raised, stride, out);
+#endif
+  least_down_by_any(rows, raised, stride, out);
+}
+
+/// out[i] = the least of h[j] + rows[i][j], for `stride` costs, a multiple of four.
+inline void least_along(const four_rows& rows, const double* h, std::size_t stride, double* out) {
+#if defined(__x86_64__) && defined(__GNUC__)
+  if (has_avx()) return least_along_by_avx(rows, h, stride, out);
+#endif
+  least_along_by_any(rows, h, stride, out);
 }
 
 }  // namespace shardweave::inline v0::detail
