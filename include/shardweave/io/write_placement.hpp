@@ -4,13 +4,11 @@
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/placement/description.hpp>
 
-#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
 #include <functional>
-#include <numeric>
 #include <optional>
 #include <vector>
 
@@ -27,23 +25,14 @@ void write_costs(json_writer& out, const Cost cost) {
 
 /// One number per vertex that is tied; ties that share a vertex are one. Numbered by first vertex.
 inline std::vector<std::optional<std::uint32_t>> tie_numbers(std::size_t vertices, const std::vector<tie>& ties) {
-  std::vector<std::uint32_t> leader(vertices);
-  std::iota(leader.begin(), leader.end(), 0U);
-  const auto find = [&](std::uint32_t v) {
-    while (leader[v] != v) v = leader[v] = leader[leader[v]];
-    return v;
-  };
+  const std::vector<std::uint32_t> leader = tie_leaders(vertices, ties);
   std::vector<bool> tied(vertices);
   for (const tie& t : ties)
-    for (const std::uint32_t v : t.vertices) {
-      tied[v] = true;
-      const auto [low, high] = std::minmax({find(t.vertices.front()), find(v)});
-      leader[high] = low;
-    }
+    for (const std::uint32_t v : t.vertices) tied[v] = true;
   std::vector<std::optional<std::uint32_t>> number(vertices);
   std::uint32_t next = 0;
   for (std::uint32_t v = 0; v < vertices; ++v)
-    if (tied[v]) number[v] = find(v) == v ? next++ : *number[find(v)];
+    if (tied[v]) number[v] = leader[v] == v ? next++ : *number[leader[v]];
   return number;
 }
 

@@ -76,8 +76,8 @@ class compact_problem {
   [[nodiscard]] std::span<const compact_edge> edges() const { return edges_; }
   [[nodiscard]] const cost_table<Cost>& table(const compact_edge& e) const { return *tables_[e.table]; }
   [[nodiscard]] std::span<const table_pointer> tables() const { return tables_; }
-  /// Per table its class costs in double, rows `stride` apart as there and forbidden ones +infinity. Made when somebody
-  /// asks, and shared with all who ask while he has them; several threads may ask.
+  /// Per table its class costs in double, rows `stride` apart as there and forbidden ones +infinity. Made when
+  /// first asked for, and shared as long as one of those who asked keeps them; threads may call at once.
   [[nodiscard]] std::shared_ptr<const std::vector<std::vector<double>>> costs_in_double() const {
     const std::lock_guard lock(in_double_->asked);
     if (auto known = in_double_->costs.lock()) return known;
@@ -86,10 +86,7 @@ class compact_problem {
       std::vector<double>& costs = all.emplace_back();
       costs.reserve(t->row_classes() * t->stride());
       for (std::size_t i = 0; i < t->row_classes(); ++i)
-        for (std::size_t j = 0; j < t->stride(); ++j) {
-          const Cost c = t->class_row(i)[j];
-          costs.push_back(is_forbidden(c) ? std::numeric_limits<double>::infinity() : static_cast<double>(c));
-        }
+        for (std::size_t j = 0; j < t->stride(); ++j) costs.push_back(in_double(t->class_row(i)[j]));
     }
     auto made = std::make_shared<const std::vector<std::vector<double>>>(std::move(all));
     in_double_->costs = made;

@@ -2,9 +2,13 @@
 
 #include <shardweave/placement/cost.hpp>
 
+#include <algorithm>
+#include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <numeric>
 #include <optional>
+#include <span>
 #include <string>
 #include <utility>
 #include <vector>
@@ -62,5 +66,23 @@ struct constraint_set {
   std::vector<pairing> pairs = {};
   std::vector<budget> budgets = {};
 };
+
+/// Per vertex the first of those that must take the same strategy: ties that share a vertex are one. A vertex that is
+/// not tied stands for itself. \pre ties name no other vertices Complexity: nearly O(vertices + tied vertices)
+[[nodiscard]] inline std::vector<std::uint32_t> tie_leaders(std::size_t vertices, std::span<const tie> ties) {
+  std::vector<std::uint32_t> leader(vertices);
+  std::iota(leader.begin(), leader.end(), 0U);
+  const auto find = [&](std::uint32_t v) {
+    while (leader[v] != v) v = leader[v] = leader[leader[v]];
+    return v;
+  };
+  for (const tie& t : ties)
+    for (const std::uint32_t v : t.vertices) {
+      const std::uint32_t a = find(t.vertices.front()), b = find(v);
+      leader[std::max(a, b)] = std::min(a, b);
+    }
+  for (std::uint32_t& l : leader) l = leader[l];  // that of an earlier vertex is final
+  return leader;
+}
 
 }  // namespace shardweave::inline v0

@@ -30,6 +30,12 @@ template <cost_value Cost>
   return cost == forbidden<Cost>;
 }
 
+/// +infinity if it is forbidden.
+template <cost_value Cost>
+[[nodiscard]] constexpr double in_double(Cost cost) {
+  return is_forbidden(cost) ? std::numeric_limits<double>::infinity() : static_cast<double>(cost);
+}
+
 /// Sum of two costs; forbidden if either is.
 /// \pre the sum of allowed integers does not overflow (`validate` checks the total of a problem once)
 template <cost_value Cost>

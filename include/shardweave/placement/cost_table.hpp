@@ -137,6 +137,20 @@ class cost_table {
     return class_cost(row_class_[row], column_class_[column]);
   }
 
+  /// The same in another type of cost; forbidden stays forbidden.
+  template <cost_value Other>
+  [[nodiscard]] cost_table<Other> in() const {
+    if constexpr (std::same_as<Other, Cost>) {
+      return *this;  // shares the costs
+    } else {
+      return cost_table<Other>::from_distinct_classes(
+          row_class_, column_class_, row_classes_, column_classes_, [&](std::size_t i, std::size_t j) {
+            const Cost c = class_cost(i, j);
+            return is_forbidden(c) ? forbidden<Other> : static_cast<Other>(c);
+          });
+    }
+  }
+
   /// Its classes are those of this table.
   [[nodiscard]] cost_table transposed() const {
     return from_distinct_classes(column_class_, row_class_, column_classes_, row_classes_,

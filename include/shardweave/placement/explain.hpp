@@ -152,13 +152,10 @@ namespace detail {
 /// The vertices that ties move together with one, itself among them.
 template <cost_value Cost>
 [[nodiscard]] std::set<std::uint32_t> tied_to(const placement_description<Cost>& d, std::uint32_t vertex) {
-  std::set<std::uint32_t> together{vertex};
-  for (std::size_t before = 0; before != together.size();) {
-    before = together.size();
-    for (const tie& t : d.constraints.ties)
-      if (std::any_of(t.vertices.begin(), t.vertices.end(), [&](std::uint32_t v) { return together.contains(v); }))
-        together.insert(t.vertices.begin(), t.vertices.end());
-  }
+  const std::vector<std::uint32_t> leader = tie_leaders(d.vertices.size(), d.constraints.ties);
+  std::set<std::uint32_t> together;
+  for (std::uint32_t v = 0; v < leader.size(); ++v)
+    if (leader[v] == leader[vertex]) together.insert(v);
   return together;
 }
 

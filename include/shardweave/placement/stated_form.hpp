@@ -11,7 +11,6 @@
 #include <deque>
 #include <map>
 #include <memory>
-#include <numeric>
 #include <span>
 #include <string>
 #include <tuple>
@@ -206,27 +205,17 @@ class stated_form {
  private:
   void join_ties() {
     const std::size_t n = unknown_of_.size();
-    std::vector<std::uint32_t> leader(n);
-    std::iota(leader.begin(), leader.end(), 0U);
-    const auto find = [&](std::uint32_t v) {
-      while (leader[v] != v) v = leader[v] = leader[leader[v]];
-      return v;
-    };
-    for (const tie& t : stated_->constraints.ties)
-      for (const std::uint32_t v : t.vertices) {
-        const std::uint32_t a = find(t.vertices.front()), b = find(v);
-        leader[std::max(a, b)] = std::min(a, b);
-      }
+    const std::vector<std::uint32_t> leader = tie_leaders(n, stated_->constraints.ties);
     for (std::uint32_t v = 0; v < n; ++v) {
-      if (find(v) == v) {
+      if (leader[v] == v) {
         unknown_of_[v] = static_cast<std::uint32_t>(first_vertex_.size());
         first_vertex_.push_back(v);
       } else {
-        unknown_of_[v] = unknown_of_[find(v)];
+        unknown_of_[v] = unknown_of_[leader[v]];
       }
-      const std::size_t expected = stated_->vertices[find(v)].compute.size();
+      const std::size_t expected = stated_->vertices[leader[v]].compute.size();
       if (stated_->vertices[v].compute.size() != expected)
-        refuse(error_category::input, "ties join " + stated_->name_of(find(v)) + " with " + std::to_string(expected) +
+        refuse(error_category::input, "ties join " + stated_->name_of(leader[v]) + " with " + std::to_string(expected) +
                                           " strategies to " + stated_->name_of(v) + " with " +
                                           std::to_string(stated_->vertices[v].compute.size()));
     }

@@ -50,10 +50,7 @@ class held_value_reader {
         edges_(model.graph()),
         by_(model.new_redistributor()),
         state_(state_per_element) {
-    tie_.resize(graph_.operations.size());
-    for (std::uint32_t v = 0; v < tie_.size(); ++v) tie_[v] = v;
-    for (const tie& t : constraints.ties)
-      for (const std::uint32_t v : t.vertices) tie_[v] = t.vertices.front();
+    tie_ = tie_leaders(graph_.operations.size(), constraints.ties);
   }
 
   held_values read() {

@@ -11,7 +11,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <numeric>
 #include <optional>
 #include <string>
 #include <vector>
@@ -62,26 +61,16 @@ class compiler {
  private:
   void join_ties() {
     const std::size_t n = stated_->vertices.size();
-    std::vector<std::uint32_t> leader(n);
-    std::iota(leader.begin(), leader.end(), 0U);
-    const auto find = [&](std::uint32_t v) {
-      while (leader[v] != v) v = leader[v] = leader[leader[v]];
-      return v;
-    };
-    for (const tie& t : stated_->constraints.ties)
-      for (const std::uint32_t v : t.vertices) {
-        const auto [low, high] = std::minmax({find(t.vertices.front()), find(v)});  // by value
-        leader[high] = low;
-      }
+    const std::vector<std::uint32_t> leader = tie_leaders(n, stated_->constraints.ties);
     variable_of_.resize(n);
     for (std::uint32_t v = 0; v < n; ++v) {
       poll();
-      if (find(v) == v) {
+      if (leader[v] == v) {
         variable_of_[v] = static_cast<std::uint32_t>(first_member_.size());
         first_member_.push_back(v);
         unary_.emplace_back(stated_->vertices[v].compute.size());
       } else {
-        variable_of_[v] = variable_of_[find(v)];
+        variable_of_[v] = variable_of_[leader[v]];
       }
       auto& sum = unary_[variable_of_[v]];
       if (sum.size() != stated_->vertices[v].compute.size())

@@ -7,7 +7,6 @@
 #include <shardweave/solve/bound/dual_ascent.hpp>
 
 #include <algorithm>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -45,7 +44,7 @@ class priced_problem {
         of_pair.erase(at);
       } else {
         auto& table = plain[&p.table(e)];
-        if (!table) table = in_double(p.table(e));
+        if (!table) table = std::make_shared<const cost_table<double>>(p.table(e).template in<double>());
         builder.add_edge(e.first, e.second, table);
       }
     for (const auto& [ends, of] : of_pair) add_priced(builder, ends.first, ends.second, nullptr, of);
@@ -154,18 +153,6 @@ class priced_problem {
     double* costs = nullptr;
   };
 
-  static std::shared_ptr<const cost_table<double>> in_double(const cost_table<Cost>& t) {
-    if constexpr (std::same_as<Cost, double>) {
-      return std::make_shared<const cost_table<double>>(t);  // shares the costs, which prices do not change
-    } else {
-      return std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
-          {t.row_class().begin(), t.row_class().end()}, {t.column_class().begin(), t.column_class().end()},
-          t.row_classes(), t.column_classes(), [&](std::size_t i, std::size_t j) {
-            return is_forbidden(t.class_cost(i, j)) ? forbidden<double> : static_cast<double>(t.class_cost(i, j));
-          }));
-    }
-  }
-
   void add_priced(compact_builder<double>& builder, std::uint32_t x, std::uint32_t y, const cost_table<Cost>* base,
                   const parts& of) {
     std::vector<const cost_table<Cost>*> tables;
@@ -198,8 +185,7 @@ class priced_problem {
     result.shape = std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
         rows.first, columns.first, rows.second.size(), columns.second.size(), [&](std::size_t i, std::size_t j) {
           if (base == nullptr) return 0.0;
-          const Cost c = (*base)(rows.second[i], columns.second[j]);
-          return is_forbidden(c) ? forbidden<double> : static_cast<double>(c);
+          return in_double((*base)(rows.second[i], columns.second[j]));
         }));
     const std::size_t stride = result.shape->stride();
     result.base.assign(result.shape->class_row(0), result.shape->class_row(0) + rows.second.size() * stride);

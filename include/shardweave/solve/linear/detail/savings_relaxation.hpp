@@ -150,10 +150,7 @@ class savings_relaxation : public relaxation_state<Cost> {
       for (const auto& a : t.own) result.own.push_back({a.at, a.variable, all(a.amount)});
       for (const auto& a : t.joint) result.joint.push_back({a.demand, a.first, a.second, a.table, a.count});
       for (const auto& table : t.tables)
-        result.tables.push_back(std::make_shared<const cost_table<double>>(cost_table<double>::from_distinct_classes(
-            {table->row_class().begin(), table->row_class().end()},
-            {table->column_class().begin(), table->column_class().end()}, table->row_classes(), table->column_classes(),
-            [&](std::size_t i, std::size_t j) { return static_cast<double>(table->class_cost(i, j)); })));
+        result.tables.push_back(std::make_shared<const cost_table<double>>(table->template in<double>()));
       return result;
     }
   }

@@ -143,11 +143,8 @@ class cut_front {
     constant_.assign(width_, static_cast<double>(p_->constant()));
     unary_.assign(p_->total_labels() * width_, 0.0);
     for (std::size_t x = 0; x < p_->size(); ++x)
-      for (strategy l = 0; l < p_->label_count(x); ++l) {
-        const Cost c = p_->unary(x)[l];
-        std::fill_n(unary_.data() + (p_->label_start(x) + l) * width_, width_,
-                    is_forbidden(c) ? infinity : static_cast<double>(c));
-      }
+      for (strategy l = 0; l < p_->label_count(x); ++l)
+        std::fill_n(unary_.data() + (p_->label_start(x) + l) * width_, width_, in_double(p_->unary(x)[l]));
     pairs_.clear();
     for (const compact_edge& e : p_->edges()) {
       auto& costs = pair(e.first, e.second);
@@ -155,8 +152,7 @@ class cut_front {
       for (strategy a = 0; a < p_->label_count(e.first); ++a)
         for (strategy b = 0; b < p_->label_count(e.second); ++b)
           for (std::size_t k = 0; k < width_; ++k)
-            costs[(a * p_->label_count(e.second) + b) * width_ + k] +=
-                is_forbidden(table(a, b)) ? infinity : static_cast<double>(table(a, b));
+            costs[(a * p_->label_count(e.second) + b) * width_ + k] += in_double(table(a, b));
     }
     chain_prices<Cost> chain(*t_);
     for (std::size_t k = 0; k < width_; ++k) {
