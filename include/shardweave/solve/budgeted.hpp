@@ -2,6 +2,7 @@
 
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/repair.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
@@ -9,7 +10,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <span>
 #include <string>
 #include <string_view>
@@ -38,8 +38,6 @@ struct budgeted {
  private:
   static constexpr std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
   static constexpr std::size_t repair_changes = 2000;  ///< labels that an attempt may change
-
-  static constexpr double infinity = std::numeric_limits<double>::infinity();
 };
 
 template <cost_value Cost>
@@ -48,37 +46,37 @@ solution<Cost> budgeted::solve(const placement_problem<Cost>& problem, const sol
   if (p.rows().empty()) return trws{}.solve(problem, control);
   const deadline limit(control);
   price_ascent<Cost> climb(p);
-  std::vector<strategy> labels(p.size()), best = detail::start_labels(problem, control);
-  Cost best_cost = best.empty() ? forbidden<Cost> : p.cost(best);
+  detail::incumbent<Cost> best(control.gap);
+  if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
+    best.offer(p.cost(start), std::move(start), 0);
+  std::vector<strategy> labels(p.size());
   solve_statistics statistics{.solver = std::string(name)};
   const std::size_t most = std::min(steps, control.iterations);
   bool stopped = false, more = true;
   while (more && statistics.iterations < most && !(stopped = limit.expired())) {
-    more = climb.step(is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost));
+    more = climb.step(best.upper());
     if (statistics.iterations++ % decode_every == 0 || !more || statistics.iterations == most) {
       climb.decode(labels);
       if (detail::repair(p, std::span<strategy>(labels), repair_changes, limit))
-        if (const Cost cost = p.cost(labels); cost < best_cost) {
-          best = labels;
-          best_cost = cost;
-          statistics.seconds_to_best = limit.elapsed();
-        }
+        best.offer(p.cost(labels), labels, limit.elapsed());
       if (control.progress)
         control.progress({.stage = name,
                           .seconds = limit.elapsed(),
-                          .objective = is_forbidden(best_cost) ? infinity : static_cast<double>(best_cost),
+                          .objective = best.upper(),
                           .lower_bound = climb.bound(),
                           .done = static_cast<double>(statistics.iterations) / static_cast<double>(steps)});
     }
-    if (!is_forbidden(best_cost) && is_within(control.gap, climb.bound(), best_cost)) break;
+    if (best.is_enough(climb.bound())) break;
   }
   stopped = stopped || (more && statistics.iterations == most && most < steps);
   statistics.seconds = limit.elapsed();
+  statistics.seconds_to_best = best.found_at();
   const std::vector<double> prices = climb.prices();
   statistics.counters = {{"priced rows", static_cast<double>(std::count_if(prices.begin(), prices.end(),
                                                                            [](double price) { return price != 0; }))}};
   if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " steps of the prices.");
-  return conclude(problem, std::span<const strategy>(best), climb.bound(), stopped, std::move(statistics), control);
+  return conclude(problem, std::span<const strategy>(best.labels()), climb.bound(), stopped, std::move(statistics),
+                  control);
 }
 
 #ifdef SHARDWEAVE_COMPILED

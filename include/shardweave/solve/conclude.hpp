@@ -55,6 +55,14 @@ void keep_start(const placement_problem<Cost>& problem, const solve_control& con
   }
 }
 
+/// A bound on costs as one on the objective: less all that could ever be saved, and what rounding may have lost.
+template <cost_value Cost>
+[[nodiscard]] double less_savings(const placement_problem<Cost>& problem, double bound) {
+  if (problem.savings() == nullptr || !std::isfinite(bound)) return bound;
+  const auto most = static_cast<double>(problem.savings()->most());
+  return bound - most - 1e-12 * (std::abs(bound - most) + most);
+}
+
 inline constexpr std::string_view gap_note = "within the gap that was asked for.";
 
 /// Says what an assignment and a bound prove together.
@@ -96,11 +104,7 @@ template <cost_value Cost>
 [[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
                                       double lower_bound, bool stopped, solve_statistics statistics,
                                       const solve_control& control = {}, bound_on counted = bound_on::costs) {
-  if (counted == bound_on::costs && problem.savings() != nullptr && std::isfinite(lower_bound)) {
-    const auto most = static_cast<double>(problem.savings()->most());
-    lower_bound -= most;
-    lower_bound -= 1e-12 * (std::abs(lower_bound) + most);
-  }
+  if (counted == bound_on::costs) lower_bound = detail::less_savings(problem, lower_bound);
   solution<Cost> result;
   result.statistics = std::move(statistics);
   result.lower_bound = lower_bound;

@@ -175,9 +175,8 @@ void price_limit(const placement_problem<Cost>& problem, std::size_t budget, std
   for (std::size_t r = 0; r < prices.size(); ++r)
     if (p.rows()[r].budget == budget) price += std::max(prices[r], 0.0);
   if (price == 0) return;
-  const double most = problem.savings() == nullptr ? 0 : static_cast<double>(problem.savings()->most());
   point.price = price;
-  point.priced_bound = ascent.bound() - most - 1e-12 * (std::abs(ascent.bound()) + most);
+  point.priced_bound = less_savings(problem, ascent.bound());
 }
 
 template <cost_value Cost, class S>

@@ -47,10 +47,7 @@ class dual_ascent {
     }
     messages_.shrink_to_fit();
     for (std::size_t x = 0; x < problem.size(); ++x) {
-      const auto links = problem.links(x);
-      const auto later = static_cast<std::size_t>(
-          std::count_if(links.begin(), links.end(), [](const compact_link& l) { return l.is_first; }));
-      share_[x] = 1.0 / static_cast<double>(std::max<std::size_t>({later, links.size() - later, 1}));
+      share_[x] = share_of(x);
       most_labels = std::max(most_labels, problem.label_count(x));
     }
     belief_.resize(most_labels);
@@ -70,15 +67,7 @@ class dual_ascent {
       const std::uint32_t x = members[i].variable;
       row_links_[x].push_back({number, i});
       row_least_.resize(std::max(row_least_.size(), members[i].weight.size()));
-      const auto links = p_->links(x);
-      std::size_t later = static_cast<std::size_t>(
-          std::count_if(links.begin(), links.end(), [](const compact_link& l) { return l.is_first; }));
-      std::size_t earlier = links.size() - later;
-      for (const row_link& link : row_links_[x]) {
-        if (link.member + 1 < rows_[link.factor].members().size()) ++later;
-        if (link.member > 0) ++earlier;
-      }
-      share_[x] = 1.0 / static_cast<double>(std::max<std::size_t>({later, earlier, 1}));
+      share_[x] = share_of(x);
     }
   }
   /// Cells times usage classes that a pass with such a row would look at.
@@ -234,6 +223,19 @@ class dual_ascent {
     return (n + cost_table<Cost>::padding - 1) / cost_table<Cost>::padding * cost_table<Cost>::padding;
   }
 
+  /// Of a variable's belief in each message that it sends on in a pass.
+  [[nodiscard]] double share_of(std::size_t x) const {
+    const auto links = p_->links(x);
+    auto later = static_cast<std::size_t>(
+        std::count_if(links.begin(), links.end(), [](const compact_link& l) { return l.is_first; }));
+    std::size_t earlier = links.size() - later;
+    if (!rows_.empty())
+      for (const row_link& link : row_links_[x]) {
+        if (link.member + 1 < rows_[link.factor].members().size()) ++later;
+        if (link.member > 0) ++earlier;
+      }
+    return 1.0 / static_cast<double>(std::max<std::size_t>({later, earlier, 1}));
+  }
   void load_unary(std::size_t x, std::size_t k) {
     std::copy_n(unary_.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)), k, belief_.begin());
   }

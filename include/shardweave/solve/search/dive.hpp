@@ -5,6 +5,7 @@
 #include <shardweave/solve/bound/price_ascent.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/conclude.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/detail/descent.hpp>
 #include <shardweave/solve/search/detail/label_repair.hpp>
@@ -88,7 +89,37 @@ class dive {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    return from<Cost>(problem, detail::start_labels(problem, control), control);
+    const compact_problem<Cost>& p = problem.compact();
+    const deadline limit(control);
+    random_source random(control.seed);
+    detail::incumbent<Cost> best(control.gap);
+    if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
+      best.offer(p.cost(start), std::move(start), 0);
+    solve_statistics statistics{.solver = std::string(name)};
+    price_ascent<Cost> ascent(p);
+    for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
+      if (!ascent.step(best.upper())) break;
+    bool stopped = limit.expired() || control.iterations < dives;
+    if (!limit.expired()) {
+      const dual_guide guide = ascent.guide();
+      for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
+        if (limit.expired() || best.is_enough(guide.bound)) break;
+        const bool near = best.is_known() && random.chance(0.5);
+        auto labels = once(p, guide, draw_share(random),
+                           near ? std::span<const strategy>(best.labels()) : std::span<const strategy>(), best.cost(),
+                           limit, random);
+        if (!labels || !best.offer(p.cost(*labels), *labels, limit.elapsed())) continue;
+        if (control.progress)
+          control.progress(
+              {.stage = name, .seconds = limit.elapsed(), .objective = best.upper(), .lower_bound = ascent.bound()});
+      }
+      stopped = stopped || limit.expired();
+    }
+    statistics.seconds = limit.elapsed();
+    statistics.seconds_to_best = best.found_at();
+    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
+    return conclude(problem, std::span<const strategy>(best.labels()), ascent.bound(), stopped, std::move(statistics),
+                    control);
   }
 
  private:
@@ -101,49 +132,6 @@ class dive {
     search.node_steps = 60;
     search.polish_moves = 5;
     return search;
-  }
-
-  template <cost_value Cost>
-  [[nodiscard]] solution<Cost> from(const placement_problem<Cost>& problem, std::vector<strategy> best,
-                                    const solve_control& control) const {
-    const compact_problem<Cost>& p = problem.compact();
-    const deadline limit(control);
-    random_source random(control.seed);
-    Cost best_cost = forbidden<Cost>;
-    if (!best.empty()) best_cost = p.cost(best);
-    solve_statistics statistics{.solver = std::string(name)};
-    price_ascent<Cost> ascent(p);
-    for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
-      if (!ascent.step(value_of(best_cost))) break;
-    bool stopped = limit.expired() || control.iterations < dives;
-    if (!limit.expired()) {
-      const dual_guide guide = ascent.guide();
-      for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
-        if (limit.expired() || (!best.empty() && is_within(control.gap, guide.bound, best_cost))) break;
-        const bool near = !best.empty() && random.chance(0.5);
-        auto labels =
-            once(p, guide, draw_share(random), near ? std::span<const strategy>(best) : std::span<const strategy>(),
-                 best_cost, limit, random);
-        if (!labels || !(p.cost(*labels) < best_cost)) continue;
-        best = *std::move(labels);
-        best_cost = p.cost(best);
-        statistics.seconds_to_best = limit.elapsed();
-        if (control.progress)
-          control.progress({.stage = name,
-                            .seconds = limit.elapsed(),
-                            .objective = value_of(best_cost),
-                            .lower_bound = ascent.bound()});
-      }
-      stopped = stopped || limit.expired();
-    }
-    statistics.seconds = limit.elapsed();
-    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
-    return conclude(problem, std::span<const strategy>(best), ascent.bound(), stopped, std::move(statistics), control);
-  }
-
-  template <cost_value Cost>
-  [[nodiscard]] static double value_of(Cost c) {
-    return is_forbidden(c) ? std::numeric_limits<double>::infinity() : static_cast<double>(c);
   }
 
   template <cost_value Cost>
@@ -185,8 +173,8 @@ class dive {
         prices = ascent.prices();
         for (double& e : excess) e -= ascent.bound();
       }
-      if (!found_) return std::nullopt;
-      return std::move(best_);
+      if (!best_.is_known()) return std::nullopt;
+      return best_.labels();
     }
 
    private:
@@ -243,7 +231,7 @@ class dive {
       std::vector<strategy> decoded(p.size());
       Cost least = forbidden<Cost>;
       for (std::size_t i = 0; i < with_.steps && !limit_.expired(); ++i) {
-        const bool more = ascent.step(std::min(value_of(cutoff), value_of(best_cost_)));
+        const bool more = ascent.step(std::min(in_double(cutoff), best_.upper()));
         if (is_closed(ascent.bound(), cutoff)) break;
         if (i % decode_every + 1 == decode_every || !more) {
           ascent.decode(decoded);
@@ -283,14 +271,11 @@ class dive {
     void offer(std::vector<strategy> labels) {
       for (auto at = levels_.rbegin(); at != levels_.rend(); ++at) labels = (*at)->cut.lift((*at)->rest.lift(labels));
       const Cost cost = root_.cost(labels);
-      if (is_forbidden(cost) || (found_ && !(cost < best_cost_)) || !root_.keeps_rows(labels)) return;
-      best_ = std::move(labels);
-      best_cost_ = cost;
-      found_ = true;
+      if (best_.is_beaten_by(cost) && root_.keeps_rows(labels)) best_.offer(cost, std::move(labels), 0);
     }
 
     [[nodiscard]] bool is_closed(double bound, Cost cutoff) const {
-      return (!is_forbidden(cutoff) && proves(bound, cutoff)) || (found_ && proves(bound, best_cost_));
+      return (!is_forbidden(cutoff) && proves(bound, cutoff)) || best_.is_enough(bound);
     }
     [[nodiscard]] solve_control limit_only() const { return limit_.rest_for_part(); }
 
@@ -299,9 +284,7 @@ class dive {
     const deadline& limit_;
     random_source& random_;
     std::vector<std::unique_ptr<level>> levels_ = {};
-    std::vector<strategy> best_ = {};
-    Cost best_cost_ = forbidden<Cost>;
-    bool found_ = false;
+    detail::incumbent<Cost> best_ = {};
   };
 };
 
