@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <memory>
@@ -88,14 +89,17 @@ TEST_SUITE("task_graph") {
   TEST_CASE("a record read from a graph and added to another one makes the same graph") {
     for (std::uint64_t seed = 1; seed <= 20; ++seed) {
       const sw::task_graph g = random_tasks(seed);
-      sw::task_graph_builder b;
-      for (const auto& p : g.groups()) b.add_group(p);
-      for (const auto& s : g.storages()) b.add_storage(s);
-      for (const auto& t : g.tables()) b.add_table(t);
+      sw::task_graph_builder b = sw::task_graph_builder::like(g);
       for (sw::task_index t = 0; t < g.size(); ++t) b.add_task(g.record(t));
       const sw::task_graph h = std::move(b).build();
       REQUIRE(h.size() == g.size());
       for (sw::task_index t = 0; t < g.size(); ++t) CHECK(h.record(t) == g.record(t));
+      CHECK(h.name == g.name);
+      CHECK(h.description == g.description);
+      CHECK(h.device() == g.device());
+      CHECK(std::ranges::equal(h.groups(), g.groups()));
+      CHECK(std::ranges::equal(h.storages(), g.storages()));
+      CHECK(h.tables().size() == g.tables().size());
       CHECK(h.memory_baseline() == g.memory_baseline());
     }
   }

@@ -78,13 +78,6 @@ inline void check_timeline(const task_graph& g, const schedule& s, const timelin
     for (const task_index t : b.members) check_task(t, "a bucket");
   }
 }
-/// The bucket of each task; `no_index` for those in none.
-[[nodiscard]] inline std::vector<std::uint32_t> bucket_of_tasks(const task_graph& g, const schedule& s) {
-  std::vector<std::uint32_t> owner(g.size(), no_index);
-  for (std::uint32_t b = 0; b < s.buckets.size(); ++b)
-    for (const task_index t : s.buckets[b].members) owner[t] = b;
-  return owner;
-}
 }  // namespace detail
 
 /// All spans in the order of the schedule, those of one channel one after the other. A wait that names no
@@ -96,7 +89,7 @@ inline void check_timeline(const task_graph& g, const schedule& s, const timelin
 [[nodiscard]] inline std::vector<channel_span> channel_spans(const task_graph& g, const schedule& s,
                                                              const timeline& line) {
   detail::check_timeline(g, s, line);
-  const std::vector<std::uint32_t> owner = detail::bucket_of_tasks(g, s);
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
   std::vector<task_index> launcher(s.buckets.size(), no_index);  // the last member in the order
   for (const task_index t : s.order)
     if (owner[t] != no_index) launcher[owner[t]] = t;

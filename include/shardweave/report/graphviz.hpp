@@ -106,7 +106,7 @@ void write_graphviz(Sink&& sink, const task_graph& g, const schedule& s = {}, co
       ++left_out;
     }
   }
-  const std::vector<std::uint32_t> owner = detail::bucket_of_tasks(g, s);
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
   detail::piecewise<std::remove_reference_t<Sink>> out(sink);
   out.text += "digraph \"";
   detail::append_dot(out.text, g.name);

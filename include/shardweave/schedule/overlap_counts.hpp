@@ -86,16 +86,14 @@ struct overlap_counts {
 /// is alive together.
 /// Complexity: O(V)
 [[nodiscard]] inline std::size_t computations_between_scatters(const task_graph& g, const schedule& s) {
-  std::vector<std::size_t> left(s.buckets.size()), owner(g.size(), s.buckets.size());
-  for (std::size_t b = 0; b < s.buckets.size(); ++b) {
-    left[b] = s.buckets[b].members.size();
-    for (const task_index t : s.buckets[b].members) owner[t] = b;
-  }
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
+  std::vector<std::size_t> left;
+  for (const bucket& b : s.buckets) left.push_back(b.members.size());
   std::size_t most = 0, now = 0;
   for (const task_index t : s.order) {
     if (g.kind(t) == task_kind::compute) most = std::max(most, ++now);
     if (!g.is_collective(t) || g.collective(t).op != collective::reduce_scatter) continue;
-    if (owner[t] == s.buckets.size() || --left[owner[t]] == 0) now = 0;
+    if (owner[t] == no_index || --left[owner[t]] == 0) now = 0;
   }
   return most;
 }

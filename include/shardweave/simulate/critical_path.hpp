@@ -64,21 +64,14 @@ class critical_walk {
         s_(s),
         line_(line),
         launched_(launched),
-        leader_(g.size()),
+        leader_(launch_leaders(g.size(), s.buckets)),
         launch_(g.size()),
         seen_(g.size()),
         position_(g.size()) {
-    for (task_index t = 0; t < g.size(); ++t) leader_[t] = t;
     std::vector<std::size_t> waiting;
     std::vector<bool> unpacked(s.buckets.size());
-    std::vector<std::uint32_t> owner(g.size(), no_index);
-    for (std::uint32_t b = 0; b < s.buckets.size(); ++b) {
-      waiting.push_back(s.buckets[b].members.size());
-      for (const task_index t : s.buckets[b].members) {
-        leader_[t] = s.buckets[b].members.front();
-        owner[t] = b;
-      }
-    }
+    const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
+    for (const bucket& b : s.buckets) waiting.push_back(b.members.size());
     std::vector<task_index> last(g.groups().size(), no_index);
     for (std::uint32_t at = 0; at < s.order.size(); ++at) {
       const task_index t = s.order[at];

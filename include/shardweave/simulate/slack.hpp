@@ -28,12 +28,10 @@ namespace shardweave::inline v0 {
   std::vector<nanoseconds> slack(g.size()),
       latest(g.size(), end);                                 // when a launch must be over, under its first member
   std::vector<nanoseconds> channel(g.groups().size(), end);  // when it must be free for what comes behind
-  std::vector<std::uint32_t> owner(g.size(), no_index);
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
   std::vector<bool> is_launched(s.buckets.size()), is_unpacked(s.buckets.size());
   std::vector<task_index> first_wait(s.buckets.size(), no_index);
-  for (std::uint32_t b = 0; b < s.buckets.size(); ++b)
-    for (const task_index t : s.buckets[b].members) owner[t] = b;
-  const auto leader = [&](task_index c) { return owner[c] == no_index ? c : s.buckets[owner[c]].members.front(); };
+  const std::vector<task_index> leader = launch_leaders(g.size(), s.buckets);
   for (const task_index t : s.order) {
     const task_index c = g.is_collective(t) ? no_index : g.completes(t);
     if (c == no_index || owner[c] == no_index || is_unpacked[owner[c]]) continue;
@@ -49,7 +47,7 @@ namespace shardweave::inline v0 {
         late -= line.buckets[owner[c]].unpack_end - line.buckets[owner[c]].unpack_start;
       slack[t] = late - line.end[t];
       if (c != no_index) {
-        latest[leader(c)] = std::min(latest[leader(c)], late);
+        latest[leader[c]] = std::min(latest[leader[c]], late);
       } else {
         late -= g.duration(t);
       }
@@ -57,7 +55,7 @@ namespace shardweave::inline v0 {
     }
     const std::uint32_t b = owner[t];
     if (b != no_index && is_launched[b]) continue;  // by its last member
-    const task_index c = leader(t);
+    const task_index c = leader[t];
     nanoseconds& free = channel[g.collective(t).group];
     free = std::min(latest[c], free);
     latest[c] = free;

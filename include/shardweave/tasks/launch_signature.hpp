@@ -26,18 +26,16 @@ namespace shardweave::inline v0 {
 /// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint64_t> launch_signature(const task_graph& g, const schedule& s) {
   std::vector<detail::content_hasher> channels(g.groups().size());
-  std::vector<std::size_t> owner(g.size(), s.buckets.size()), left;
-  for (std::size_t b = 0; b < s.buckets.size(); ++b) {
-    left.push_back(s.buckets[b].members.size());
-    for (const task_index t : s.buckets[b].members) owner[t] = b;
-  }
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
+  std::vector<std::size_t> left;
+  for (const bucket& b : s.buckets) left.push_back(b.members.size());
   const auto add = [&](detail::content_hasher& h, task_index t) {
     h.add(g.collective(t).bytes_in.count());
     h.add(g.collective(t).bytes_out.count());
   };
   for (const task_index t : s.order) {
     if (!g.is_collective(t)) continue;
-    const bool bucketed = owner[t] < s.buckets.size();
+    const bool bucketed = owner[t] != no_index;
     if (bucketed && --left[owner[t]] > 0) continue;  // launched with its last member
     const collective_info c = g.collective(t);
     detail::content_hasher& h = channels[c.group];

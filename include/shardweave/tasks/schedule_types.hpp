@@ -5,6 +5,8 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <numeric>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -27,6 +29,25 @@ struct bucket {
   bool coalesced = false;
   friend bool operator==(const bucket&, const bucket&) = default;
 };
+
+/// Of each task the first member of its bucket, under which its launch is recorded; itself if it is in none.
+/// \pre members are among the tasks
+[[nodiscard]] inline std::vector<task_index> launch_leaders(std::size_t tasks, std::span<const bucket> buckets) {
+  std::vector<task_index> leader(tasks);
+  std::iota(leader.begin(), leader.end(), task_index{0});
+  for (const bucket& b : buckets)
+    for (const task_index t : b.members) leader[t] = b.members.front();
+  return leader;
+}
+
+/// The position of each task's bucket; `no_index` of those in none.
+/// \pre members are among the tasks
+[[nodiscard]] inline std::vector<std::uint32_t> bucket_of_tasks(std::size_t tasks, std::span<const bucket> buckets) {
+  std::vector<std::uint32_t> owner(tasks, no_index);
+  for (std::uint32_t b = 0; b < buckets.size(); ++b)
+    for (const task_index t : buckets[b].members) owner[t] = b;
+  return owner;
+}
 
 /// Why something was not done.
 enum class decision_reason : std::uint8_t {

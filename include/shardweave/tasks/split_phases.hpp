@@ -37,14 +37,10 @@ namespace detail {
 /// Writes one half of a graph.
 class half_writer {
  public:
-  half_writer(const task_graph& g, const char* name) : g_(g) {
+  half_writer(const task_graph& g, const char* name) : g_(g), b_(task_graph_builder::like(g)) {
     half_.task_of.assign(g.size(), no_index);
-    b_.name = g.name + name;
-    b_.description = g.description;
-    b_.device = g.device();
-    for (const process_group& p : g.groups()) b_.add_group(p);
-    for (const storage& s : g.storages()) b_.add_storage(s);
-    for (const duration_table& t : g.tables()) b_.add_table(t);
+    b_.name += name;
+    b_.memory_baseline.reset();
   }
 
   [[nodiscard]] bool has(task_index t) const { return half_.task_of[t] != no_index; }

@@ -38,6 +38,9 @@ class task_graph_builder {
   std::optional<bytes> memory_baseline = std::nullopt;  ///< absent = the storages of the inputs
   std::vector<nanoseconds> fused_durations = {};        ///< empty, or one per task
 
+  /// With all of a graph but its tasks and what goes with each of them.
+  [[nodiscard]] static task_graph_builder like(const task_graph& g);
+
   /// Each returns the number by which tasks refer to what was added.
   std::uint32_t add_group(process_group group) {
     graph_.groups_.push_back(std::move(group));

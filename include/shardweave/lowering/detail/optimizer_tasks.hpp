@@ -102,9 +102,8 @@ class optimizer_tasks {
     return updated;
   }
 
-  /// Adds the tables of the given graph, and of what collectives of the optimizer take.
+  /// Adds the tables of what collectives of the optimizer take.
   void add_tables() {
-    for (const duration_table& t : g_.tables()) to_.builder.add_table(t);
     std::vector<group_shape> shapes;
     for (std::size_t d = 0; d < parameters_.dimensions(); ++d) shapes.push_back(shape_of(d));
     for (duration_table& t : collective_tables(new_collectives_, by_.collectives(), shapes))

@@ -43,14 +43,7 @@ class kernel_fusion {
         if (!inside(p, k)) work[k].reads(storage_key(p), size_of(p));
       work[k].writes(storage_key(t), size_of(t), leaves[t] != 0);
     }
-    task_graph_builder b;
-    b.name = g_.name;
-    b.description = g_.description;
-    b.device = g_.device();
-    b.memory_baseline = g_.memory_baseline();
-    for (const process_group& p : g_.groups()) b.add_group(p);
-    for (const storage& s : g_.storages()) b.add_storage(s);
-    for (const duration_table& t : g_.tables()) b.add_table(t);
+    task_graph_builder b = task_graph_builder::like(g_);
     for (task_index t = 0; t < g_.size(); ++t) {
       task_record r = g_.record(t);
       const task_index source = real(t);

@@ -27,11 +27,7 @@ SHARDWEAVE_INLINE whole_step with_optimizer(const lowered_graph& lowered, const 
   const task_graph& g = lowered.tasks;
   const trained_parameters parameters(lowered, model, chosen);
   step_tasks to;
-  to.builder.name = g.name;
-  to.builder.description = g.description;
-  to.builder.device = g.device();
-  for (const process_group& p : g.groups()) to.builder.add_group(p);
-  for (const storage& s : g.storages()) to.builder.add_storage(s);
+  to.builder = task_graph_builder::like(g);
   optimizer_tasks optimizer(g, model, parameters, options.optimizer, to);
   micro_batches batches(lowered, model.operations(), parameters, optimizer.work().accumulation, to);
   bytes more_inputs{};

@@ -24,17 +24,10 @@ class recomputation_writer {
   recomputation_writer(const task_graph& g, const std::vector<char>& dropped)
       : g_(g),
         dropped_(dropped),
+        b_(task_graph_builder::like(g)),
         task_of_(g.size(), no_index),
         again_of_(g.size(), no_index),
-        storage_again_(g.storages().size(), no_index) {
-    b_.name = g.name;
-    b_.description = g.description;
-    b_.device = g.device();
-    b_.memory_baseline = g.memory_baseline();
-    for (const process_group& p : g.groups()) b_.add_group(p);
-    for (const storage& s : g.storages()) b_.add_storage(s);
-    for (const duration_table& t : g.tables()) b_.add_table(t);
-  }
+        storage_again_(g.storages().size(), no_index) {}
 
   recomputed_graph write() && {
     find_postponed();

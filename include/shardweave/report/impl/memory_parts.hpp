@@ -82,12 +82,9 @@ SHARDWEAVE_INLINE memory_by_part memory_parts(const task_graph& g, const schedul
   SHARDWEAVE_EXPECTS(again.empty() || again.size() == g.size());
   const storage_uses uses(g);
   const std::vector<memory_part> part = detail::parts_of_storages(g, uses, again);
-  std::vector<std::uint32_t> owner(g.size(), no_index);
+  const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
   std::vector<bucket> bare = s.buckets;  // without the sizes of their buffers
-  for (std::uint32_t b = 0; b < bare.size(); ++b) {
-    bare[b].bytes_in = bare[b].bytes_out = bytes();
-    for (const task_index t : bare[b].members) owner[t] = b;
-  }
+  for (bucket& b : bare) b.bytes_in = b.bytes_out = bytes();
   memory_by_part result;
   result.held.resize(s.order.size());
   constexpr auto of_buffers = static_cast<std::size_t>(memory_part::buffers);

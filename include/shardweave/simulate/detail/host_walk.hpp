@@ -34,15 +34,14 @@ struct stream_action {
 class host_walk {
  public:
   host_walk(const task_graph& g, const schedule& s, const launch_costs& costs)
-      : owner(g.size(), no_index), launched(g.size()) {
+      : owner(bucket_of_tasks(g.size(), s.buckets)), launched(g.size()) {
     const nanoseconds none;
     std::vector<bucket_costs> prices;
     std::vector<std::size_t> missing;
     std::vector<bool> unpacked(s.buckets.size());
-    for (std::uint32_t b = 0; b < s.buckets.size(); ++b) {
-      prices.push_back(costs_of(g, s.buckets[b]));
-      missing.push_back(s.buckets[b].members.size());
-      for (const task_index t : s.buckets[b].members) owner[t] = b;
+    for (const bucket& b : s.buckets) {
+      prices.push_back(costs_of(g, b));
+      missing.push_back(b.members.size());
     }
     // copies that take no time are not launched
     const auto copy = [&](stream_step what, task_index t, std::uint32_t b, nanoseconds duration) {

@@ -13,10 +13,7 @@ namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<hiding_record> hiding_records(const task_graph& g, const schedule& s,
                                                             const timeline& line) {
-  std::vector<task_index> leader(g.size());
-  for (task_index t = 0; t < g.size(); ++t) leader[t] = t;
-  for (const bucket& b : s.buckets)
-    for (const task_index t : b.members) leader[t] = b.members.front();
+  const std::vector<task_index> leader = launch_leaders(g.size(), s.buckets);
 
   std::vector<task_index> working;  // on the compute stream, by time
   std::vector<nanoseconds> exposed(g.size());
@@ -52,10 +49,7 @@ SHARDWEAVE_INLINE std::vector<hiding_record> hiding_records(const task_graph& g,
 SHARDWEAVE_INLINE std::vector<std::pair<task_index, task_index>> hiding_dependencies(const task_graph& g,
                                                                                      const schedule& s) {
   std::vector<std::vector<task_index>> members(g.size()), waits(g.size());
-  std::vector<task_index> leader(g.size());
-  for (task_index t = 0; t < g.size(); ++t) leader[t] = t;
-  for (const bucket& b : s.buckets)
-    for (const task_index t : b.members) leader[t] = b.members.front();
+  const std::vector<task_index> leader = launch_leaders(g.size(), s.buckets);
   for (task_index t = 0; t < g.size(); ++t) {
     if (g.is_collective(t)) members[leader[t]].push_back(t);
     if (g.completes(t) != no_index) waits[leader[g.completes(t)]].push_back(t);

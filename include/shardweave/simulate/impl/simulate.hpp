@@ -29,7 +29,7 @@ class simulation {
         uses_(g),
         memory_(uses_, g.storages().size()),
         channel_(g.groups().size()),
-        owner_(g.size(), no_index),
+        owner_(bucket_of_tasks(g.size(), s.buckets)),
         waiting_(s.buckets.size()),
         unpacked_(s.buckets.size()),
         stalled_(g.size()) {
@@ -41,7 +41,6 @@ class simulation {
     for (std::uint32_t b = 0; b < s.buckets.size(); ++b) {
       costs_.push_back(costs_of(g, s.buckets[b]));
       waiting_[b] = s.buckets[b].members.size();
-      for (const task_index t : s.buckets[b].members) owner_[t] = b;
     }
   }
 

@@ -59,12 +59,7 @@ class batch_parts_writer {
   }
 
   [[nodiscard]] graph_of_parts write() && {
-    b_.name = g_.name;
-    b_.description = g_.description;
-    b_.device = g_.device();
-    for (const process_group& p : g_.groups()) b_.add_group(p);
-    for (const storage& s : g_.storages()) b_.add_storage(s);
-    for (const duration_table& t : g_.tables()) b_.add_table(t);
+    b_ = task_graph_builder::like(g_);
     find_storages();
     find_what_is_added();
     std::vector<task_index> turn;  // what a part does until it would wait

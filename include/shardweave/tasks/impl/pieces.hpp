@@ -108,14 +108,7 @@ SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<con
     if (const task_index c = g.completes(t); c != no_index && (cut[t] != 0) != (cut[c] != 0))
       refuse_pieces("one of " + g.label(c) + " and its wait " + g.label(t) + " is cut, expected both or neither");
 
-  task_graph_builder b;
-  b.name = g.name;
-  b.description = g.description;
-  b.device = g.device();
-  b.memory_baseline = g.memory_baseline();
-  for (const process_group& p : g.groups()) b.add_group(p);
-  for (const storage& s : g.storages()) b.add_storage(s);
-  for (const duration_table& t : g.tables()) b.add_table(t);
+  task_graph_builder b = task_graph_builder::like(g);
 
   // tasks may be named before they are added: all numbers are known beforehand
   const std::vector<task_index> first = detail::first_pieces(cut, pieces);

@@ -12,6 +12,18 @@
 
 namespace shardweave::inline v0 {
 
+SHARDWEAVE_INLINE task_graph_builder task_graph_builder::like(const task_graph& g) {
+  task_graph_builder b;
+  b.name = g.name;
+  b.description = g.description;
+  b.device = g.device();
+  b.memory_baseline = g.memory_baseline();
+  for (const process_group& p : g.groups()) b.add_group(p);
+  for (const storage& s : g.storages()) b.add_storage(s);
+  for (const duration_table& t : g.tables()) b.add_table(t);
+  return b;
+}
+
 SHARDWEAVE_INLINE task_index task_graph_builder::add_task(const task_record& t) {
   const auto index = static_cast<task_index>(graph_.kind_.size());
   graph_.name_.push_back(texts_(t.name));

@@ -29,12 +29,9 @@ class bucketed_order {
         order_(std::move(order)),
         place_(order_.size()),
         buckets_(std::move(buckets)),
-        bucket_of_(order_.size(), no_index) {
+        bucket_of_(bucket_of_tasks(order_.size(), buckets_)) {
     for (std::uint32_t i = 0; i < order_.size(); ++i) place_[order_[i]] = i;
-    for (std::uint32_t b = 0; b < buckets_.size(); ++b) {
-      costs_.push_back(costs_of(g, buckets_[b]));
-      for (const task_index t : buckets_[b].members) bucket_of_[t] = b;
-    }
+    for (const bucket& b : buckets_) costs_.push_back(costs_of(g, b));
     std::vector<std::vector<task_index>> waits(order_.size());
     for (task_index t = 0; t < order_.size(); ++t)
       if (const task_index c = g.completes(t); c != no_index) waits[c].push_back(t);
