@@ -11,6 +11,7 @@
 #include <shardweave/cost/residual.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -473,13 +474,7 @@ TEST_SUITE("residual") {
 TEST_SUITE("link_shares") {
   TEST_CASE("wrong shares, sizes and nodes are refused in words") {
     const auto message = [](link_share s) {
-      try {
-        const std::vector<link_share> rows{s};
-        static_cast<void>(link_shares<>(std::span<const link_share>(rows)));
-      } catch (const error& e) {
-        return std::string(e.what());
-      }
-      return std::string();
+      return shardweave_test::refusal_of([&] { return link_shares<>(std::span<const link_share>(&s, 1)); });
     };
     const std::string end = " nodes: expected a share in (0, 1], and a size and nodes that are positive";
     CHECK(message({shared_path::inside, 1, bytes(1), 1}).empty());

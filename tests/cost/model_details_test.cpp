@@ -12,6 +12,7 @@
 #include <shardweave/cost/size_curve.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -25,19 +26,10 @@
 #include <vector>
 
 using namespace shardweave;
+using shardweave_test::refusal_of;
 
 namespace model_details_tests {
 namespace {
-
-template <class Call>
-std::string words_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const error& e) {
-    return e.what();
-  }
-  return {};
-}
 
 /// NCCL's choice among its symmetric kernels as it is published, with every number of thread blocks tried.
 struct symmetric_choice {
@@ -159,7 +151,7 @@ TEST_SUITE("nccl_smooth") {
 
   TEST_CASE("each kind of wrong ramp is refused with its point, and a gentle one is not") {
     const auto words = [](std::vector<nccl_ramp_point> multicast, std::vector<nccl_ramp_point> ring = {}) {
-      return words_of([&] {
+      return refusal_of([&] {
         return nccl_smooth(nccl_node_of(find_device("h100")), {.multicast_ramp = multicast, .ampere_ring_ramp = ring});
       });
     };
@@ -319,19 +311,20 @@ TEST_SUITE("collective_table") {
 TEST_SUITE("saturation") {
   TEST_CASE("wrong figures are refused in words") {
     CHECK(
-        words_of([] { return saturating<>(alpha_beta(), -1.0); }) ==
+        refusal_of([] { return saturating<>(alpha_beta(), -1.0); }) ==
         "a share that is half at -1.000000 bytes with power 0.500000: expected no negative size and a power in (0, 1]");
-    CHECK(words_of([] { return saturating<>(alpha_beta(), 1.0, 0.0); }).find("with power 0.000000") !=
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 0.0); }).find("with power 0.000000") !=
           std::string::npos);
-    CHECK(words_of([] { return saturating<>(alpha_beta(), 1.0, 1.5); }).find("with power 1.500000") !=
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 1.5); }).find("with power 1.500000") !=
           std::string::npos);
-    CHECK(words_of([] { return saturating<>(alpha_beta(), 0.0, 1.0); }).empty());
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 0.0, 1.0); }).empty());
     for (const timed_size& wrong : {timed_size{bytes(0), 1},
                                     {bytes(-1), 1},
                                     {bytes(8), 0},
                                     {bytes(8), -1},
                                     {bytes(8), std::numeric_limits<double>::infinity()}})
-      CHECK(words_of([&] { return fit_saturated_line(std::span(&wrong, 1)); }).ends_with(" us: both must be positive"));
+      CHECK(
+          refusal_of([&] { return fit_saturated_line(std::span(&wrong, 1)); }).ends_with(" us: both must be positive"));
     const std::vector<timed_size> quick{{bytes(1000), .25}, {bytes(1'000'000), .5}};  // less than a microsecond is well
     CHECK(fit_saturated_line(quick).at(1000) == doctest::Approx(.25).epsilon(.01));
   }

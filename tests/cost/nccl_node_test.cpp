@@ -9,6 +9,7 @@
 #include <shardweave/cost/nccl_tuner.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <array>
@@ -370,13 +371,7 @@ TEST_SUITE("nccl_node") {
     const auto message = [](auto change) {
       nccl_node node = known_node("h100");
       change(node);
-      try {
-        node.validate();
-      } catch (const error& e) {
-        CHECK(e.category() == error_category::input);
-        return std::string(e.what());
-      }
-      return std::string();
+      return shardweave_test::refusal_of([&] { node.validate(); }, error_category::input);
     };
     constexpr double nan = std::numeric_limits<double>::quiet_NaN();
     CHECK(message([](nccl_node&) {}).empty());

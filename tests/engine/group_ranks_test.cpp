@@ -7,6 +7,7 @@
 #include <shardweave/engine/reprice.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/small_tasks.hpp>
 
 #include <algorithm>
@@ -25,21 +26,10 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::refusal_of;
 
 namespace group_ranks_tests {
-namespace {
-
-template <class Call>
-std::string words_of(Call call) {
-  try {
-    static_cast<void>(call());
-  } catch (const sw::error& e) {
-    return e.what();
-  }
-  return {};
-}
-
-}  // namespace
+namespace {}  // namespace
 
 TEST_SUITE("group_ranks") {
   TEST_CASE("a layout is made from size, distance or the ranks that are listed") {
@@ -70,17 +60,17 @@ TEST_SUITE("group_ranks") {
       CAPTURE(r.group.size);
       CAPTURE(r.group.ranks.size());
       std::optional<sw::rank_layout> found;
-      const std::string words = words_of([&] { return found = sw::layout_of(r.group, r.world); });
+      const std::string words = refusal_of([&] { return found = sw::layout_of(r.group, r.world); });
       CHECK(found == r.layout);
       CHECK(words.empty() == r.layout.has_value());
     }
   }
 
   TEST_CASE("a list that begins in the middle of a group is refused: its ranks belong to two") {
-    CHECK(words_of([] {
+    CHECK(refusal_of([] {
             return sw::layout_of({.id = 4, .name = "tp", .ranks = {2, 4}}, 8);
           }) == "group 4 (tp) begins with rank 2, expected a first rank of groups of 2 ranks, 2 apart");
-    CHECK(words_of([] {
+    CHECK(refusal_of([] {
             return sw::layout_of({.id = 4, .ranks = {1, 2, 3, 4}}, 8);
           }) == "group 4 begins with rank 1, expected a first rank of groups of 4 ranks, 1 apart");
     // every group of a division is accepted, and leads to that division
@@ -107,7 +97,7 @@ TEST_SUITE("group_ranks") {
             for (const auto& [node, count] : nodes) same = same && count == nodes.at(0);
             std::vector<sw::group_shape> found;
             const std::string words =
-                words_of([&] { return found = sw::shapes_of(std::span(&group, 1), world, per_node); });
+                refusal_of([&] { return found = sw::shapes_of(std::span(&group, 1), world, per_node); });
             CAPTURE(size);
             CAPTURE(stride);
             CAPTURE(per_node);
@@ -124,7 +114,7 @@ TEST_SUITE("group_ranks") {
         }
     CHECK(even > 100);
     CHECK(uneven > 20);
-    CHECK(words_of([] { return sw::shapes_of({}, 8, 0); }) == "nodes of 0 ranks, expected one or more on each");
+    CHECK(refusal_of([] { return sw::shapes_of({}, 8, 0); }) == "nodes of 0 ranks, expected one or more on each");
   }
 }
 
@@ -167,9 +157,9 @@ TEST_SUITE("reprice") {
   TEST_CASE("a scale that is none is refused, and 0 takes all computation away") {
     const sw::task_graph g = one_of_each();
     CHECK(sw::reprice(g, ten_per_rank{}, four, {.compute_scale = 0}).duration(0) == sw::nanoseconds(0));
-    CHECK(words_of([&] { return sw::reprice(g, ten_per_rank{}, four, {.compute_scale = -1}).size(); }) ==
+    CHECK(refusal_of([&] { return sw::reprice(g, ten_per_rank{}, four, {.compute_scale = -1}).size(); }) ==
           "computation that takes -1.000000 times as long, expected a finite factor, not negative");
-    CHECK(words_of([&] { return sw::reprice(g, ten_per_rank{}, four, {.compute_scale = std::nan("")}).size(); }) ==
+    CHECK(refusal_of([&] { return sw::reprice(g, ten_per_rank{}, four, {.compute_scale = std::nan("")}).size(); }) ==
           "computation that takes nan times as long, expected a finite factor, not negative");
   }
 }

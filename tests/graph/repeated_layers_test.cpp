@@ -4,6 +4,7 @@
 
 #include <boost/graph/adjacency_list.hpp>
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -114,12 +115,7 @@ program renumbered(const program& p, const std::vector<std::uint32_t>& to) {
 }
 
 std::string refused(const sw::compressed_graph& g, const std::vector<std::uint64_t>& content) {
-  try {
-    (void)sw::repeated_layers(g, content);
-  } catch (const sw::error& e) {
-    return e.what();
-  }
-  return {};
+  return shardweave_test::refusal_of([&] { return sw::repeated_layers(g, content); });
 }
 
 }  // namespace

@@ -6,6 +6,7 @@
 #include <boost/graph/filtered_graph.hpp>
 #include <boost/graph/reverse_graph.hpp>
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -52,12 +53,7 @@ bool is_on_cycle(std::size_t n, const ends& edges, std::uint32_t v) {
 }
 
 std::string refusal(std::size_t n, const ends& edges) {
-  try {
-    (void)sw::stable_topological_order(sw::compressed_graph(n, edges));
-  } catch (const sw::error& e) {
-    return e.what();
-  }
-  return {};
+  return shardweave_test::refusal_of([&] { return sw::stable_topological_order(sw::compressed_graph(n, edges)); });
 }
 
 }  // namespace

@@ -15,6 +15,7 @@
 #endif
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/temporary_folder.hpp>
 
 #include <algorithm>
@@ -306,14 +307,11 @@ ENDATA
   }
   TEST_CASE("names that a reader would stumble over are refused") {
     const auto refused = [](std::vector<std::string> columns, std::vector<std::string> rows) {
-      for (const auto& write : {lp_of, mps_of}) {
-        try {
-          static_cast<void>(write(small_program(), {columns, rows}));
-        } catch (const sw::error& e) {
-          return std::string(e.what());
-        }
-      }
-      return std::string("nothing was refused");
+      const std::string words = shardweave_test::refusal_of([&] { return lp_of(small_program(), {columns, rows}); });
+      return words.empty() ? shardweave_test::refusal_of([&] {
+        return mps_of(small_program(), {columns, rows});
+      })
+                           : words;
     };
     CHECK(refused({"a", "b", "c"}, {}) == "linear model: it has 4 columns and 3 names for them");
     CHECK(refused({}, {"a"}) == "linear model: it has 3 rows and 1 names for them");

@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <support/random_order_certificate.hpp>
 #include <support/random_tasks.hpp>
+#include <support/refusal.hpp>
 #include <support/temporary_folder.hpp>
 
 #include <cstdint>
@@ -24,13 +25,7 @@ sw::order_certificates read(std::string_view text) {
   return sw::read_order_certificates(input);
 }
 std::string refusal_of(std::string_view text) {
-  try {
-    static_cast<void>(read(text));
-  } catch (const sw::error& e) {
-    CHECK(e.category() == sw::error_category::format);
-    return e.what();
-  }
-  return "";
+  return shardweave_test::refusal_of([&] { return read(text); }, sw::error_category::format);
 }
 
 }  // namespace

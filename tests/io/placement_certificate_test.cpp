@@ -5,6 +5,7 @@
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
 #include <support/random_problem.hpp>
+#include <support/refusal.hpp>
 
 #include <cstdint>
 #include <limits>
@@ -26,13 +27,7 @@ sw::placement_certificate<Cost> read(std::string_view text) {
   return sw::read_placement_certificate<Cost>(input);
 }
 std::string refusal_of(std::string_view text) {
-  try {
-    static_cast<void>(read<double>(text));
-  } catch (const sw::error& e) {
-    CHECK(e.category() == sw::error_category::format);
-    return e.what();
-  }
-  return "";
+  return shardweave_test::refusal_of([&] { return read<double>(text); }, sw::error_category::format);
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/temporary_folder.hpp>
 #include <support/tiny_steps.hpp>
 
@@ -69,13 +70,7 @@ TEST_SUITE("step_problem") {
       std::string wrong = right;
       REQUIRE(wrong.find(found) != std::string::npos);
       wrong.replace(wrong.find(found), found.size(), in_its_place);
-      try {
-        static_cast<void>(read(wrong));
-      } catch (const sw::error& e) {
-        CHECK(e.category() == sw::error_category::input);
-        return std::string(e.what());
-      }
-      return std::string("nothing");
+      return shardweave_test::refusal_of([&] { return read(wrong); }, sw::error_category::input);
     };
     CHECK(refusal_of("[5]", "[5,5,5]") ==
           "problem.json: work: 3 limits for 3 channels, one of which is the compute stream");

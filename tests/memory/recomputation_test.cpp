@@ -8,6 +8,7 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -18,6 +19,7 @@
 #include <vector>
 
 namespace sw = shardweave;
+using shardweave_test::refusal_of;
 
 namespace recomputation_tests {
 namespace {
@@ -319,28 +321,20 @@ TEST_SUITE("memory") {
   TEST_CASE("graphs that have no such blocks are refused by what is wrong with them") {
     sw::random_source random(1);
     const training made = random_training(random);
-    const auto refused = [](auto work) -> std::string {
-      try {
-        work();
-      } catch (const sw::error& e) {
-        return e.what();
-      }
-      return "";
-    };
-    CHECK(refused([&] { static_cast<void>(sw::with_recomputation(made.graph, {})); }) ==
+    CHECK(refusal_of([&] { static_cast<void>(sw::with_recomputation(made.graph, {})); }) ==
           "recomputation: 0 storages are kept or dropped, the graph has " +
               std::to_string(made.graph.storages().size()));
-    CHECK(refused([&] { static_cast<void>(sw::activation_blocks_of(made.graph, {})); }) ==
+    CHECK(refusal_of([&] { static_cast<void>(sw::activation_blocks_of(made.graph, {})); }) ==
           "blocks: 0 tasks have a block, the graph has " + std::to_string(made.graph.size()));
     std::vector<std::uint32_t> gap = made.block;
     for (std::uint32_t& b : gap)
       if (b != no_index) ++b;
-    CHECK(refused([&] { static_cast<void>(sw::activation_blocks_of(made.graph, gap)); }) ==
+    CHECK(refusal_of([&] { static_cast<void>(sw::activation_blocks_of(made.graph, gap)); }) ==
           "blocks: there is no forward part of block 0");
     sw::task_graph_builder b;
     b.add_task({.name = "untold", .op = "op", .kind = sw::task_kind::other});
     const sw::task_graph untold = std::move(b).build();
-    CHECK(refused([&] { static_cast<void>(sw::with_recomputation(untold, {})); }) ==
+    CHECK(refusal_of([&] { static_cast<void>(sw::with_recomputation(untold, {})); }) ==
           "recomputation: task 0 (untold) does not state its phase (inferred_tags tells it)");
   }
 }

@@ -6,6 +6,7 @@
 #include <shardweave/models/deepseek_config.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -388,12 +389,7 @@ TEST_SUITE("deepseek_training_graph") {
     const auto told = [](auto change) {
       sw::deepseek_config c = tiny(true);
       change(c);
-      try {
-        (void)sw::deepseek_training_graph(c, {2, 4});
-      } catch (const sw::error& e) {
-        return std::string(e.what());
-      }
-      return std::string("nothing was refused");
+      return shardweave_test::refusal_of([&] { return sw::deepseek_training_graph(c, {2, 4}); });
     };
     CHECK(told([](auto& c) { c.kv_lora_rank = 0; }) == "model 'tiny': kv_lora_rank is 0, expected a positive number");
     CHECK(told([](auto& c) { c.q_lora_rank = -1; }) == "model 'tiny': q_lora_rank is -1, expected no less than 0");

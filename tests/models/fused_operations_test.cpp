@@ -6,6 +6,7 @@
 #include <doctest/doctest.h>
 #include <models/finite_difference.hpp>
 #include <models/interpreter.hpp>
+#include <support/refusal.hpp>
 
 #include <cmath>
 #include <cstddef>
@@ -22,6 +23,7 @@ namespace fused_operations_tests {
 namespace {
 
 namespace sw = shardweave;
+using shardweave_test::refusal_of;
 using builder = sw::graph_builder;
 using value = builder::value;
 using interpreter::array;
@@ -146,41 +148,36 @@ TEST_SUITE("fused_operations") {
     b.group("router");
     const value x = b.input("x", {{4, 6, 8}, dtype::bf16});
     const value n = b.input("n", {{4, 5, 2}, dtype::i64});
-    const auto told = [](const std::function<value()>& write) {
-      try {
-        (void)write();
-      } catch (const sw::error& e) {
-        return std::string(e.what());
-      }
-      return std::string("nothing was refused");
-    };
-    CHECK(told([&] { return b.softmax(x, 3); }) == "router.softmax: dimension 3 does not exist in [4, 6, 8]");
-    CHECK(told([&] { return b.slice(x, 1, 4, 3); }) == "router.slice: elements [4, 7) of dimension 1 of [4, 6, 8]");
-    CHECK(told([&] { return b.slice(x, 1, -1, 3); }) == "router.slice: elements [-1, 2) of dimension 1 of [4, 6, 8]");
-    CHECK(told([&] { return b.pad(x, 0, 2, 5); }) == "router.pad: [4, 6, 8] from 2 on does not fit in an extent of 5");
-    CHECK(told([&] {
+    CHECK(refusal_of([&] { return b.softmax(x, 3); }) == "router.softmax: dimension 3 does not exist in [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.slice(x, 1, 4, 3); }) ==
+          "router.slice: elements [4, 7) of dimension 1 of [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.slice(x, 1, -1, 3); }) ==
+          "router.slice: elements [-1, 2) of dimension 1 of [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.pad(x, 0, 2, 5); }) ==
+          "router.pad: [4, 6, 8] from 2 on does not fit in an extent of 5");
+    CHECK(refusal_of([&] {
             return b.split(x, {2, 2}, 1);
           }) == "router.split: lengths [2, 2] do not add up to dimension 1 of [4, 6, 8]");
-    CHECK(told([&] { return b.cat({}, 0); }) == "router.cat: found no parts, expected at least one");
-    CHECK(told([&] {
+    CHECK(refusal_of([&] { return b.cat({}, 0); }) == "router.cat: found no parts, expected at least one");
+    CHECK(refusal_of([&] {
             return b.cat({x, n}, 0);
           }) == "router.cat: a part of [4, 5, 2] i64 does not fit beside [4, 6, 8] bf16");
-    CHECK(told([&] { return b.topk(x, 9, 2); }) == "router.topk: 9 elements of dimension 2 of [4, 6, 8]");
-    CHECK(told([&] { return b.gather(x, n, 2); }) == "router.gather: indices [4, 5, 2] do not fit [4, 6, 8]");
-    CHECK(told([&] { return b.gather(x, n, 1); }) == "router.gather: indices [4, 5, 2] do not fit [4, 6, 8]");
-    CHECK(told([&] { return b.cross_entropy(x, n); }) ==
+    CHECK(refusal_of([&] { return b.topk(x, 9, 2); }) == "router.topk: 9 elements of dimension 2 of [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.gather(x, n, 2); }) == "router.gather: indices [4, 5, 2] do not fit [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.gather(x, n, 1); }) == "router.gather: indices [4, 5, 2] do not fit [4, 6, 8]");
+    CHECK(refusal_of([&] { return b.cross_entropy(x, n); }) ==
           "router.cross_entropy: logits [4, 6, 8] and classes [4, 5, 2] do not match, expected one class for each row");
-    CHECK(told([&] { return b.moe_dispatch(x, n, 4, 2); }) ==
+    CHECK(refusal_of([&] { return b.moe_dispatch(x, n, 4, 2); }) ==
           "router.moe_dispatch: tokens [4, 6, 8] and experts [4, 5, 2] with 2 slots in 4 experts do not match, "
           "expected [G, S, D] and [G, S, k]");
-    CHECK(told([&] { return b.moe_combine(x, n); }) ==
+    CHECK(refusal_of([&] { return b.moe_combine(x, n); }) ==
           "router.moe_combine: slots [4, 6, 8] and experts [4, 5, 2] do not match, expected [E, G, C, D] and "
           "[G, S, k]");
-    CHECK(told([&] {
+    CHECK(refusal_of([&] {
             return b.expand(x, {4, 6, 16});
           }) ==
           "router.expand: shapes [4, 6, 8] and [4, 6, 16] do not match in dimension -1, expected equal extents or 1");
-    CHECK(told([&] { return b.expand(x, {6, 8}); }) == "router.expand: [4, 6, 8] cannot be repeated to [6, 8]");
+    CHECK(refusal_of([&] { return b.expand(x, {6, 8}); }) == "router.expand: [4, 6, 8] cannot be repeated to [6, 8]");
   }
 
   TEST_CASE("backward operations give the gradients of forward ones") {

@@ -8,6 +8,7 @@
 #include <shardweave/solve/trws.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -70,12 +71,8 @@ void check_promises(const std::vector<std::pair<double, sw::assignment>>& all, c
 
 std::string refusal_of(std::size_t count, const sw::best_plans_options& options) {
   const sw::placement_problem<double> problem(shardweave_test::draw_small<double>(1));
-  try {
-    static_cast<void>(sw::best_plans(problem, any_policy<double>(sw::exhaustive{}), count, {}, options));
-  } catch (const sw::error& e) {
-    return e.what();
-  }
-  return "";
+  return shardweave_test::refusal_of(
+      [&] { return sw::best_plans(problem, any_policy<double>(sw::exhaustive{}), count, {}, options); });
 }
 
 }  // namespace

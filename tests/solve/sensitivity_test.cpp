@@ -7,6 +7,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -25,21 +26,12 @@ using shardweave_test::at_scale;
 using shardweave_test::close_to;
 using shardweave_test::draw_tiny;
 using shardweave_test::few_dice;
+using shardweave_test::refusal_of;
 
 namespace sensitivity_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-
-template <class Work>
-std::string refusal_of(Work work) {
-  try {
-    work();
-  } catch (const sw::error& e) {
-    return e.what();
-  }
-  return "";
-}
 
 /// Vertices that may each stay out of the room of a budget, at a cost.
 sw::placement_description<double> knapsack(const std::vector<double>& costs, double high) {

@@ -8,11 +8,11 @@
 #include <shardweave/spmd/smallest_conflict.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
 #include <bit>
-#include <functional>
 #include <set>
 #include <string>
 #include <vector>
@@ -21,6 +21,7 @@ namespace constraint_log_tests {
 namespace {
 
 using namespace shardweave;
+using shardweave_test::refusal_of;
 using model_type = spmd_cost_model;
 
 sharding lying(const char* text) { return sharding::parse(text); }
@@ -68,15 +69,6 @@ std::string placed(const model_type& model, const constraint_log& log, const std
   return model.strategies(v).strategies[found.choice[v]].outputs.front().to_string();
 }
 
-std::string refusal(const std::function<void()>& act) {
-  try {
-    act();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "nothing was refused";
-}
-
 }  // namespace
 
 TEST_SUITE("demand") {
@@ -104,8 +96,8 @@ TEST_SUITE("demand") {
          {"", "place x R", "placed x", "placed x R R", "placed_along x one R", "placed_along x 1 RR",
           "parameter_share 0.5 gigabytes", "parameter_share half ratio", "parameter_bytes 1e9", "memory_bytes 5",
           "memory_bytes 5 with 8", "memory_bytes 5 state many", "pair_gradients please", "tie_layers 3"})
-      CHECK(refusal([&] { (void)parse_demand(line); }) == "'" + line + "' is no demand");
-    CHECK(refusal([] { (void)parse_demand("inputs Q"); }).starts_with("'Q' is no sharding"));
+      CHECK(refusal_of([&] { (void)parse_demand(line); }) == "'" + line + "' is no demand");
+    CHECK(refusal_of([] { (void)parse_demand("inputs Q"); }).starts_with("'Q' is no sharding"));
   }
 }
 
@@ -122,11 +114,11 @@ TEST_SUITE("constraint_log") {
     CHECK(constraint_log::parse(log.to_string()).to_string() == log.to_string());
     constraint_log again = constraint_log::parse("2 tie_layers\n\n7 pair_gradients");
     CHECK(again.add(layers_tied{}) == 8);
-    CHECK(refusal([] { (void)constraint_log::parse("2 tie_layers\n2 pair_gradients\n"); }) ==
+    CHECK(refusal_of([] { (void)constraint_log::parse("2 tie_layers\n2 pair_gradients\n"); }) ==
           "'2 pair_gradients' is no record, expected a number of at least 3 and a demand");
-    CHECK(refusal([] { (void)constraint_log::parse("tie_layers"); }) ==
+    CHECK(refusal_of([] { (void)constraint_log::parse("tie_layers"); }) ==
           "'tie_layers' is no record, expected a number of at least 1 and a demand");
-    CHECK(refusal([] { (void)constraint_log::parse("4 do it"); }) == "'do it' is no demand");
+    CHECK(refusal_of([] { (void)constraint_log::parse("4 do it"); }) == "'do it' is no demand");
   }
 
   TEST_CASE("the usual demands are the usual constraints, under the words of their records") {
@@ -168,9 +160,9 @@ TEST_SUITE("constraint_log") {
     CHECK(count("*.w") == 3);
     CHECK(count("l*s.*.w") == 3);
     CHECK(count("*") == model.operations().operations.size() - 1);  // all but the output, which has no result
-    CHECK(refusal([&] { count("layers.9.w"); }) == "#1 placed layers.9.w R: no operation has such a name");
-    CHECK(refusal([&] { count("ayers.1.w"); }) == "#1 placed ayers.1.w R: no operation has such a name");
-    CHECK(refusal([&] { count("layers.1.w*x"); }) == "#1 placed layers.1.w*x R: no operation has such a name");
+    CHECK(refusal_of([&] { count("layers.9.w"); }) == "#1 placed layers.9.w R: no operation has such a name");
+    CHECK(refusal_of([&] { count("ayers.1.w"); }) == "#1 placed ayers.1.w R: no operation has such a name");
+    CHECK(refusal_of([&] { count("layers.1.w*x"); }) == "#1 placed layers.1.w*x R: no operation has such a name");
   }
 
   TEST_CASE("a demand for one mesh dimension leaves the others open") {
@@ -182,11 +174,11 @@ TEST_SUITE("constraint_log") {
     CHECK(all.fixed[0].allowed.size() == 3);
     for (const strategy s : all.fixed[0].allowed) CHECK(model.label(all.fixed[0].vertex, s).ends_with("S(1)"));
     log.add(operations_placed_along{"x", 2, dim_placement()});
-    CHECK(refusal([&] { (void)constraints_of(model, log); }) ==
+    CHECK(refusal_of([&] { (void)constraints_of(model, log); }) ==
           "#2 placed_along x 2 R: there is no dimension 2 of mesh 4x2");
     log.remove(2);
     log.add(operations_placed_along{"x", 0, dim_placement::partial()});
-    CHECK(refusal([&] {
+    CHECK(refusal_of([&] {
             (void)constraints_of(model, log);
           }).starts_with("#3 placed_along x 0 P: operation 'x' cannot be placed P there, it offers RR, "));
   }
@@ -308,7 +300,7 @@ TEST_SUITE("smallest_conflict") {
   }
 
   TEST_CASE("a contradiction without demands is an error") {
-    CHECK(refusal([] { (void)smallest_conflict(2, [](std::span<const std::size_t>) { return false; }); }) ==
+    CHECK(refusal_of([] { (void)smallest_conflict(2, [](std::span<const std::size_t>) { return false; }); }) ==
           "there is no assignment even without any of the 2 demands");
   }
 }

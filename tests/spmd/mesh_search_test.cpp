@@ -12,12 +12,12 @@
 
 #include <doctest/doctest.h>
 #include <support/random_savings.hpp>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <limits>
 #include <map>
 #include <set>
@@ -30,20 +30,12 @@ namespace mesh_search_tests {
 namespace {
 
 using namespace shardweave;
+using shardweave_test::refusal_of;
 
 std::vector<std::string> names_of(std::int64_t devices, std::size_t most_dims) {
   std::vector<std::string> names;
   for (const device_mesh& mesh : mesh_shapes(devices, most_dims)) names.push_back(mesh.to_string());
   return names;
-}
-
-std::string refusal_of(const std::function<void()>& work) {
-  try {
-    work();
-  } catch (const error& e) {
-    return e.what();
-  }
-  return "";
 }
 
 /// A problem whose assignments cost what is listed.

@@ -11,6 +11,7 @@
 #include <shardweave/spmd/training_constraints.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -92,13 +93,7 @@ constraint_set demanded(const model_type& model, const std::vector<annotation>& 
 }
 
 std::string refusal_of(const model_type& model, const annotation& a) {
-  try {
-    static_cast<void>(propagate(model, std::vector{a}));
-  } catch (const error& e) {
-    CHECK(e.category() == error_category::constraint);
-    return e.what();
-  }
-  return "";
+  return shardweave_test::refusal_of([&] { return propagate(model, std::vector{a}); }, error_category::constraint);
 }
 
 /// Whether an argument of the operation is a boundary.

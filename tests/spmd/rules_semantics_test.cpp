@@ -11,6 +11,7 @@
 
 #include <doctest/doctest.h>
 #include <models/convolutions.hpp>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -602,13 +603,8 @@ TEST_SUITE("standard_rules") {
   }
 
   TEST_CASE("shapes that do not fit are refused by name") {
-    const auto refused = [](const trial& t) -> std::string {
-      try {
-        static_cast<void>(carry_out(t, "2", standard_rules()));
-      } catch (const error& e) {
-        return e.what();
-      }
-      return "";
+    const auto refused = [](const trial& t) {
+      return shardweave_test::refusal_of([&] { return carry_out(t, "2", standard_rules()); });
     };
     CHECK(refused({"convolution", "4x4x5 6x3x3 -> 4x6x3"}) ==
           "operation 'tested': a weight of [6, 3, ...] does not fit 4 channels in and 6 out");

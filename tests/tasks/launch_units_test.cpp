@@ -3,6 +3,7 @@
 #include <doctest/doctest.h>
 #include <support/overlap_tasks.hpp>
 #include <support/random_tasks.hpp>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -20,12 +21,7 @@ struct two_gathers {
   sw::task_index wa = p.wait(a), wb = p.wait(b), end = p.output({wa, wb, product});
 };
 std::string refusal(const sw::task_graph& g, const std::vector<sw::bucket>& buckets) {
-  try {
-    const sw::launch_units units(g, buckets);
-    return "accepted";
-  } catch (const sw::error& e) {
-    return e.what();
-  }
+  return shardweave_test::refusal_of([&] { return sw::launch_units(g, buckets); });
 }
 
 }  // namespace

@@ -2,6 +2,7 @@
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
+#include <support/refusal.hpp>
 
 #include <algorithm>
 #include <cstdint>
@@ -54,13 +55,7 @@ sw::task_graph_builder small() {
 }
 
 std::string message(sw::task_graph_builder b) {
-  try {
-    (void)std::move(b).build();
-  } catch (const sw::error& e) {
-    CHECK(e.category() == sw::error_category::input);
-    return e.what();
-  }
-  return "none";
+  return shardweave_test::refusal_of([&] { return std::move(b).build(); }, sw::error_category::input);
 }
 }  // namespace
 

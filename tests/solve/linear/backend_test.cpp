@@ -1,6 +1,7 @@
 #include <shardweave/core/random.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 #include <support/tried_backends.hpp>
 
@@ -84,14 +85,7 @@ sw::linear_model slow_model(bool whole) {
 }
 
 void check_refused(const sw::linear_model& model, const std::string& text) {
-  INFO(text);
-  try {
-    sw::validate(model);
-    FAIL_CHECK("nothing was refused");
-  } catch (const sw::error& e) {
-    CHECK(std::string(e.what()) == text);
-    CHECK(e.category() == sw::error_category::input);
-  }
+  CHECK(shardweave_test::refusal_of([&] { sw::validate(model); }, sw::error_category::input) == text);
 }
 
 struct no_backend {
@@ -367,17 +361,14 @@ TEST_SUITE("clp") {
 #ifdef SHARDWEAVE_HAS_GLPK
 TEST_SUITE("glpk") {
   TEST_CASE("what GLPK itself refuses becomes an error with its words, and the next call works") {
-    std::string words;
-    try {
-      sw::detail::in_glpk_environment([] {
-        glp_prob* p = glp_create_prob();
-        glp_add_rows(p, -1);
-      });
-      FAIL_CHECK("nothing was refused");
-    } catch (const sw::error& e) {
-      words = e.what();
-      CHECK(e.category() == sw::error_category::backend);
-    }
+    const std::string words = shardweave_test::refusal_of(
+        [] {
+          sw::detail::in_glpk_environment([] {
+            glp_prob* p = glp_create_prob();
+            glp_add_rows(p, -1);
+          });
+        },
+        sw::error_category::backend);
     CHECK(words.find("glpk: ") == 0);
     CHECK(words.find("glp_add_rows: nrs = -1; invalid number of rows") != std::string::npos);
     CHECK(sw::glpk{}.solve(textbook()).objective == doctest::Approx(-36));
