@@ -245,7 +245,8 @@ inline std::vector<std::vector<array>> run(const shardweave::computation& graph,
       unary([](number a) { return a == 0.0 ? 0.0 : 1.0; });
     else if ((op.op == "conv" || op.op == "cast") && op.outputs[0].type == shardweave::dtype::i64)
       unary([](number a) { return std::trunc(a.real()); });
-    else if (op.op == "conv" || op.op == "cast" || op.op == "clone" || op.op == "alias" || op.op == "view")
+    else if (op.op == "conv" || op.op == "cast" || op.op == "quantize" || op.op == "clone" || op.op == "alias" ||
+             op.op == "view")
       out.data = in(0).data;
     else if (op.op == "permute") {
       each(shape, [&](const indices& at) {

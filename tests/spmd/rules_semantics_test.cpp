@@ -295,7 +295,7 @@ constexpr const char* table[][3] = {
     {"view_as_real", "4x6c -> 4x6x2", ""},
     {"conj", "4x5c -> 4x5c", ""},
     {"alias getitem clone", "4x5 -> 4x5", ""},
-    {"conv cast", "4x5 -> 4x5", ""},
+    {"conv cast quantize", "4x5 -> 4x5", ""},
     {"conv cast", "4x5 -> 4x5i", ""},
     {"conv cast", "4x5 -> 4x5b", ""},
 

@@ -6,9 +6,7 @@
 #include <limits>
 #include <vector>
 
-namespace shardweave {
-inline namespace v0 {
-namespace detail {
+namespace shardweave::inline v0::detail {
 
 /// A network of arcs with room for whole amounts. Boost.Graph has such flows too; its headers take longer to compile
 /// than all that is around them here.
@@ -62,6 +60,4 @@ class flow_network {
   std::vector<std::vector<std::size_t>> out_;
 };
 
-}  // namespace detail
-}  // namespace v0
-}  // namespace shardweave
+}  // namespace shardweave::inline v0::detail
