@@ -338,7 +338,7 @@ SHARDWEAVE_INLINE std::vector<held_form> optimizer_state_of(const spmd_cost_mode
     for (std::size_t k = 0; k < op.outputs.size(); ++k) {
       held_form state{v, detail::sizes_by_strategy(model, v, k)};
       const double size = static_cast<double>(element_size(op.outputs[k].type));
-      for (double& bytes : state.bytes) bytes *= state_per_element / size;
+      for (double& amount : state.bytes) amount *= state_per_element / size;
       result.push_back(std::move(state));
     }
   }

@@ -112,9 +112,9 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
 
   for (const char* op : {"conv", "cast"}) rules.add(op, conversion_rule{});
   // reads its argument as often as it says: once more where nothing else has measured it
-  rules.add("quantize", conversion_rule{}, {.moves_data_only = true, .moved = [](const operation_view& view) {
-                                              return view.inputs.front().size() * view.op.with.index +
-                                                     view.outputs.front().size();
+  rules.add("quantize", conversion_rule{}, {.moves_data_only = true, .moved = [](const operation_view& read) {
+                                              return read.inputs.front().size() * read.op.with.index +
+                                                     read.outputs.front().size();
                                             }});
   rules.add("clone", same_placement_rule{});
   for (const char* op : {"conj", "getitem"}) rules.add(op, same_placement_rule{}, view);
