@@ -90,6 +90,18 @@ TEST_SUITE("step_problem") {
           "problem.json: work: tables 0 name matrix 2, which is not there or of another size");
     CHECK(refusal_of("[1,1,null]", "[1,0,null]") ==
           "problem.json: work: tables 1 name matrix 0, which is not there or of another size");
+    const std::string two_ways = R"([0,null,0],"otherwise":[[0,null,null],[null,0,0]])";
+    std::string more = right;
+    more.replace(more.find("[0,null,0]"), 10, two_ways);
+    const sw::step_problem ways = read(more);
+    CHECK(ways.work->tables[0].ways() == 3);
+    CHECK(ways.work->load(ways.work->edges[0], 2, 1, 0, 0) == 2);
+    CHECK(ways.work->load(ways.work->edges[0], 2, 1, 0, 1) == 0);
+    CHECK(ways.work->load(ways.work->edges[0], 1, 1, 0, 2) == 2);
+    CHECK(text_of(read(text_of(ways.description, *ways.work)).description, *ways.work) ==
+          text_of(ways.description, *ways.work));
+    CHECK(refusal_of("[0,null,0]", R"([0,null,0],"otherwise":[[0,null]])") ==
+          "problem.json: work: tables 0 have 2 loads for 3 channels");
     CHECK(refusal_of("[1,1,null]", "[1,1]") == "problem.json: work: tables 1 have 2 loads for 3 channels");
   }
   TEST_CASE("files of problems and certificates are written and read by their names") {

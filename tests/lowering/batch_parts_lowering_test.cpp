@@ -87,13 +87,17 @@ TEST_SUITE("batch parts lowering") {
         if (tasks.op(t) != "accumulate")
           busy[tasks.is_collective(t) ? 1 + tasks.collective(t).group : 0] +=
               static_cast<double>(tasks.duration(t).count());
-      const sw::taken_work taken = sw::work_of(alone, part.choice), told = sw::work_of(least, part.choice);
+      const sw::taken_work taken = sw::work_of(alone, part.choice);
+      sw::taken_work told = sw::work_of(least, part.choice);
       for (std::size_t v = 0; v < taken.time.size(); ++v) {
         most[0] += taken.time[v];
         all[0] += taken.time[v];
         fewest[0] += told.time[v];
       }
       for (std::size_t c = 0; c < alone.channels; ++c) {
+        sw::work_prices only{std::vector<double>(told.time.size()), std::vector<double>(told.load.size()), {}};
+        for (std::size_t e = 0; e < least.edges.size(); ++e) only.load[e * least.channels + c] = 1;
+        told = sw::work_of(least, part.choice, &only);  // in the ways that take least of this channel
         std::map<std::uint32_t, double> of_share, least_of_share;
         for (std::size_t e = 0; e < alone.edges.size(); ++e) {
           const double load = taken.load[e * alone.channels + c];

@@ -23,6 +23,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <map>
 #include <utility>
 #include <vector>
@@ -83,15 +84,39 @@ std::vector<double> busy(const sw::task_graph& g) {
   return sum;
 }
 
-/// The loads of each channel: of each share the largest alone, or all.
+/// What the work of a placement is worth when a unit of each channel is worth so much, each edge done in the best way:
+/// of each share the dearest counted alone.
+double worth(const sw::step_work& work, const sw::assignment& choice, const std::vector<double>& prices) {
+  double sum = 0;
+  for (std::uint32_t v = 0; v < work.vertex_count(); ++v) sum += prices[0] * work.time(v, choice[v]);
+  std::map<std::uint32_t, double> of_share;
+  for (const sw::work_edge& e : work.edges) {
+    double least = std::numeric_limits<double>::infinity();
+    for (std::size_t way = 0; way < work.tables[e.table].ways(); ++way) {
+      double cost = 0;
+      for (std::size_t c = 0; c < work.channels; ++c)
+        cost += prices[c] * work.load(e, c, choice[e.from], choice[e.to], way);
+      least = std::min(least, cost);
+    }
+    double& largest = of_share[e.share];
+    largest = std::max(largest, least);
+  }
+  for (const auto& [share, cost] : of_share) sum += cost;
+  return sum;
+}
+
+/// The loads of each channel, in the ways that take least of it: of each share the largest alone, or all.
 std::pair<std::vector<double>, std::vector<double>> loads(const sw::step_work& work, const sw::assignment& choice) {
-  const sw::taken_work taken = sw::work_of(work, choice);
+  sw::taken_work taken = sw::work_of(work, choice);
   std::vector<double> most(work.channels), all(work.channels);
   for (const double t : taken.time) {
     most[0] += t;
     all[0] += t;
   }
   for (std::size_t c = 0; c < work.channels; ++c) {
+    sw::work_prices only{std::vector<double>(taken.time.size()), std::vector<double>(taken.load.size()), {}};
+    for (std::size_t e = 0; e < work.edges.size(); ++e) only.load[e * work.channels + c] = 1;
+    taken = sw::work_of(work, choice, &only);
     std::map<std::uint32_t, double> of_share;
     for (std::size_t e = 0; e < work.edges.size(); ++e) {
       const double load = taken.load[e * work.channels + c];
@@ -150,6 +175,7 @@ TEST_SUITE("lowered work") {
          shardweave_test::some_of<std::vector<std::int64_t>>({{2, 4}, {8, 8}, {2, 2, 2}})) {
       const planned& p = planned_on(shape);
       double nearest = 0;
+      std::size_t weighed = 0;
       for (const sw::assignment& choice : p.placements) {
         const sw::task_graph g = sw::lower(p.model, choice).tasks;
         const auto [most, all] = loads(p.least, choice);
@@ -160,8 +186,21 @@ TEST_SUITE("lowered work") {
           std::vector<double> tasks = busy(g);
           for (const sw::bucket& b : buckets.buckets) {
             for (const sw::task_index t : b.members) tasks[1 + b.channel] -= static_cast<double>(g.duration(t).count());
-            tasks[1 + b.channel] += static_cast<double>(sw::costs_of(g, b).duration.count());
+            const sw::bucket_costs costs = sw::costs_of(g, b);
+            tasks[1 + b.channel] += static_cast<double>(costs.duration.count());
+            tasks[0] += static_cast<double>((costs.pack + costs.unpack).count());
           }
+          // merging takes more of the compute stream, so both together take more than each at its least
+          CHECK(most[0] <= tasks[0]);
+          for (const double share : {0.1, 0.3, 0.5, 0.7, 0.9})
+            for (std::size_t c = 1; c < tasks.size(); ++c) {
+              std::vector<double> prices(tasks.size());
+              prices[0] = share;
+              prices[c] = 1 - share;
+              const double told = worth(p.least, choice, prices);
+              CHECK(told <= (share * tasks[0] + (1 - share) * tasks[c]) * (1 + 1e-12));
+              weighed += told > (share * most[0] + (1 - share) * most[c]) * (1 + 1e-6) ? 1U : 0U;
+            }
           for (std::size_t c = 1; c < tasks.size(); ++c) {
             CHECK(most[c] <= tasks[c]);
             if (tasks[c] > 0) nearest = std::max(nearest, most[c] / tasks[c]);
@@ -171,6 +210,7 @@ TEST_SUITE("lowered work") {
         }
       }
       CHECK(nearest > 0.5);
+      CHECK(weighed > 0);
       CHECK(p.bound > 0);
     }
   }

@@ -162,17 +162,31 @@ class Problem:
         for e, edge in enumerate(work["edges"]):
             a, b = edge["from"], edge["to"]
             n, table = self.counts[b], work["tables"][edge["tables"]]
-            parts = [(m, load.get((e, c), 0)) for c, m in enumerate(table["loads"])] + [(table.get("chain"), chain[e])]
-            key = (self.counts[a], n, tuple((m, price) for m, price in parts if m is not None and price != 0))
-            if not key[2]:
+            prices = [load.get((e, c), 0) for c in range(work["channels"])]
+            ways = [self.parts(loads, prices) for loads in [table["loads"]] + table.get("otherwise", [])]
+            on_path = self.parts([table.get("chain")], [chain[e]])
+            if not any(ways) and not on_path:
                 continue
+            key = (self.counts[a], n, tuple(ways), on_path)
             if key not in self.priced:
-                flat = [0] * (n * self.counts[a])
-                for m, price in key[2]:
-                    demand(len(work["matrices"][m]) == len(flat), f"matrix {m} of work has the wrong size")
-                    flat = [old + units(price * Fraction(t)) for old, t in zip(flat, work["matrices"][m])]
+                size = n * self.counts[a]
+                least = [min(of) for of in zip(*(self.value_of(work, way, size) for way in ways))]
+                flat = [x + y for x, y in zip(least, self.value_of(work, on_path, size))]
                 self.priced[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
             self.add_table(a, b, self.priced[key])
+
+    @staticmethod
+    def parts(matrices, prices):
+        """What counts of some matrices at prices."""
+        return tuple((m, price) for m, price in zip(matrices, prices, strict=True) if m is not None and price != 0)
+
+    @staticmethod
+    def value_of(work, parts, size):
+        flat = [0] * size
+        for m, price in parts:
+            demand(len(work["matrices"][m]) == size, f"matrix {m} of work has the wrong size")
+            flat = [old + units(price * Fraction(t)) for old, t in zip(flat, work["matrices"][m])]
+        return flat
 
     def read_iopddl(self, p):
         def costs(row):

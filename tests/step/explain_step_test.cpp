@@ -95,8 +95,12 @@ sw::step_work with_more(sw::step_work work, std::uint32_t edge, std::size_t chan
     const sw::work_table old = work.tables[e.table];
     sw::work_table_builder builder(work.channels, "an edge");
     work.tables.push_back(builder.table(rows, columns, [&](std::uint32_t a, std::uint32_t b) {
-      sw::edge_work taken{std::vector<double>(work.channels), old.chain(a, b) + more};
-      for (std::size_t c = 0; c < work.channels; ++c) taken.loads[c] = old.load(c, a, b) + (c == channel ? more : 0);
+      sw::edge_work taken{{}, old.chain(a, b) + more};
+      for (std::size_t way = 0; way < old.ways(); ++way) {
+        std::vector<double>& loads = way == 0 ? taken.loads : taken.otherwise.emplace_back();
+        for (std::size_t c = 0; c < work.channels; ++c)
+          loads.push_back(old.load(c, a, b, way) + (c == channel ? more : 0));
+      }
       return taken;
     }));
     e.table = static_cast<std::uint32_t>(work.tables.size() - 1);
@@ -194,7 +198,8 @@ TEST_SUITE("explain step") {
     const sw::priced_bound bound = p.bound();
     const std::span<const sw::strategy> choice = p.found.plan.placement.choice;
     const auto worth = [&](std::span<const sw::strategy> of) {
-      const sw::taken_work taken = sw::work_of(*bound.work, of);
+      const sw::work_prices prices = sw::prices_of(bound.bounds->claims, bound.bounds->weights, *bound.work);
+      const sw::taken_work taken = sw::work_of(*bound.work, of, &prices);
       double sum = 0;
       for (std::size_t r = 0; r < bound.bounds->claims.size(); ++r)
         sum += bound.bounds->weights[r] * sw::value_of(bound.bounds->claims[r], *bound.work, taken);

@@ -46,7 +46,7 @@ TEST_SUITE("priced steps") {
           CHECK(labels.has_value() == ((i % 2 != 0 || choice[0] == choice[last]) && (i % 3 != 0 || choice[1] == 0)));
           if (!labels) return;
           ++seen;
-          const sw::taken_work taken = sw::work_of(work, choice);
+          const sw::taken_work taken = sw::work_of(work, choice, &prices);
           double sum = 0;
           for (std::size_t v = 0; v < taken.time.size(); ++v) sum += prices.time[v] * taken.time[v];
           for (std::size_t k = 0; k < taken.load.size(); ++k) sum += prices.load[k] * taken.load[k];

@@ -30,6 +30,10 @@ TEST_SUITE("work table") {
         if (random.below(3) == 0) continue;
         w.loads.resize(channels);
         for (double& load : w.loads) load = static_cast<double>(random.below(2));
+        for (std::size_t way = random.below(3); way > 0; --way) {
+          w.otherwise.emplace_back(channels);
+          for (double& load : w.otherwise.back()) load = static_cast<double>(random.below(2));
+        }
         w.chain = random.below(5) == 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(random.below(2));
       }
       const sw::work_table table =
@@ -47,13 +51,17 @@ TEST_SUITE("work table") {
             CHECK(table.load(c, a, b) == load);
             any = any || load > 0;
             if (!table.loads[c].empty()) CHECK(table.costs(table.loads[c])(a, b) == load);
+            // a pair with fewer ways than others has its first one for the rest
+            for (std::size_t way = 1; way < table.ways(); ++way)
+              CHECK(table.load(c, a, b, way) == (way > w.otherwise.size() ? load : w.otherwise[way - 1][c]));
+            for (std::size_t way = 0; way < table.ways(); ++way) any = any || table.load(c, a, b, way) > 0;
           }
           const double chain = w.chain < 2 ? w.chain : 0;  // what no placement may have takes nothing
           CHECK(table.chain(a, b) == chain);
           any = any || chain > 0;
         }
       CHECK(table.is_idle() != any);
-      if (any) CHECK(table.loads.front().size() <= std::size_t{1} << (channels + 1));
+      if (any) CHECK(table.loads.front().size() <= std::size_t{1} << (3 * channels + 1));
     }
   }
 

@@ -65,7 +65,7 @@ struct model {
 
   [[nodiscard]] std::size_t channel_count() const { return 1 + tables.size(); }
   [[nodiscard]] double vertex_time(std::uint32_t v, sw::strategy s) const { return vertex_cost(v, s); }
-  /// What merging leaves, by trying every size of a bucket.
+  /// What merging leaves, by trying every size of a bucket: alone, or merged and packed.
   [[nodiscard]] sw::edge_work edge_work(edge e, sw::strategy a, sw::strategy b) const {
     const move& m = moved(e, a, b);
     sw::edge_work work{std::vector<double>(channel_count()), 0};
@@ -77,8 +77,13 @@ struct model {
         share = std::min(share, time * static_cast<double>(m.size) / static_cast<double>(total));
         shortest = std::min(shortest, time);
       }
-    work.loads[1 + m.group] += share;
     work.chain = work.loads[0] + shortest;
+    if (share < static_cast<double>(alone(m))) {
+      work.otherwise.push_back(work.loads);
+      work.otherwise[0][1 + m.group] += static_cast<double>(alone(m));
+      if (dram > 0) work.loads[0] += std::max(2.0 * static_cast<double>(5 * m.size) / dram - 2, 0.0);
+    }
+    work.loads[1 + m.group] += share;
     return work;
   }
   [[nodiscard]] std::uint64_t share_key(edge) const { return 0; }

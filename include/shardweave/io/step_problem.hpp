@@ -46,9 +46,18 @@ inline void write_work(json_writer& out, const step_work& work) {
   out.end_list().line().list("vertices", work.times_of);
   out.line().key("tables").begin_list();
   for (const work_table& t : work.tables) {
-    out.line().begin_object().key("loads").begin_list();
-    for (const auto& load : t.loads) load.empty() ? out.null() : out.value(number_of(t, load));
-    out.end_list();
+    const auto write_loads = [&](const std::vector<std::vector<double>>& loads) {
+      out.begin_list();
+      for (const auto& load : loads) load.empty() ? out.null() : out.value(number_of(t, load));
+      out.end_list();
+    };
+    out.line().begin_object().key("loads");
+    write_loads(t.loads);
+    if (!t.otherwise.empty()) {
+      out.key("otherwise").begin_list();
+      for (const auto& loads : t.otherwise) write_loads(loads);
+      out.end_list();
+    }
     if (!t.chains.empty()) out.member("chain", number_of(t, t.chains));
     out.end_object();
   }
@@ -71,12 +80,19 @@ inline void write_work(json_writer& out, const step_work& work) {
 class work_reader {
  public:
   [[nodiscard]] json_shape shape() {
-    auto load = json_value("a matrix or null", [this](const json_scalar& s) {
-      numbers_.loads.push_back(json_number_of<std::uint32_t>(s));
-      return numbers_.loads.back().has_value() || s.type == json_scalar::kind::null;
+    const auto matrices = [](std::vector<std::optional<std::uint32_t>>& to) {
+      return json_value("a matrix or null", [&to](const json_scalar& s) {
+        to.push_back(json_number_of<std::uint32_t>(s));
+        return to.back().has_value() || s.type == json_scalar::kind::null;
+      });
+    };
+    auto otherwise = json_list(json_list(matrices(way_)), [this] {
+      numbers_.otherwise.push_back(std::exchange(way_, {}));
+      return std::string();
     });
-    auto table = json_object(
-        {json_required("loads", json_list(std::move(load))), json_optional("chain", json_number(numbers_.chain))});
+    auto table = json_object({json_required("loads", json_list(matrices(numbers_.loads))),
+                              json_optional("otherwise", std::move(otherwise)),
+                              json_optional("chain", json_number(numbers_.chain))});
     auto edge = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
                              json_required("tables", json_number(edge_.table)),
                              json_required("share", json_number(edge_.share)),
@@ -134,21 +150,33 @@ class work_reader {
           refuse_work(who + " name matrix " + std::to_string(*m) + ", which is not there or of another size");
         return &matrices_[*m];
       };
-      if (tables_[t].loads.size() != work_.channels)
-        refuse_work(who + " have " + std::to_string(tables_[t].loads.size()) + " loads for " +
-                    std::to_string(work_.channels) + " channels");
-      std::vector<const std::vector<double>*> loads;
-      for (const auto& m : tables_[t].loads) loads.push_back(matrix(m));
+      const auto loads_of = [&](const std::vector<std::optional<std::uint32_t>>& numbers) {
+        if (numbers.size() != work_.channels)
+          refuse_work(who + " have " + std::to_string(numbers.size()) + " loads for " + std::to_string(work_.channels) +
+                      " channels");
+        std::vector<const std::vector<double>*> loads;
+        for (const auto& m : numbers) loads.push_back(matrix(m));
+        return loads;
+      };
+      const auto loads = loads_of(tables_[t].loads);
+      std::vector<std::vector<const std::vector<double>*>> otherwise;
+      for (const auto& numbers : tables_[t].otherwise) otherwise.push_back(loads_of(numbers));
       const std::vector<double>* chains = matrix(tables_[t].chain);
       std::vector<std::uint32_t> all_rows(rows), all_columns(columns);
       std::iota(all_rows.begin(), all_rows.end(), 0U);
       std::iota(all_columns.begin(), all_columns.end(), 0U);
-      edge_work taken{.loads = std::vector<double>(work_.channels)};
+      const std::vector<double> nothing(work_.channels);
+      edge_work taken{.loads = nothing, .otherwise = {otherwise.size(), nothing}};
       work_.tables.push_back(work_table_builder(work_.channels, who)
                                  .table(all_rows, all_columns, [&, width = columns](std::uint32_t a, std::uint32_t b) {
                                    const std::size_t at = a * width + b;
-                                   for (std::size_t c = 0; c < loads.size(); ++c)
-                                     if (loads[c] != nullptr) taken.loads[c] = (*loads[c])[at];
+                                   const auto take = [&](auto& to, const auto& from) {
+                                     for (std::size_t c = 0; c < from.size(); ++c)
+                                       if (from[c] != nullptr) to[c] = (*from[c])[at];
+                                   };
+                                   take(taken.loads, loads);
+                                   for (std::size_t w = 0; w < otherwise.size(); ++w)
+                                     take(taken.otherwise[w], otherwise[w]);
                                    taken.chain = chains == nullptr ? 0 : (*chains)[at];
                                    return taken;
                                  }));
@@ -159,12 +187,14 @@ class work_reader {
  private:
   struct table_numbers {
     std::vector<std::optional<std::uint32_t>> loads;
+    std::vector<std::vector<std::optional<std::uint32_t>>> otherwise;
     std::optional<std::uint32_t> chain;
   };
   step_work work_;
   std::vector<table_numbers> tables_;
   std::vector<std::vector<double>> matrices_;
   table_numbers numbers_;
+  std::vector<std::optional<std::uint32_t>> way_;
   work_edge edge_;
   std::vector<double> times_, entries_;
 };

@@ -18,6 +18,7 @@
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/tensor.hpp>
+#include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <algorithm>
@@ -44,10 +45,11 @@ namespace shardweave::inline v0 {
 /// Tells what `lower` makes of the vertices and edges of a model, class by class, to the nanosecond.
 ///
 /// Of two kinds: `alone`, as lowered, every collective launched by itself; and `least`, what is left of it whatever is
-/// merged: of a collective that buckets may take, its bytes at the best rate of any bucket of at least its size (on a
-/// chain, the shortest such launch). Tables of collective times have points of the lowering's grid and of the sizes
-/// that occur; the best rate is over all points that any placement can have, so it holds for each of their tables.
-/// Packing and unpacking of buckets counts as nothing.
+/// merged: of a collective that buckets may take either its own launch, or its bytes at the best rate of any bucket of
+/// at least its size and its part of the bucket's copies (on a chain, the shortest such launch). Tables of collective
+/// times have points of the lowering's grid and of the sizes that occur; the best rate is over all points that any
+/// placement can have, so it holds for each of their tables. Buckets are packed: one that is coalesced
+/// (`bucket::coalesced`) may take less.
 ///
 /// What is regathered (`lowering_options::regather_parameters`) comes on top, so `least` holds with it, too; so it does
 /// with `share_across_phases` only if it is told so.
@@ -88,13 +90,27 @@ class lowered_work {
     edge_work work;
     if (t.begin[p] == t.begin[p + 1]) return work;
     work.loads.resize(channel_count());
+    work.loads[0] = static_cast<double>(t.copies[p].count());
+    work.chain = work.loads[0];
+    std::vector<std::vector<double>> ways{work.loads};
     for (std::uint32_t k = t.begin[p]; k < t.begin[p + 1]; ++k) {
       const launch& l = steps_->launches[t.launches[k]];
-      work.loads[l.dim + 1] += static_cast<double>((is_least_ ? l.share : l.alone).count());
+      const bool gains = is_least_ && l.share < l.alone;
+      // to be merged or not is a choice of every launch; of a fourth one, packing is not counted
+      const std::size_t so_far = ways.size();
+      const bool chooses = gains && l.packing > nanoseconds() && so_far < 8;
+      for (std::size_t way = 0; way < so_far; ++way) {
+        if (chooses) {
+          ways.push_back(ways[way]);
+          ways.back()[l.dim + 1] += static_cast<double>(l.alone.count());
+        }
+        ways[way][0] += chooses ? static_cast<double>(l.packing.count()) : 0.0;
+        ways[way][l.dim + 1] += static_cast<double>((gains ? l.share : l.alone).count());
+      }
       work.chain += static_cast<double>((is_least_ ? l.shortest : l.alone).count());
     }
-    work.loads[0] = static_cast<double>(t.copies[p].count());
-    work.chain += work.loads[0];
+    work.loads = std::move(ways.front());
+    work.otherwise.assign(ways.begin() + 1, ways.end());
     return work;
   }
   /// Equal for edges of one producer that lowering may bring together: of one element, for one phase.
@@ -109,7 +125,8 @@ class lowered_work {
   struct launch {
     collective op = collective::other;
     std::size_t dim = 0;
-    bytes size{};  ///< in
+    bytes size{};           ///< in
+    nanoseconds packing{};  ///< its part of the copies of any bucket, at least
     nanoseconds alone{};
     nanoseconds share{};     ///< its part of the bucket that is cheapest per byte
     nanoseconds shortest{};  ///< the shortest bucket that it can be part of
@@ -180,7 +197,12 @@ class lowered_work {
         const lowered_step parts = lowered(step, by);
         const auto next = static_cast<std::uint32_t>(made.size());
         const auto [of, is_new] = launches.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
-        if (is_new) made.push_back({*step.op, step.mesh_dim, step.before, parts.launch, {}, {}});
+        const double speed = by.compute().device.memory_bandwidth * by.compute().memory.peak / 1e9;
+        const bytes out = *step.op == collective::all_gather ? parts.largest : step.after;
+        // the copies of a bucket are rounded as a whole: a nanosecond less each
+        const nanoseconds copies = copy_time(step.before + out, speed) - nanoseconds(2);
+        if (is_new)
+          made.push_back({*step.op, step.mesh_dim, step.before, std::max(copies, nanoseconds()), parts.launch, {}, {}});
         return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(distinct.size())};
       };
       std::vector<std::optional<step_parts>> parts;                 // by number of a step

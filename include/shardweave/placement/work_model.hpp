@@ -20,12 +20,16 @@ namespace shardweave::inline v0 {
 struct edge_work {
   std::vector<double> loads;  ///< on each channel, the compute stream first; empty: nothing
   double chain = 0;           ///< from the end of the producer to the start of the consumer, at least
+  /// Loads of other ways to do the same, of which a plan takes one: merged with other work it may take less of a
+  /// channel and more of the compute stream.
+  std::vector<std::vector<double>> otherwise = {};
 };
 
 /// Tells what vertices and edges take of the compute stream (channel 0) and of the other channels, and promises that
 /// in every plan that may be made of an assignment, whatever its buckets and its order,
-///  - the end is not before the sum of all times of vertices and all loads of edges on any one channel, of edges of one
-///    share (`sharing_work_model`) only one counted, whichever;
+///  - there is for each edge a way to do its work (`edge_work::otherwise`) so that the end is not before the sum of all
+///    times of vertices and all loads of edges on any one channel, of edges of one share (`sharing_work_model`) only
+///    one counted, whichever;
 ///  - along any path of the graph the end is not before the sum of the times of its vertices and the chains of its
 ///    edges.
 /// So a load is what merging cannot remove: bytes at the best rate of any bucket, not the latency of a launch alone.

@@ -150,9 +150,10 @@ namespace detail {
     for (std::size_t i = 0; i < work.edges.size(); ++i) {
       const work_edge& e = work.edges[i];
       if (e.from >= of.size() || e.to >= of.size()) continue;
+      const std::span<const double> channels(prices.load.data() + i * work.channels, work.channels);
+      const std::size_t way = work.cheapest_way(e, of[e.from], of[e.to], channels);
       for (std::size_t c = 0; c < work.machines(); ++c)
-        if (const double price = prices.load[i * work.channels + c]; price > 0)
-          sum += price * work.load(e, c, of[e.from], of[e.to]);
+        if (channels[c] > 0) sum += channels[c] * work.load(e, c, of[e.from], of[e.to], way);
       if (prices.chain[i] > 0) sum += prices.chain[i] * work.chain(e, of[e.from], of[e.to]);
     }
     return sum;

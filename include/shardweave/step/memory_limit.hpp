@@ -92,7 +92,10 @@ namespace shardweave::inline v0 {
   const auto first = static_cast<std::uint32_t>(vertices);
   const std::size_t channel = work.channels++;
   work.limits.push_back(limit);
-  for (work_table& t : work.tables) t.loads.emplace_back();
+  for (work_table& t : work.tables) {
+    t.loads.emplace_back();
+    for (auto& loads : t.otherwise) loads.emplace_back();
+  }
   std::map<std::size_t, std::uint32_t> idle;  // lists of zeros by their length
   const auto add_vertex = [&](std::size_t strategies) {
     const auto [at, fresh] = idle.try_emplace(strategies, static_cast<std::uint32_t>(work.times.size()));

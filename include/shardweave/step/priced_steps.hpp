@@ -65,9 +65,18 @@ class priced_steps {
   [[nodiscard]] static std::vector<std::vector<std::uint32_t>> classes_of(
       std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term);
   [[nodiscard]] shape make_shape(std::vector<term> terms, table_pointer base, std::uint32_t x, std::uint32_t y) const;
-  /// What each amount of a table is worth; empty: nothing. \param weights  of channels, then of chains
-  [[nodiscard]] static std::vector<double> worth_of_amounts(const work_table& table, std::span<const double> weights);
-  [[nodiscard]] table_pointer priced(const shape& s, std::span<const double> weights) const;
+  /// Prices of edges that have one table between the same variables: of their chains together, and of channels, for
+  /// so many edges each, since each does its work in a way of its own.
+  struct slot_prices {
+    double chain = 0;
+    std::map<std::vector<double>, double> channels = {};
+    friend bool operator<(const slot_prices& a, const slot_prices& b) {
+      return std::tie(a.chain, a.channels) < std::tie(b.chain, b.channels);
+    }
+  };
+  /// What each amount of a table is worth; empty: nothing.
+  [[nodiscard]] static std::vector<double> worth_of_amounts(const work_table& table, const slot_prices& prices);
+  [[nodiscard]] table_pointer priced(const shape& s, std::span<const slot_prices> prices) const;
 
   placement_problem<double> problem_;
   const step_work* work_;
@@ -195,23 +204,35 @@ inline priced_steps::shape priced_steps::make_shape(std::vector<term> terms, tab
   return made;
 }
 
-inline std::vector<double> priced_steps::worth_of_amounts(const work_table& table, std::span<const double> weights) {
+inline std::vector<double> priced_steps::worth_of_amounts(const work_table& table, const slot_prices& prices) {
   std::vector<double> worth;
-  const auto add = [&](const std::vector<double>& amounts, double weight) {
+  const auto add = [](std::vector<double>& to, const std::vector<double>& amounts, double weight) {
     if (weight == 0 || amounts.empty()) return;
-    worth.resize(amounts.size());
-    for (std::size_t a = 0; a < amounts.size(); ++a) worth[a] += weight * amounts[a];
+    to.resize(amounts.size());
+    for (std::size_t a = 0; a < amounts.size(); ++a) to[a] += weight * amounts[a];
   };
-  for (std::size_t c = 0; c < table.loads.size(); ++c) add(table.loads[c], weights[c]);
-  add(table.chains, weights.back());
+  add(worth, table.chains, prices.chain);
+  for (const auto& [weights, edges] : prices.channels) {
+    std::vector<double> least;
+    for (std::size_t way = 0; way < table.ways(); ++way) {
+      std::vector<double> of_way;
+      for (std::size_t c = 0; c < weights.size(); ++c) add(of_way, table.loads_of(way)[c], weights[c]);
+      if (of_way.empty()) {
+        least.clear();  // nothing is worth anything
+        break;
+      }
+      if (way == 0) least = of_way;
+      for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], of_way[a]);
+    }
+    add(worth, least, edges);
+  }
   return worth;
 }
 
-inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::span<const double> weights) const {
-  const std::size_t parts = work_->channels + 1;
+inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::span<const slot_prices> prices) const {
   std::vector<std::vector<double>> worth;  // per term: of each amount
   for (std::size_t t = 0; t < s.terms.size(); ++t)
-    worth.push_back(worth_of_amounts(work_->tables[s.terms[t].table], weights.subspan(t * parts, parts)));
+    worth.push_back(worth_of_amounts(work_->tables[s.terms[t].table], prices[t]));
   std::vector<std::vector<std::uint32_t>> column_of(s.terms.size());  // per term: of each class
   for (std::size_t t = 0; t < s.terms.size(); ++t)
     for (const auto& column : s.columns) column_of[t].push_back(column[t]);
@@ -245,14 +266,16 @@ inline priced_steps::table_pointer priced_steps::priced(const shape& s, std::spa
 
 inline compact_problem<double> priced_steps::at(const work_prices& prices) const {
   const compact_problem<double>& p = problem_.compact();
-  const std::size_t parts = work_->channels + 1;
-  std::vector<double> of_list(list_at_.size()), of_term(slots_ * parts), of_diagonal(diagonal_at_.size() * parts);
+  std::vector<double> of_list(list_at_.size());
+  std::vector<slot_prices> of_term(slots_), of_diagonal(diagonal_at_.size());
   for (std::uint32_t v = 0; v < list_slot_.size(); ++v) of_list[list_slot_[v]] += prices.time[v];
   for (std::size_t e = 0; e < edge_slot_.size(); ++e) {
     if (!is_diagonal_[e] && work_->tables[work_->edges[e].table].is_idle()) continue;
-    double* at = (is_diagonal_[e] ? of_diagonal : of_term).data() + edge_slot_[e] * parts;
-    for (std::size_t c = 0; c < work_->channels; ++c) at[c] += prices.load[e * work_->channels + c];
-    at[parts - 1] += prices.chain[e];
+    slot_prices& at = (is_diagonal_[e] ? of_diagonal : of_term)[edge_slot_[e]];
+    at.chain += prices.chain[e];
+    const auto begin = prices.load.begin() + static_cast<std::ptrdiff_t>(e * work_->channels);
+    std::vector<double> channels(begin, begin + static_cast<std::ptrdiff_t>(work_->channels));
+    if (std::ranges::any_of(channels, [](double price) { return price != 0; })) at.channels[std::move(channels)] += 1;
   }
 
   std::vector<std::vector<double>> unary;
@@ -265,8 +288,7 @@ inline compact_problem<double> priced_steps::at(const work_prices& prices) const
   for (std::size_t i = 0; i < diagonal_at_.size(); ++i) {
     const auto& [x, number] = diagonal_at_[i];
     const work_table& table = work_->tables[number];
-    const std::vector<double> worth =
-        worth_of_amounts(table, std::span<const double>(of_diagonal).subspan(i * parts, parts));
+    const std::vector<double> worth = worth_of_amounts(table, of_diagonal[i]);
     if (worth.empty()) continue;
     for (strategy l = 0; l < unary[x].size(); ++l) {
       const strategy s = problem_.strategy_of(x, l);
@@ -279,13 +301,12 @@ inline compact_problem<double> priced_steps::at(const work_prices& prices) const
     for (const usage_segment& s : p.segments(x)) builder.add_segment(made, s);
   }
   for (const usage_row& row : p.rows()) builder.add_row(row);
-  std::map<std::pair<std::uint32_t, std::vector<double>>, table_pointer> known;
+  std::map<std::pair<std::uint32_t, std::vector<slot_prices>>, table_pointer> known;
   for (const variable_pair& pair : pairs_) {
     const shape& s = shapes_[pair.shape];
-    const std::span<const double> weights =
-        std::span<const double>(of_term).subspan(pair.slot * parts, s.terms.size() * parts);
-    table_pointer& table = known[{pair.shape, {weights.begin(), weights.end()}}];
-    if (table == nullptr) table = priced(s, weights);
+    const auto at = std::span<const slot_prices>(of_term).subspan(pair.slot, s.terms.size());
+    table_pointer& table = known[{pair.shape, {at.begin(), at.end()}}];
+    if (table == nullptr) table = priced(s, at);
     builder.add_edge(pair.first, pair.second, table);
   }
   return builder.build();

@@ -76,7 +76,8 @@ struct priced_effort {
 /// channel, what lies along one path) makes a cost for every vertex and edge; a placement of least cost costs no more
 /// than any plan takes. The best weights are those of a game: weights on claims against a mixture of placements. Each
 /// round solves the game on the claims and placements that are known, adds the claims that are largest for the mixture
-/// of placements, and the placement that is best under the weights; between two rounds weights move half of the way.
+/// of placements, the ways of doing their work (`edge_work::otherwise`) and the placement that are best under the
+/// weights; between two rounds weights move half of the way.
 ///
 /// \param problem  compiled; its constraints hold, its costs and savings do not count
 /// \param starts   placements to begin with, good ones
@@ -91,20 +92,44 @@ template <class S>
                                      const step_bound_options& options = {}, std::span<const assignment> starts = {},
                                      const solve_control& control = {}) {
   const deadline limit(control);
-  const priced_steps priced(problem, work);
+  const bool has_ways = std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; });
+  const step_work together = has_ways ? least_of_ways(work) : step_work{};
+  const step_work* counted = has_ways ? &together : &work;
+  std::optional<priced_steps> priced(std::in_place, problem, *counted);
   detail::claim_search search(work);
   if (options.turn) search.want_heads_at(*options.turn);
   step_bounds result;
   std::vector<step_claim> claims = search.claims_of_channels();
-  std::vector<taken_work> taken;          // by each placement
-  std::vector<std::vector<double>> gain;  // per claim, of each placement
+  std::vector<taken_work> taken;          // by each placement, in some ways to do its work: a column of the game
+  std::vector<std::size_t> placement_of;  // of each column
+  std::vector<std::vector<double>> gain;  // per claim, of each column
   for (std::size_t r = 0; r < claims.size(); ++r) gain.emplace_back();
-  const auto add_placement = [&](assignment choice) {
-    if (std::ranges::find(result.placements, choice) != result.placements.end()) return false;
-    taken.push_back(work_of(work, choice));
+  const auto add_column = [&](std::size_t placement, taken_work some) {
+    for (std::size_t i = 0; i < taken.size(); ++i)
+      if (placement_of[i] == placement && taken[i].load == some.load) return false;
+    placement_of.push_back(placement);
+    taken.push_back(std::move(some));
     for (std::size_t r = 0; r < claims.size(); ++r) gain[r].push_back(value_of(claims[r], work, taken.back()));
-    result.placements.push_back(std::move(choice));
     return true;
+  };
+  const auto add_placement = [&](assignment choice, const work_prices& prices) {
+    const auto known = std::ranges::find(result.placements, choice);
+    const auto at = static_cast<std::size_t>(known - result.placements.begin());
+    if (known == result.placements.end()) result.placements.push_back(std::move(choice));
+    return add_column(at, work_of(*counted, result.placements[at], &prices));
+  };
+  // what is known already, its work done in the ways that are best under the game's weights
+  const auto add_ways = [&](const detail::game_value& game) {
+    if (!has_ways || counted != &work) return false;
+    const work_prices prices = prices_of(claims, game.rows, work);
+    const double owed = price_of_limits(claims, game.rows, work);
+    bool fresh = false;
+    for (std::size_t p = 0; p < result.placements.size(); ++p) {
+      taken_work some = work_of(work, result.placements[p], &prices);
+      if (worth_of(some, prices) - owed < game.value * (1 - options.tolerance / 4))
+        fresh = add_column(p, std::move(some)) || fresh;
+    }
+    return fresh;
   };
   const auto add_claims = [&](const detail::game_value& game) {
     bool fresh = false;
@@ -124,16 +149,32 @@ template <class S>
     return fresh;
   };
   for (const assignment& choice : starts)
-    if (problem.labels_of(choice)) add_placement(choice);
+    if (problem.labels_of(choice))
+      add_placement(choice, prices_of(claims, std::vector<double>(claims.size(), 1), work));
 
   std::vector<double> best_weights;
   bool halfway = true;
   const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
-  // Claims with heads come last: they sharpen the bound, while the placements met without them make the better plans.
-  std::size_t most = effort.placements - (options.turn ? 0 : effort.placements / 5);
+  // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
+  // without them make the better plans.
+  const std::size_t last = has_ways ? effort.placements / 3 : effort.placements / 5;
+  std::size_t most = effort.placements - (options.turn && !has_ways ? 0 : last);
   const auto goes_on = [&] {
-    if (result.rounds >= effort.placements || !search.want_heads()) return false;
-    most = std::min(effort.placements, result.rounds + effort.placements / 5);
+    const bool sharpens = search.want_heads() || counted != &work;
+    if (result.rounds >= effort.placements || !sharpens) return false;
+    result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
+    if (counted != &work) {
+      counted = &work;
+      priced.emplace(problem, work);
+      taken.clear();
+      placement_of.clear();
+      for (auto& row : gain) row.clear();
+      const std::vector<double> alike(claims.size(), 1.0);
+      const work_prices prices = prices_of(claims, best_weights.empty() ? alike : best_weights, work);
+      for (std::size_t p = 0; p < result.placements.size(); ++p)
+        add_column(p, work_of(work, result.placements[p], &prices));
+    }
+    most = std::min(effort.placements, result.rounds + last);
     halfway = true;
     return result.rounds < most;
   };
@@ -148,7 +189,7 @@ template <class S>
     } else {
       do {
         game = detail::value_of_game(gain);
-      } while (add_claims(game));
+      } while (add_claims(game) || add_ways(game));
       result.limit = std::min(result.limit, game.value);
       if (result.bound >= game.value * (1 - options.tolerance)) {
         if (!goes_on()) break;
@@ -160,7 +201,8 @@ template <class S>
       best_weights.resize(weights.size());
       for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = (weights[r] + best_weights[r]) / 2;
     }
-    const placement_problem<double> at_prices(priced.at(prices_of(claims, weights, work)));
+    const work_prices prices = prices_of(claims, weights, work);
+    const placement_problem<double> at_prices(priced->at(prices));
     solve_control rest = limit.rest_for_part();
     rest.gap = options.placement_gap;
     rest.iterations = effort.iterations;
@@ -170,7 +212,7 @@ template <class S>
       for (std::size_t r = 0; r < claims.size(); ++r) cost += weights[r] * gain[r][i];
       if (cost >= least) continue;
       least = cost;
-      rest.start = *problem.labels_of(result.placements[i]);
+      rest.start = *problem.labels_of(result.placements[placement_of[i]]);
     }
     if (limit.expired()) continue;
     const solution<double> answer = policy.solve(at_prices, rest);
@@ -187,7 +229,7 @@ template <class S>
       result.claims = claims;
       result.weights = best_weights = weights;
     }
-    const bool fresh = answer.has_assignment() && add_placement(problem.lift(answer.choice));
+    const bool fresh = answer.has_assignment() && add_placement(problem.lift(answer.choice), prices);
     if (control.progress)
       control.progress({.stage = "step bound",
                         .seconds = limit.elapsed(),

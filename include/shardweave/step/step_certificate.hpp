@@ -11,12 +11,15 @@
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/step/work_table.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
 #include <memory>
+#include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -93,6 +96,25 @@ inline constexpr double lost_in_sums = 1e-9;
   return price > 0 && price < 0x1p52 ? static_cast<std::int64_t>(std::floor(price)) : 0;
 }
 
+/// What each amount of a table costs in the way that costs least, in units of the prices, rounded down.
+[[nodiscard]] inline std::vector<double> cheapest_ways(const work_table& table, std::span<const std::int64_t> prices) {
+  std::vector<double> least;
+  for (std::size_t way = 0; way < table.ways(); ++way) {
+    std::vector<double> of_way;
+    for (std::size_t c = 0; c < prices.size(); ++c) {
+      const std::vector<double>& loads = table.loads_of(way)[c];
+      of_way.resize(std::max(of_way.size(), loads.size()));
+      for (std::size_t a = 0; a < loads.size(); ++a) of_way[a] += static_cast<double>(prices[c]) * loads[a];
+    }
+    if (way == 0) least = of_way;
+    least.resize(std::min(least.size(), of_way.size()));  // no loads at all: it costs nothing
+    for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], of_way[a]);
+  }
+  // sums of a few products are off by less than 2^-49 of them
+  for (double& cost : least) cost = std::floor(cost * (1 - 0x1p-49));
+  return least;
+}
+
 }  // namespace detail
 
 /// What a certificate claims of the step: the placement's bound, less the limits at their prices.
@@ -105,7 +127,8 @@ inline constexpr double lost_in_sums = 1e-9;
   return limits > 0 ? c.placement.lower_bound - limits * (1 + detail::lost_in_sums) : c.placement.lower_bound;
 }
 
-/// Work at prices in whole numbers: what a placement costs that is worth its claims. `work` must outlive it.
+/// Work at prices in whole numbers: what a placement costs that is worth its claims, each edge done in the way that
+/// costs least there (rounded down). `work` must outlive it.
 /// \pre claims and weights are valid, work is of the problem's graph
 [[nodiscard]] inline costs_in_place<double> costs_at(const step_certificate& c, const step_work& work) {
   std::vector<std::int64_t> time(work.vertex_count()), load(work.edges.size() * work.channels),
@@ -123,6 +146,7 @@ inline constexpr double lost_in_sums = 1e-9;
   }
   costs_in_place<double> costs{.vertices = {}, .edges = {}, .tables = {}, .bits = c.weight_bits};
   std::map<const std::vector<double>*, std::shared_ptr<const cost_table<double>>> made;
+  std::map<std::pair<std::uint32_t, std::vector<std::int64_t>>, std::shared_ptr<const cost_table<double>>> least;
   for (std::uint32_t v = 0; v < time.size(); ++v)
     if (time[v] != 0) costs.vertices.push_back({v, work.times[work.times_of[v]], time[v]});
   for (std::size_t e = 0; e < work.edges.size(); ++e) {
@@ -137,8 +161,18 @@ inline constexpr double lost_in_sums = 1e-9;
       }
       costs.edges.push_back({edge.from, edge.to, known.get(), times});
     };
-    for (std::size_t ch = 0; ch < work.channels; ++ch) add(table.loads[ch], load[e * work.channels + ch]);
     add(table.chains, chain[e]);
+    const std::span<const std::int64_t> prices(load.data() + e * work.channels, work.channels);
+    if (table.ways() == 1) {
+      for (std::size_t ch = 0; ch < work.channels; ++ch) add(table.loads[ch], prices[ch]);
+    } else if (std::ranges::any_of(prices, [](std::int64_t p) { return p != 0; })) {
+      const auto [known, fresh] = least.try_emplace({edge.table, {prices.begin(), prices.end()}});
+      if (fresh) {
+        known->second = std::make_shared<const cost_table<double>>(table.costs(detail::cheapest_ways(table, prices)));
+        costs.tables.push_back(known->second);
+      }
+      costs.edges.push_back({edge.from, edge.to, known->second.get(), 1});
+    }
   }
   return costs;
 }

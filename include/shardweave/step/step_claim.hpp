@@ -16,9 +16,9 @@
 namespace shardweave::inline v0 {
 
 /// A sum of times, loads and chains that the end of every plan is not below, whatever the placement, the buckets and
-/// the order: the work of a channel, what lies along a path, or a path and then all work of a channel that cannot begin
-/// before the path's end. To the work of a channel what is held above a limit may be added at a price, since no plan
-/// holds more.
+/// the order, each edge done in the way in which the plan does it: the work of a channel, what lies along a path, or a
+/// path and then all work of a channel that cannot begin before the path's end. To the work of a channel what is held
+/// above a limit may be added at a price, since no plan holds more.
 struct step_claim {
   static constexpr std::uint32_t path = ~0U;
 
@@ -44,14 +44,29 @@ struct taken_work {
   std::vector<double> chain;  ///< per edge
 };
 
+/// What a unit of everything is worth in step time, by claims and their weights.
+struct work_prices {
+  std::vector<double> time;   ///< per vertex
+  std::vector<double> load;   ///< per edge, channel by channel
+  std::vector<double> chain;  ///< per edge
+};
+
+/// \param prices  if told, each edge does its work in the way that is worth least; else in its first way
 /// \pre one strategy per vertex, each below the vertex's count
-/// Complexity: O(V + channels * E)
-[[nodiscard]] inline taken_work work_of(const step_work& work, std::span<const strategy> choice) {
+/// Complexity: O(V + channels * E), times the ways of edges
+[[nodiscard]] inline taken_work work_of(const step_work& work, std::span<const strategy> choice,
+                                        const work_prices* prices = nullptr) {
   taken_work taken;
   for (std::uint32_t v = 0; v < work.vertex_count(); ++v) taken.time.push_back(work.time(v, choice[v]));
   taken.load.reserve(work.edges.size() * work.channels);
-  for (const work_edge& e : work.edges) {
-    for (std::size_t c = 0; c < work.channels; ++c) taken.load.push_back(work.load(e, c, choice[e.from], choice[e.to]));
+  for (std::size_t i = 0; i < work.edges.size(); ++i) {
+    const work_edge& e = work.edges[i];
+    const strategy a = choice[e.from], b = choice[e.to];
+    const std::size_t way =
+        prices == nullptr || work.tables[e.table].ways() == 1
+            ? 0
+            : work.cheapest_way(e, a, b, std::span(prices->load).subspan(i * work.channels, work.channels));
+    for (std::size_t c = 0; c < work.channels; ++c) taken.load.push_back(work.load(e, c, a, b, way));
     taken.chain.push_back(work.chain(e, choice[e.from], choice[e.to]));
   }
   return taken;
@@ -77,6 +92,18 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   if (claim.channel == 0 && !claim.has_head)
     for (std::uint32_t v = 0; v < work.vertex_count(); ++v) vertex(v);
   for (const std::uint32_t e : claim.edges) load(e);
+}
+
+/// What work is worth at prices.
+[[nodiscard]] inline double worth_of(const taken_work& taken, const work_prices& prices) {
+  double sum = 0;
+  const auto add = [&](const std::vector<double>& amounts, const std::vector<double>& of) {
+    for (std::size_t i = 0; i < amounts.size(); ++i) sum += amounts[i] * of[i];
+  };
+  add(taken.time, prices.time);
+  add(taken.load, prices.load);
+  add(taken.chain, prices.chain);
+  return sum;
 }
 
 /// What a claim comes to.
@@ -193,13 +220,6 @@ inline void validate(const step_claim& claim, const step_work& work) {
                                         ", at which the head ends, or is counted twice");
   }
 }
-
-/// What a unit of everything is worth in step time, by claims and their weights.
-struct work_prices {
-  std::vector<double> time;   ///< per vertex
-  std::vector<double> load;   ///< per edge, channel by channel
-  std::vector<double> chain;  ///< per edge
-};
 
 /// \pre as many weights as claims, valid ones
 [[nodiscard]] inline work_prices prices_of(std::span<const step_claim> claims, std::span<const double> weights,

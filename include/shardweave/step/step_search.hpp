@@ -52,7 +52,7 @@ struct step_search_options {
   std::size_t improved = 3;  ///< so many of the best are looked at by the glance, the best then at length
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
   double placement_gap = 0.003;
-  step_bound_options bound = {.rounds = 30};
+  step_bound_options bound = {.rounds = 36};
   /// Vertices that a plan depends on, the first ones: assignments that differ in others alone have one plan. 0: all.
   std::size_t planned = 0;
   bool bounds = true;  ///< whether to bound the step of every plan; without, the gap is not known

@@ -52,11 +52,42 @@ struct step_work {
   /// Channels that do work.
   [[nodiscard]] std::size_t machines() const { return channels - limits.size(); }
   [[nodiscard]] double time(std::uint32_t v, strategy s) const { return times[times_of[v]][s]; }
-  [[nodiscard]] double load(const work_edge& e, std::size_t channel, strategy a, strategy b) const {
-    return tables[e.table].load(channel, a, b);
+  [[nodiscard]] double load(const work_edge& e, std::size_t channel, strategy a, strategy b,
+                            std::size_t way = 0) const {
+    return tables[e.table].load(channel, a, b, way);
+  }
+  /// The way of an edge that is worth least. \param prices  of a unit of each channel
+  [[nodiscard]] std::size_t cheapest_way(const work_edge& e, strategy a, strategy b,
+                                         std::span<const double> prices) const {
+    std::size_t best = 0;
+    double least = 0;
+    for (std::size_t way = 0; way < tables[e.table].ways(); ++way) {
+      double cost = 0;
+      for (std::size_t c = 0; c < channels; ++c)
+        if (prices[c] > 0) cost += prices[c] * load(e, c, a, b, way);
+      if (way > 0 && cost >= least) continue;
+      least = cost;
+      best = way;
+    }
+    return best;
   }
   [[nodiscard]] double chain(const work_edge& e, strategy a, strategy b) const { return tables[e.table].chain(a, b); }
 };
+
+/// The work where each edge takes of every channel what it takes in the way that takes least of it, as if it took all
+/// ways at once.
+[[nodiscard]] inline step_work least_of_ways(step_work work) {
+  for (work_table& table : work.tables) {
+    for (std::size_t c = 0; c < table.loads.size(); ++c)
+      for (const auto& of_way : table.otherwise) {
+        std::vector<double>& least = table.loads[c];
+        least.resize(std::min(least.size(), of_way[c].size()));  // nothing at all in some way
+        for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], of_way[c][a]);
+      }
+    table.otherwise.clear();
+  }
+  return work;
+}
 
 namespace detail {
 

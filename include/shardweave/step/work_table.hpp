@@ -33,17 +33,34 @@ struct work_table {
   pair_numbers amount_of = nullptr;             ///< per pair of classes, row by row; null: there is no work
   std::vector<std::vector<double>> loads = {};  ///< per channel: of each amount; empty where all is zero
   std::vector<double> chains = {};              ///< of each amount; empty where all is zero
+  /// Loads of other ways, of which each pair of strategies may take another: per way as `loads`.
+  std::vector<std::vector<std::vector<double>>> otherwise = {};
 
   [[nodiscard]] std::size_t rows() const { return row_class.size(); }
   [[nodiscard]] std::size_t columns() const { return column_class.size(); }
+  [[nodiscard]] std::size_t ways() const { return 1 + otherwise.size(); }
+  /// Per channel, of one way. \pre way < ways()
+  [[nodiscard]] const std::vector<std::vector<double>>& loads_of(std::size_t way) const {
+    return way == 0 ? loads : otherwise[way - 1];
+  }
+  /// Whether some way has work on a channel.
+  [[nodiscard]] bool has_load(std::size_t channel) const {
+    return !loads[channel].empty() ||
+           std::ranges::any_of(otherwise, [&](const auto& of_way) { return !of_way[channel].empty(); });
+  }
   [[nodiscard]] bool is_idle() const {
-    return chains.empty() && std::ranges::all_of(loads, [](const auto& of_channel) { return of_channel.empty(); });
+    if (!chains.empty()) return false;
+    for (std::size_t c = 0; c < loads.size(); ++c)
+      if (has_load(c)) return false;
+    return true;
   }
   /// \pre it is not idle
   [[nodiscard]] std::uint32_t class_amount(std::size_t i, std::size_t j) const {
     return (*amount_of)[i * column_classes + j];
   }
-  [[nodiscard]] double load(std::size_t channel, strategy a, strategy b) const { return of(loads[channel], a, b); }
+  [[nodiscard]] double load(std::size_t channel, strategy a, strategy b, std::size_t way = 0) const {
+    return of(loads_of(way)[channel], a, b);
+  }
   [[nodiscard]] double chain(strategy a, strategy b) const { return of(chains, a, b); }
 
   /// Of one channel, or chains, as a table of costs.
@@ -80,11 +97,18 @@ class work_table_builder {
                     .column_classes = column_classes,
                     .amount_of = std::move(amount_of),
                     .loads = std::vector<std::vector<double>>(channels_)};
-    for (std::size_t part = 0; part <= channels_; ++part) {
+    std::size_t parts = channels_ + 1;
+    for (const auto& amount : amounts_) parts = std::max(parts, amount.size());
+    made.otherwise.resize((parts - 1) / channels_ - 1, made.loads);
+    // the chain, then the loads of each way; of an amount that has fewer ways the first for the rest
+    for (std::size_t part = 0; part < parts; ++part) {
       std::vector<double> list(amounts_.size());
-      for (std::uint32_t a = 0; a < list.size(); ++a) list[a] = amounts_[a][part];
+      for (std::uint32_t a = 0; a < list.size(); ++a)
+        list[a] = amounts_[a][part < amounts_[a].size() ? part : 1 + (part - 1) % channels_];
       if (std::ranges::all_of(list, [](double amount) { return amount == 0; })) continue;
-      (part < channels_ ? made.loads[part] : made.chains) = std::move(list);
+      const std::size_t way = part == 0 ? 0 : (part - 1) / channels_;
+      (part == 0 ? made.chains : (way == 0 ? made.loads : made.otherwise[way - 1])[(part - 1) % channels_]) =
+          std::move(list);
     }
     return made;
   }
@@ -107,20 +131,24 @@ class work_table_builder {
   }
 
  private:
-  /// Of each channel, then of chains.
+  /// Of the chain, then of each channel, way by way.
   [[nodiscard]] std::vector<double> checked(const edge_work& work) const {
-    if (!work.loads.empty() && work.loads.size() != channels_)
-      refuse(error_category::input, who_ + " has loads on " + std::to_string(work.loads.size()) +
-                                        " channels, expected " + std::to_string(channels_) + " or none");
-    std::vector<double> amount(channels_ + 1);
+    std::vector<double> amount(1 + channels_ * (1 + work.otherwise.size()));
     const auto take = [&](std::size_t part, double value) {
       if (!(value >= 0))
         refuse(error_category::input,
                who_ + " takes " + std::to_string(value) + ", expected a time that is not negative");
       if (!std::isinf(value)) amount[part] = value;
     };
-    for (std::size_t c = 0; c < work.loads.size(); ++c) take(c, work.loads[c]);
-    take(channels_, work.chain);
+    const auto take_all = [&](std::size_t way, const std::vector<double>& loads) {
+      if (!loads.empty() && loads.size() != channels_)
+        refuse(error_category::input, who_ + " has loads on " + std::to_string(loads.size()) + " channels, expected " +
+                                          std::to_string(channels_) + " or none");
+      for (std::size_t c = 0; c < loads.size(); ++c) take(1 + way * channels_ + c, loads[c]);
+    };
+    take_all(0, work.loads);
+    for (std::size_t way = 0; way < work.otherwise.size(); ++way) take_all(1 + way, work.otherwise[way]);
+    take(0, work.chain);
     return amount;
   }
 

@@ -123,7 +123,7 @@ class claim_search {
       claims[c].channel = c;
       std::vector<std::uint32_t> chosen(work_->shares, nobody);
       for (std::uint32_t e = 0; e < work_->edges.size(); ++e) {
-        if (work_->tables[work_->edges[e].table].loads[c].empty() || !is_counted(e, after)) continue;
+        if (!work_->tables[work_->edges[e].table].has_load(c) || !is_counted(e, after)) continue;
         std::uint32_t& best = chosen[work_->edges[e].share];
         if (best == nobody || load(e, c) > load(best, c)) best = e;
       }
