@@ -192,7 +192,7 @@ TEST_SUITE("lowered work") {
           }
           // merging takes more of the compute stream, so both together take more than each at its least
           CHECK(most[0] <= tasks[0]);
-          for (const double share : {0.1, 0.3, 0.5, 0.7, 0.9})
+          for (const double share : {0.3, 0.7})
             for (std::size_t c = 1; c < tasks.size(); ++c) {
               std::vector<double> prices(tasks.size());
               prices[0] = share;
