@@ -48,7 +48,7 @@ solution<Cost> budgeted::solve(const placement_problem<Cost>& problem, const sol
   price_ascent<Cost> climb(p);
   detail::incumbent<Cost> best(control.gap);
   if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
-    best.offer(p.cost(start), std::move(start), 0);
+    best.offer(p.cost(start), start, 0);
   std::vector<strategy> labels(p.size());
   solve_statistics statistics{.solver = std::string(name)};
   const std::size_t most = std::min(steps, control.iterations);

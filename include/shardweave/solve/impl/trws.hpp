@@ -24,8 +24,8 @@ solution<Cost> trws::solve(const placement_problem<Cost>& problem, const solve_c
   dual_ascent<Cost> ascent(p);
   solve_statistics statistics{.solver = std::string(name)};
   detail::incumbent<Cost> best(control.gap);
-  if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
-    best.offer(p.cost(start), std::move(start), 0);
+  if (const std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
+    best.offer(p.cost(start), start, 0);
   std::vector<strategy> labels(p.size());
   double bound = -std::numeric_limits<double>::infinity(), mark = bound;
   std::size_t idle = 0;

@@ -94,7 +94,7 @@ class dive {
     random_source random(control.seed);
     detail::incumbent<Cost> best(control.gap);
     if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
-      best.offer(p.cost(start), std::move(start), 0);
+      best.offer(p.cost(start), start, 0);
     solve_statistics statistics{.solver = std::string(name)};
     price_ascent<Cost> ascent(p);
     for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
