@@ -276,7 +276,8 @@ TEST_SUITE("shardweave.device") {
     const std::string text = text_by([&](sw::json_writer& out) { sw::write_device(out, d, &report); });
     const std::string flat =
         R"({"arithmetic":"f64","peak":0.7,"half":0,"power":1},{"arithmetic":"f32","peak":0.7,"half":0,"power":1},)"
-        R"({"arithmetic":"f16","peak":0.7,"half":0,"power":1},{"arithmetic":"i8","peak":0.7,"half":0,"power":1})";
+        R"({"arithmetic":"f16","peak":0.7,"half":0,"power":1},{"arithmetic":"i8","peak":0.7,"half":0,"power":1},)"
+        R"({"arithmetic":"f8","peak":0.7,"half":0,"power":1})";
     CHECK(text ==
           R"({"format":"shardweave.device","version":1,"name":"m","device":"h100","source":"hand","collectives":[
 {"op":"all_gather","ranks_per_node":2,"nodes":1,"bytes":[8],"time_us":[1]},

@@ -139,7 +139,7 @@ sw::compact_problem<double> two_on_two_rows() {
 TEST_SUITE("cost_table") {
   TEST_CASE_TEMPLATE("least and most of a table are those of its entries", Cost, double, float, std::int64_t) {
     std::size_t forbidden = 0, blocked = 0;
-    for (std::uint64_t seed = 0; seed < at_scale(150); ++seed) {
+    for (std::uint64_t seed = 0; seed < 150; ++seed) {  // quick, and few tables allow nothing
       sw::random_source random(seed);
       const std::size_t rows = 1 + random.below(6), columns = 1 + random.below(6);
       const double share = seed % 3 == 0 ? 0.0 : seed % 3 == 1 ? 0.2 : 0.8;
@@ -152,7 +152,7 @@ TEST_SUITE("cost_table") {
       forbidden += sw::is_forbidden(t.most()) ? 1U : 0U;
       blocked += sw::is_forbidden(t.least()) ? 1U : 0U;
     }
-    CHECK(forbidden > at_scale(60));
+    CHECK(forbidden > 60);
     CHECK(blocked > 0);
   }
 
