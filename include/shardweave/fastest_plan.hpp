@@ -60,7 +60,8 @@ concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy
 /// The shortest step that was found, as a plan, and how far from the best it is at most.
 struct fastest_plan_result {
   training_plan plan;
-  step_bounds bounds;                               ///< in nanoseconds
+  /// In nanoseconds; none where the plan has a coalesced bucket, since work is told of buckets that are packed.
+  step_bounds bounds;
   std::shared_ptr<const step_work> work = nullptr;  ///< what the bound is about: what plans take at least
   /// The problem that the bound is about: the plan's, and under a limit on memory what is kept and made again, too.
   std::shared_ptr<const placement_description<double>> bounded = nullptr;
@@ -237,6 +238,7 @@ class fastest_plan_run {
       timed.after = simulate(tasks, timed.order, {.memory_samples = true});
       return timed;
     });
+    if (std::ranges::any_of(plan_.tasks->order.buckets, &bucket::coalesced)) result_.bounds = {};
   }
 
   const Pipeline& way_;

@@ -1,9 +1,12 @@
+#include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/pass.hpp>
+#include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/solve/exhaustive.hpp>
@@ -58,6 +61,15 @@ struct stopping_lowering : own_lowering {
     return own_lowering::operator()(m, choice);
   }
 };
+/// Buckets as one group of calls each: nothing is packed.
+struct coalescing {
+  static constexpr std::string_view name = "coalescing";
+  [[nodiscard]] sw::schedule plan(const sw::task_graph& g, const sw::solve_control& control = {}) const {
+    sw::schedule made = sw::two_steps<sw::greedy, sw::prefetch>{}.plan(g, control);
+    for (sw::bucket& b : made.buckets) b.coalesced = true;
+    return made;
+  }
+};
 static_assert(sw::foretelling_lowering<own_lowering, tiny_steps::model, sw::compressed_graph>);
 static_assert(!sw::foretelling_lowering<silent_lowering, tiny_steps::model, sw::compressed_graph>);
 
@@ -95,6 +107,21 @@ TEST_SUITE("fastest plan") {
     MESSAGE("faster than the least sum " << faster << ", best of all " << best_of_all << " of " << count);
     CHECK(faster > 0);
     CHECK(best_of_all * 4 >= count * 3);
+  }
+
+  TEST_CASE("no bound is told of a plan whose buckets are not packed") {
+    sw::random_source random(23);
+    std::size_t without = 0, with = 0;
+    for (std::size_t i = 0; i < 20; ++i) {
+      const tiny_steps::model m = tiny_steps::random_model(random);
+      const auto found = sw::fastest_plan(sw::pipeline(sw::exhaustive{}, coalescing{}, own_lowering{}), m.graph, m);
+      REQUIRE(found.plan.tasks);
+      const bool is_packed = found.plan.tasks->order.buckets.empty();
+      CHECK((found.bounds.bound > 0) == is_packed);
+      (is_packed ? with : without) += 1;
+    }
+    CHECK(without > 0);
+    CHECK(with > 0);
   }
 
   TEST_CASE("a stop at any moment leaves a whole plan, and no other is begun") {

@@ -142,6 +142,30 @@ TEST_SUITE("plan_training") {
               .status == 2);
   }
 
+  TEST_CASE("--f8 runs the products of layers in 8 bits, where the device has them") {
+    const temporary_folder folder;
+    // wide enough that products take longer than they take to begin
+    std::string wide = tiny;
+    for (const auto& [from, to] : {std::pair("512", "8192"), std::pair("1024", "16384"), std::pair("2048", "4096")})
+      wide.replace(wide.find(from), std::string(from).size(), to);
+    const std::string config = folder.write("wide.json", wide).string();
+    const std::string layout = " --layout fsdp=2 --sequence 4096 --batch 2 --threads 1 --json --f8 ";
+    const auto step = [&](const std::string& how, const char* figure) {
+      const auto run = plan(folder, config + layout + how);
+      REQUIRE(run.status == 0);
+      return object_of(run.out).at(figure).to_number<double>();
+    };
+    for (const char* scaling : {"current", "delayed"}) {
+      CHECK(step(scaling, "end_to_end_ns") < step("off", "end_to_end_ns"));
+      CHECK(step(scaling, "vertices") > step("off", "vertices"));
+    }
+    CHECK(step("delayed", "peak_bytes") < step("off", "peak_bytes"));  // keeps 8 bits of what it reads again
+    const auto refused = plan(folder, config + " --mesh 2 --device a100 --f8 current");
+    CHECK(refused.status == 2);
+    CHECK(refused.err.find("--f8: a100 has no 8-bit floating point") != std::string::npos);
+    CHECK(plan(folder, config + " --f8 rowwise").status == 2);
+  }
+
   TEST_CASE("--json prints one line whose figures are there and agree with each other") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();

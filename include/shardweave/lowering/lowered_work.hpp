@@ -201,8 +201,11 @@ class lowered_work {
         const bytes out = *step.op == collective::all_gather ? parts.largest : step.after;
         // the copies of a bucket are rounded as a whole: a nanosecond less each
         const nanoseconds copies = copy_time(step.before + out, speed) - nanoseconds(2);
+        const nanoseconds packing = std::max(copies, nanoseconds());
         if (is_new)
-          made.push_back({*step.op, step.mesh_dim, step.before, std::max(copies, nanoseconds()), parts.launch, {}, {}});
+          made.push_back({*step.op, step.mesh_dim, step.before, packing, parts.launch, {}, {}});
+        else  // uneven pieces may be of another size after it
+          made[of->second].packing = std::min(made[of->second].packing, packing);
         return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(distinct.size())};
       };
       std::vector<std::optional<step_parts>> parts;                 // by number of a step
@@ -266,7 +269,10 @@ class lowered_work {
         for (const launch& l : made[i]) {
           const auto next = static_cast<std::uint32_t>(launches.size());
           const auto [at, fresh] = known.try_emplace({l.op, l.dim, l.size.count()}, next);
-          if (fresh) launches.push_back(l);
+          if (fresh)
+            launches.push_back(l);
+          else
+            launches[at->second].packing = std::min(launches[at->second].packing, l.packing);
           number.push_back(at->second);
         }
         for (std::uint32_t& l : tables[i].launches) l = number[l];

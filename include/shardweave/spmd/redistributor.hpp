@@ -14,7 +14,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <memory>
 #include <optional>
 #include <span>
@@ -86,7 +85,8 @@ class redistributor {
   template <class T, class After>
   [[nodiscard]] std::vector<std::optional<T>> along_ways(std::uint32_t value, const sharding& from,
                                                          std::span<const sharding> to, const T& start, After after);
-  /// A step of a tensor that was met along its ways: 0, 1, ..., a number for each; until `forget`.
+  /// A step of a tensor that was met along its ways: 0, 1, ..., a number for each, and one for each time that it is met
+  /// where ways are not searched for; until `forget`.
   [[nodiscard]] const redistribution_step& step(std::uint32_t value, std::uint32_t number) const {
     return spaces_[value]->steps[number];
   }
@@ -120,8 +120,6 @@ class redistributor {
     std::vector<std::unique_ptr<ways>> from;                 ///< by number
     std::vector<redistribution_step> steps;                  ///< by their numbers
     std::array<std::vector<std::uint32_t>, 5> step_numbers;  ///< by kind of partial result, see `step_number`
-    /// By mesh dimension, both ends, bytes before and cost; of steps that are not searched for.
-    std::map<std::tuple<std::size_t, dim_placement, dim_placement, std::int64_t, double>, std::uint32_t> straight_steps;
 
     space(const tensor& value, const device_mesh& mesh)
         : shardings(value, mesh), arcs(shardings.size()), from(shardings.size()) {}
@@ -134,8 +132,6 @@ class redistributor {
   /// The number of that step.
   [[nodiscard]] std::uint32_t step_number(space& known, const sharding& source, std::uint32_t before,
                                           std::uint32_t after);
-
-  [[nodiscard]] static std::uint32_t straight_number(space& known, const redistribution_step& step);
 
   /// One step per mesh dimension, see `redistribution_options::search`.
   [[nodiscard]] redistribution straight(const tensor& value, const sharding& from, const sharding& to);
@@ -170,8 +166,10 @@ std::vector<std::optional<T>> redistributor::along_ways(std::uint32_t value, con
     if (!target) continue;
     if (!options_.search) {
       result[i] = start;
-      for (const redistribution_step& step : straight(known.shardings.value(), from, to[i]).steps)
-        result[i] = after(*result[i], straight_number(known, step));
+      for (const redistribution_step& step : straight(known.shardings.value(), from, to[i]).steps) {
+        known.steps.push_back(step);
+        result[i] = after(*result[i], static_cast<std::uint32_t>(known.steps.size() - 1));
+      }
       continue;
     }
     if (way == nullptr) {

@@ -93,7 +93,7 @@ template <class S>
                                      const solve_control& control = {}) {
   const deadline limit(control);
   const bool has_ways = std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; });
-  const step_work together = has_ways ? least_of_ways(work) : step_work{};
+  step_work together = has_ways ? least_of_ways(work) : step_work{};
   const step_work* counted = has_ways ? &together : &work;
   std::optional<priced_steps> priced(std::in_place, problem, *counted);
   detail::claim_search search(work);
@@ -154,6 +154,7 @@ template <class S>
 
   std::vector<double> best_weights;
   bool halfway = true;
+  bool stays = false;  // the next round asks what the best prices prove once ways count
   const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
   // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
   // without them make the better plans.
@@ -165,6 +166,7 @@ template <class S>
     result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
     if (counted != &work) {
       counted = &work;
+      together = {};
       priced.emplace(problem, work);
       taken.clear();
       placement_of.clear();
@@ -173,6 +175,7 @@ template <class S>
       const work_prices prices = prices_of(claims, best_weights.empty() ? alike : best_weights, work);
       for (std::size_t p = 0; p < result.placements.size(); ++p)
         add_column(p, work_of(work, result.placements[p], &prices));
+      stays = !best_weights.empty();
     }
     most = std::min(effort.placements, result.rounds + last);
     halfway = true;
@@ -191,16 +194,17 @@ template <class S>
         game = detail::value_of_game(gain);
       } while (add_claims(game) || add_ways(game));
       result.limit = std::min(result.limit, game.value);
-      if (result.bound >= game.value * (1 - options.tolerance)) {
+      if (!stays && result.bound >= game.value * (1 - options.tolerance)) {
         if (!goes_on()) break;
         continue;
       }
     }
     std::vector<double> weights = game.rows;
-    if (halfway && !best_weights.empty()) {
-      best_weights.resize(weights.size());
+    best_weights.resize(best_weights.empty() ? 0 : weights.size());
+    if (std::exchange(stays, false))
+      weights = best_weights;
+    else if (halfway && !best_weights.empty())
       for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = (weights[r] + best_weights[r]) / 2;
-    }
     const work_prices prices = prices_of(claims, weights, work);
     const placement_problem<double> at_prices(priced->at(prices));
     solve_control rest = limit.rest_for_part();

@@ -70,7 +70,8 @@ class price_ascent {
         const auto at = known.messages.find({origin[from].first, origin[to].first});
         if (at == known.messages.end()) continue;
         for (strategy l = 0; l < p_->label_count(to); ++l)
-          if (const double* const m = at->second.find(origin[to].second[l])) messages_.set_message(e, to_second, l, *m);
+          if (const auto m = at->second.find(origin[to].second[l]); m != at->second.end())
+            messages_.set_message(e, to_second, l, m->second);
       }
     }
     taken_over_.resize(prices_.values().size());
@@ -85,7 +86,8 @@ class price_ascent {
         const auto costs = at->second.find(variable);
         if (costs == at->second.end()) continue;
         for (std::size_t l = 0; l < labels.size(); ++l)
-          if (const double* const c = costs->second.find(labels[l])) row.set_cost(i, member.class_of[l], *c);
+          if (const auto c = costs->second.find(labels[l]); c != costs->second.end())
+            row.set_cost(i, member.class_of[l], c->second);
       }
     }
     keep_best();
@@ -100,17 +102,17 @@ class price_ascent {
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
         auto& of = known.messages[{origin[from].first, origin[to].first}];
-        of.reserve(p_->label_count(to));
-        for (strategy l = 0; l < p_->label_count(to); ++l)
-          of.set(origin[to].second[l], messages_.message(e, to_second, l));
+        for (strategy l = 0; l < p_->label_count(to); ++l)  // ascending
+          of.insert_or_assign(of.end(), origin[to].second[l], messages_.message(e, to_second, l));
       }
     }
     for (const auto& row : messages_.knapsacks()) {
       auto& of_row = known.row_costs[{p_->rows()[row.row()].budget, p_->rows()[row.row()].time}];
       for (const auto& member : row.members()) {
         const auto& [variable, labels] = origin[member.variable];
+        detail::label_values& of = of_row[variable];
         for (std::size_t l = 0; l < labels.size(); ++l)
-          of_row[variable].set(labels[l], member.cost[member.class_of[l]]);
+          of.insert_or_assign(of.end(), labels[l], member.cost[member.class_of[l]]);
       }
     }
     return known;

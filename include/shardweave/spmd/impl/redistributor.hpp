@@ -42,7 +42,6 @@ SHARDWEAVE_INLINE void redistributor::forget(std::uint32_t value) {
   for (auto& way : spaces_[value]->from) way.reset();
   for (auto& arcs : spaces_[value]->arcs) arcs = std::vector<arc>();  // `= {}` would keep the memory
   spaces_[value]->steps = std::vector<redistribution_step>();
-  spaces_[value]->straight_steps.clear();
   for (auto& numbers : spaces_[value]->step_numbers) numbers = std::vector<std::uint32_t>();
 }
 
@@ -94,14 +93,6 @@ SHARDWEAVE_INLINE std::uint32_t redistributor::step_number(space& known, const s
     known.steps.push_back(step_between(known, source, before, after));
   }
   return number;
-}
-
-SHARDWEAVE_INLINE std::uint32_t redistributor::straight_number(space& known, const redistribution_step& step) {
-  const auto [at, fresh] =
-      known.straight_steps.try_emplace({step.mesh_dim, step.from, step.to, step.before.count(), step.cost_us},
-                                       static_cast<std::uint32_t>(known.steps.size()));
-  if (fresh) known.steps.push_back(step);
-  return at->second;
 }
 
 SHARDWEAVE_INLINE redistribution redistributor::straight(const tensor& value, const sharding& from,

@@ -77,32 +77,7 @@ template <cost_value Cost>
 }
 
 /// A number for some of a variable's labels.
-class label_values {
- public:
-  using entry = std::pair<strategy, double>;
-
-  void reserve(std::size_t labels) { values_.reserve(labels); }
-  /// Complexity: constant where labels come in ascending order
-  void set(strategy label, double value) {
-    const bool is_last = values_.empty() || values_.back().first < label;
-    const auto at = is_last ? values_.end() : std::ranges::lower_bound(values_, label, {}, &entry::first);
-    if (at != values_.end() && at->first == label) {
-      at->second = value;
-    } else {
-      values_.insert(at, {label, value});
-    }
-  }
-  /// \returns null if there is none
-  [[nodiscard]] const double* find(strategy label) const {
-    const auto at = std::ranges::lower_bound(values_, label, {}, &entry::first);
-    return at != values_.end() && at->first == label ? &at->second : nullptr;
-  }
-  [[nodiscard]] auto begin() { return values_.begin(); }
-  [[nodiscard]] auto end() { return values_.end(); }
-
- private:
-  std::vector<entry> values_;  // by label
-};
+using label_values = std::map<strategy, double>;
 
 /// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
 /// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
