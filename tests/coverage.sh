@@ -10,7 +10,7 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$tests")
 . "$root/examples/packages.sh"
 if [ $# = 0 ]; then
-  set -- $(cd "$tests" && ls -d -- */*_test.cpp */*/*_test.cpp */*/*/*_test.cpp 2>/dev/null | cut -d/ -f1 | sort -u)
+  set -- $(cd "$tests" && find . -name "*_test.cpp" | cut -d/ -f2 | sort -u)
 fi
 for room in "$@"; do
   [ -d "$tests/$room" ] || { say "coverage.sh: there is no folder $room in tests" && exit 2; }

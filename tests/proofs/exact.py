@@ -1,11 +1,11 @@
-"""Files, and numbers that are exactly what they say, for check_certificate.py."""
+"""Files, numbers that are exactly what they say, and refusals, for check_certificate.py."""
 
 import gzip
 import json
 
 
-class Refused(Exception):
-    pass
+class Refused(ValueError):
+    __repr__ = ValueError.__str__
 
 
 def demand(condition, text):
@@ -13,42 +13,51 @@ def demand(condition, text):
         raise Refused(text)
 
 
-def read(path):
-    def no_twins(pairs):
-        keys = [k for k, _ in pairs]
-        demand(len(set(keys)) == len(keys), "a field stands twice in one object")
+def whole(value, what, count=None):
+    """A whole number of 64 bits, or an index of so many."""
+    least, end = (-(2**63), 2**63) if count is None else (0, count)
+    demand(type(value) is int and least <= value < end, f"{what} {value} is no whole number from {least} to {end - 1}")
+    return value
+
+
+class At:
+    """The step that is looked at, and the unit of costs: they are whole multiples of 1 / one, a power of two."""
+
+    step, one = "", 1
+
+
+def each(name, entries):
+    """The entries, one step after the other."""
+    for i, entry in enumerate(entries):
+        At.step = f"{name}[{i}]"
+        yield entry
+    At.step = f"after {name}"
+
+
+def read(*paths):
+    """A problem and a certificate; the unit becomes one that everything in them is a multiple of."""
+    finest = 0
+
+    def number(text):
+        nonlocal finest
+        value = float(text)
+        finest = max(finest, value.as_integer_ratio()[1].bit_length() - 1)
+        return value
+
+    def members(pairs):
+        demand(len({k for k, _ in pairs}) == len(pairs), "a field stands twice in one object")
         return dict(pairs)
 
-    def no_constant(name):
-        raise ValueError(name + " is no number")
+    def load(path):
+        with open(path, "rb") as file:
+            data = file.read()
+        text = gzip.decompress(data) if data[:2] == b"\x1f\x8b" else data
+        return json.loads(text, object_pairs_hook=members, parse_float=number, parse_constant=number)
 
-    with open(path, "rb") as file:
-        data = file.read()
-    if data[:2] == b"\x1f\x8b":
-        data = gzip.decompress(data)
-    return json.loads(data.decode(), object_pairs_hook=no_twins, parse_constant=no_constant)
-
-
-class Unit:
-    """Costs are whole multiples of 1 / Unit.one, a power of two that everything which is read is a multiple of."""
-
-    one = 1
-
-    @staticmethod
-    def choose(*texts):
-        def bits(x):
-            if isinstance(x, dict):
-                finest = [bits(v) for v in x.values()]
-            elif isinstance(x, list):
-                finest = [bits(v) for v in x] if any(type(v) not in (int, str) for v in x) else []
-            else:
-                return x.as_integer_ratio()[1].bit_length() - 1 if type(x) is float else 0
-            return max(finest, default=0)
-
-        lists = texts[-1].get("multipliers", [])
-        told = [m.get(k, 0) for m in lists for k in ("message_bits", "price_bits")]
-        shares = max([41] + [b for b in told if type(b) is int and b <= 1200])  # 41: of weights, and of prices of savings
-        Unit.one = 2 ** (shares + 2 * max(map(bits, texts)))
+    texts = [load(path) for path in paths]
+    bits = [whole(m.get(k, 0), k, 1201) for m in texts[-1].get("multipliers", []) for k in ("message_bits", "price_bits")]
+    At.one = 2 ** (max([41, *bits]) + finest)  # 41: of weights, and of prices of savings
+    return texts
 
 
 def units(number):
@@ -56,16 +65,6 @@ def units(number):
     if number is None:
         return None
     n, d = number.as_integer_ratio()
-    whole, rest = divmod(n * Unit.one, d)
+    result, rest = divmod(n * At.one, d)
     demand(rest == 0, f"{number} is no multiple of the unit")
-    return whole
-
-
-def index(value, count, what):
-    demand(type(value) is int and 0 <= value < count, f"{what} {value} is not from 0 to {count - 1}")
-    return value
-
-
-def whole(value, what):
-    demand(type(value) is int and -(2**63) <= value < 2**63, f"{what} is no whole number of 64 bits")
-    return value
+    return result

@@ -2,30 +2,41 @@
 
 from fractions import Fraction
 
-from exact import demand, index, units
+from exact import demand, units, whole
 
 TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
-IOPDDL_FORBIDDEN = 10**17
+
+
+def total(*lists):
+    """Their sum, entry by entry; what is forbidden in one is forbidden."""
+    return [None if None in costs else sum(costs) for costs in zip(*lists)]
+
+
+def from_contest(p):
+    """A problem in the format IOPDDL, where 10^17 and more is forbidden, as one in ours."""
+
+    def allowed(costs):
+        return [None if c >= 10**17 else c for c in costs]
+
+    nodes, edges, kinds = p["nodes"], p["edges"], {}
+    tables = [kinds.setdefault(tuple(costs), len(kinds)) for costs in edges["costs"]]
+    terms = [{"vertex": v, "usage": usage, "live": live}
+             for v, (usage, live) in enumerate(zip(nodes["usages"], nodes["intervals"])) if live[0] < live[1]]
+    return {"vertices": [{"compute": allowed(costs)} for costs in nodes["costs"]],
+            "edges": [{"from": a, "to": b, "communication": m} for (a, b), m in zip(edges["nodes"], tables)],
+            "matrices": [allowed(costs) for costs in kinds],
+            "budgets": [{"high": p["usage_limit"], "terms": terms}] if "usage_limit" in p else []}
 
 
 class Table:
+    """Costs by class of row and of column: rows that are equal are one class, columns too."""
+
     def __init__(self, rows):
-        def classes(lines):
-            known = {}
-            return [known.setdefault(tuple(line), len(known)) for line in lines], known
-
-        self.row_class, kinds = classes(rows)
-        self.column_class, columns = classes(zip(*kinds))
-        self.columns = list(columns)  # per column class: per row class a cost
-        self.rows = list(zip(*self.columns))
-
-    def partners(self, of_x, x_is_row):
-        """The classes of the other side that some strategy of x may meet."""
-        own, lines = (self.row_class, self.rows) if x_is_row else (self.column_class, self.columns)
-        met = set()
-        for k in {own[s] for s in of_x}:
-            met.update(j for j, cost in enumerate(lines[k]) if cost is not None)
-        return met
+        kinds, columns = {}, {}
+        self.row_class = [kinds.setdefault(tuple(row), len(kinds)) for row in rows]
+        self.column_class = [columns.setdefault(column, len(columns)) for column in zip(*kinds)]
+        self.columns = list(columns)
+        self.rows = list(zip(*columns))
 
 
 class Problem:
@@ -34,214 +45,131 @@ class Problem:
     def __init__(self, text, in_place=None, taken_off=({}, {})):
         """in_place: what counts in place of the costs, see work_at_prices; taken_off: shares of computation, by vertex,
         and of communication, by edge, that do not count"""
-        self.budgets = []
-        self.worth, self.saved = taken_off
-        self.in_place = in_place
         self.whole_costs = "problem" in text
-        if self.whole_costs:
-            self.read_iopddl(text["problem"])
-        else:
-            demand(text["format"] == "shardweave.placement", "the problem is of another format")
-            self.read_placement(text)
+        demand(self.whole_costs or text["format"] == "shardweave.placement", "the problem is of another format")
+        text = from_contest(text["problem"]) if self.whole_costs else text
+        vertices, leader, self.in_place = text["vertices"], {}, in_place
+        self.unknown = [leader.setdefault(vertex["tie"], v) if "tie" in vertex else v for v, vertex in enumerate(vertices)]
+        self.counts = [len(vertex["compute"]) for vertex in vertices]
+        self.unary = {x: [0] * self.counts[x] for x in self.unknown}
+        self.terms = {}
+        for v, vertex in enumerate(vertices):
+            demand(self.counts[v] == self.counts[self.unknown[v]], f"vertex {v} is tied and differs in strategies")
+            self.add(v, self.counted(vertex["compute"], taken_off[0].get(v, 0)))
+        self.add_tables(text, taken_off[1])
+        if in_place is not None:
+            self.add_work(text["work"], *in_place)
+        self.budgets = [self.budget(b) for b in text.get("budgets", [])]
+        self.left = {x: {s for s, cost in enumerate(costs) if cost is not None} for x, costs in self.unary.items()}
+        for f in text.get("fixed", []):
+            self.left[self.unknown[f["vertex"]]] &= set(f["strategies"])
+        made = {}  # equal sums are made once
+        self.pairs, self.sides = {}, {x: [] for x in self.unary}
+        for (x, y), terms in self.terms.items():
+            key = tuple(sorted((id(rows), turned) for rows, turned in terms))
+            if key not in made:
+                lines = zip(*(zip(*rows) if turned else rows for rows, turned in terms))
+                made[key] = Table(total(*line) for line in lines)
+            table = self.pairs[x, y] = made[key]
+            self.sides[x].append((y, table.row_class, table.rows, table.column_class))
+            self.sides[y].append((x, table.column_class, table.columns, table.row_class))
 
-    def start(self, compute, ties):
-        """Tied vertices become one unknown, named by the first of them."""
-        self.counts = [len(c) for c in compute]
-        leader = list(range(len(compute)))
+    def counted(self, costs, share):
+        """Costs less a share of those above zero; where others are in their place they only forbid."""
+        n, d = (1 - share).as_integer_ratio()
+        if self.in_place is not None:
+            return [None if c is None else 0 for c in costs]
+        return [c if c is None or c < 0 else c * n // d for c in map(units, costs)]
 
-        def find(v):
-            while leader[v] != v:
-                v = leader[v]
-            return v
-
-        for group in ties:
-            for v in group:
-                a, b = sorted((find(group[0]), find(v)))
-                leader[b] = a
-        self.unknown = [find(v) for v in range(len(compute))]
-        self.unary = {}
-        self.left = {}
-        for v, costs in enumerate(compute):
-            x = self.unknown[v]
-            demand(self.counts[v] == self.counts[x], f"vertices {v} and {x} are tied and differ in strategies")
-            sums = self.unary.setdefault(x, [0] * len(costs))
-            for s, cost in enumerate(costs):
-                sums[s] = None if sums[s] is None or cost is None else sums[s] + cost
-        for x, costs in self.unary.items():
-            self.left[x] = {s for s, cost in enumerate(costs) if cost is not None}
-        self.recipes = {}
-
-    def own(self, costs):
-        """Costs as they count: where others are in their place they only forbid."""
-        return costs if self.in_place is None else [None if c is None else 0 for c in costs]
+    def add(self, v, costs):
+        self.unary[self.unknown[v]] = total(self.unary[self.unknown[v]], costs)
 
     def add_table(self, a, b, rows):
         """rows[strategy of a][strategy of b]"""
         x, y = self.unknown[a], self.unknown[b]
         if x == y:
-            for s in range(self.counts[x]):
-                if rows[s][s] is None:
-                    self.left[x].discard(s)
-                elif self.unary[x][s] is not None:
-                    self.unary[x][s] += rows[s][s]
+            self.add(a, [row[s] for s, row in enumerate(rows)])
         else:
-            self.recipes.setdefault((min(x, y), max(x, y)), []).append((id(rows), x > y, rows))
+            self.terms.setdefault((min(x, y), max(x, y)), []).append((rows, x > y))
 
-    def finish(self):
-        """One table per pair; equal sums are made once, equal rows and columns are one class."""
-        self.pairs, known = {}, {}
-        for (x, y), terms in self.recipes.items():
-            key = (self.counts[x], self.counts[y], tuple(sorted((i, turned) for i, turned, _ in terms)))
-            if key not in known:
-                table = [[0] * self.counts[y] for _ in range(self.counts[x])]
-                for _, turned, rows in terms:
-                    for a in range(self.counts[x]):
-                        for b in range(self.counts[y]):
-                            cost = rows[b][a] if turned else rows[a][b]
-                            old = table[a][b]
-                            table[a][b] = None if old is None or cost is None else old + cost
-                known[key] = Table(table)
-            self.pairs[x, y] = known[key]
-        self.partners = {x: [] for x in self.unary}
-        for x, y in self.pairs:
-            self.partners[x].append((x, y))
-            self.partners[y].append((x, y))
+    def in_rows(self, a, b, entries):
+        n = self.counts[b]
+        demand(len(entries) == n * self.counts[a], f"a matrix between {a} and {b} has the wrong size")
+        return [entries[at : at + n] for at in range(0, len(entries), n)]
 
-    def read_placement(self, text):
-        vertices, edges = text["vertices"], text["edges"]
-        ties = {}
-        for v, vertex in enumerate(vertices):
-            if "tie" in vertex:
-                ties.setdefault(vertex["tie"], []).append(v)
-        def less(costs, share):
-            n, d = (1 - share).as_integer_ratio()
-            return [c if c is None or c < 0 else c * n // d for c in map(units, costs)]
-
-        compute = [self.own(less(vertex["compute"], self.worth.get(v, 0))) for v, vertex in enumerate(vertices)]
-        self.start(compute, ties.values())
-        shaped = {}
-        for i, e in enumerate(edges):
-            a, b = index(e["from"], len(vertices), "vertex"), index(e["to"], len(vertices), "vertex")
+    def add_tables(self, text, saved):
+        count, made = len(self.counts), {}
+        for i, e in enumerate(text["edges"]):
+            a, b = whole(e["from"], "vertex", count), whole(e["to"], "vertex", count)
             for part in ("communication", "transition"):
-                if part not in e:
-                    continue
-                m, n = e[part], self.counts[b]
-                entries = text["matrices"][index(m, len(text["matrices"]), "matrix")]
-                demand(len(entries) == n * self.counts[a], f"matrix {m} has the wrong size")
-                share = self.saved.get(i, 0) if part == "communication" else 0
-                if (m, n, share) not in shaped:
-                    flat = self.own(less(entries, share))
-                    shaped[m, n, share] = [flat[at : at + n] for at in range(0, len(flat), n)]
-                self.add_table(a, b, shaped[m, n, share])
-        self.keep = []  # ids are of living objects
+                if part in e:
+                    m = whole(e[part], "matrix", len(text["matrices"]))
+                    key = m, self.counts[a], self.counts[b], saved.get(i, 0) if part == "communication" else 0
+                    if key not in made:
+                        made[key] = self.in_rows(a, b, self.counted(text["matrices"][m], key[-1]))
+                    self.add_table(a, b, made[key])
         for p in text.get("pairs", []):
-            a, b = index(p["a"], len(vertices), "vertex"), index(p["b"], len(vertices), "vertex")
+            a, b = whole(p["a"], "vertex", count), whole(p["b"], "vertex", count)
             rows = [[None] * self.counts[b] for _ in range(self.counts[a])]
             for s, t in p["allowed"]:
-                rows[index(s, self.counts[a], "strategy")][index(t, self.counts[b], "strategy")] = 0
-            self.keep.append(rows)
+                rows[whole(s, "strategy", self.counts[a])][whole(t, "strategy", self.counts[b])] = 0
             self.add_table(a, b, rows)
-        for f in text.get("fixed", []):
-            self.left[self.unknown[f["vertex"]]] &= set(f["strategies"])
-        if self.in_place is not None:
-            self.add_work(text["work"], *self.in_place)
-        for b in text.get("budgets", []):
-            terms = [(t["vertex"], [Fraction(u) for u in t["usage"]], t.get("live")) for t in b["terms"]]
-            self.add_budget(b.get("low"), b.get("high"), terms)
-        self.finish()
 
     def add_work(self, work, time, load, chain):
         """Work times its prices; equal products are one table."""
+
+        def parts(matrices, prices):
+            return tuple((m, price) for m, price in zip(matrices, prices, strict=True) if m is not None and price != 0)
+
+        def worth(size, parts):
+            lists = [(price, work["matrices"][m]) for m, price in parts]
+            demand(all(len(entries) == size for _, entries in lists), "a matrix of work has the wrong size")
+            return total([0] * size, *([units(price * Fraction(t)) for t in entries] for price, entries in lists))
+
         for v, price in enumerate(time):
             times = work["times"][work["vertices"][v]]
             demand(len(times) == self.counts[v], f"work of vertex {v} has the wrong size")
-            sums = self.unary[self.unknown[v]]
-            for s, t in enumerate(times):
-                sums[s] = None if sums[s] is None else sums[s] + units(price * Fraction(t))
-        self.priced = {}
+            self.add(v, [units(price * Fraction(t)) for t in times])
+        made = {}
         for e, edge in enumerate(work["edges"]):
-            a, b = edge["from"], edge["to"]
-            n, table = self.counts[b], work["tables"][edge["tables"]]
+            a, b, table = edge["from"], edge["to"], work["tables"][edge["tables"]]
             prices = [load.get((e, c), 0) for c in range(work["channels"])]
-            ways = [self.parts(loads, prices) for loads in [table["loads"]] + table.get("otherwise", [])]
-            on_path = self.parts([table.get("chain")], [chain[e]])
-            if not any(ways) and not on_path:
-                continue
-            key = (self.counts[a], n, tuple(ways), on_path)
-            if key not in self.priced:
-                size = n * self.counts[a]
-                least = [min(of) for of in zip(*(self.value_of(work, way, size) for way in ways))]
-                flat = [x + y for x, y in zip(least, self.value_of(work, on_path, size))]
-                self.priced[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
-            self.add_table(a, b, self.priced[key])
+            ways = tuple(parts(loads, prices) for loads in [table["loads"], *table.get("otherwise", [])])
+            path = parts([table.get("chain")], [chain[e]])
+            key = self.counts[a], self.counts[b], ways, path
+            if key not in made:
+                size = self.counts[a] * self.counts[b]
+                least = [min(of) for of in zip(*(worth(size, way) for way in ways))]
+                made[key] = self.in_rows(a, b, total(least, worth(size, path)))
+            if any(ways) or path:
+                self.add_table(a, b, made[key])
 
-    @staticmethod
-    def parts(matrices, prices):
-        """What counts of some matrices at prices."""
-        return tuple((m, price) for m, price in zip(matrices, prices, strict=True) if m is not None and price != 0)
-
-    @staticmethod
-    def value_of(work, parts, size):
-        flat = [0] * size
-        for m, price in parts:
-            demand(len(work["matrices"][m]) == size, f"matrix {m} of work has the wrong size")
-            flat = [old + units(price * Fraction(t)) for old, t in zip(flat, work["matrices"][m])]
-        return flat
-
-    def read_iopddl(self, p):
-        def costs(row):
-            return [None if c >= IOPDDL_FORBIDDEN else units(c) for c in row]
-
-        nodes = p["nodes"]
-        self.start([costs(row) for row in nodes["costs"]], [])
-        shaped, self.keep = {}, []
-        for (a, b), entries in zip(p["edges"]["nodes"], p["edges"]["costs"]):
-            n = self.counts[b]
-            key = (n, tuple(entries))
-            if key not in shaped:
-                flat = costs(entries)
-                shaped[key] = [flat[i : i + n] for i in range(0, len(flat), n)]
-            self.add_table(a, b, shaped[key])
-        if "usage_limit" in p:
-            terms = [
-                (v, [Fraction(u) for u in usage], live)
-                for v, (usage, live) in enumerate(zip(nodes["usages"], nodes["intervals"]))
-                if live[0] < live[1]
-            ]
-            self.add_budget(None, p["usage_limit"], terms)
-        self.finish()
-
-    def add_budget(self, low, high, terms):
+    def budget(self, b):
         """Limits with the tolerance, rounded to what sums of the usages can be: all are whole multiples of 1 / unit."""
-        unit = max([u.denominator for _, usage, _ in terms for u in usage], default=1)
-        if high is not None:
-            high = (Fraction(high) + TOLERANCE) * unit // 1
-        if low is not None:
-            low = -((TOLERANCE - Fraction(low)) * unit // 1)
-        terms = [(v, [int(u * unit) for u in usage], live) for v, usage, live in terms]
-        self.budgets.append((low, high, terms, unit))
+        terms = [(self.unknown[t["vertex"]], [Fraction(u) for u in t["usage"]], t.get("live")) for t in b["terms"]]
+        unit = max((u.denominator for _, usage, _ in terms for u in usage), default=1)
+        low, high = b.get("low"), b.get("high")
+        low = None if low is None else -((TOLERANCE - Fraction(low)) * unit // 1)
+        high = None if high is None else (Fraction(high) + TOLERANCE) * unit // 1
+        return low, high, [(x, [int(u * unit) for u in usage], live) for x, usage, live in terms], unit
 
     def usage(self, budget, time):
         """Per unknown, what each strategy takes of a budget at a time."""
         used = {}
-        for v, usage, live in self.budgets[budget][2]:
+        for x, usage, live in self.budgets[budget][2]:
             if live is None or live[0] <= time < live[1]:
-                sums = used.setdefault(self.unknown[v], [0] * self.counts[v])
-                for s, u in enumerate(usage):
-                    sums[s] += u
+                used[x] = total(used.get(x, [0] * self.counts[x]), usage)
         return used
 
     def propagate(self, left, changed):
         """Drops strategies without a partner, until every one has one."""
-        queue = list(changed)
-        while queue:
-            x = queue.pop()
-            for a, b in self.partners[x]:
-                table = self.pairs[a, b]
-                y = b if x == a else a
-                met = table.partners(left[x], x == a)
-                of_y = table.column_class if x == a else table.row_class
-                kept = {s for s in left[y] if of_y[s] in met}
+        changed = list(changed)
+        while changed:
+            x = changed.pop()
+            for y, own_class, lines, other_class in self.sides[x]:
+                kinds = {own_class[s] for s in left[x]}
+                met = {k for kind in kinds for k, cost in enumerate(lines[kind]) if cost is not None}
+                kept = {s for s in left[y] if other_class[s] in met}
                 if kept != left[y]:
                     left[y] = kept
-                    queue.append(y)
+                    changed.append(y)

@@ -1,131 +1,112 @@
 """What communication hides behind in a placement problem, and what prices take off its costs, for check_certificate.py."""
 
 from fractions import Fraction
+from heapq import heapify, heappop, heappush
 
-
-def running_order(count, edges, has_windows, form):
-    """The order in which the vertices are listed; if an edge runs against it, of those that are ready the first, always."""
-    if all(a < b for a, b in edges) or has_windows:
-        return list(range(count))
-    waiting, out = [0] * count, [[] for _ in range(count)]
-    for a, b in edges:
-        waiting[b] += 1
-        out[a].append(b)
-    ready, order = sorted(v for v in range(count) if not waiting[v]), []
-    while ready:
-        v = ready.pop(0)
-        order.append(v)
-        for w in out[v]:
-            waiting[w] -= 1
-            if not waiting[w]:
-                ready = sorted(ready + [w])
-    if len(order) < count and form == "windows":
-        raise ValueError("a cycle has no order")
-    return order if len(order) == count else list(range(count))
+from exact import demand, whole
 
 
 class Layout:
     """Positions, which of them compute what hides, and of each edge the positions that may hide its communication."""
 
     def __init__(self, text, form, prefetch, every_edge):
-        vertices, edges = text["vertices"], [(e["from"], e["to"]) for e in text["edges"]]
-        n, listed = len(vertices), text.get("overlap", {}).get("edges", [])
-        ways, channel, windows = {}, {}, {}
+        self.edges, n = [(e["from"], e["to"]) for e in text["edges"]], len(text["vertices"])
+        self.into, self.out = [[] for _ in range(n)], [[] for _ in range(n)]
+        for a, b in self.edges:
+            self.into[b].append(a)
+            self.out[a].append(b)
+        listed = text.get("overlap", {}).get("edges", [])
+        given = [h for h in listed if "window" in h]
+        ways, channel = {}, {}
         for h in listed:
-            if "window" in h:
-                windows.setdefault(h["edge"], []).append((h["window"], h.get("channel", 0)))
-            else:
+            if "window" not in h:
                 ways.setdefault(h["edge"], set()).add(h["direction"])
                 channel[h["edge"]] = h.get("channel", 0)
-        self.order = running_order(n, edges, bool(windows), form)
-        at = {v: q for q, v in enumerate(self.order)}
-        works = [any(c is not None and c > 0 for c in v["compute"]) for v in vertices]
-        by_form = {"windows": self.by_dependency, "strict": self.strict, "inclusive": self.inclusive,
-                   "inclusive-twice": self.inclusive_twice}[form]
+        self.order = self.running_order(n)
+        if given or (len(self.order) < n and form != "windows"):
+            self.order = range(n)
+        demand(len(self.order) == n, "a cycle has no order")
+        self.at = {v: q for q, v in enumerate(self.order)}
+        works = [any(c is not None and c > 0 for c in v["compute"]) for v in text["vertices"]]
         if form == "windows":
-            works = self.without_what_moves(n, edges, ways, works)
+            works = self.without_what_moves(ways, works)
+            self.wait(works)
+            if every_edge:
+                ways = {e: ways.get(e, set()) for e in set(range(len(self.edges))) - {h["edge"] for h in given} | set(ways)}
         self.computes = [works[v] for v in self.order]
-        if form == "windows":
-            self.wait(n, edges, works, at)
-        self.places, numbers = [], {}  # edge, positions, number of the channel
-        for e, (_, b) in enumerate(edges):
-            if e in ways or (form == "windows" and every_edge and e not in windows):
-                for first, last, gap in by_form(edges[e], ways.get(e, set()), at[b], n, prefetch):
-                    number = numbers.setdefault(channel.get(e, 0), len(numbers))
-                    self.places.append((e, first, last, gap, number))
-        for h in listed:
-            if "window" in h:
-                number = numbers.setdefault(h.get("channel", 0), len(numbers))
-                self.places.append((h["edge"], h["window"][0], h["window"][1], None, number))
+        windows = {"windows": self.by_dependency, "strict": self.strict, "inclusive": self.inclusive,
+                   "inclusive-twice": self.twice}[form]
+        self.places, numbers = [], {}  # edge, first and last position, one between that does not count, channel
+        for e in sorted(ways):
+            for first, last, gap in windows(e, ways[e], prefetch):
+                self.places.append((e, first, last, gap, numbers.setdefault(channel.get(e, 0), len(numbers))))
+        for h in given:
+            self.places.append((h["edge"], *h["window"], None, numbers.setdefault(h.get("channel", 0), len(numbers))))
         self.channels = len(numbers)
 
-    def strict(self, _, ways, p, n, __):
-        window = (0, n - 1, p) if len(ways) == 2 else (0, p - 1, None) if "earlier" in ways else (p + 1, n - 1, None)
-        return [window] if window[0] <= window[1] and n > 1 else []  # no place, no number of its channel
+    def running_order(self, n):
+        """Of the vertices whose producers all stand before them always the first; what is on a cycle never."""
+        waiting, order = [len(producers) for producers in self.into], []
+        ready = [v for v in range(n) if not waiting[v]]
+        heapify(ready)
+        while ready:
+            order.append(heappop(ready))
+            for w in self.out[order[-1]]:
+                waiting[w] -= 1
+                if not waiting[w]:
+                    heappush(ready, w)
+        return order
 
-    def inclusive(self, _, ways, p, n, __):
-        return [(0, n - 1, None)] if len(ways) == 2 else self.inclusive_twice(_, ways, p, n, __)
+    def strict(self, e, ways, _):
+        p, last = self.at[self.edges[e][1]], len(self.order) - 1
+        first, end, gap = (0, last, p) if len(ways) == 2 else (0, p - 1, None) if "earlier" in ways else (p + 1, last, None)
+        return [(first, end, gap)] if first <= end and last > 0 else []  # no place, no number of its channel
 
-    def inclusive_twice(self, _, ways, p, n, __):
-        return [w for way, w in (("earlier", (0, p, None)), ("later", (p, n - 1, None))) if way in ways]
+    def inclusive(self, e, ways, _):
+        return [(0, len(self.order) - 1, None)] if len(ways) == 2 else self.twice(e, ways, _)
 
-    def without_what_moves(self, n, edges, ways, works):
-        """What moves with its communication hides nothing: what parameters are made into, and what leads to results."""
-        inputs, targets, late = [0] * n, [[] for _ in range(n)], set()
-        moves = set()
-        for e, (a, b) in enumerate(edges):
-            inputs[b] += 1
-            targets[a].append(b)
-            if "earlier" in ways.get(e, ()):
-                moves.add(a)
-            if "later" in ways.get(e, ()):
-                late.add(b)
-        tail = {v for v in late if not targets[v] and (inputs[v] <= 1 or not works[v])}
-        for v in reversed(self.order):
-            if v in late and inputs[v] <= 1 and targets[v] and all(w in tail for w in targets[v]):
-                tail.add(v)
-        return [works[v] and v not in moves and v not in tail for v in range(n)]
+    def twice(self, e, ways, _):
+        p = self.at[self.edges[e][1]]
+        return [window for way, window in (("earlier", (0, p, None)), ("later", (p, len(self.order) - 1, None))) if way in ways]
 
-    def wait(self, n, edges, works, at):
-        """Per vertex: after which position all that it waits for is done; the first position that waits for it."""
-        into, out = [[] for _ in range(n)], [[] for _ in range(n)]
-        for a, b in edges:
-            into[b].append(a)
-            out[a].append(b)
-        self.done, self.needed = [0] * n, [n] * n
-        for v in self.order:
-            self.done[v] = at[v] + 1 if works[v] else max((self.done[u] for u in into[v]), default=0)
-        for v in reversed(self.order):
-            self.needed[v] = at[v] if works[v] else min((self.needed[w] for w in out[v]), default=n)
-
-    def by_dependency(self, edge, ways, p, n, prefetch):
-        first = self.done[edge[0]]
+    def by_dependency(self, e, ways, prefetch):
+        a, b = self.edges[e]
+        first, last = self.done[a], self.needed[b] - 1
         if prefetch is not None and "later" not in ways:
-            before = [q for q in range(p) if self.computes[q]]
-            near = p if prefetch == 0 else before[-prefetch] if prefetch < len(before) else 0
+            before = [q for q in range(self.at[b]) if self.computes[q]]
+            near = self.at[b] if prefetch == 0 else before[-prefetch] if prefetch < len(before) else 0
             first = max(first, near)
-        last = self.needed[edge[1]] - 1
         return [(first, last, None)] if first <= last else []
+
+    def without_what_moves(self, ways, works):
+        """What moves with its communication hides nothing: what parameters are made into, and what leads to results."""
+        early = {self.edges[e][0] for e in ways if "earlier" in ways[e]}
+        late = {self.edges[e][1] for e in ways if "later" in ways[e]}
+        tail = set()
+        for v in reversed(self.order):  # consumers before producers
+            one_input = len(self.into[v]) <= 1
+            if v in late and tail.issuperset(self.out[v]) and (one_input or not self.out[v] and not works[v]):
+                tail.add(v)
+        return [works[v] and v not in early | tail for v in range(len(works))]
+
+    def wait(self, works):
+        """Per vertex: after which position all that it waits for is done; the first position that waits for it."""
+        self.done, self.needed = {}, {}
+        for v in self.order:
+            self.done[v] = self.at[v] + 1 if works[v] else max((self.done[u] for u in self.into[v]), default=0)
+        for v in reversed(self.order):
+            self.needed[v] = self.at[v] if works[v] else min((self.needed[w] for w in self.out[v]), default=len(works))
 
     def taken_off(self, prices):
         """Of a list of prices, per vertex and edge, how much of a unit of computation and of communication it takes."""
-        bits = prices.get("price_bits", 0)
-        if not (type(bits) is int and 0 <= bits <= 40):
-            raise ValueError("price_bits are not from 0 to 40")
-        n = len(self.order)
+        one, n = 2 ** whole(prices.get("price_bits", 0), "price_bits", 41), len(self.order)
         price = [[Fraction(0)] * n for _ in range(self.channels)]
         for run in prices["runs"]:
-            c, q, amount = run.get("channel", 0), run["position"], run["price"]
-            if not all(type(x) is int for x in (c, q, amount)) or not (0 <= c < self.channels and 0 <= q < n):
-                raise ValueError("a run of prices is out of place")
-            if not 0 <= amount <= 2**bits:
-                raise ValueError("a price is not from 0 to 1")
-            price[c][q:] = [Fraction(amount, 2**bits)] * (n - q)
-        worth, saved = {}, {}
-        for q, v in enumerate(self.order):
-            if self.computes[q]:
-                worth[v] = sum(of[q] for of in price)
-        for e, first, last, gap, channel in self.places:
-            inside = (price[channel][q] for q in range(first, min(last + 1, n)) if self.computes[q] and q != gap)
+            c, q = whole(run.get("channel", 0), "channel", self.channels), whole(run["position"], "position", n)
+            price[c][q:] = [Fraction(whole(run["price"], "price", one + 1), one)] * (n - q)
+        worth = {v: sum(of[q] for of in price) for q, v in enumerate(self.order) if self.computes[q]}
+        saved = {}
+        for e, first, last, gap, c in self.places:
+            inside = (price[c][q] for q in range(first, min(last + 1, n)) if self.computes[q] and q != gap)
             saved[e] = saved.get(e, 0) + 1 - min(inside, default=Fraction(1))
         return worth, saved
