@@ -70,7 +70,7 @@ inline array einsum(const std::string& equation, const std::vector<const array*>
 inline std::pair<array, array> attention_probabilities(const array& q, const array& k, const array* mask) {
   const std::int64_t share = q.shape[1] / k.shape[1];
   const double scale = 1 / std::sqrt(static_cast<double>(q.shape[3]));
-  array p = zeros({q.shape[0], q.shape[1], q.shape[2], q.shape[2]});
+  array p = zeros({q.shape[0], q.shape[1], q.shape[2], k.shape[2]});
   array sums = zeros({q.shape[0], q.shape[1], q.shape[2]});
   each(sums.shape, [&](const indices& at) {
     double total = 0;

@@ -529,6 +529,29 @@ TEST_SUITE("standard_rules") {
     }
   }
 
+  TEST_CASE("attention is cut by positions of queries beside whole keys and values, and so is what masks them") {
+    rule_table rules = standard_rules();
+    rules.add("sdpa", attention_rule{.by_positions = true}, {.moves_data_only = true});
+    rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = true}, {.moves_data_only = true});
+    const std::vector<std::pair<std::string, std::string>> masks = {
+        {"4x8x4x4", "S(2)"}, {"4x1x4x4", "S(2)"}, {"1x8x4x4", "S(2)"}, {"4x4", "S(0)"}, {"4x1x1x4", "R"}, {"1x4", "R"}};
+    for (const auto& [mask, lies] : masks)
+      for (const std::string& mesh : meshes) {
+        CAPTURE(mask);
+        CAPTURE(mesh);
+        const outcome forward =
+            carry_out({"sdpa", "4x8x4x2 4x4x4x2 4x4x4x3 " + mask + " -> 4x8x4x3 4x8x4 2 s"}, mesh, rules);
+        CHECK(joined(forward.wrong) == "");
+        const outcome backward = carry_out({"sdpa_backward", "4x8x4x3 4x8x4x2 4x4x4x2 4x4x4x3 4x8x4x3 4x8x4 2 s " +
+                                                                 mask + " -> 4x8x4x2 4x4x4x2 4x4x4x3"},
+                                           mesh, rules);
+        CHECK(joined(backward.wrong) == "");
+        if (mesh.find('x') != std::string::npos) continue;
+        CHECK(forward.labels.contains("S(2),R,R," + lies + "->S(2)"));
+        CHECK(backward.labels.contains("S(2),S(2),R,R,S(2),S(2),R,R," + lies + "->S(2)"));
+      }
+  }
+
   TEST_CASE("conversions that round or test take whole values") {
     CHECK(check({"conv", "4x2 -> 4x2"}, "2") ==
           "P(avg)->P(avg) P(mask)->P(mask) P(max)->P(max) P(min)->P(min) P->P R->R S(0)->S(0) S(1)->S(1)");

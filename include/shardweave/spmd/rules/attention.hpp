@@ -15,7 +15,7 @@ namespace shardweave::inline v0 {
 /// Scaled dot-product attention and its backward: [batch, heads, ...] tensors are cut by batch or by heads,
 /// all alike; what has fewer than three dimensions (random state) is whole. Query heads that share a key
 /// head stay together: with fewer key heads, cuts by heads are even ones. A mask behind the values has four dimensions,
-/// or two; it is whole where it is the same for the whole batch or all heads (extent 1).
+/// or two; it is whole where it is the same for the whole batch, all heads or all positions (extent 1).
 struct attention_rule {
   /// Which argument is the query; key and value follow it.
   std::size_t query = 0;
@@ -24,6 +24,7 @@ struct attention_rule {
   bool by_positions = false;
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
+    const dim_placement positions = dim_placement::shard(2), whole, sum = dim_placement::partial();
     const auto all = [](std::span<const tensor> tensors, dim_placement p) {
       std::vector<dim_placement> placements;
       for (const tensor& t : tensors) placements.push_back(t.rank() < 3 ? dim_placement() : p);
@@ -31,9 +32,11 @@ struct attention_rule {
     };
     const auto taken = [&](dim_placement p) {
       std::vector<dim_placement> placements = all(view.inputs, p);
-      for (std::size_t i = query + 3; i < placements.size(); ++i)
-        if (placements[i].is_sharded() && view.whole_inputs[i].shape[placements[i].dim()] == 1)
-          placements[i] = dim_placement();
+      for (std::size_t i = query + 3; i < placements.size(); ++i) {
+        const std::vector<std::int64_t>& shape = view.whole_inputs[i].shape;
+        if (p == positions && shape.size() == 2) placements[i] = dim_placement::shard(0);  // a mask, the same for all
+        if (placements[i].is_sharded() && shape[placements[i].dim()] == 1) placements[i] = dim_placement();
+      }
       return placements;
     };
     std::vector<dim_strategy> ways;
@@ -46,8 +49,7 @@ struct attention_rule {
       ways.push_back({all(view.outputs, p), taken(p)});
     }
     if (by_positions) {
-      const dim_placement cut = dim_placement::shard(2), whole, sum = dim_placement::partial();
-      dim_strategy way{all(view.outputs, cut), taken(cut)};
+      dim_strategy way{all(view.outputs, positions), taken(positions)};
       way.inputs[query + 1] = way.inputs[query + 2] = whole;
       if (query > 0) way.outputs[1] = way.outputs[2] = sum;  // backward: of queries, keys, values
       ways.push_back(std::move(way));
