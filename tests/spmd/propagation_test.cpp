@@ -237,6 +237,13 @@ TEST_SUITE("propagate") {
     CHECK(refusal_of(model, {"q*", 0, cut(0)}) == "annotation 'q* 0 S(0)': no operation has such a name");
     CHECK(refusal_of(model, {"x", 2, cut(0)}) == "annotation 'x 2 S(0)': there is no dimension 2 of mesh 2x2");
     CHECK(refusal_of(model, {"x", 1, cut(5)}) == "annotation 'x 1 S(5)': operation 'x' offers R, S(0), S(1) there");
+    const model_type narrow = model_of(layered(1, 2, 8), "2x2");
+    CHECK(shardweave_test::refusal_of(
+              [&] {
+                return propagate(narrow, std::vector<annotation>{{"x", 0, cut(0)}, {"x", 1, cut(0)}});
+              },
+              error_category::constraint) ==
+          "annotations of operation 'x' allow none of its strategies along all mesh dimensions together");
   }
 }
 

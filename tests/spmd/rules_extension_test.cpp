@@ -272,6 +272,10 @@ TEST_SUITE("rule_table") {
     graph.gradient_of.clear();
     graph.tangent_of = {{7, 0}};
     CHECK(refusal(graph, rules) == "tangent_of names operation 7, expected one of 2");
+    CHECK(refusal(one_operation("view", {}, {x}), rules) == "operation 'z' (view) has no argument to follow");
+    graph = one_operation("neg", {x}, {x});
+    graph.operations.front().outputs.clear();
+    CHECK(refusal(graph, rules) == "operation 'z' uses 'x0', which has no result");
     const auto product = [&](const char* equation, tensor a, tensor b, tensor y) {
       return refusal(one_operation("einsum", {std::move(a), std::move(b)}, {std::move(y)}, {.equation = equation}),
                      rules);

@@ -635,6 +635,10 @@ TEST_SUITE("standard_rules") {
           "operation 'tested': tensors of a convolution have one rank of at least 3, found 3 and 2");
     CHECK(refused({"convolution_backward", "4x6x3 4x4x5 6x4x3 -> 4x4x5"}) ==
           "operation 'tested': a convolution gives 2 tensors here, found 1");
+    CHECK(refused({"convolution", "4x6x5 6x6x3 6 -> 4x6x3"}) ==
+          "operation 'tested': a convolution takes 2 tensors here, found 3");
+    CHECK(refused({"convolution", "3x6x4 4x2x2 -> 3x4x3"}) ==
+          "operation 'tested': 4 channels are not divided among 3 groups");
     CHECK(refused({"index", "5x6x3 4i -> 4x3", "dims 0,1 below 4"}) ==
           "operation 'tested': indexing 2 dimensions takes 3 tensors, at least 2, found 2");
     CHECK(refused({"index", "5x6x3 4i 3i -> 4x3", "dims 0,1 below 4"}) ==
