@@ -13,38 +13,41 @@ import subprocess
 import sys
 
 
-def exported(cov, binary, profile, form):
-    command = [cov, "export", f"-format={form}", "-skip-functions", "-skip-expansions", f"-instr-profile={profile}", str(binary)]
-    return subprocess.run(command, check=True, capture_output=True, text=True).stdout
-
-
-def add_lines(found, text, headers):
-    """Adds, of each header, how often each line ran."""
-    header = None
-    for line in text.splitlines():
-        if line.startswith("SF:"):
-            path = pathlib.Path(line[3:])
-            header = str(path.relative_to(headers)) if path.is_relative_to(headers) else None
-        elif header and line.startswith("DA:"):
-            number, count = line[3:].split(",")[:2]
-            found[header][int(number)] = max(found[header].get(int(number), 0), int(count))
-
-
-def add_branches(found, text, headers):
-    """Adds, of each header, by place, whether each side of a branch ran."""
-    for file in json.loads(text)["data"][0]["files"]:
+def exported(cov, binary, profile, headers):
+    """What ran of each header, by files of the format that llvm-cov exports."""
+    command = [cov, "export", "-skip-functions", "-skip-expansions", f"-instr-profile={profile}", str(binary), str(headers)]
+    told = subprocess.run(command, check=True, capture_output=True, text=True).stdout
+    for file in json.loads(told)["data"][0]["files"]:
         path = pathlib.Path(file["filename"])
-        if not path.is_relative_to(headers):
-            continue
-        header = str(path.relative_to(headers))
-        places = [(s[0], s[1]) for s in file["segments"]]
-        for line, column, last, end, yes, no, *_ in file["branches"]:
-            at = bisect.bisect_right(places, (line, column)) - 1
-            reached = at >= 0 and file["segments"][at][2] > 0
-            sides = found[header].setdefault((line, column, last, end), [False, False, False])
-            sides[0] |= yes > 0
-            sides[1] |= no > 0
-            sides[2] |= reached and yes == 0 and no == 0  # the compiler knows it
+        if path.is_relative_to(headers):
+            yield str(path.relative_to(headers)), file["segments"], file["branches"]
+
+
+def add_lines(found, segments):
+    """Adds how often each line ran, as llvm-cov counts: the most of what goes on from the line before and what begins on it."""
+    before, at = None, 0  # the last segment of earlier lines
+    for line in range(segments[0][0], segments[-1][0] + 1) if segments else ():
+        of_line = []
+        while at < len(segments) and segments[at][0] == line:
+            of_line.append(segments[at])
+            at += 1
+        begin = [count for _, _, count, counted, enters, gap in of_line if counted and enters and not gap]
+        skipped = of_line and of_line[0][4] and not of_line[0][3]
+        if not skipped and (begin or (before and before[3])):
+            found[line] = max([found.get(line, 0), *begin] + ([before[2]] if before else []))
+        before = of_line[-1] if of_line else before
+
+
+def add_branches(found, segments, branches):
+    """Adds, by place, whether each side of a branch ran."""
+    places = [(s[0], s[1]) for s in segments]
+    for line, column, last, end, yes, no, *_ in branches:
+        at = bisect.bisect_right(places, (line, column)) - 1
+        reached = at >= 0 and segments[at][2] > 0
+        sides = found.setdefault((line, column, last, end), [False, False, False])
+        sides[0] |= yes > 0
+        sides[1] |= no > 0
+        sides[2] |= reached and yes == 0 and no == 0  # the compiler knows it
 
 
 def percent(part, whole):
@@ -59,8 +62,9 @@ def main(build, headers, cov):
         if profile.stem == "programs":
             binaries += [p for p in (build / "programs").iterdir() if p.is_file() and p.stat().st_mode & 0o100]
         for binary in binaries:  # each for itself: of a function that several have, one alone would count
-            add_lines(lines, exported(cov, binary, profile, "lcov"), headers)
-            add_branches(branches, exported(cov, binary, profile, "text"), headers)
+            for header, segments, of_header in exported(cov, binary, profile, headers):
+                add_lines(lines[header], segments)
+                add_branches(branches[header], segments, of_header)
     rows = collections.defaultdict(lambda: [0, 0, 0, 0])
     with open(build / "uncovered.txt", "w") as out:
         for header in sorted(lines):
