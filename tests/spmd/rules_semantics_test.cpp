@@ -34,8 +34,9 @@ using shardweave_test::is_sanitized;
 using simulated::array;
 using simulated::pieces;
 
-/// Which dimension of which argument is picked from by number, and by which argument: a device that holds a part of it
-/// sees the numbers of its own part, and others as numbers out of range.
+/// Which dimension of which argument is picked from by number, or of the result, which counts behind the arguments, and
+/// by which argument: a device that holds a part of it sees the numbers of its own part, and others as numbers out of
+/// range.
 struct picking {
   std::size_t from = 0;
   std::size_t dim = 0;
@@ -202,7 +203,9 @@ outcome carry_out(const trial& t, const std::string& mesh_text, rule_table rules
   for (const tensor& in : t.inputs) whole_in.push_back(random_argument(t, in, random));
   std::vector<std::vector<std::int64_t>> whole_out;
   for (const tensor& out : t.outputs) whole_out.push_back(out.shape);
-  array numbers = interpreter::zeros({t.picks ? t.inputs[t.picks->from].shape[t.picks->dim] : 0});
+  const bool in_result = t.picks && t.picks->from == t.inputs.size();
+  const auto picked = [&]() -> const tensor& { return in_result ? t.outputs.front() : t.inputs[t.picks->from]; };
+  array numbers = interpreter::zeros({t.picks ? picked().shape[t.picks->dim] : 0});
   for (std::size_t r = 0; r < numbers.data.size(); ++r) numbers.data[r] = static_cast<double>(r);
   const std::vector<array> expected = execute(t, whole_in, whole_out, nullptr);
 
@@ -219,8 +222,9 @@ outcome carry_out(const trial& t, const std::string& mesh_text, rule_table rules
     pieces parts;
     if (t.picks) {
       sharding lying(mesh.rank());
+      const sharding& held_as = in_result ? s.outputs.front() : s.inputs[t.picks->from];
       for (std::size_t d = 0; d < mesh.rank(); ++d)
-        if (s.inputs[t.picks->from][d] == dim_placement::shard(t.picks->dim)) lying.set(d, dim_placement::shard(0));
+        if (held_as[d] == dim_placement::shard(t.picks->dim)) lying.set(d, dim_placement::shard(0));
       parts = simulated::distribute(numbers, lying, mesh, random);
     }
     std::vector<pieces> shapes;
@@ -550,6 +554,23 @@ TEST_SUITE("standard_rules") {
         CHECK(forward.labels.contains("S(2),R,R," + lies + "->S(2)"));
         CHECK(backward.labels.contains("S(2),S(2),R,R,S(2),S(2),R,R," + lies + "->S(2)"));
       }
+  }
+
+  TEST_CASE("results of adding at places are cut by place where the rule says that pieces take what is theirs") {
+    rule_table rules = standard_rules();
+    const auto cut = [&](const trial& t, bool adds, bool has_base, const std::string& label) {
+      rules.add(t.op, scatter_rule{.adds = adds, .has_base = has_base, .by_place = true}, {.moves_data_only = true});
+      for (const std::string& mesh : meshes) {
+        CAPTURE(t.op);
+        CAPTURE(mesh);
+        const outcome found = carry_out(t, mesh, rules);
+        CHECK(joined(found.wrong) == "");
+        if (mesh.find('x') == std::string::npos) CHECK(found.labels.contains(label));
+      }
+    };
+    cut({"gather_backward", "4x2 4x2i -> 4x7", "dims 1 below 7 picks 2,1,1"}, true, false, "R,R->S(1)");
+    cut({"scatter_add", "5x4 6x4i 6x4 -> 5x4", "dims 0 below 5 picks 0,0,1"}, true, true, "S(0),R,R->S(0)");
+    cut({"scatter", "5x4 3x4i 3x4 -> 5x4", "dims 0 below 5 picks 0,0,1"}, false, true, "S(0),R,R->S(0)");
   }
 
   TEST_CASE("conversions that round or test take whole values") {
