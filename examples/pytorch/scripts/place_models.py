@@ -1,5 +1,6 @@
 """Plans the placement of models of public packages, built from their configurations, and prints a table.
 
+    pip install 'examples/pytorch[models]'          # once
     python scripts/place_models.py                  # all of them
     python scripts/place_models.py llama gpt2 vit
 

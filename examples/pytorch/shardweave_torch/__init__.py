@@ -4,9 +4,9 @@ The package composes the planners of the library; all decisions are made there. 
 need.
 """
 
-from ._planner import GraphBuilder, Machine, Schedule, TaskGraph
+from ._planner import GraphBuilder, Machine, Schedule, TaskGraph, __version__
 from .apply import apply_plan
-from .export import Exported, export_graph
+from .export import Exported, estimate_by_pytorch, export_graph
 from .overlap import OverlapPass, Report
 
 __all__ = [
@@ -17,6 +17,8 @@ __all__ = [
     "Report",
     "Schedule",
     "TaskGraph",
+    "__version__",
     "apply_plan",
+    "estimate_by_pytorch",
     "export_graph",
 ]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import operator
+from bisect import bisect_left
 from collections.abc import Sequence
 from typing import Any
 
@@ -129,8 +130,6 @@ def holding_dependencies(
 
 
 def _between(places: list[int], begin: int, end: int) -> tuple[int, int] | None:
-    from bisect import bisect_left
-
     low, high = bisect_left(places, begin), bisect_left(places, end) - 1
     return (places[low], places[high]) if low <= high else None
 
@@ -139,15 +138,7 @@ def _started(exported: Exported, wait: Node) -> int:
     source: Any = wait.args[0]
     while source.target is operator.getitem:
         source = source.args[0]
-    return _index(exported)[source]
-
-
-def _index(exported: Exported) -> dict[Node, int]:
-    found = getattr(exported, "_index", None)
-    if found is None:
-        found = {n: i for i, n in enumerate(exported.nodes)}
-        exported._index = found  # type: ignore[attr-defined]
-    return found
+    return exported.task_of[source]
 
 
 def hold(graph: Graph, pairs: Sequence[tuple[Node, Node]]) -> None:

@@ -69,7 +69,7 @@ MODULE = "shardweave.module"
 
 @dataclass
 class CapturedJoint:
-    """The joint graph of a step of a model that is not distributed yet, and which of its parameters are one tensor."""
+    """The graph of a step of a model that is not distributed yet, and which of its parameters are one tensor."""
 
     fake_mode: FakeTensorMode
     graph: torch.fx.GraphModule
@@ -238,6 +238,43 @@ def capture_joint(make: Callable[[], tuple[nn.Module, Sequence[Any]]]) -> Captur
         with _as_if_exported(), marked(owners, MODULE), _calls_of(model) as calls:
             joint = aot_export_joint_with_descriptors(stack, model, tuple(arguments), decompositions=_decompositions())
         return CapturedJoint(fake_mode, joint.graph_module, shared_parameters(model), calls)
+
+
+def capture_exported(program: torch.export.ExportedProgram) -> CapturedJoint:
+    """The graph of an exported program, which has no backward half, in operators that placement knows.
+
+    Its inputs, outputs and modules are described as AOTAutograd describes those of a joint graph.
+    """
+    from torch._functorch._aot_autograd import descriptors
+    from torch.export.graph_signature import InputKind, OutputKind
+
+    from .placement import first_names
+
+    lowered = program.run_decompositions(_decompositions())
+    signature, graph = lowered.graph_signature, lowered.graph_module
+    owners = {name.rpartition(".")[0] for name in signature.parameters}
+    given = 0
+    for node, spec in zip(graph.graph.find_nodes(op="placeholder"), signature.input_specs, strict=True):
+        if spec.kind == InputKind.PARAMETER:
+            node.meta["desc"] = descriptors.ParamAOTInput(spec.target)
+        elif spec.kind == InputKind.USER_INPUT:
+            node.meta["desc"] = descriptors.PlainAOTInput(given)
+            given += 1
+        else:
+            node.meta["desc"] = descriptors.BufferAOTInput(spec.target or node.name)
+    graph.graph.output_node().meta["desc"] = [
+        descriptors.PlainAOTOutput(i)
+        if spec.kind == OutputKind.USER_OUTPUT
+        else descriptors.InputMutationAOTOutput(descriptors.BufferAOTInput(spec.target or spec.arg.name))
+        for i, spec in enumerate(signature.output_specs)
+    ]
+    for node in graph.graph.nodes:
+        around = [name for name, _ in node.meta.get("nn_module_stack", {}).values()]
+        owner = next((name for name in reversed(around) if name in owners), "")
+        node.meta["custom"] = {**node.meta.get("custom", {}), MODULE: owner}
+    value = next(n.meta["val"] for n in graph.graph.nodes if isinstance(n.meta.get("val"), torch.Tensor))
+    parameters = [(name, lowered.state_dict[name]) for name in signature.parameters]
+    return CapturedJoint(value.fake_mode, graph, first_names(parameters), {})
 
 
 def regathering(graph: torch.fx.GraphModule, *args: Any, **kwargs: Any) -> Any:

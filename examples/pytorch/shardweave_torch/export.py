@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,12 +16,28 @@ from ._planner import GraphBuilder, Machine, TaskGraph
 #: Gives the ranks of a process group by the name that graphs use.
 RanksOf = Callable[[Any], list[int]]
 
+#: Milliseconds that the kernel of a node takes; nothing where the machine shall say.
+Estimate = Callable[[torch.fx.Node], float | None]
+
 
 def ranks_of_group(name: Any) -> list[int]:
     """The global ranks of a process group, as the graph names it, in ascending order."""
     if isinstance(name, dist.ProcessGroup):
         return dist.get_process_group_ranks(name)
     return dist.get_process_group_ranks(dist.distributed_c10d._resolve_process_group(name))
+
+
+def estimate_by_pytorch(node: torch.fx.Node) -> float | None:
+    """What PyTorch's own estimator says of products, attention and convolutions on the device that is there.
+
+    Milliseconds of its roofline model, which its overlap pass takes, too. Element-wise kernels are left to the machine,
+    which knows what is fused.
+    """
+    if kind_of(node.target).what not in ("product", "attention", "formula"):
+        return None
+    from torch._inductor.fx_passes.overlap_scheduling import estimate_roofline_runtime_ms
+
+    return estimate_roofline_runtime_ms(node)
 
 
 @dataclass
@@ -36,6 +53,11 @@ class Exported:
     fences: list[str] = field(default_factory=list)  #: names of nodes across which nothing moves
     outputs: list[tuple[tuple[int, int], ...]] = field(default_factory=list)  #: size and storage, by task
 
+    @functools.cached_property
+    def task_of(self) -> dict[torch.fx.Node, int]:
+        """By node: the task that stands for it."""
+        return {n: i for i, n in enumerate(self.nodes)}
+
 
 def tensors_in(value: Any) -> list[torch.Tensor]:
     """The tensors of a node's value: itself, or those of a tuple."""
@@ -48,9 +70,11 @@ def tensors_in(value: Any) -> list[torch.Tensor]:
 
 class _Exporter:
     def __init__(
-        self, graph: torch.fx.Graph, machine: Machine, name: str, ranks_of: RanksOf, with_phases: bool, fused: bool
-    ) -> None:
+        self, graph: torch.fx.Graph, machine: Machine, name: str, ranks_of: RanksOf, with_phases: bool, fused: bool,
+        estimate: Estimate | None,
+    ) -> None:  # fmt: skip
         self.machine = machine
+        self.estimate = estimate
         self.with_phases = with_phases
         self.fused = fused
         self.ranks_of = ranks_of
@@ -237,7 +261,8 @@ class _Exporter:
             self.fusible[position] = True  # kernels read through it
             self._add(node, op, "view", 0, inputs, after)
         else:
-            duration = self._duration(position, node, kind, inputs)
+            told = None if self.estimate is None or kind.what == "fence" else self.estimate(node)
+            duration = self._duration(position, node, kind, inputs) if told is None else round(told * 1e6)
             is_compute = kind.what in ("product", "attention", "formula")
             self._add(node, op, "compute" if is_compute else "other", duration, inputs, after)
 
@@ -332,12 +357,13 @@ def _known(nbytes: Any, value: torch.Tensor) -> int:
 
 def export_graph(
     graph: torch.fx.Graph,
-    machine: Machine,
+    machine: str | Machine = "h100",
     name: str = "fx",
     ranks_of: RanksOf = ranks_of_group,
     *,
     with_phases: bool = False,
     fused: bool = True,
+    estimate: Estimate | None = None,
 ) -> Exported:
     """The task graph of an FX graph whose nodes have `meta["val"]`, as Inductor's passes and AOTAutograd give it.
 
@@ -346,6 +372,14 @@ def export_graph(
     storages; a wait gives the memory of its collective. Order that arguments do not tell is kept by dependencies:
     who reads and changes a storage, random operators, and fences around everything of which nothing is known.
 
-    Of a joint graph `with_phases` states which half a task belongs to. Without `fused` every operator is a kernel.
+    Args:
+        graph: it stays as it is.
+        machine: a device that the library knows (a100, h100, h200, b200, gb200), or a `Machine`.
+        name: of the task graph, for messages.
+        ranks_of: gives the ranks of a process group by its name; default: PyTorch's registry.
+        with_phases: of a joint graph, state which half a task belongs to.
+        fused: whether element-wise operators share kernels; otherwise every operator is one.
+        estimate: prices kernels in place of the machine, such as `estimate_by_pytorch`.
     """
-    return _Exporter(graph, machine, name, ranks_of, with_phases, fused).run()
+    on = Machine(machine) if isinstance(machine, str) else machine
+    return _Exporter(graph, on, name, ranks_of, with_phases, fused, estimate).run()

@@ -39,7 +39,7 @@ _warned: set[tuple[str, Any]] = set()
 
 
 @dataclass(frozen=True)
-class Call:
+class BlockCall:
     """One call of a block's forward part, and what becomes of its result."""
 
     operator: Any
@@ -57,11 +57,11 @@ class BlockPolicy:
     """
 
     name: str
-    calls: tuple[Call, ...]
+    calls: tuple[BlockCall, ...]
 
     def context_fn(self) -> Callable[[], tuple[Any, Any]]:
         """What `torch.utils.checkpoint.checkpoint` takes as `context_fn`: a policy of its own for each run."""
-        of_operator: dict[Any, list[Call]] = {}
+        of_operator: dict[Any, list[BlockCall]] = {}
         for call in self.calls:
             of_operator.setdefault(call.operator, []).append(call)
 
@@ -76,7 +76,7 @@ class BlockPolicy:
 class _Run:
     """One run of a block: counts its calls, and remembers the results that need not be made again."""
 
-    def __init__(self, policy: BlockPolicy, of_operator: dict[Any, list[Call]]) -> None:
+    def __init__(self, policy: BlockPolicy, of_operator: dict[Any, list[BlockCall]]) -> None:
         self.policy, self.of_operator = policy, of_operator
         self.counts: Counter[Any] = Counter()
         self.operators: list[Any] = []
@@ -223,7 +223,6 @@ class _Storages:
         self.made: list[list[int]] = []  # by task
         self.read_late: set[int] = set()
         self.read_by_blocks: dict[int, set[int]] = {}  # by block: storages of others that its forward part reads
-        self.index = {n: i for i, n in enumerate(exported.nodes)}
         for task, node in enumerate(exported.nodes):
             held = self.held_by(node)
             self.made.append([s for s in held if self.maker.setdefault(s, task) == task])
@@ -237,7 +236,7 @@ class _Storages:
 
     def held_by(self, node: torch.fx.Node) -> list[int]:
         """The storages of what a node gives."""
-        return [s for _, s in self.exported.outputs[self.index[node]]]
+        return [s for _, s in self.exported.outputs[self.exported.task_of[node]]]
 
     def is_given(self, storage: int) -> bool:
         """Parameters and inputs are there anyway."""
@@ -382,7 +381,7 @@ def _policy_of(storages: _Storages, name: str, number: int, again: set[int]) -> 
             if storages.made[task]:
                 wanted.update(s for n in nodes[task].all_input_nodes for s in storages.held_by(n))
     made = [
-        Call(
+        BlockCall(
             nodes[t].target,
             kept=t in kept,
             again=bool(again & set(storages.made[t])) and t in runs,

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import contextlib
+import functools
 import gc
 import hashlib
 import logging
@@ -13,6 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import torch
+import torch.distributed as dist
 from torch._inductor.custom_graph_pass import CustomGraphPass
 
 from . import _planner
@@ -20,17 +22,22 @@ from ._operators import kind_of
 from ._planner import Machine, Schedule, TaskGraph
 from .agreement import agree
 from .apply import Snapshot, apply_plan
-from .export import Exported, RanksOf, export_graph, ranks_of_group
+from .export import Estimate, Exported, RanksOf, estimate_by_pytorch, export_graph, ranks_of_group
 
 log = logging.getLogger("shardweave")
 
 #: Takes a task graph and the budget of memory, gives a schedule; must depend on nothing else.
 Planner = Callable[[TaskGraph, int], Schedule]
 
+_SCHEDULINGS = ("best_known", "prefetch")
+
 
 @dataclass
 class Report:
-    """What the pass did to one graph. Times are modelled, in nanoseconds, but `seconds`; sizes in bytes."""
+    """What the pass did to one graph.
+
+    `before` and `after` are what `TaskGraph.simulate` says: modelled times in nanoseconds, sizes in bytes.
+    """
 
     name: str
     changed: bool = False
@@ -39,8 +46,8 @@ class Report:
     after: dict[str, int] = field(default_factory=dict)
     collectives: int = 0
     launches: int = 0
-    fences: list[str] = field(default_factory=list)
-    seconds: dict[str, float] = field(default_factory=dict)  #: export, plan, agree, apply
+    fences: list[str] = field(default_factory=list)  #: names of nodes across which nothing moves
+    seconds: dict[str, float] = field(default_factory=dict)  #: that went by for export, plan, apply, agree
 
     def __str__(self) -> str:
         """One line for a log."""
@@ -56,6 +63,26 @@ class Report:
         )
 
 
+def _identity(setting: Any) -> Any | None:
+    """What tells a setting from all others: of a function of the program its attribute or method `uuid`, if any."""
+    if setting is None or isinstance(setting, str):
+        return setting or ""
+    if setting is ranks_of_group or setting is estimate_by_pytorch:
+        return setting.__name__
+    told = getattr(setting, "uuid", None)
+    return told() if callable(told) else told
+
+
+def _groups() -> str:
+    """A hash of the ranks of this job's process groups: graphs name groups, plans depend on who is in them."""
+    if not dist.is_initialized():
+        return ""
+    world = dist.distributed_c10d._world
+    groups = sorted((name, sorted(world.pg_group_ranks[group])) for group, name in world.pg_names.items())
+    return hashlib.sha256(repr(groups).encode()).hexdigest()[:16]
+
+
+@functools.cache
 def _sources_hash() -> str:
     digest = hashlib.sha256()
     here = Path(__file__).parent
@@ -81,14 +108,19 @@ class OverlapPass(CustomGraphPass):
 
     Args:
         machine: a device that the library knows (a100, h100, h200, b200, gb200), or a `Machine`.
-        scheduling: "best_known" (default), "prefetch" (ten times as fast), or a function of task graph and budget,
-            which then needs a name that tells it from others.
+        scheduling: "best_known" (default), "prefetch" (plans in half the time or less), or a function of task graph and
+            budget.
         buckets: whether collectives may be launched together; each keeps its buffers, nothing is copied.
         keep: hold the order by control dependencies; without them Inductor may undo it.
         memory: bytes that the modelled peak may reach; default: the peak of the graph as it came.
         agreement_seconds: how long a rank waits for the others to compile the same graph.
         caches: whether compiled graphs may be taken from Inductor's caches.
         ranks_of: gives the ranks of a process group by its name; default: PyTorch's registry.
+        estimate: milliseconds that a node's kernel takes, in place of the machine's, such as `estimate_by_pytorch`;
+            must say the same on all ranks. Collectives are the machine's.
+
+    Functions of your own (`scheduling`, `ranks_of`, `estimate`) keep graphs out of Inductor's caches, unless they have
+    an attribute or a method `uuid` that tells them from all others.
     """
 
     def __init__(
@@ -102,8 +134,11 @@ class OverlapPass(CustomGraphPass):
         agreement_seconds: float = 300.0,
         caches: bool = True,
         ranks_of: RanksOf = ranks_of_group,
+        estimate: Estimate | None = None,
     ) -> None:
-        """Builds the pass; wrong names of machines are refused here, with the known ones."""
+        """Builds the pass; wrong names of machines and schedulings are refused here, with the known ones."""
+        if isinstance(scheduling, str) and scheduling not in _SCHEDULINGS:
+            raise ValueError(f"no scheduling is called '{scheduling}'; known are {', '.join(_SCHEDULINGS)}")
         self.machine = Machine(machine) if isinstance(machine, str) else machine
         self.scheduling = scheduling
         self.buckets = buckets
@@ -112,19 +147,19 @@ class OverlapPass(CustomGraphPass):
         self.agreement_seconds = agreement_seconds
         self.caches = caches
         self.ranks_of = ranks_of
+        self.estimate = estimate
         self.reports: list[Report] = []  #: one per graph, in the order in which they were compiled
 
     def uuid(self) -> Any | None:
-        """What the plan depends on beside the graph: the sources of this package, machine and settings."""
-        if not self.caches:
+        """What the plan depends on beside the graph: this package, machine, settings, ranks of process groups.
+
+        Nothing where that cannot be told: then Inductor's caches are left alone.
+        """
+        told = [_identity(s) for s in (self.scheduling, self.ranks_of, self.estimate)]
+        if not self.caches or any(t is None for t in told):
             return None
-        by = (
-            self.scheduling
-            if isinstance(self.scheduling, str)
-            else getattr(self.scheduling, "__qualname__", repr(self.scheduling))
-        )
         machine = (self.machine.name, self.machine.devices_per_node, self.machine.collectives)
-        return ("shardweave", _sources_hash(), machine, by, self.buckets, self.keep, self.memory)
+        return ("shardweave", _sources_hash(), machine, *told, self.buckets, self.keep, self.memory, _groups())
 
     def __getstate__(self) -> dict[str, Any]:
         """Reports stay where they were made; a machine is told by its name."""
@@ -149,7 +184,7 @@ class OverlapPass(CustomGraphPass):
         signature: dict[str, str] = {}
         try:
             with _timed(report, "export"):
-                exported = export_graph(graph, self.machine, report.name, self.ranks_of)
+                exported = export_graph(graph, self.machine, report.name, self.ranks_of, estimate=self.estimate)
                 report.fences = exported.fences
             with _timed(report, "plan"):
                 schedule = self._plan(exported, report)

@@ -3,16 +3,17 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+import torch
 from torch import nn
 from torch.distributed.device_mesh import DeviceMesh
 from torch.distributed.tensor import Placement, Replicate, Shard, distribute_tensor
 
 from ._planner import Machine
-from .capture import Call, capture_joint
+from .capture import Call, capture_exported, capture_joint
 from .computation import Computation, Coverage, Step, computation_of
 
 #: Where the arguments of an operation lie as it takes them, and where its results lie: "S(0)R", "P" for sums to come.
@@ -59,9 +60,14 @@ def placements_of(text: str) -> tuple[Placement, ...]:
 
 def shared_parameters(model: nn.Module) -> dict[str, str]:
     """Names of parameters that stand for the tensor of an earlier one, with its name."""
+    return first_names(model.named_parameters(remove_duplicate=False))
+
+
+def first_names(parameters: Iterable[tuple[str, torch.Tensor]]) -> dict[str, str]:
+    """Of names and tensors: the names of those that came before under another name, with that one."""
     first: dict[int, str] = {}
     shared: dict[str, str] = {}
-    for name, parameter in model.named_parameters(remove_duplicate=False):
+    for name, parameter in parameters:
         if id(parameter) in first:
             shared[name] = first[id(parameter)]
         else:
@@ -91,6 +97,9 @@ def plan_computation(
         memory: bytes that a device may hold at any time, as the library counts them.
         seconds: when to stop at the latest, with the best placement so far; a tenth of a second is always left.
         uses: whether the plan tells of every operation where its arguments and results lie.
+
+    Raises:
+        ValueError: nothing keeps what was demanded; mesh, machine or `inputs` are not what they should be.
     """
     on = Machine(machine) if isinstance(machine, str) else machine
     told = computation.builder.place(list(mesh), on, inputs, share, memory, seconds, uses)
@@ -116,18 +125,29 @@ def plan_computation(
 
 
 def plan_placement(
-    make: Callable[[], tuple[nn.Module, Sequence[Any]]],
+    model: Callable[[], tuple[nn.Module, Sequence[Any]]] | torch.export.ExportedProgram,
     mesh: Sequence[int],
     machine: str | Machine = "h100",
-    **demands: Any,
+    *,
+    inputs: str | None = None,
+    share: float | None = 0.0,
+    memory: int | None = None,
+    seconds: float = 5.0,
+    uses: bool = False,
 ) -> PlacementPlan:
-    """Captures a training step and plans its placement; `make` gives a model whose call is its loss, and arguments.
+    """Captures a training step, or takes an exported program, and plans its placement.
 
-    `make` runs under fake tensors: the model takes no memory. `demands` as of `plan_computation`.
+    Args:
+        model: gives a model whose call is its loss, and arguments; it runs under fake tensors, so that neither takes
+            memory. Or a program of `torch.export`, which has no backward half.
+        mesh: and all others as of `plan_computation`.
     """
-    captured = capture_joint(make)
+    is_exported = isinstance(model, torch.export.ExportedProgram)
+    captured = capture_exported(model) if is_exported else capture_joint(model)
     computation = computation_of(captured.graph.graph, shared=captured.shared)
-    plan = plan_computation(computation, mesh, machine, **demands)
+    plan = plan_computation(
+        computation, mesh, machine, inputs=inputs, share=share, memory=memory, seconds=seconds, uses=uses
+    )
     plan.calls = captured.calls
     return plan
 

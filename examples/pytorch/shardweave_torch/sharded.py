@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from functools import partial
+from functools import cache, partial
 
 import torch
 from torch import nn
@@ -45,6 +45,13 @@ class _Sharded:
         return checkpoint(self.whole, parameter, use_reentrant=False, context_fn=contexts)
 
 
+@cache
+def _sharded_class(kind: type[nn.Module], names: tuple[str, ...], dtype: torch.dtype | None, regather: bool) -> type:
+    """One class for all modules that are alike, so that what is compiled of one serves the others."""
+    reads = {n: property(_Sharded(n, dtype, regather)) for n in names}
+    return type("Sharded" + kind.__name__, (kind,), reads)
+
+
 def shard_parameters(
     model: nn.Module,
     mesh: DeviceMesh,
@@ -64,7 +71,12 @@ def shard_parameters(
         dtype: in which parameters are gathered and used; gradients are reduced in float32 then.
         regather: gather again for the backward pass instead of keeping whole parameters (ZeRO-3).
         ignored: parameters that stay as they are, such as those of experts that lie on one rank.
+
+    Raises:
+        ValueError: the mesh has several dimensions.
     """
+    if mesh.ndim != 1:
+        raise ValueError(f"the mesh has {mesh.ndim} dimensions, expected one: take a dimension of it (mesh['dp'])")
     sharded: dict[int, nn.Parameter] = {id(p): p for p in ignored}
     for module in list(model.modules()):
         names = [n for n, p in module._parameters.items() if p is not None]
@@ -76,6 +88,5 @@ def shard_parameters(
                 sharded[id(whole)] = nn.Parameter(kept, requires_grad=whole.requires_grad)
             module._parameters[name] = sharded[id(whole)]
         if names:
-            reads = {n: property(_Sharded(n, dtype, regather)) for n in names}
-            module.__class__ = type("Sharded" + type(module).__name__, (type(module),), reads)
+            module.__class__ = _sharded_class(type(module), tuple(names), dtype, regather)
     return model

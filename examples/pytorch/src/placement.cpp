@@ -171,16 +171,24 @@ class computation_builder {
 
 void bind_placement(nb::module_& m) {
   m.def(
-      "has_rule", [](const std::string& op) { return all_rules().contains(op); }, nb::arg("op"));
-  nb::class_<computation_builder>(m, "ComputationBuilder")
+      "has_rule", [](const std::string& op) { return all_rules().contains(op); }, nb::arg("op"),
+      "Whether the library has a rule for an operator of this name; what has none is planned whole on every device.");
+  nb::class_<computation_builder>(m, "ComputationBuilder",
+                                  "Makes a computation, one operation after the other; `computation_of` does for a "
+                                  "traced step.")
       .def(nb::init<std::string>(), nb::arg("name"))
       .def("__len__", &computation_builder::size)
       .def("add", &computation_builder::add, nb::arg("name"), nb::arg("op"), nb::arg("role"), nb::arg("backward"),
            nb::arg("inputs"), nb::arg("outputs"), nb::arg("equation"), nb::arg("dims"), nb::arg("index"),
-           nb::arg("keep_dims"), nb::arg("scalar"), nb::arg("group"))
-      .def("gradient", &computation_builder::gradient, nb::arg("of"), nb::arg("value"))
-      .def("tangent", &computation_builder::tangent, nb::arg("of"), nb::arg("value"))
-      .def("result", &computation_builder::result, nb::arg("value"))
+           nb::arg("keep_dims"), nb::arg("scalar"), nb::arg("group"),
+           "The number of a new operation. `outputs` have sizes, element type (\"bf16\") and whether they are "
+           "contiguous; `role` is none, parameter, input, constant or tangent.")
+      .def("gradient", &computation_builder::gradient, nb::arg("of"), nb::arg("value"),
+           "Says that an operation gives the gradient of a parameter: both lie alike.")
+      .def("tangent", &computation_builder::tangent, nb::arg("of"), nb::arg("value"),
+           "Says that an operation is the gradient that comes in for a result.")
+      .def("result", &computation_builder::result, nb::arg("value"), "Says that the computation gives this.")
       .def("place", &computation_builder::place, nb::arg("mesh"), nb::arg("machine"), nb::arg("inputs") = nb::none(),
-           nb::arg("share") = 0.0, nb::arg("memory") = nb::none(), nb::arg("seconds") = 5.0, nb::arg("uses") = false);
+           nb::arg("share") = 0.0, nb::arg("memory") = nb::none(), nb::arg("seconds") = 5.0, nb::arg("uses") = false,
+           "Plans where all lies; `plan_computation` says what the arguments are.");
 }

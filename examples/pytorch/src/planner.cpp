@@ -21,6 +21,7 @@
 #include <shardweave/tasks/launch_signature.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
+#include <shardweave/version.hpp>
 
 #include <nanobind/nanobind.h>
 #include <nanobind/stl/optional.h>
@@ -160,6 +161,13 @@ sw::schedule planned(const sw::task_graph& g, const std::string& pass, std::opti
   sw::refuse(sw::error_category::input, "no pass is called '" + pass + "'; known are prefetch, best_known, in_order");
 }
 
+/// A number of a task that a caller gave. \throws nb::index_error beyond the last
+sw::task_index known(const sw::task_graph& g, sw::task_index t) {
+  if (t >= g.size())
+    throw nb::index_error(("there is no task " + std::to_string(t) + ", only " + std::to_string(g.size())).c_str());
+  return t;
+}
+
 /// A schedule that a caller made: its order and the members of its buckets.
 sw::schedule stated(const sw::task_graph& g, std::vector<sw::task_index> order,
                     const std::vector<std::vector<sw::task_index>>& buckets) {
@@ -240,6 +248,9 @@ nb::dict figures(const sw::timeline& line) {
 
 NB_MODULE(_planner, m) {
   nb::set_leak_warnings(false);  // caches of a program may hold machines until it ends
+  const auto part = [](int number) { return std::to_string(number); };
+  m.attr("__version__") =
+      part(SHARDWEAVE_VERSION_MAJOR) + "." + part(SHARDWEAVE_VERSION_MINOR) + "." + part(SHARDWEAVE_VERSION_PATCH);
   m.doc() = "Task graphs, schedules and machines of shardweave. Times are integer nanoseconds, sizes integer bytes.";
   nb::register_exception_translator([](const std::exception_ptr& p, void*) {
     try {
@@ -249,73 +260,121 @@ NB_MODULE(_planner, m) {
     }
   });
 
-  nb::class_<machine>(m, "Machine")
+  nb::class_<machine>(m, "Machine",
+                      "A device that the library knows (a100, h100, h200, b200, gb200), and what its kernels and "
+                      "collectives take.\n\n`collectives` is \"nccl\" (NCCL's own model) or \"fitted\"; "
+                      "`devices_per_node` 0 is the device's own. An unknown name is a ValueError that lists the known.")
       .def(nb::init<const std::string&, const std::string&, std::int64_t>(), nb::arg("device"),
            nb::arg("collectives") = "nccl", nb::arg("devices_per_node") = 0)
-      .def_prop_ro("name", &machine::name)
-      .def_prop_ro("collectives", &machine::collectives)
-      .def_prop_ro("devices_per_node", &machine::devices_per_node)
-      .def("moving", &machine::moving, nb::arg("bytes"))
-      .def("streaming", &machine::streaming, nb::arg("bytes"))
-      .def("computing", &machine::computing, nb::arg("kind"), nb::arg("flops"), nb::arg("bytes"),
-           nb::arg("element_bytes"))
-      .def("communicating", &machine::communicating, nb::arg("kind"), nb::arg("bytes_in"), nb::arg("ranks"));
-
-  nb::class_<sw::schedule>(m, "Schedule")
-      .def_prop_ro("order", [](const sw::schedule& s) { return s.order; })
-      .def_prop_ro("buckets", &members_of)
-      .def_prop_ro("within_memory", [](const sw::schedule& s) { return s.within_memory; })
-      .def_prop_ro("statistics",
-                   [](const sw::schedule& s) {
-                     nb::dict d;
-                     for (const sw::statistic& x : s.statistics) d[x.name.c_str()] = x.value;
-                     return d;
-                   })
-      .def("coalesced", &coalesced);
-
-  nb::class_<sw::task_graph>(m, "TaskGraph")
-      .def("__len__", &sw::task_graph::size)
-      .def_prop_ro("content_hash", &sw::content_hash_text)
-      .def("kind", [](const sw::task_graph& g, sw::task_index t) { return std::string(sw::to_string(g.kind(t))); })
-      .def("name", [](const sw::task_graph& g, sw::task_index t) { return std::string(g.name_of(t)); })
-      .def("duration", [](const sw::task_graph& g, sw::task_index t) { return g.duration(t).count(); })
-      .def("needs",
-           [](const sw::task_graph& g, sw::task_index t) {
-             std::vector<sw::task_index> all;
-             for (const auto& e : g.dependencies().in(t)) all.push_back(e.source);
-             return all;
+      .def_prop_ro("name", &machine::name, "Name of the device.")
+      .def_prop_ro("collectives", &machine::collectives, "Which model prices collectives.")
+      .def_prop_ro("devices_per_node", &machine::devices_per_node, "Consecutive ranks that share a node.")
+      .def("__repr__",
+           [](const machine& on) {
+             return "Machine('" + on.name() + "', collectives='" + on.collectives() +
+                    "', devices_per_node=" + std::to_string(on.devices_per_node()) + ")";
            })
-      .def("plan", &planned, nb::arg("scheduling") = "best_known", nb::arg("memory") = nb::none(),
-           nb::arg("buckets") = true, nb::arg("seed") = 1, nb::arg("seconds") = nb::none(),
-           nb::call_guard<nb::gil_scoped_release>())
-      .def("stated", &stated, nb::arg("order"), nb::arg("buckets"))
+      .def("moving", &machine::moving, nb::arg("bytes"), "Nanoseconds of a kernel that reads and writes so much.")
+      .def("streaming", &machine::streaming, nb::arg("bytes"), "The same within a kernel that is launched anyway.")
+      .def("computing", &machine::computing, nb::arg("kind"), nb::arg("flops"), nb::arg("bytes"),
+           nb::arg("element_bytes"),
+           "Nanoseconds of a kernel of kind \"product\", \"attention\" or \"attention_backward\".")
+      .def("communicating", &machine::communicating, nb::arg("kind"), nb::arg("bytes_in"), nb::arg("ranks"),
+           "Nanoseconds of a collective (\"all_gather\", ...) to which each of these ranks gives so many bytes.");
+
+  nb::class_<sw::schedule>(m, "Schedule", "An order of all tasks, and which collectives are launched as one.")
+      .def_prop_ro(
+          "order", [](const sw::schedule& s) { return s.order; }, "Numbers of all tasks.")
+      .def_prop_ro("buckets", &members_of, "By bucket: the collectives that it launches as one.")
+      .def_prop_ro(
+          "within_memory", [](const sw::schedule& s) { return s.within_memory; },
+          "Whether the peak keeps to the budget that was given.")
+      .def_prop_ro(
+          "statistics",
+          [](const sw::schedule& s) {
+            nb::dict d;
+            for (const sw::statistic& x : s.statistics) d[x.name.c_str()] = x.value;
+            return d;
+          },
+          "What the pass counted, by name.")
+      .def("coalesced", &coalesced,
+           "The same with buckets as groups of calls on their members' own buffers, not packed.");
+
+  nb::class_<sw::task_graph>(m, "TaskGraph",
+                             "What a step does, in its original order: computations, collectives, waits, memory. Tasks "
+                             "are numbers from 0. `export_graph` and `GraphBuilder` make one; it never changes.")
+      .def("__len__", &sw::task_graph::size)
+      .def_prop_ro("content_hash", &sw::content_hash_text, "Equal for equal graphs, on every machine.")
+      .def(
+          "kind",
+          [](const sw::task_graph& g, sw::task_index t) { return std::string(sw::to_string(g.kind(known(g, t)))); },
+          nb::arg("task"), "input, compute, collective, wait, view, other or output.")
+      .def(
+          "name", [](const sw::task_graph& g, sw::task_index t) { return std::string(g.name_of(known(g, t))); },
+          nb::arg("task"), "Name of the node that a task stands for.")
+      .def(
+          "duration", [](const sw::task_graph& g, sw::task_index t) { return g.duration(known(g, t)).count(); },
+          nb::arg("task"), "Nanoseconds that a task takes by itself.")
+      .def(
+          "needs",
+          [](const sw::task_graph& g, sw::task_index t) {
+            std::vector<sw::task_index> all;
+            for (const auto& e : g.dependencies().in(known(g, t))) all.push_back(e.source);
+            return all;
+          },
+          nb::arg("task"), "The tasks that must come before.")
+      .def(
+          "plan", &planned, nb::arg("scheduling") = "best_known", nb::arg("memory") = nb::none(),
+          nb::arg("buckets") = true, nb::arg("seed") = 1, nb::arg("seconds") = nb::none(),
+          nb::call_guard<nb::gil_scoped_release>(),
+          "A schedule by \"best_known\", \"prefetch\" (faster) or \"in_order\".\n\n`memory` is the budget of the "
+          "peak in bytes (default: that of the original order). Equal arguments give equal schedules, unless `seconds` "
+          "limits the search.")
+      .def("schedule", &stated, nb::arg("order"), nb::arg("buckets") = std::vector<std::vector<sw::task_index>>{},
+           "A schedule of the caller's own. A ValueError says what makes it invalid.")
       .def(
           "simulate",
           [](const sw::task_graph& g, const sw::schedule* s) {
             return figures(s ? sw::simulate(g, *s) : sw::simulate(g));
           },
-          nb::arg("schedule") = nb::none())
-      .def("bound", [](const sw::task_graph& g) { return sw::bound_of_all_bucketings(g).value().count(); })
-      .def("signature", &sw::launch_signature, nb::arg("schedule"))
-      .def("storage_bytes",
-           [](const sw::task_graph& g) {
-             std::vector<std::int64_t> all;
-             for (const sw::storage& x : g.storages()) all.push_back(x.size.count());
-             return all;
-           })
-      .def("recomputed", &recomputed, nb::arg("block_of"), nb::arg("limit"), nb::arg("least"));
+          nb::arg("schedule") = nb::none(),
+          "What a schedule, or the original order, takes. In nanoseconds: end_to_end, compute, packing, communication, "
+          "exposed and hidden (parts of communication), tail (after the last computation); in bytes: peak; counts: "
+          "collectives (launches), hidden_count.")
+      .def(
+          "bound", [](const sw::task_graph& g) { return sw::bound_of_all_bucketings(g).value().count(); },
+          "No order with packed buckets, or none, ends before so many nanoseconds.")
+      .def("signature", &sw::launch_signature, nb::arg("schedule"),
+           "By group: a hash of what is launched on it, in order. Ranks with equal ones launch alike.")
+      .def(
+          "storage_bytes",
+          [](const sw::task_graph& g) {
+            std::vector<std::int64_t> all;
+            for (const sw::storage& x : g.storages()) all.push_back(x.size.count());
+            return all;
+          },
+          "Sizes of all storages.")
+      .def("recomputed", &recomputed, nb::arg("block_of"), nb::arg("limit"), nb::arg("least"),
+           "What a training graph keeps for its backward part and makes again within a limit of bytes; `BlockMemory` "
+           "asks this. `block_of` has a number for each task, -1 for none.");
 
-  nb::class_<graph_builder>(m, "GraphBuilder")
+  nb::class_<graph_builder>(m, "GraphBuilder", "Makes a task graph, one task after the other in their original order.")
       .def(nb::init<std::string, const machine&>(), nb::arg("name"), nb::arg("machine"), nb::keep_alive<1, 3>())
-      .def("group", &graph_builder::group, nb::arg("name"), nb::arg("ranks"))
-      .def("storage", &graph_builder::storage, nb::arg("bytes"))
+      .def("group", &graph_builder::group, nb::arg("name"), nb::arg("ranks"),
+           "The number of a new group of ranks, which is a channel of its own.")
+      .def("storage", &graph_builder::storage, nb::arg("bytes"), "The number of a new piece of memory.")
       .def("task", &graph_builder::task, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("duration"),
            nb::arg("inputs"), nb::arg("after"), nb::arg("completes"), nb::arg("outputs"), nb::arg("role"),
-           nb::arg("phase") = "")
+           nb::arg("phase") = "",
+           "The number of a new task of a kind (`TaskGraph.kind`). `inputs` and `after` are tasks before it, "
+           "`completes` "
+           "the collective that a wait waits for (-1: none), `outputs` size and storage of what it gives.")
       .def("collective", &graph_builder::collective, nb::arg("name"), nb::arg("op"), nb::arg("kind"), nb::arg("group"),
            nb::arg("bytes_in"), nb::arg("bytes_out"), nb::arg("dtype"), nb::arg("reduce"), nb::arg("duration").none(),
-           nb::arg("inputs"), nb::arg("after"), nb::arg("outputs"), nb::arg("role"), nb::arg("phase") = "")
-      .def("build", &graph_builder::build);
+           nb::arg("inputs"), nb::arg("after"), nb::arg("outputs"), nb::arg("role"), nb::arg("phase") = "",
+           "The number of a new collective; without a duration the machine's model gives it.")
+      .def("build", &graph_builder::build,
+           "The graph; a ValueError says what is wrong with it. The builder is empty then.");
 
   bind_placement(m);
   bind_problem(m);

@@ -108,17 +108,25 @@ class stated_problem {
 }  // namespace
 
 void bind_problem(nb::module_& m) {
-  nb::class_<stated_problem>(m, "PlacementProblem")
+  nb::class_<stated_problem>(m, "PlacementProblem",
+                             "Vertices with strategies and costs, edges with costs by the strategies of both ends, "
+                             "constraints. Infinite costs are forbidden. A ValueError says what is wrong with it.")
       .def(nb::init<std::string>(), nb::arg("name"))
-      .def("vertex", &stated_problem::vertex, nb::arg("name"), nb::arg("compute"))
-      .def("table", &stated_problem::table, nb::arg("rows"), nb::arg("columns"), nb::arg("entries"))
+      .def("vertex", &stated_problem::vertex, nb::arg("name"), nb::arg("compute"),
+           "A vertex, with a cost for each of its strategies; they are numbered from 0.")
+      .def("table", &stated_problem::table, nb::arg("rows"), nb::arg("columns"), nb::arg("entries"),
+           "The number of a new table of costs: a row per strategy of an edge's producer.")
       .def("edge", &stated_problem::edge, nb::arg("from_"), nb::arg("to"), nb::arg("slot"), nb::arg("communication"),
-           nb::arg("transition"))
-      .def("fix", &stated_problem::fix, nb::arg("vertex"), nb::arg("allowed"), nb::arg("why"))
-      .def("tie", &stated_problem::tie, nb::arg("vertices"), nb::arg("why"))
-      .def("pair", &stated_problem::pair, nb::arg("a"), nb::arg("b"), nb::arg("allowed"), nb::arg("why"))
+           nb::arg("transition"), "An edge between vertices: the argument `slot` of `to`, and two tables of costs.")
+      .def("fix", &stated_problem::fix, nb::arg("vertex"), nb::arg("allowed"), nb::arg("why"),
+           "A vertex takes one of these strategies.")
+      .def("tie", &stated_problem::tie, nb::arg("vertices"), nb::arg("why"), "Vertices take the same strategy.")
+      .def("pair", &stated_problem::pair, nb::arg("a"), nb::arg("b"), nb::arg("allowed"), nb::arg("why"),
+           "Two vertices take one of these pairs of strategies.")
       .def("budget", &stated_problem::budget, nb::arg("name"), nb::arg("low").none(), nb::arg("high").none(),
-           nb::arg("terms"))
-      .def("solve", &stated_problem::solve, nb::arg("seconds") = 60.0)
-      .def("evaluate", &stated_problem::evaluate, nb::arg("assignment"));
+           nb::arg("terms"), "The sum of what vertices use, each by its strategy, is within `low` and `high`.")
+      .def("solve", &stated_problem::solve, nb::arg("seconds") = 60.0,
+           "assignment (a strategy per vertex, empty if there is none), objective, lower_bound, status, seconds, note.")
+      .def("evaluate", &stated_problem::evaluate, nb::arg("assignment"),
+           "objective, compute, communication, transition, and violations: the constraints that an assignment breaks.");
 }

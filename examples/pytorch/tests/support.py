@@ -46,11 +46,11 @@ def random_schedule(tasks: TaskGraph, seed: int, buckets: bool) -> Schedule:
             members = [launches.pop(0) for _ in range(min(chance.randrange(1, 4), len(launches)))]
             try:
                 if len(members) > 1:
-                    tasks.stated(order, [*chosen, members])
+                    tasks.schedule(order, [*chosen, members])
                     chosen.append(members)
             except ValueError:  # of another kind, or needed before the last of them
                 pass
-    return tasks.stated(order, chosen)
+    return tasks.schedule(order, chosen)
 
 
 class RandomSchedules:
@@ -58,7 +58,7 @@ class RandomSchedules:
 
     def __init__(self, seed: int, buckets: bool) -> None:
         self.seed, self.buckets, self.merged = seed, buckets, 0
-        self.__qualname__ = f"RandomSchedules({seed}, {buckets})"
+        self.uuid = f"RandomSchedules({seed}, {buckets})"
 
     def __call__(self, tasks: TaskGraph, budget: int) -> Schedule:
         self.seed += 1

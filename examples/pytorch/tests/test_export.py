@@ -8,7 +8,7 @@ import torch.distributed as dist
 from support import random_order
 from torch.fx.experimental.proxy_tensor import make_fx
 
-from shardweave_torch import Machine, export_graph
+from shardweave_torch import Machine, estimate_by_pytorch, export_graph
 from shardweave_torch.apply import put_in_order
 
 c10d = torch.ops._c10d_functional
@@ -122,6 +122,32 @@ def test_collectives_waits_and_views_are_told(ranks):
     # at the product: one input, the gathered parameter, the result. A wait gives the memory of its collective
     assert figures["peak"] == 3 * 64 * 64 * 4
     assert figures["communication"] == exported.durations[2] + exported.durations[6]
+
+
+def test_kernels_take_what_an_estimate_says():
+    graph = traced(lambda x, w: torch.relu(x @ w) @ w, torch.randn(64, 64), torch.randn(64, 64)).graph
+    plain = export_graph(graph)
+    other = export_graph(graph, estimate=lambda node: 0.25 if node.target is aten.mm.default else None)
+    for node, kind, before, after in zip(plain.nodes, plain.kinds, plain.durations, other.durations, strict=True):
+        assert after == (250_000 if kind == "compute" else before), node
+    assert plain.kinds.count("compute") == 2
+    assert other.tasks.simulate()["compute"] == 500_000 + sum(
+        d for d, k in zip(plain.durations, plain.kinds, strict=True) if k != "compute"
+    )
+
+
+def test_pytorchs_own_estimator_can_be_asked(monkeypatch):
+    import torch.utils._runtime_estimation as runtime_estimation
+
+    # without a device PyTorch knows no figures
+    monkeypatch.setattr(runtime_estimation, "get_gpu_dram_gbps", lambda: 2000.0)
+    monkeypatch.setattr(runtime_estimation, "get_device_tflops", lambda dtype: 100.0)
+    graph = traced(lambda x, w: torch.relu(x @ w), torch.randn(4096, 4096), torch.randn(4096, 4096)).graph
+    exported = export_graph(graph, estimate=estimate_by_pytorch)
+    product = exported.kinds.index("compute")
+    assert exported.durations[product] == pytest.approx(2 * 4096**3 / 100e12 * 1e9, rel=0.5)  # its rates are lower
+    assert exported.durations[product] == round(estimate_by_pytorch(exported.nodes[product]) * 1e6)
+    assert estimate_by_pytorch(exported.nodes[product + 1]) is None  # relu
 
 
 def test_a_collective_reads_until_its_wait(ranks):

@@ -179,10 +179,10 @@ def test_comparison_names_who_differs():
 
 
 def compiled_by_inductor():
-    plain = train(6, None, force_disable_caches=True)
+    plain = train(20, None, force_disable_caches=True)
     for buckets in (False, True):
         overlap = OverlapPass("h100", scheduling="prefetch", buckets=buckets)
-        planned = train(6, overlap, force_disable_caches=True)
+        planned = train(20, overlap, force_disable_caches=True)
         assert planned.losses == plain.losses and planned.gradients == plain.gradients
         assert any(r.changed for r in overlap.reports)
 

@@ -13,7 +13,7 @@ from llama import Llama, Shape
 from support import RandomSchedules, as_text, launches_in
 from torch.distributed.device_mesh import init_device_mesh
 
-from shardweave_torch import Machine, OverlapPass, export_graph
+from shardweave_torch import Machine, OverlapPass, estimate_by_pytorch, export_graph
 from shardweave_torch.capture import capture_training, regathering
 from shardweave_torch.sharded import shard_parameters
 
@@ -66,7 +66,7 @@ def test_errors_leave_the_graph_as_it_is(ranks, caplog):
         raise RuntimeError("out of ideas")
 
     def invalid(tasks, budget):
-        return tasks.stated(list(reversed(range(len(tasks)))), [])
+        return tasks.schedule(list(reversed(range(len(tasks)))), [])
 
     for planner, told in ((broken, "out of ideas"), (invalid, "the order")):
         with caplog.at_level(logging.WARNING, "shardweave"):
@@ -174,7 +174,7 @@ def test_a_budget_that_nothing_keeps_leaves_the_graph(ranks):
     # a schedule that launches everything first needs more than the original order
     def eager(tasks, budget):
         order = sorted(range(len(tasks)), key=lambda t: (depth[t], t))
-        return tasks.stated(order, [])
+        return tasks.schedule(order, [])
 
     tasks = export_graph(graph.graph, Machine("h100")).tasks
     depth = []
@@ -210,6 +210,38 @@ def test_uuid_tells_all_that_plans_depend_on():
     assert OverlapPass(caches=False).uuid() is None
     with pytest.raises(ValueError, match="h100"):
         OverlapPass("abacus")
+    with pytest.raises(ValueError, match="best_known, prefetch"):
+        OverlapPass(scheduling="best")
+
+
+def test_functions_of_a_program_are_cached_if_they_can_be_told_apart():
+    for setting in ("scheduling", "ranks_of", "estimate"):
+        assert OverlapPass(**{setting: lambda *_: None}).uuid() is None
+        told = RandomSchedules(1, False), RandomSchedules(2, False), RandomSchedules(1, False)
+        one, other, again = (OverlapPass(**{setting: t}).uuid() for t in told)
+        assert None not in (one, other) and one == again != other
+        assert one != OverlapPass().uuid()
+    assert OverlapPass(estimate=estimate_by_pytorch).uuid() not in (None, OverlapPass().uuid())
+
+
+def test_uuid_tells_who_is_in_the_groups_that_graphs_name(ranks):
+    def uuid(world, shape):
+        ranks(world)
+        init_device_mesh("cpu", shape)
+        return OverlapPass().uuid()
+
+    assert uuid(8, (2, 4)) == uuid(8, (2, 4))
+    assert len({uuid(8, (8,)), uuid(16, (16,)), uuid(8, (2, 4)), uuid(8, (4, 2))}) == 4
+
+
+def test_blocks_that_are_sharded_alike_stay_of_one_class(ranks):
+    ranks(8)
+    mesh = init_device_mesh("cpu", (2, 4), mesh_dim_names=("dp", "tp"))
+    model = shard_parameters(Llama(Shape(layers=3, width=64, heads=4, key_heads=4, hidden=64, words=64)), mesh["dp"])
+    kinds = {type(m) for m in model.modules()}
+    assert len(kinds) == len({k.__mro__[1] if k.__name__.startswith("Sharded") else k for k in kinds})
+    with pytest.raises(ValueError, match="2 dimensions"):
+        shard_parameters(Llama(Shape(layers=1, width=64, heads=4, key_heads=4, hidden=64, words=64)), mesh)
 
 
 def prefetching(x, *weights):
@@ -230,7 +262,7 @@ class Prefetch:
             order.append(at["wait"][i])
             order += at["collective"][i + 1 : i + 2]
             order.append(product)
-        return tasks.stated([*order, len(tasks) - 1], [])
+        return tasks.schedule([*order, len(tasks) - 1], [])
 
 
 def without_simple_overlap():

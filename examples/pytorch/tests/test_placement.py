@@ -8,7 +8,7 @@ from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import Replicate, Shard
 
-from shardweave_torch.capture import capture_joint
+from shardweave_torch.capture import capture_exported, capture_joint
 from shardweave_torch.computation import computation_of
 from shardweave_torch.placement import (
     distribute_parameters,
@@ -97,6 +97,32 @@ def test_parameters_that_are_one_tensor_are_planned_as_one():
     words = torch.empty(8, 16, dtype=torch.long)
     plan = plan_placement(lambda: (Tied(), (words, words)), (2, 2))
     assert plan.parameters["head.weight"] == plan.parameters["embedding.weight"]
+
+
+@pytest.mark.parametrize("strict", [False, True])
+def test_exported_programs_are_planned(strict):
+    with torch.device("meta"):
+        model = nn.Sequential(nn.Embedding(512, 64), nn.Linear(64, 256), nn.ReLU(), nn.Linear(256, 512))
+        words = torch.empty(8, 16, dtype=torch.long)
+    program = torch.export.export(model, (words,), strict=strict)
+    captured = capture_exported(program)
+    computation = computation_of(captured.graph.graph, shared=captured.shared)
+    assert set(computation.parameters) == {n for n, _ in model.named_parameters()}
+    assert computation.coverage.share == 1 and not computation.coverage.without_rule
+    assert computation.coverage.flops == 2 * 8 * 16 * (64 * 256 + 256 * 512)
+    assert {s.module for s in computation.steps if s.op == "einsum"} == {"1", "3"}
+    plan = plan_placement(program, (2, 2))
+    assert plan.status == "optimal" and set(plan.parameters) == set(computation.parameters)
+    assert list(plan.inputs) == ["input0"]
+
+
+def test_exported_programs_say_what_is_one_tensor_and_which_buffers_change():
+    model = nn.Sequential(nn.Conv2d(3, 8, 3), nn.BatchNorm2d(8), nn.Flatten(), nn.Linear(8 * 36, 8 * 36))
+    model.append(nn.Linear(8 * 36, 8 * 36))
+    model[-1].weight = model[-2].weight
+    plan = plan_placement(torch.export.export(model, (torch.randn(16, 3, 8, 8),)), (2, 2))
+    assert plan.parameters["4.weight"] == plan.parameters["3.weight"]
+    assert not plan.coverage.without_rule
 
 
 class Odd(nn.Module):
