@@ -19,7 +19,7 @@ namespace shardweave::inline v0 {
 struct attention_rule {
   /// Which argument is the query; key and value follow it.
   std::size_t query = 0;
-  /// Queries, and what is of their shape, may also be cut by positions beside whole keys and values, as context
+  /// Queries, what is of their shape and masks may also be cut by positions beside whole keys and values, as context
   /// parallelism does; gradients of keys and values are then sums. Each rank is to hold positions that take equal work.
   bool by_positions = false;
 
