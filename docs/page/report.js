@@ -184,8 +184,8 @@
           make("li", {}, keySquare(colour), n + " ", make("b", {}, timeText(ns)), " " + shareText(ns, t.end_to_end_ns)))));
     }
     if (data.bounds.length)
-      here.append(make("p", { class: "faint" }, "Dashed: what nothing undercuts. " +
-        data.bounds.map((b) => b.name + ": " + timeText(b.ns) +
+      here.append(make("p", { class: "faint" }, "Dashed lines, which nothing undercuts: " +
+        data.bounds.map((b) => b.name + ", " + timeText(b.ns) +
           (plans[0] && b.ns > 0 ? " (" + plans[0].name + " is at most " + ((100 * plans[0].totals.end_to_end_ns) / b.ns - 100).toFixed(2) + " % above)" : "")).join("; ") + "."));
   }
 

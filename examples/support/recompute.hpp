@@ -98,14 +98,19 @@ template <class Run>
   namespace sw = shardweave;
   std::size_t layers = 0;
   for (const sw::block_policy& policy : plan.chosen.policies) layers += policy.time > sw::nanoseconds(0) ? 1U : 0U;
-  std::string text = sw::time_text(plan.time) + " of it make values of " + std::to_string(layers) +
-                     " layers again, which keep " + sw::size_text(plan.chosen.chosen.kept) + " and lend " +
-                     sw::size_text(plan.chosen.chosen.offloaded) + " to the host";
+  std::string text =
+      layers == 0 ? "No value is made again"
+                  : sw::time_text(plan.time) + " of it make values of " + std::to_string(layers) + " layers again";
+  text += "; the layers keep " + sw::size_text(plan.chosen.chosen.kept) + " for the backward part";
+  if (plan.chosen.chosen.offloaded > sw::bytes(0))
+    text += " and lends " + sw::size_text(plan.chosen.chosen.offloaded) + " to the host";
   if (plan.regathers) text += "; parameters are gathered again";
   text += ".\n";
-  if (without_limit)
+  if (without_limit && step > *without_limit)
     text += "Without the limit this placement takes " + sw::time_text(*without_limit) + ": memory costs " +
-            sw::time_text(std::max(sw::nanoseconds(0), step - *without_limit)) + ".\n";
+            sw::time_text(step - *without_limit) + ".\n";
+  else if (without_limit)
+    text += "The limit costs nothing: without it this placement takes " + sw::time_text(*without_limit) + ".\n";
   return text;
 }
 

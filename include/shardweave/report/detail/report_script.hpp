@@ -100,8 +100,8 @@ parts.map(([n, colour, ns]) => make("i", { style: "width:" + (100 * ns) / end + 
 data.bounds.map((b) => make("span", { class: "limit", style: "left:" + (100 * b.ns) / end + "%", title: b.name + ": " + timeText(b.ns) }))),
 make("ul", { class: "legend" }, parts.map(([n, colour, ns]) =>
 make("li", {}, keySquare(colour), n + " ", make("b", {}, timeText(ns)), " " + shareText(ns, t.end_to_end_ns))))); }
-if (data.bounds.length) here.append(make("p", { class: "faint" }, "Dashed: what nothing undercuts. " +
-data.bounds.map((b) => b.name + ": " + timeText(b.ns) +
+if (data.bounds.length) here.append(make("p", { class: "faint" }, "Dashed lines, which nothing undercuts: " +
+data.bounds.map((b) => b.name + ", " + timeText(b.ns) +
 (plans[0] && b.ns > 0 ? " (" + plans[0].name + " is at most " + ((100 * plans[0].totals.end_to_end_ns) / b.ns - 100).toFixed(2) + " % above)" : "")).join("; ") + "."));
 } const timeline = (() => { const here = section("timeline");
 const canvas = make("canvas", { tabindex: 0, role: "application", "aria-label": "Timeline of all channels. Arrow keys move and zoom; details of the selected stretch follow below.", id: "channels" });
