@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # tests/benchmarks/run.sh                   every table of docs/performance.md, docs/cost_models.md and docs/rooms, as Markdown
-# tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, peers, search, scaling, training, overlap, prefetch, memory,
-#                                           collectives, ablation (hours)
+# tests/benchmarks/run.sh TABLE ARGS...     one of them: reading, placement, contest, schedule, peers, search, scaling, training, overlap, changes,
+#                                           savings, prefetch, memory, collectives, ablation (hours)
 # tests/benchmarks/run.sh replay            predicted and measured times of a replay on four MPI ranks
 # tests/benchmarks/run.sh plots             the charts of docs/plots
 # tests/benchmarks/run.sh loops ARGS...     the inner loops, with Google Benchmark
@@ -27,7 +27,7 @@ if [ "${FORMAT:-markdown}" = markdown ]; then form=(--markdown); fi
 case ${1:-all} in
   all)
     make tables
-    for table in reading placement contest schedule peers search scaling training overlap prefetch memory collectives; do
+    for table in reading placement contest schedule peers search scaling training overlap changes savings prefetch memory collectives; do
       printf '\n%s\n\n' "$table"
       "$build/benchmarks/table_$table" "${form[@]}"
     done
