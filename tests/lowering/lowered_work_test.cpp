@@ -58,7 +58,7 @@ struct planned {
         alone(work_of_kind(prices.alone())),
         least(work_of_kind(prices.least())) {
     const auto problem = sw::compile(sw::describe(model.graph(), model, sw::training_constraints(model)));
-    const auto found = sw::step_bound(problem, least, sw::auto_solver{}, {.rounds = 6});
+    const auto found = sw::step_bound(problem, least, sw::auto_solver{}, {.rounds = 10});
     bound = found.bound;
     placements = found.placements;
     placements.push_back(sw::auto_solver{}.solve(problem).choice);
