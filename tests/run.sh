@@ -77,7 +77,8 @@ if [ "$mode" != quick ] && find_clang; then
       -D SHARDWEAVE_TESTED_ROOMS=programs -D SHARDWEAVE_EXAMPLE_FOLDERS=programs
     alone=OFF
   fi
-  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=$alone -C "$root/tests/cmake/sanitized.cmake"
+  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=$alone \
+    -D SHARDWEAVE_CHECK_PACKAGES=$alone -C "$root/tests/cmake/sanitized.cmake"
 else
   check tests -C "$root/tests/cmake/gcc.cmake"
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"

@@ -1,4 +1,4 @@
-# cmake -D source_dir=DIR -D work_dir=DIR -D bazel=FILE -D rules=DIR -D include_dirs=LIST -D targets=LIST -P bazel.cmake
+# cmake -D source_dir=DIR -D work_dir=DIR -D bazel=FILE -D rules=DIR -D include_dirs=LIST -P bazel.cmake
 # Builds and runs hosts in a workspace of Bazel, with the build file that docs/packaging/README.md tells of. Nothing is
 # fetched: the rules that Bazel would load are those that Debian packages (`rules`), and for C++ those that it holds itself.
 cmake_minimum_required(VERSION 3.25)
@@ -22,6 +22,7 @@ foreach(rule binary import library proto_library test toolchain toolchain_suite)
 endforeach()
 
 list(TRANSFORM include_dirs PREPEND "--cxxopt=-isystem")
+set(targets host host_of_compiled)
 foreach(target IN LISTS targets)
   execute_process(COMMAND ${bazel} --batch --output_user_root=${work_dir}/out build --jobs=1 --symlink_prefix=${work_dir}/
                           --override_repository=rules_cc=${own} --override_repository=platforms=${rules}/../platforms

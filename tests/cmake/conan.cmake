@@ -1,6 +1,6 @@
-# cmake -D source_dir=DIR -D work_dir=DIR -D conan=FILE -D compiled=BOOL -P conan.cmake
+# cmake -D source_dir=DIR -D work_dir=DIR -D conan=FILE -P conan.cmake
 # Makes the Conan package and runs its test package, with Boost, Eigen and zlib as the system has them: nothing is fetched.
-# With `compiled` once more with that component, which takes minutes.
+# Without component compiled, and with it.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -16,10 +16,7 @@ boost/1.83.0
 eigen/3.4.0
 zlib/1.3.1
 ")
-set(ways False)
-if(compiled)
-  list(APPEND ways True)
-endif()
+set(ways False True)
 foreach(way IN LISTS ways)
   run(${conan} create ${source_dir}/docs/packaging/conan -pr:a system --no-remote -o "&:compiled=${way}"
       -c tools.cmake.cmake_layout:test_folder=${work_dir}/test_${way})

@@ -1,19 +1,15 @@
-# cmake -D source_dir=DIR -D work_dir=DIR -D compiler=FILE -D launcher=FILE -D compiled=BOOL -P debian.cmake
-# Makes the Debian packages, unpacks them, and builds hosts with what pkg-config and CMake find in them; without `compiled`
-# the package of that component is left out.
+# cmake -D source_dir=DIR -D work_dir=DIR -D compiler=FILE -D launcher=FILE -P debian.cmake
+# Makes the Debian packages, unpacks them, and builds hosts with what pkg-config and CMake find in them.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
 file(MAKE_DIRECTORY ${work_dir})
-if(NOT compiled)
-  set(ENV{DEB_BUILD_PROFILES} pkg.shardweave.nocompiled)
-endif()
 run(${source_dir}/docs/packaging/debian.sh ${work_dir})
 file(GLOB packages ${work_dir}/libshardweave-*dev_*.deb)
 list(LENGTH packages count)
-if((compiled AND NOT count EQUAL 2) OR (NOT compiled AND NOT count EQUAL 1))
-  message(FATAL_ERROR "there are ${packages}, expected libshardweave-dev and, if asked for, libshardweave-compiled-dev")
+if(NOT count EQUAL 2)
+  message(FATAL_ERROR "there are ${packages}, expected libshardweave-dev and libshardweave-compiled-dev")
 endif()
 foreach(package IN LISTS packages)
   run(dpkg-deb -x ${package} ${work_dir}/root)
@@ -26,16 +22,12 @@ set(host ${source_dir}/tests/consumer)
 run(${launcher} ${compiler} -std=c++20 ${host}/main.cpp ${host}/other.cpp ${told} -o ${work_dir}/by_pkg_config)
 run(${work_dir}/by_pkg_config)
 run(pkg-config --exists --print-errors shardweave-clp shardweave-cbc)
-set(components io clp)
-set(hosts consumer)
-if(compiled)
-  list(APPEND components compiled)
-  list(APPEND hosts compiled_consumer)
-  run(pkg-config --cflags --libs shardweave-compiled)
-  separate_arguments(told UNIX_COMMAND "${output}")
-  run(${launcher} ${compiler} -std=c++20 ${host}/compiled.cpp ${told} -o ${work_dir}/compiled_by_pkg_config)
-  run(${work_dir}/compiled_by_pkg_config)
-endif()
+run(pkg-config --cflags --libs shardweave-compiled)
+separate_arguments(told UNIX_COMMAND "${output}")
+run(${launcher} ${compiler} -std=c++20 ${host}/compiled.cpp ${told} -o ${work_dir}/compiled_by_pkg_config)
+run(${work_dir}/compiled_by_pkg_config)
+set(components io clp compiled)
+set(hosts consumer compiled_consumer)
 
 # a list would fall apart on the way
 file(WRITE ${work_dir}/components.cmake "set(COMPONENTS \"${components}\" CACHE STRING \"\")\n")
