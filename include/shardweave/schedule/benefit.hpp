@@ -57,55 +57,7 @@ struct benefit {
     schedule_price price;
   };
 
-  [[nodiscard]] trial best(const task_graph& g, const solve_control& control) const {
-    const deadline clock(control);
-    // a scheduler that takes all the time it is given gets little of it for each trial
-    const bool timed = control.seconds < std::numeric_limits<double>::infinity();
-    const auto tried = [&](bucketing_result buckets) {
-      solve_control rest = clock.rest();
-      if (timed) rest.seconds = std::min(rest.seconds, control.seconds / trials);
-      schedule s = order(g, buckets, rest);
-      const schedule_price price = price_of(g, s, memory);
-      return trial{std::move(buckets), std::move(s), price};
-    };
-    trial best = tried({});
-    std::vector<decision> refused;
-    std::optional<schedule_price> nearby;  // of the best size so far
-    const auto helps = [&](bytes cap) {
-      if (clock.expired()) return false;
-      greedy sized = merge;
-      sized.cap = cap;
-      bucketing_result buckets = sized(g, control);
-      if (buckets.buckets.empty()) return false;
-      trial next = tried(std::move(buckets));
-      const schedule_price price = next.price;
-      if (price < best.price) {
-        best = std::move(next);
-      } else {
-        refused.push_back({.reason = decision_reason::no_gain,
-                           .subject = next.buckets.buckets.front().members.front(),
-                           .found = price.end_to_end.count(),
-                           .limit = best.price.end_to_end.count()});
-      }
-      if (nearby && !(price < *nearby)) return false;
-      nearby = price;
-      return true;
-    };
-    const std::size_t middle = caps.size() / 2;
-    if (middle < caps.size()) {
-      helps(caps[middle]);
-      for (std::size_t i = middle + 1; i < caps.size() && helps(caps[i]); ++i) {
-      }
-      for (std::size_t i = middle; i-- > 0 && helps(caps[i]);) {
-      }
-    }
-    if (best.buckets.buckets.empty()) {
-      best.buckets.decisions.insert(best.buckets.decisions.end(), refused.begin(), refused.end());
-      best.order.decisions.insert(best.order.decisions.begin(), refused.begin(), refused.end());
-    }
-    if (timed) thin_out(g, best, tried, [&] { return clock.elapsed() < control.seconds / 4; });
-    return best;
-  }
+  [[nodiscard]] trial best(const task_graph& g, const solve_control& control) const;
 
   static constexpr double trials = 40;  ///< how often the scheduler can be run in the whole time, at least
 
@@ -151,6 +103,61 @@ struct benefit {
     }
   }
 };
+
+template <scheduler Order>
+auto benefit<Order>::best(const task_graph& g, const solve_control& control) const -> trial {
+  const deadline clock(control);
+  // a scheduler that takes all the time it is given gets little of it for each trial
+  const bool timed = control.seconds < std::numeric_limits<double>::infinity();
+  const auto tried = [&](bucketing_result buckets) {
+    solve_control rest = clock.rest();
+    if (timed) rest.seconds = std::min(rest.seconds, control.seconds / trials);
+    schedule s = order(g, buckets, rest);
+    const schedule_price price = price_of(g, s, memory);
+    return trial{std::move(buckets), std::move(s), price};
+  };
+  trial best = tried({});
+  std::vector<decision> refused;
+  std::optional<schedule_price> nearby;  // of the best size so far
+  const auto helps = [&](bytes cap) {
+    if (clock.expired()) return false;
+    greedy sized = merge;
+    sized.cap = cap;
+    bucketing_result buckets = sized(g, control);
+    if (buckets.buckets.empty()) return false;
+    trial next = tried(std::move(buckets));
+    const schedule_price price = next.price;
+    if (price < best.price) {
+      best = std::move(next);
+    } else {
+      refused.push_back({.reason = decision_reason::no_gain,
+                         .subject = next.buckets.buckets.front().members.front(),
+                         .found = price.end_to_end.count(),
+                         .limit = best.price.end_to_end.count()});
+    }
+    if (nearby && !(price < *nearby)) return false;
+    nearby = price;
+    return true;
+  };
+  const std::size_t middle = caps.size() / 2;
+  if (middle < caps.size()) {
+    helps(caps[middle]);
+    for (std::size_t i = middle + 1; i < caps.size() && helps(caps[i]); ++i) {
+    }
+    for (std::size_t i = middle; i-- > 0 && helps(caps[i]);) {
+    }
+  }
+  if (best.buckets.buckets.empty()) {
+    best.buckets.decisions.insert(best.buckets.decisions.end(), refused.begin(), refused.end());
+    best.order.decisions.insert(best.order.decisions.begin(), refused.begin(), refused.end());
+  }
+  if (timed) thin_out(g, best, tried, [&] { return clock.elapsed() < control.seconds / 4; });
+  return best;
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template struct benefit<prefetch>;
+#endif
 
 static_assert(bucketing_policy<benefit<>> && scheduling_pass<benefit<>>);
 

@@ -61,60 +61,7 @@ struct search {
   }
   /// The same from a schedule that is there already, whoever made it; dependencies that it added are dropped.
   /// \pre s is valid for g
-  [[nodiscard]] schedule improve(const task_graph& g, schedule s, const solve_control& control = {}) const {
-    const deadline clock(control);
-    const storage_uses uses(g);
-    s.after.clear();
-    const std::size_t runs_made = put_off(g, s, control, clock);
-    detail::order_walk walk(g, uses, in_units(g, s), memory);
-    detail::search_moves moves(g, walk, reach, cone);
-    if (rebucket) moves.allow_buckets();
-    random_source random(control.seed);
-    // with a time limit only that ends the search
-    const bool timed = control.seconds < std::numeric_limits<double>::infinity();
-    const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs_made);
-    detail::walk_price least = walk.price();
-    std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
-    std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
-    const auto take_better = [&] {
-      if (best && walk.price() > least) {
-        walk.restart(std::move(*best));
-      } else if (walk.price() < least) {
-        last_better = tried;
-        least = walk.price();
-        if (control.progress)
-          control.progress({.stage = name,
-                            .seconds = clock.elapsed(),
-                            .objective = static_cast<double>(least.end_to_end.count()),
-                            .unit = "ns"});
-      }
-      best.reset();
-    };
-    for (; tried < most && moves.may_change() && !clock.expired(); ++tried) {
-      if (!best || tried == judged) take_better();
-      if (!best && tried >= last_better + patience && moves.may_change_buckets()) {
-        best = walk.order();
-        judged = tried + trial;
-        kept += moves.change_window(random, {least.excess, least.end_to_end + least.end_to_end / worse_by});
-        ++large;
-      } else {
-        kept += moves.change(random);
-      }
-    }
-    take_better();
-    s.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
-    if (rebucket) {
-      s.buckets.clear();
-      for (const bucket& b : walk.order().buckets())
-        if (!b.members.empty()) s.buckets.push_back(b);
-    }
-    s.within_memory = walk.price().excess == bytes(0);
-    s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
-    s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
-    s.statistics.push_back({"changes_kept", static_cast<double>(kept)});
-    if (rebucket) s.statistics.push_back({"windows_tried", static_cast<double>(large)});
-    return s;
-  }
+  [[nodiscard]] schedule improve(const task_graph& g, schedule s, const solve_control& control = {}) const;
 
  private:
   static constexpr std::size_t patience = 1000;  ///< changes without a better price before a large one
@@ -123,51 +70,118 @@ struct search {
 
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
   /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
-  std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const {
-    std::size_t made = 0;
-    const std::size_t most = std::min(runs, control.iterations);
-    if constexpr (requires(std::span<const std::uint32_t> by) { start.along(g, bucketing_result{}, by, control); }) {
-      const launch_units units(g, s.buckets);
-      constexpr int rounds = 8, stalls = 3;
-      std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
-      schedule_price least = price_of(g, s, memory);
-      const bucketing_result buckets{s.buckets, s.decisions};
-      bool better = true;
-      for (int round = 0; round < rounds && better; ++round) {
-        better = false;
-        std::vector<hiding_record> stalled = s.hides;
-        std::stable_sort(stalled.begin(), stalled.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
-        stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
-        for (const hiding_record& r : stalled)
-          for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
-            if (better || r.exposed == nanoseconds(0) || made == most || clock.expired()) break;
-            std::vector<std::uint32_t> later =
-                detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
-            if (later == order) break;
-            ++made;
-            schedule next = start.along(g, buckets, later, clock.rest());
-            const schedule_price price = price_of(g, next, memory);
-            if (!(price < least)) continue;
-            least = price;
-            next.buckets.swap(s.buckets);  // the units know these
-            s = std::move(next);
-            order = std::move(later);
-            better = true;
-          }
-      }
-    }
-    return made;
-  }
+  std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const;
 
   /// Each bucket's members together, where it is launched.
-  static detail::bucketed_order in_units(const task_graph& g, const schedule& s) {
-    const launch_units units(g, s.buckets);
-    std::vector<task_index> order;
-    for (const std::uint32_t u : units_in_order(units, s.order))
-      order.insert(order.end(), units.tasks(u).begin(), units.tasks(u).end());
-    return {g, s.buckets, std::move(order)};
-  }
+  static detail::bucketed_order in_units(const task_graph& g, const schedule& s);
 };
+
+template <scheduler Start>
+schedule search<Start>::improve(const task_graph& g, schedule s, const solve_control& control) const {
+  const deadline clock(control);
+  const storage_uses uses(g);
+  s.after.clear();
+  const std::size_t runs_made = put_off(g, s, control, clock);
+  detail::order_walk walk(g, uses, in_units(g, s), memory);
+  detail::search_moves moves(g, walk, reach, cone);
+  if (rebucket) moves.allow_buckets();
+  random_source random(control.seed);
+  // with a time limit only that ends the search
+  const bool timed = control.seconds < std::numeric_limits<double>::infinity();
+  const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs_made);
+  detail::walk_price least = walk.price();
+  std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
+  std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
+  const auto take_better = [&] {
+    if (best && walk.price() > least) {
+      walk.restart(std::move(*best));
+    } else if (walk.price() < least) {
+      last_better = tried;
+      least = walk.price();
+      if (control.progress)
+        control.progress({.stage = name,
+                          .seconds = clock.elapsed(),
+                          .objective = static_cast<double>(least.end_to_end.count()),
+                          .unit = "ns"});
+    }
+    best.reset();
+  };
+  for (; tried < most && moves.may_change() && !clock.expired(); ++tried) {
+    if (!best || tried == judged) take_better();
+    if (!best && tried >= last_better + patience && moves.may_change_buckets()) {
+      best = walk.order();
+      judged = tried + trial;
+      kept += moves.change_window(random, {least.excess, least.end_to_end + least.end_to_end / worse_by});
+      ++large;
+    } else {
+      kept += moves.change(random);
+    }
+  }
+  take_better();
+  s.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
+  if (rebucket) {
+    s.buckets.clear();
+    for (const bucket& b : walk.order().buckets())
+      if (!b.members.empty()) s.buckets.push_back(b);
+  }
+  s.within_memory = walk.price().excess == bytes(0);
+  s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
+  s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
+  s.statistics.push_back({"changes_kept", static_cast<double>(kept)});
+  if (rebucket) s.statistics.push_back({"windows_tried", static_cast<double>(large)});
+  return s;
+}
+
+template <scheduler Start>
+std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve_control& control,
+                                   const deadline& clock) const {
+  std::size_t made = 0;
+  const std::size_t most = std::min(runs, control.iterations);
+  if constexpr (requires(std::span<const std::uint32_t> by) { start.along(g, bucketing_result{}, by, control); }) {
+    const launch_units units(g, s.buckets);
+    constexpr int rounds = 8, stalls = 3;
+    std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
+    schedule_price least = price_of(g, s, memory);
+    const bucketing_result buckets{s.buckets, s.decisions};
+    bool better = true;
+    for (int round = 0; round < rounds && better; ++round) {
+      better = false;
+      std::vector<hiding_record> stalled = s.hides;
+      std::stable_sort(stalled.begin(), stalled.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
+      stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
+      for (const hiding_record& r : stalled)
+        for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
+          if (better || r.exposed == nanoseconds(0) || made == most || clock.expired()) break;
+          std::vector<std::uint32_t> later =
+              detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
+          if (later == order) break;
+          ++made;
+          schedule next = start.along(g, buckets, later, clock.rest());
+          const schedule_price price = price_of(g, next, memory);
+          if (!(price < least)) continue;
+          least = price;
+          next.buckets.swap(s.buckets);  // the units know these
+          s = std::move(next);
+          order = std::move(later);
+          better = true;
+        }
+    }
+  }
+  return made;
+}
+
+template <scheduler Start>
+detail::bucketed_order search<Start>::in_units(const task_graph& g, const schedule& s) {
+  const launch_units units(g, s.buckets);
+  std::vector<task_index> order;
+  for (const std::uint32_t u : units_in_order(units, s.order))
+    order.insert(order.end(), units.tasks(u).begin(), units.tasks(u).end());
+  return {g, s.buckets, std::move(order)};
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template struct search<prefetch>;
+#endif
 
 static_assert(scheduler<search<>>);
 

@@ -369,4 +369,9 @@ class dual_ascent {
   using double_table = detail::double_table;
 };
 
+#ifdef SHARDWEAVE_COMPILED
+extern template class dual_ascent<double>;
+extern template class dual_ascent<std::int64_t>;
+#endif
+
 }  // namespace shardweave::inline v0

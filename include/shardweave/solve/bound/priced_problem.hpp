@@ -206,4 +206,9 @@ class priced_problem {
   std::vector<priced_edge> edges_;
 };
 
+#ifdef SHARDWEAVE_COMPILED
+extern template class priced_problem<double>;
+extern template class priced_problem<std::int64_t>;
+#endif
+
 }  // namespace shardweave::inline v0

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <numeric>
@@ -288,5 +289,10 @@ class savings_ascent {
   double row_step_ = 1;
   std::size_t stalled_ = 0;
 };
+
+#ifdef SHARDWEAVE_COMPILED
+extern template class savings_ascent<double>;
+extern template class savings_ascent<std::int64_t>;
+#endif
 
 }  // namespace shardweave::inline v0

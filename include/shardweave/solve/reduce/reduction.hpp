@@ -54,17 +54,7 @@ template <cost_value Cost>
 class reduction {
  public:
   explicit reduction(const compact_problem<Cost>& problem, const reduction_limits& limits = {},
-                     const solve_control& control = {})
-      : variables_(problem.size()) {
-    const deadline limit(control);
-    detail::mutable_problem<Cost> p(problem);
-    if (!run(p, limits, limit)) return;
-    counts_.rows = problem.rows().size() - p.rows.size();
-    auto [left, way_back] = std::move(p).finish();
-    kernel_ = std::make_shared<const compact_problem<Cost>>(std::move(left));
-    lifting_ = std::move(way_back);
-    is_infeasible_ = false;
-  }
+                     const solve_control& control = {});
 
   /// No labeling is feasible.
   [[nodiscard]] bool is_infeasible() const { return is_infeasible_; }
@@ -89,56 +79,7 @@ class reduction {
   using working = detail::mutable_problem<Cost>;
 
   /// \returns false if no labeling is feasible
-  bool run(working& p, const reduction_limits& limits, const deadline& limit) {
-    detail::usage_tidy<Cost> usage(p);
-    detail::drop_inconsistent<Cost> consistent(p);
-    detail::drop_oversized<Cost> oversized(p);
-    detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
-    detail::absorb_single<Cost> single{p, usage};
-    detail::follow_neighbour<Cost> follower{p};
-    detail::remove_leaf<Cost> leaf{p, usage};
-    detail::remove_between<Cost> between{p, limits.elimination_work};
-    const auto forget = [&] {
-      if (!p.has_much_to_forget()) return;
-      const detail::table_set<Cost> used = p.forget();
-      consistent.forget_others(used);
-      dominated.forget_others(used);
-      detail::forget_others(follower.determined, used);
-    };
-    // rules are quick but for eliminations: to look at the clock each time would take as long
-    const auto each = [&](const std::vector<std::uint32_t>& open, auto&& rule, std::size_t at_once = 16) {
-      for (std::size_t i = 0; i < open.size(); ++i) {
-        if (i % at_once == 0 && limit.expired()) return;
-        if (p.variables[open[i]].alive) rule(open[i]);
-        forget();
-      }
-    };
-
-    bool feasible = usage.tidy() && oversized();
-    for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
-      const std::vector<std::uint32_t> open = changed(p);
-      if (open.empty()) break;
-      for (const std::uint32_t x : open) p.variables[x].dirty = false;
-      feasible = consistent(open, forget);
-      if (!feasible) break;
-      each(open, single);
-      each(open, follower);
-      feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
-      if (!feasible) break;
-      each(open, [&](std::uint32_t x) { dominated(x, limit); });
-      each(open, leaf);
-      each(open, between, 1);
-      feasible = usage.tidy() && oversized();
-    }
-    feasible = feasible && consistent(changed(p));
-    counts_ = {.inconsistent = consistent.removed,
-               .oversized = oversized.removed,
-               .dominated = dominated.removed,
-               .merged = follower.merged + leaf.merged,
-               .settled = single.settled + leaf.settled,
-               .eliminated = between.eliminated};
-    return feasible;
-  }
+  bool run(working& p, const reduction_limits& limits, const deadline& limit);
 
   [[nodiscard]] static std::vector<std::uint32_t> changed(const working& p) {
     std::vector<std::uint32_t> open;
@@ -153,5 +94,76 @@ class reduction {
   std::shared_ptr<const compact_problem<Cost>> kernel_;
   detail::lifting lifting_;
 };
+
+template <cost_value Cost>
+reduction<Cost>::reduction(const compact_problem<Cost>& problem, const reduction_limits& limits,
+                           const solve_control& control)
+    : variables_(problem.size()) {
+  const deadline limit(control);
+  detail::mutable_problem<Cost> p(problem);
+  if (!run(p, limits, limit)) return;
+  counts_.rows = problem.rows().size() - p.rows.size();
+  auto [left, way_back] = std::move(p).finish();
+  kernel_ = std::make_shared<const compact_problem<Cost>>(std::move(left));
+  lifting_ = std::move(way_back);
+  is_infeasible_ = false;
+}
+
+template <cost_value Cost>
+bool reduction<Cost>::run(working& p, const reduction_limits& limits, const deadline& limit) {
+  detail::usage_tidy<Cost> usage(p);
+  detail::drop_inconsistent<Cost> consistent(p);
+  detail::drop_oversized<Cost> oversized(p);
+  detail::drop_dominated<Cost> dominated(p, usage, limits.dominance_labels, limits.dominance_work);
+  detail::absorb_single<Cost> single{p, usage};
+  detail::follow_neighbour<Cost> follower{p};
+  detail::remove_leaf<Cost> leaf{p, usage};
+  detail::remove_between<Cost> between{p, limits.elimination_work};
+  const auto forget = [&] {
+    if (!p.has_much_to_forget()) return;
+    const detail::table_set<Cost> used = p.forget();
+    consistent.forget_others(used);
+    dominated.forget_others(used);
+    detail::forget_others(follower.determined, used);
+  };
+  // rules are quick but for eliminations: to look at the clock each time would take as long
+  const auto each = [&](const std::vector<std::uint32_t>& open, auto&& rule, std::size_t at_once = 16) {
+    for (std::size_t i = 0; i < open.size(); ++i) {
+      if (i % at_once == 0 && limit.expired()) return;
+      if (p.variables[open[i]].alive) rule(open[i]);
+      forget();
+    }
+  };
+
+  bool feasible = usage.tidy() && oversized();
+  for (std::size_t round = 0; feasible && round < limits.rounds && !limit.expired(); ++round) {
+    const std::vector<std::uint32_t> open = changed(p);
+    if (open.empty()) break;
+    for (const std::uint32_t x : open) p.variables[x].dirty = false;
+    feasible = consistent(open, forget);
+    if (!feasible) break;
+    each(open, single);
+    each(open, follower);
+    feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
+    if (!feasible) break;
+    each(open, [&](std::uint32_t x) { dominated(x, limit); });
+    each(open, leaf);
+    each(open, between, 1);
+    feasible = usage.tidy() && oversized();
+  }
+  feasible = feasible && consistent(changed(p));
+  counts_ = {.inconsistent = consistent.removed,
+             .oversized = oversized.removed,
+             .dominated = dominated.removed,
+             .merged = follower.merged + leaf.merged,
+             .settled = single.settled + leaf.settled,
+             .eliminated = between.eliminated};
+  return feasible;
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template class reduction<double>;
+extern template class reduction<std::int64_t>;
+#endif
 
 }  // namespace shardweave::inline v0

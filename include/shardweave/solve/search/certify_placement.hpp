@@ -181,4 +181,23 @@ template <cost_value Cost>
   return detail::certified_by_cases<Cost>(problem, p, &other, known, options, control);
 }
 
+#ifdef SHARDWEAVE_COMPILED
+extern template std::optional<placement_certificate<double>> certify_infeasible(const placement_description<double>&);
+extern template placement_certificate<double> certify_placement(const placement_problem<double>&, double,
+                                                                const certify_options&, const solve_control&);
+extern template placement_certificate<double> certify_placement(const placement_problem<double>&,
+                                                                const compact_problem<double>&,
+                                                                const costs_in_place<double>&, double,
+                                                                const certify_options&, const solve_control&);
+extern template std::optional<placement_certificate<std::int64_t>> certify_infeasible(
+    const placement_description<std::int64_t>&);
+extern template placement_certificate<std::int64_t> certify_placement(const placement_problem<std::int64_t>&,
+                                                                      std::int64_t, const certify_options&,
+                                                                      const solve_control&);
+extern template placement_certificate<std::int64_t> certify_placement(const placement_problem<std::int64_t>&,
+                                                                      const compact_problem<std::int64_t>&,
+                                                                      const costs_in_place<std::int64_t>&, std::int64_t,
+                                                                      const certify_options&, const solve_control&);
+#endif
+
 }  // namespace shardweave::inline v0

@@ -14,6 +14,7 @@
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 #include <memory>
 #include <optional>
@@ -88,39 +89,7 @@ class dive {
   }
 
   template <cost_value Cost>
-  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    const compact_problem<Cost>& p = problem.compact();
-    const deadline limit(control);
-    random_source random(control.seed);
-    detail::incumbent<Cost> best(control.gap);
-    if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
-      best.offer(p.cost(start), start, 0);
-    solve_statistics statistics{.solver = std::string(name)};
-    price_ascent<Cost> ascent(p);
-    for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
-      if (!ascent.step(best.upper())) break;
-    bool stopped = limit.expired() || control.iterations < dives;
-    if (!limit.expired()) {
-      const dual_guide guide = ascent.guide();
-      for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
-        if (limit.expired() || best.is_enough(guide.bound)) break;
-        const bool near = best.is_known() && random.chance(0.5);
-        auto labels = once(p, guide, draw_share(random),
-                           near ? std::span<const strategy>(best.labels()) : std::span<const strategy>(), best.cost(),
-                           limit, random);
-        if (!labels || !best.offer(p.cost(*labels), *labels, limit.elapsed())) continue;
-        if (control.progress)
-          control.progress(
-              {.stage = name, .seconds = limit.elapsed(), .objective = best.upper(), .lower_bound = ascent.bound()});
-      }
-      stopped = stopped || limit.expired();
-    }
-    statistics.seconds = limit.elapsed();
-    statistics.seconds_to_best = best.found_at();
-    if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
-    return conclude(problem, std::span<const strategy>(best.labels()), ascent.bound(), stopped, std::move(statistics),
-                    control);
-  }
+  [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   static constexpr std::size_t decode_every = 25;  ///< steps between two attempts at an assignment
@@ -287,5 +256,45 @@ class dive {
     detail::incumbent<Cost> best_ = {};
   };
 };
+
+template <cost_value Cost>
+solution<Cost> dive::solve(const placement_problem<Cost>& problem, const solve_control& control) const {
+  const compact_problem<Cost>& p = problem.compact();
+  const deadline limit(control);
+  random_source random(control.seed);
+  detail::incumbent<Cost> best(control.gap);
+  if (std::vector<strategy> start = detail::start_labels(problem, control); !start.empty())
+    best.offer(p.cost(start), start, 0);
+  solve_statistics statistics{.solver = std::string(name)};
+  price_ascent<Cost> ascent(p);
+  for (std::size_t i = 0; i < root_steps && !limit.expired(); ++i)
+    if (!ascent.step(best.upper())) break;
+  bool stopped = limit.expired() || control.iterations < dives;
+  if (!limit.expired()) {
+    const dual_guide guide = ascent.guide();
+    for (; statistics.iterations < std::min(dives, control.iterations); ++statistics.iterations) {
+      if (limit.expired() || best.is_enough(guide.bound)) break;
+      const bool near = best.is_known() && random.chance(0.5);
+      auto labels = once(p, guide, draw_share(random),
+                         near ? std::span<const strategy>(best.labels()) : std::span<const strategy>(), best.cost(),
+                         limit, random);
+      if (!labels || !best.offer(p.cost(*labels), *labels, limit.elapsed())) continue;
+      if (control.progress)
+        control.progress(
+            {.stage = name, .seconds = limit.elapsed(), .objective = best.upper(), .lower_bound = ascent.bound()});
+    }
+    stopped = stopped || limit.expired();
+  }
+  statistics.seconds = limit.elapsed();
+  statistics.seconds_to_best = best.found_at();
+  if (stopped) statistics.add_note("stopped after " + std::to_string(statistics.iterations) + " dives.");
+  return conclude(problem, std::span<const strategy>(best.labels()), ascent.bound(), stopped, std::move(statistics),
+                  control);
+}
+
+#ifdef SHARDWEAVE_COMPILED
+extern template solution<double> dive::solve(const placement_problem<double>&, const solve_control&) const;
+extern template solution<std::int64_t> dive::solve(const placement_problem<std::int64_t>&, const solve_control&) const;
+#endif
 
 }  // namespace shardweave::inline v0

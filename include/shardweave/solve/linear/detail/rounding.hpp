@@ -83,4 +83,11 @@ template <cost_value Cost>
   return labels ? *std::move(labels) : std::vector<strategy>(p.size());
 }
 
+#ifdef SHARDWEAVE_COMPILED
+extern template void improve(const compact_problem<double>&, std::vector<strategy>&, const deadline&);
+extern template std::vector<strategy> first_labels(const compact_problem<double>&, const deadline&);
+extern template void improve(const compact_problem<std::int64_t>&, std::vector<strategy>&, const deadline&);
+extern template std::vector<strategy> first_labels(const compact_problem<std::int64_t>&, const deadline&);
+#endif
+
 }  // namespace shardweave::inline v0::detail
