@@ -2,7 +2,9 @@
 // processor seconds of bucketing and scheduling, and by how much a tenfold graph takes longer.
 #include "benchmarks/tables/table.hpp"
 #include "examples/support/schedulers.hpp"
+#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/simulate_machine.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <string>
@@ -109,11 +111,20 @@ int main(int argc, char** argv) {
         });
     }
   if (!asked.asks_for("simulate")) return 0;
-  for (const std::size_t tasks : sizes)
-    out.row("simulate", [&] {
+  const sw::machine slow(sw::launch_costs::each(sw::nanoseconds(6'000), sw::nanoseconds(10'000)),
+                         sw::uniform_interference{.compute = {1.2}, .collective = 1.1});
+  const auto simulated = [&](const char* name, std::size_t tasks, const auto& run) {
+    out.row(name, [&] {
       const sw::task_graph g = layers(tasks / 50).graph();
-      const double seconds = tables::median_seconds(9, [&] { const sw::timeline line = sw::simulate(g); });
+      const sw::schedule order = sw::in_order{}(g, {});
+      const double seconds = tables::median_seconds(9, [&] { run(g, order); });
       return std::vector<std::string>{std::to_string(g.size()), tables::number(seconds, 4),
                                       tables::number(1e9 * seconds / static_cast<double>(g.size()), 0), "peak"};
     });
+  };
+  for (const std::size_t tasks : sizes)
+    simulated("simulate", tasks, [](const auto& g, const auto& s) { static_cast<void>(sw::simulate(g, s)); });
+  for (const std::size_t tasks : sizes)
+    simulated("simulate on a machine", tasks,
+              [&](const auto& g, const auto& s) { static_cast<void>(sw::simulate(g, s, slow)); });
 }
