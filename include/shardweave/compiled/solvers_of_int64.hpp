@@ -15,8 +15,10 @@
 #include <shardweave/solve/overlapped.hpp>
 #include <shardweave/solve/reduce/reduction.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/search/detail/savings_descent.hpp>
 #include <shardweave/solve/search/dive.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <vector>
@@ -57,6 +59,8 @@ namespace detail {
 
 template void improve(const compact_problem<std::int64_t>&, std::vector<strategy>&, const deadline&);
 template std::vector<strategy> first_labels(const compact_problem<std::int64_t>&, const deadline&);
+template bool savings_descent(const compact_problem<std::int64_t>&, const savings_terms<std::int64_t>&,
+                              std::vector<strategy>&, const deadline&, std::size_t);
 
 }  // namespace detail
 

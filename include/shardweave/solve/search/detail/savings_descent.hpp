@@ -9,6 +9,7 @@
 #include <shardweave/solve/search/detail/savings_state.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <vector>
 
 /// \file
@@ -41,5 +42,12 @@ bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& 
   labels.assign(exact.labels().begin(), exact.labels().end());
   return true;
 }
+
+#ifdef SHARDWEAVE_COMPILED
+extern template bool savings_descent(const compact_problem<double>&, const savings_terms<double>&,
+                                     std::vector<strategy>&, const deadline&, std::size_t);
+extern template bool savings_descent(const compact_problem<std::int64_t>&, const savings_terms<std::int64_t>&,
+                                     std::vector<strategy>&, const deadline&, std::size_t);
+#endif
 
 }  // namespace shardweave::inline v0::detail
