@@ -28,6 +28,16 @@ self.questions = [
   ["local_search", ["reference/solve/local_search.html"]],
   ["sharding::parse", ["reference/spmd/sharding.html"]],
   ["replay on gpus", ["rooms/engine.html#on-gpus"]],
+  ["which compilers are supported?", ["questions.html#which-compilers", "index.html#requirements-and-components"]],
+  ["how do I compile faster?", ["questions.html#compiling-faster", "compile_times.html"]],
+  ["do I need a GPU?", ["questions.html#do-i-need-a-gpu"]],
+  ["how accurate are the predicted times?", ["questions.html#how-accurate", "measured.html"]],
+  ["is the result deterministic?", ["questions.html#is-the-result-deterministic", "reliability.html#equal-bits"]],
+  ["thread safety", ["questions.html#thread-safety"]],
+  ["add a device that is not built in", ["questions.html#a-device-that-is-not-built-in", "rooms/cost.html#calibration"]],
+  ["command line options of plan_training", ["questions.html#command-line-options"]],
+  ["bash completion", ["questions.html#command-line-options"]],
+  ["activation checkpointing", ["questions.html#a-memory-budget", "rooms/memory.html"]],
   ["custom solver", ["questions.html#my-own-solver", "rooms/solve.html#a-solver-of-your-own"]],
 ];
 /** Those that are not answered, in words. */
