@@ -6,6 +6,7 @@
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/step/detail/claim_game.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/game_value.hpp>
 #include <shardweave/step/priced_steps.hpp>
@@ -17,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <limits>
+#include <memory>
 #include <optional>
 #include <span>
 #include <utility>
@@ -70,6 +72,32 @@ struct priced_effort {
   }
 };
 
+/// The work that counts: where edges have several ways to be done, at first the least of them entry by entry, which is
+/// priced in a fraction of the time; then one way at a time.
+class counted_work {
+ public:
+  counted_work(const placement_problem<double>& problem, const step_work& work) : problem_(problem), work_(work) {
+    if (std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; }))
+      together_ = std::make_unique<step_work>(least_of_ways(work));
+    priced_.emplace(problem, counted());
+  }
+  [[nodiscard]] const step_work& counted() const { return together_ ? *together_ : work_; }
+  /// Whether there are ways that do not count yet.
+  [[nodiscard]] bool has_ways_left() const { return together_ != nullptr; }
+  void count_ways() {
+    priced_.reset();
+    together_.reset();
+    priced_.emplace(problem_, work_);
+  }
+  [[nodiscard]] auto at(const work_prices& prices) { return priced_->at(prices); }
+
+ private:
+  const placement_problem<double>& problem_;
+  const step_work& work_;
+  std::unique_ptr<step_work> together_;
+  std::optional<priced_steps> priced_;  ///< of what counts
+};
+
 }  // namespace detail
 
 /// Bounds the end of every plan by pricing time. A weight for each claim about the step (`step_claim`: the work of one
@@ -92,132 +120,73 @@ template <class S>
                                      const step_bound_options& options = {}, std::span<const assignment> starts = {},
                                      const solve_control& control = {}) {
   const deadline limit(control);
-  const bool has_ways = std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; });
-  step_work together = has_ways ? least_of_ways(work) : step_work{};
-  const step_work* counted = has_ways ? &together : &work;
-  std::optional<priced_steps> priced(std::in_place, problem, *counted);
+  detail::counted_work counted(problem, work);
+  const bool has_ways = counted.has_ways_left();
   detail::claim_search search(work);
   if (options.turn) search.want_heads_at(*options.turn);
+  detail::claim_game game(work, search.claims_of_channels(), options.tolerance / 4);
+  detail::smoothed_weights smoothed;
   step_bounds result;
-  std::vector<step_claim> claims = search.claims_of_channels();
-  std::vector<taken_work> taken;          // by each placement, in some ways to do its work: a column of the game
-  std::vector<std::size_t> placement_of;  // of each column
-  std::vector<std::vector<double>> gain;  // per claim, of each column
-  for (std::size_t r = 0; r < claims.size(); ++r) gain.emplace_back();
-  const auto add_column = [&](std::size_t placement, taken_work some) {
-    for (std::size_t i = 0; i < taken.size(); ++i)
-      if (placement_of[i] == placement && taken[i].load == some.load) return false;
-    placement_of.push_back(placement);
-    taken.push_back(std::move(some));
-    for (std::size_t r = 0; r < claims.size(); ++r) gain[r].push_back(value_of(claims[r], work, taken.back()));
-    return true;
-  };
+  const auto prices_at = [&](const std::vector<double>& weights) { return prices_of(game.claims(), weights, work); };
   const auto add_placement = [&](assignment choice, const work_prices& prices) {
     const auto known = std::ranges::find(result.placements, choice);
     const auto at = static_cast<std::size_t>(known - result.placements.begin());
     if (known == result.placements.end()) result.placements.push_back(std::move(choice));
-    return add_column(at, work_of(*counted, result.placements[at], &prices));
-  };
-  // what is known already, its work done in the ways that are best under the game's weights
-  const auto add_ways = [&](const detail::game_value& game) {
-    if (!has_ways || counted != &work) return false;
-    const work_prices prices = prices_of(claims, game.rows, work);
-    const double owed = price_of_limits(claims, game.rows, work);
-    bool fresh = false;
-    for (std::size_t p = 0; p < result.placements.size(); ++p) {
-      taken_work some = work_of(work, result.placements[p], &prices);
-      if (worth_of(some, prices) - owed < game.value * (1 - options.tolerance / 4))
-        fresh = add_column(p, std::move(some)) || fresh;
-    }
-    return fresh;
-  };
-  const auto add_claims = [&](const detail::game_value& game) {
-    bool fresh = false;
-    for (step_claim& claim : search.largest(detail::mixture_of(taken, game.columns))) {
-      if (std::ranges::find(claims, claim) != claims.end()) continue;
-      std::vector<double> row;
-      double worth = 0;
-      for (std::size_t i = 0; i < taken.size(); ++i) {
-        row.push_back(value_of(claim, work, taken[i]));
-        worth += game.columns[i] * row.back();
-      }
-      if (worth <= game.value * (1 + options.tolerance / 4)) continue;
-      claims.push_back(std::move(claim));
-      gain.push_back(std::move(row));
-      fresh = true;
-    }
-    return fresh;
+    return game.add_column(at, work_of(counted.counted(), result.placements[at], &prices));
   };
   for (const assignment& choice : starts)
-    if (problem.labels_of(choice))
-      add_placement(choice, prices_of(claims, std::vector<double>(claims.size(), 1), work));
+    if (problem.labels_of(choice)) add_placement(choice, prices_at(smoothed.best(game.claims().size())));
 
-  std::vector<double> best_weights;
-  bool halfway = true;
-  bool stays = false;  // the next round asks what the best prices prove once ways count
-  const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
   // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
   // without them make the better plans.
+  const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
   const std::size_t last = has_ways ? effort.placements / 3 : effort.placements / 5;
   std::size_t most = effort.placements - (options.turn && !has_ways ? 0 : last);
-  const auto goes_on = [&] {
-    const bool sharpens = search.want_heads() || counted != &work;
-    if (result.rounds >= effort.placements || !sharpens) return false;
+  const auto sharpens = [&] {
+    const bool has_more = search.want_heads() || counted.has_ways_left();
+    if (result.rounds >= effort.placements || !has_more) return false;
     result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
-    if (counted != &work) {
-      counted = &work;
-      together = {};
-      priced.emplace(problem, work);
-      taken.clear();
-      placement_of.clear();
-      for (auto& row : gain) row.clear();
-      const std::vector<double> alike(claims.size(), 1.0);
-      const work_prices prices = prices_of(claims, best_weights.empty() ? alike : best_weights, work);
+    if (counted.has_ways_left()) {
+      counted.count_ways();
+      game.forget_columns();
+      const work_prices prices = prices_at(smoothed.best(game.claims().size()));
       for (std::size_t p = 0; p < result.placements.size(); ++p)
-        add_column(p, work_of(work, result.placements[p], &prices));
-      stays = !best_weights.empty();
+        game.add_column(p, work_of(work, result.placements[p], &prices));
+      smoothed.stay();  // what the best prices prove once ways count
     }
     most = std::min(effort.placements, result.rounds + last);
-    halfway = true;
+    smoothed.start_halfway();
     return result.rounds < most;
   };
-  while (result.rounds < most || goes_on()) {
+  const auto solved_game = [&] {
+    detail::game_value value = game.value();
+    while (game.add_claims(search, value) ||
+           (has_ways && !counted.has_ways_left() && game.add_ways(result.placements, value)))
+      value = game.value();
+    return value;
+  };
+  while (result.rounds < most || sharpens()) {
     if (limit.expired()) {
       result.stopped = true;
       break;
     }
-    detail::game_value game;
-    if (taken.empty()) {
-      game.rows.assign(claims.size(), 1.0 / static_cast<double>(claims.size()));
-    } else {
-      do {
-        game = detail::value_of_game(gain);
-      } while (add_claims(game) || add_ways(game));
-      result.limit = std::min(result.limit, game.value);
-      if (!stays && result.bound >= game.value * (1 - options.tolerance)) {
-        if (!goes_on()) break;
+    std::vector<double> own(game.claims().size(), 1.0 / static_cast<double>(game.claims().size()));
+    if (game.column_count() > 0) {
+      detail::game_value value = solved_game();
+      result.limit = std::min(result.limit, value.value);
+      if (!smoothed.stays() && result.bound >= value.value * (1 - options.tolerance)) {
+        if (!sharpens()) break;
         continue;
       }
+      own = std::move(value.rows);
     }
-    std::vector<double> weights = game.rows;
-    best_weights.resize(best_weights.empty() ? 0 : weights.size());
-    if (std::exchange(stays, false))
-      weights = best_weights;
-    else if (halfway && !best_weights.empty())
-      for (std::size_t r = 0; r < weights.size(); ++r) weights[r] = (weights[r] + best_weights[r]) / 2;
-    const work_prices prices = prices_of(claims, weights, work);
-    const placement_problem<double> at_prices(priced->at(prices));
+    const std::vector<double> weights = smoothed.next(std::move(own));
+    const work_prices prices = prices_at(weights);
+    const placement_problem<double> at_prices(counted.at(prices));
     solve_control rest = limit.rest_for_part();
     rest.gap = options.placement_gap;
     rest.iterations = effort.iterations;
-    double least = std::numeric_limits<double>::infinity();
-    for (std::size_t i = 0; i < taken.size(); ++i) {
-      double cost = 0;
-      for (std::size_t r = 0; r < claims.size(); ++r) cost += weights[r] * gain[r][i];
-      if (cost >= least) continue;
-      least = cost;
-      rest.start = *problem.labels_of(result.placements[placement_of[i]]);
-    }
+    if (game.column_count() > 0) rest.start = *problem.labels_of(result.placements[game.cheapest(weights)]);
     if (limit.expired()) continue;
     const solution<double> answer = policy.solve(at_prices, rest);
     ++result.rounds;
@@ -225,13 +194,14 @@ template <class S>
       result.bound = result.limit = std::numeric_limits<double>::infinity();
       break;
     }
-    const double proven =
-        detail::rounded_down(answer.lower_bound) - price_of_limits(claims, weights, work) * (1 + detail::lost_in_sums);
+    const double proven = detail::rounded_down(answer.lower_bound) -
+                          price_of_limits(game.claims(), weights, work) * (1 + detail::lost_in_sums);
     const bool better = proven > result.bound;
     if (better) {
       result.bound = proven;
-      result.claims = claims;
-      result.weights = best_weights = weights;
+      result.claims = game.claims();
+      result.weights = weights;
+      smoothed.found_better(weights);
     }
     const bool fresh = answer.has_assignment() && add_placement(problem.lift(answer.choice), prices);
     if (control.progress)
@@ -240,16 +210,7 @@ template <class S>
                         .objective = result.limit,
                         .lower_bound = result.bound,
                         .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
-    // halfway weights that teach nothing: the next round takes the game's own; if these do not either, none will
-    if (!fresh && !better) {
-      if (halfway && !best_weights.empty()) {
-        halfway = false;
-      } else if (!goes_on()) {
-        break;
-      }
-    } else {
-      halfway = true;
-    }
+    if (!smoothed.went_on(fresh || better) && !sharpens()) break;
   }
   for (std::size_t r = result.claims.size(); r-- > 0;)
     if (result.weights[r] <= 0) {
