@@ -16,7 +16,7 @@ from llama import SMALL, Llama
 from support import RandomSchedules, eager_backend, recording_backend
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
-from train_llama import on_ranks, train
+from train_llama import bits, on_ranks, train
 
 from shardweave_torch import OverlapPass
 from shardweave_torch.agreement import agree, compare
@@ -51,10 +51,10 @@ def steps_by(backend, count, make=llama):
         words = torch.randint(0, SMALL.words, (2 * world, SMALL.length + 1), generator=data).chunk(world)[rank]
         loss = step(words[:, :-1], words[:, 1:])
         loss.backward()
-        digest = hashlib.sha256(loss.detach().numpy().tobytes())
+        digest = hashlib.sha256(bits(loss))
         for parameter in model.parameters():
             local = parameter.grad.to_local() if isinstance(parameter.grad, DTensor) else parameter.grad
-            digest.update(local.numpy().tobytes())
+            digest.update(bits(local))
         found.append(digest.hexdigest())
         optimizer.step()
         optimizer.zero_grad()
