@@ -103,7 +103,7 @@ template <class Run>
                   : sw::time_text(plan.time) + " of it make values of " + std::to_string(layers) + " layers again";
   text += "; the layers keep " + sw::size_text(plan.chosen.chosen.kept) + " for the backward part";
   if (plan.chosen.chosen.offloaded > sw::bytes(0))
-    text += " and lends " + sw::size_text(plan.chosen.chosen.offloaded) + " to the host";
+    text += " and lend " + sw::size_text(plan.chosen.chosen.offloaded) + " to the host";
   if (plan.regathers) text += "; parameters are gathered again";
   text += ".\n";
   if (without_limit && step > *without_limit)
