@@ -139,9 +139,10 @@ def test_kernels_take_what_an_estimate_says():
 def test_pytorchs_own_estimator_can_be_asked(monkeypatch):
     import torch.utils._runtime_estimation as runtime_estimation
 
-    # without a device PyTorch knows no figures
-    monkeypatch.setattr(runtime_estimation, "get_gpu_dram_gbps", lambda: 2000.0)
-    monkeypatch.setattr(runtime_estimation, "get_device_tflops", lambda dtype: 100.0)
+    # without a device PyTorch knows no figures; what asks for them has another name from 2.15 on
+    figures = {"get_gpu_dram_gbps": 2000.0, "get_device_dram_gbps": 2000.0, "get_device_tflops": 100.0}
+    for name in figures.keys() & vars(runtime_estimation).keys():
+        monkeypatch.setattr(runtime_estimation, name, lambda *_, figure=figures[name], **__: figure)
     graph = traced(lambda x, w: torch.relu(x @ w), torch.randn(4096, 4096), torch.randn(4096, 4096)).graph
     exported = export_graph(graph, estimate=estimate_by_pytorch)
     product = exported.kinds.index("compute")
