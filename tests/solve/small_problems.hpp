@@ -26,13 +26,14 @@ struct small_shape {
   std::size_t variables = 5;
   std::size_t most_labels = 4;
   double density = 0.5;  ///< of edges beyond a spanning tree
-  double forbidden = 0;  ///< share of pairs; equal labels are never forbidden
+  double forbidden = 0;  ///< share of pairs; the first label of one end suits all
   std::uint32_t rows = 0;
   double lower_limits = 0;  ///< share of rows
   double usage = 0.7;       ///< share of variables that use something
   std::size_t classes = 4;  ///< most row and column classes of a table
   std::size_t range = 30;   ///< costs of pairs are below
   double paired = 0;        ///< share of edges that leave each label of one end one label of the other
+  double lonely = 0;        ///< share of labels, 0 aside, that an edge lets go with none of the other end
 };
 
 template <class Cost>
@@ -64,8 +65,16 @@ sw::compact_problem<Cost> draw_small(std::uint64_t seed, const small_shape& shap
       std::vector<Cost> kinds(shape.classes * shape.classes), entries;
       for (Cost& c : kinds)
         c = random.chance(shape.forbidden) ? sw::forbidden<Cost> : static_cast<Cost>(random.below(shape.range));
+      std::vector<bool> is_lonely(k[x] + k[y]);
+      if (shape.lonely > 0)
+        for (std::size_t l = 0; l < is_lonely.size(); ++l)
+          is_lonely[l] = l != 0 && l != k[x] && random.chance(shape.lonely);
       for (std::size_t a = 0; a < k[x]; ++a)
         for (std::size_t b = 0; b < k[y]; ++b) {
+          if (is_lonely[a] || is_lonely[k[x] + b]) {
+            entries.push_back(sw::forbidden<Cost>);
+            continue;
+          }
           const Cost c = kinds[row[a] * shape.classes + column[b]];
           if (paired) {  // a label of y decides x's, every label of x has one, and 0 goes with 0
             const bool fits = k[x] <= k[y] ? b % k[x] == a : a % k[y] == b;

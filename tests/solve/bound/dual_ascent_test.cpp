@@ -66,6 +66,34 @@ TEST_SUITE("dual_ascent") {
     check_any_messages<double>();
     check_any_messages<std::int64_t>();
   }
+  TEST_CASE("labels that nothing goes with leave the bounds of all others valid") {
+    constexpr double infinity = std::numeric_limits<double>::infinity();
+    std::size_t feasible = 0, without_support = 0;
+    for (std::uint64_t seed = 0; seed < at_scale(400); ++seed) {
+      const auto p = draw_small<double>(seed, {.variables = 4, .most_labels = 8, .density = 0.8, .forbidden = 0.3, .lonely = 0.3});
+      std::vector<double> with_label(p.total_labels(), infinity);
+      shardweave_test::for_all_labelings<double>(p, [&](const label_list& labels) {
+        const auto cost = shardweave_test::naive_cost(p, labels);
+        for (std::size_t x = 0; cost && x < p.size(); ++x) {
+          double& least = with_label[p.label_start(x) + labels[x]];
+          least = std::min(least, *cost);
+        }
+      });
+      const double optimum = *std::ranges::min_element(with_label);
+      if (optimum == infinity) continue;
+      ++feasible;
+      sw::dual_ascent<double> ascent(p);
+      for (int pass = 0; pass < 6; ++pass)
+        CHECK((pass % 2 == 0 ? ascent.forward() : ascent.backward()) <= optimum + 1e-9);
+      without_support += std::ranges::count(ascent.messages(), infinity) > 0 ? 1U : 0U;
+      double bound = -infinity;
+      const std::vector<double> bounds = ascent.label_bounds(0, bound);
+      CHECK(bound <= optimum + 1e-9);
+      for (std::size_t l = 0; l < bounds.size(); ++l) CHECK(bounds[l] <= with_label[l] + 1e-9);
+    }
+    CHECK(feasible > 10);
+    CHECK(without_support > 5);
+  }
   TEST_CASE("with any prices on rows the bound holds for every labeling that keeps them") {
     std::size_t feasible = 0;
     for (std::uint64_t seed = 0; seed < 150; ++seed) {

@@ -315,14 +315,16 @@ class dual_ascent {
     double* incoming = messages_.data() + (link.is_first ? to_first_ : to_second_)[link.edge];
     double* outgoing = messages_.data() + (link.is_first ? to_second_ : to_first_)[link.edge];
 
+    // the belief of a label that no label at the other end goes with is infinite: less what made it so it is no number
     lanes least(least_.data(), index(own));
+    const lanes received(incoming, index(own));
     if (is_plain(link)) {
-      least = share * lanes(belief_.data(), index(k)) - lanes(incoming, index(own));
+      least = (received < infinity).select(share * lanes(belief_.data(), index(k)) - received, infinity);
     } else {
       const auto own_class = link.is_first ? classes.row_class() : classes.column_class();
-      least.setConstant(std::numeric_limits<double>::infinity());
+      least.setConstant(infinity);
       for (std::size_t l = 0; l < k; ++l) least_[own_class[l]] = std::min(least_[own_class[l]], belief_[l]);
-      least = share * least - lanes(incoming, index(own));
+      least = (received < infinity).select(share * least - received, infinity);
     }
     if (link.is_first) {
       min_plus_columns(t, least_.data(), out_.data());

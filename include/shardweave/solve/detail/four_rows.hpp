@@ -9,7 +9,8 @@
 
 /// \file
 /// Four rows of costs at once: the innermost loops of message passing and reductions. A program that is compiled for
-/// any x86-64 asks the machine that it runs on for wider instructions; sums and minima are the same, to the last bit.
+/// any x86-64 asks the machine that it runs on for wider instructions; sums and minima are the same, to the last bit,
+/// as long as no sum is of infinities of both signs.
 
 namespace shardweave::inline v0::detail {
 

@@ -99,7 +99,7 @@ void least_of_rows(std::span<const raised_row<Cost>> rows, std::size_t stride, C
     for (std::size_t j = 0; j < stride; ++j) out[j] = std::min(out[j], plus(rows[i].by, rows[i].costs[j]));
 }
 
-/// out[i] = min over j of h[j] + costs[i][j]. `h` is readable for a whole padded row and finite there.
+/// out[i] = min over j of h[j] + costs[i][j]. `h` is readable for a whole padded row, and finite in the padding.
 /// Complexity: O(rows * stride). Four rows share what is loaded of `h`.
 inline void min_plus_rows(const double_table& t, const double* h, double* out) {
   const double* row = t.costs;
