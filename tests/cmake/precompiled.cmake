@@ -7,16 +7,22 @@ function(shardweave_precompile name)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cpp CONTENT "")
   add_library(${name} OBJECT ${PROJECT_BINARY_DIR}/${name}.cpp)
   target_precompile_headers(${name} PRIVATE ${ARGN})
-  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang")
+  if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND CMAKE_GENERATOR MATCHES "Ninja")
     target_compile_options(${name} PRIVATE -fpch-codegen)
     set(header ${CMAKE_CURRENT_BINARY_DIR}/CMakeFiles/${name}.dir/cmake_pch.hxx.pch)
     set(code ${CMAKE_CURRENT_BINARY_DIR}/${name}_code${CMAKE_CXX_OUTPUT_EXTENSION})
-    separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${SHARDWEAVE_PRECOMPILED_FLAGS}")
-    add_custom_command(OUTPUT ${code} COMMAND ${CMAKE_CXX_COMPILER} ${flags} -ffunction-sections -c ${header} -o ${code}
-                       DEPENDS ${name} ${header} VERBATIM)
-    set_source_files_properties(${code} PROPERTIES EXTERNAL_OBJECT TRUE GENERATED TRUE)
+    # of the root's folder, whose commands Ninja begins first: it takes longest
+    cmake_language(EVAL CODE "cmake_language(DEFER DIRECTORY [[${PROJECT_SOURCE_DIR}]] CALL shardweave_compile_precompiled
+                                             [[${name}]] [[${header}]] [[${code}]])")
     set_target_properties(${name} PROPERTIES shardweave_code ${code})
   endif()
+endfunction()
+
+function(shardweave_compile_precompiled name header code)
+  separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${SHARDWEAVE_PRECOMPILED_FLAGS}")
+  add_custom_command(OUTPUT ${code} COMMAND ${CMAKE_CXX_COMPILER} ${flags} -ffunction-sections -c ${header} -o ${code}
+                     DEPENDS ${name} ${header} VERBATIM)
+  add_custom_target(${name}_code DEPENDS ${code})
 endfunction()
 
 function(shardweave_precompiled target name)
@@ -29,7 +35,8 @@ function(shardweave_precompiled_code target name)
   get_target_property(code ${name} shardweave_code)
   get_target_property(type ${target} TYPE)
   if(code AND type STREQUAL EXECUTABLE)
-    target_sources(${target} PRIVATE ${code})
+    # nothing but linking waits for it; as a source of the target, compiling would, too
+    target_link_libraries(${target} PRIVATE ${code})
     target_link_options(${target} PRIVATE LINKER:--gc-sections)  # not all that is precompiled can be linked
   endif()
 endfunction()

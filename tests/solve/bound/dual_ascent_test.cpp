@@ -70,7 +70,8 @@ TEST_SUITE("dual_ascent") {
     constexpr double infinity = std::numeric_limits<double>::infinity();
     std::size_t feasible = 0, without_support = 0;
     for (std::uint64_t seed = 0; seed < at_scale(400); ++seed) {
-      const auto p = draw_small<double>(seed, {.variables = 4, .most_labels = 8, .density = 0.8, .forbidden = 0.3, .lonely = 0.3});
+      const auto p =
+          draw_small<double>(seed, {.variables = 4, .most_labels = 8, .density = 0.8, .forbidden = 0.3, .lonely = 0.3});
       std::vector<double> with_label(p.total_labels(), infinity);
       shardweave_test::for_all_labelings<double>(p, [&](const label_list& labels) {
         const auto cost = shardweave_test::naive_cost(p, labels);
