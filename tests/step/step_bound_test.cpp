@@ -5,6 +5,7 @@
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/detail/smoothed_weights.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
@@ -52,6 +53,25 @@ struct stated {
 }  // namespace
 
 TEST_SUITE("step bound") {
+  TEST_CASE("weights go half of the way while that teaches something, and claims that came since the best have none") {
+    using weights = std::vector<double>;
+    sw::detail::smoothed_weights smoothed;
+    CHECK(smoothed.best(2) == weights{1, 1});
+    CHECK(smoothed.next({0.25, 0.75}) == weights{0.25, 0.75});
+    CHECK_FALSE(smoothed.may_go_on(false));  // nothing is known to go half of the way from
+    smoothed.found_better({0.25, 0.75});
+    smoothed.start_halfway();
+    CHECK(smoothed.best(3) == weights{0.25, 0.75, 0});
+    CHECK(smoothed.next({0.75, 0, 0.25}) == weights{0.5, 0.375, 0.125});
+    CHECK(smoothed.may_go_on(false));
+    CHECK(smoothed.next({0.75, 0, 0.25}) == weights{0.75, 0, 0.25});
+    CHECK_FALSE(smoothed.may_go_on(false));
+    CHECK(smoothed.may_go_on(true));
+    smoothed.stay();
+    CHECK(smoothed.stays());
+    CHECK(smoothed.next({0, 0, 1}) == weights{0.25, 0.75, 0});
+    CHECK_FALSE(smoothed.stays());
+  }
   TEST_CASE("no plan of a tiny graph, of all placements, bucketings and orders, ends before the bound") {
     sw::random_source random(11);
     double sum = 0;

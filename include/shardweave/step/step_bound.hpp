@@ -9,6 +9,7 @@
 #include <shardweave/step/detail/claim_game.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/game_value.hpp>
+#include <shardweave/step/detail/smoothed_weights.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
@@ -210,7 +211,7 @@ template <class S>
                         .objective = result.limit,
                         .lower_bound = result.bound,
                         .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
-    if (!smoothed.went_on(fresh || better) && !sharpens()) break;
+    if (!smoothed.may_go_on(fresh || better) && !sharpens()) break;
   }
   for (std::size_t r = result.claims.size(); r-- > 0;)
     if (result.weights[r] <= 0) {
