@@ -105,8 +105,7 @@ class training_run {
 
  private:
   using clock = std::chrono::steady_clock;
-  using chosen_pass = sw::two_steps<programs::chosen_bucketing, programs::chosen_scheduler>;
-  using whole_way = sw::pipeline<programs::chosen_solver, chosen_pass, sw::spmd_lowering>;
+  using whole_way = sw::pipeline<programs::chosen_solver, programs::chosen_pass, sw::spmd_lowering>;
   /// A model with the problem that it gives.
   struct stated_model {
     sw::spmd_cost_model model;
@@ -138,13 +137,13 @@ class training_run {
   [[nodiscard]] whole_way new_way() const {
     // the search for the step keeps plans to the memory itself
     const std::optional<sw::bytes> of_sum = chosen_.for_step() ? std::nullopt : memory();
-    return {programs::chosen_solver{programs::by_name(programs::solvers<double>(), chosen_.solver)},
-            programs::chosen_bucketing{by_, of_sum}, programs::chosen_scheduler{by_, of_sum},
-            sw::spmd_lowering{{.regather_parameters = training_.regathers()}}};
+    return whole_way(programs::chosen_solver{programs::by_name(programs::solvers<double>(), chosen_.solver)},
+                     programs::chosen_pass{by_, of_sum},
+                     sw::spmd_lowering{{.regather_parameters = training_.regathers()}});
   }
   /// Buckets and an order that hold no more than so much, if they can.
   [[nodiscard]] auto passes_within(sw::bytes room) const {
-    return sw::pipeline(way_.solver, programs::chosen_bucketing{by_, room}, programs::chosen_scheduler{by_, room});
+    return sw::pipeline(way_.solver, programs::chosen_pass{by_, room});
   }
 
   /// The model on its mesh, which may have to be found, and what is demanded of placements.

@@ -2,7 +2,6 @@
 
 #include "schedulers.hpp"
 #include "solvers.hpp"
-#include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/solve/solver.hpp>
@@ -33,31 +32,15 @@ struct chosen_solver {
   }
 };
 
-/// Nothing, where a pass decides both at once.
-struct chosen_bucketing {
+/// Buckets and order by their names.
+struct chosen_pass {
   static constexpr std::string_view name = "chosen";
   way by;
   std::optional<shardweave::bytes> memory;
 
-  [[nodiscard]] shardweave::bucketing_result operator()(const shardweave::task_graph& g,
-                                                        const shardweave::solve_control& control) const {
-    const auto known = passes();
-    if (pass_of(by, known) != nullptr) return {};
-    return by_name(bucketings(), by.bucketing).run(g, control, memory);
-  }
-};
-
-struct chosen_scheduler {
-  static constexpr std::string_view name = "chosen";
-  way by;
-  std::optional<shardweave::bytes> memory;
-
-  [[nodiscard]] shardweave::schedule operator()(const shardweave::task_graph& g,
-                                                const shardweave::bucketing_result& buckets,
-                                                const shardweave::solve_control& control) const {
-    const auto known = passes();
-    if (const auto* pass = pass_of(by, known)) return pass->plan(g, control, memory);
-    return by_name(schedulers(), by.scheduler).run(g, buckets, control, memory);
+  [[nodiscard]] shardweave::schedule plan(const shardweave::task_graph& g,
+                                          const shardweave::solve_control& control) const {
+    return planned(by, g, control, memory);
   }
 };
 

@@ -42,6 +42,12 @@ named_pass pass_by(const std::string& about, Make make) {
            }}};
 }
 
+shardweave::benefit<> benefit_within(std::optional<shardweave::bytes> memory) {
+  shardweave::benefit policy;
+  policy.memory = policy.order.memory = memory;
+  return policy;
+}
+
 }  // namespace
 
 std::vector<named_pass> passes() {
@@ -64,11 +70,7 @@ std::vector<named_pass> passes() {
 std::vector<named_bucketing> bucketings() {
   std::vector<named_bucketing> all = {
       {"benefit", "buckets of the size with which the schedule ends first, or none",
-       [](const auto& graph, const auto& control, auto memory) {
-         shardweave::benefit policy;
-         policy.memory = policy.order.memory = memory;
-         return policy(graph, control);
-       }},
+       [](const auto& graph, const auto& control, auto memory) { return benefit_within(memory)(graph, control); }},
       {"greedy", "a fast bucketing: in graph order, where merging gains time",
        [](const auto& graph, const auto& control, auto) { return shardweave::greedy{}(graph, control); }},
       {"topological_span", "buckets whose members stand near each other, in graph order",
@@ -135,6 +137,8 @@ shardweave::schedule planned(const way& by, const shardweave::task_graph& graph,
   const auto all = passes();
   if (const named_pass* pass = pass_of(by, all)) return pass->plan(graph, control, budget);
   if (!budget) budget = aim;
+  if (by.bucketing == shardweave::benefit<>::name && by.scheduler == shardweave::prefetch::name)
+    return benefit_within(budget).plan(graph, control);
   const shardweave::deadline clock(control);
   const auto buckets = by_name(bucketings(), by.bucketing).run(graph, control, budget);
   return by_name(schedulers(), by.scheduler).run(graph, buckets, clock.rest(), budget);

@@ -84,7 +84,7 @@ struct way {
 /// \param usual  the scheduler, or the pass, where neither was given
 [[nodiscard]] way way_of(std::string bucketing, std::string scheduler, const std::string& usual);
 
-/// Buckets and order by the names; a pass plans once.
+/// Buckets and order by the names; a pass plans once, and so do `benefit` and `prefetch`, which it tries buckets with.
 /// \param budget  for the peak, if there is one
 /// \param aim     peak that policies keep to if there is no budget; passes have aims of their own
 [[nodiscard]] shardweave::schedule planned(const way& by, const shardweave::task_graph& graph,

@@ -69,7 +69,7 @@ struct priced_effort {
       own += table.row_classes() * table.column_classes();
     }
     placements = std::min(most, std::max<std::size_t>(4, entries / own));
-    iterations = std::max<std::size_t>(50, 8 * entries / own);
+    iterations = std::max<std::size_t>(50, 2 * entries / own);
   }
 };
 
