@@ -134,6 +134,7 @@ class training_run {
   [[nodiscard]] std::optional<sw::bytes> memory() const {
     return chosen_.memory ? std::optional(sw::bytes(*chosen_.memory)) : std::nullopt;
   }
+  [[nodiscard]] double host_bandwidth() const { return static_cast<double>(chosen_.host_bandwidth.value_or(0)); }
   [[nodiscard]] whole_way new_way() const {
     // the search for the step keeps plans to the memory itself
     const std::optional<sw::bytes> of_sum = chosen_.for_step() ? std::nullopt : memory();
@@ -227,6 +228,7 @@ class training_run {
         return passes_within(room).pass.plan(g, rest);
       };
       how_.beside = sw::optimizer_state_of(*model_, chosen_.optimizer_bytes);
+      how_.host_bandwidth = host_bandwidth();
       if (may_recompute)
         how_.held = [this] { return sw::held_values_of(*model_, constraints_, chosen_.optimizer_bytes); };
     }
@@ -311,7 +313,7 @@ class training_run {
     const bool was_fitted = !is_in_parts() && fastest_ && fastest_->fitted;
     if (chosen_.recompute == "auto" && !need_->fits() && !was_fitted)
       again_ = programs::fit_by_recomputation(
-          *plan_.lowered, operations, room(),
+          *plan_.lowered, operations, room(), host_bandwidth(),
           [&](const sw::task_graph& g) { return passes_within(room()).run(g, limit_.rest()); }, limit_.rest());
   }
 

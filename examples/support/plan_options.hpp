@@ -43,6 +43,7 @@ struct plan_options {
   window_options windows;
   std::string layers = "tied";
   std::optional<std::int64_t> memory;
+  std::optional<std::int64_t> host_bandwidth;  ///< bytes per second
   std::optional<std::int64_t> memory_budget;
   double optimizer_bytes = shardweave::memory_options{}.state_per_element;
   bool propagate = false;
@@ -130,6 +131,9 @@ struct plan_options {
              "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state "
              "must stay "
              "within it; if no such plan is found there is no answer (default: the device's, which a plan may exceed)");
+    add_size(app, "--offload", host_bandwidth,
+             "per second, such as 50GB: what the backward part reads may wait in the host's memory, copied there and "
+             "back at this rate each, where the plan does not fit (default: nothing does)");
     add_size(app, "--memory-budget", memory_budget,
              "of a device, for placing: parameters, their optimizer state, and results while they are needed "
              "must stay within it; buffers and gathered copies are not counted (default: no limit)");

@@ -63,10 +63,12 @@ struct recomputed_plan {
 
 /// The quickest plan that makes values again and holds no more than `limit` in the simulator; nothing if none was
 /// found. \param run  gives a task graph buckets and an order, within `limit` if it can
+/// \param host_bandwidth  of values that wait in the host's memory; 0: none do
 template <class Run>
 [[nodiscard]] std::optional<recomputed_plan> fit_by_recomputation(const shardweave::lowered_graph& lowered,
                                                                   const shardweave::computation& model,
-                                                                  shardweave::bytes limit, const Run& run,
+                                                                  shardweave::bytes limit, double host_bandwidth,
+                                                                  const Run& run,
                                                                   const shardweave::solve_control& control) {
   namespace sw = shardweave;
   std::optional<sw::task_plan> last;
@@ -74,7 +76,8 @@ template <class Run>
     last = run(g);
     return last->order;
   };
-  auto fitted = sw::fit_by_recomputation(lowered, layers_of(model), limit, limit, std::nullopt, order, control);
+  auto fitted =
+      sw::fit_by_recomputation(lowered, layers_of(model), limit, limit, std::nullopt, host_bandwidth, order, control);
   if (!fitted) return std::nullopt;
   if (last->after.end_to_end != fitted->end || last->after.peak > limit) last = run(fitted->lowered.tasks);
   return recomputed_plan{*std::move(fitted), *std::move(last)};

@@ -138,7 +138,7 @@ class fastest_plan_run {
     const bytes peak = simulate(plain_->lowered->tasks, plain_->order, {.validate = false}).peak;
     const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options_.memory->count());
     if (is_over()) return fits;
-    sees_memory_ = !fits && held() != nullptr;
+    sees_memory_ = !fits && held() != nullptr && options_.host_bandwidth == 0;
     planner.limit([this] { return held(); });
     if (!is_over()) planner.knows(start, fits ? *plain_ : planner(start, timed_.rest()));
     return fits;

@@ -236,6 +236,121 @@ TEST_SUITE("memory") {
     CHECK(split > shardweave_test::at_scale(1000) / 20);
   }
 
+  TEST_CASE("what waits in the host's memory is copied there and back once, and is not on the device meanwhile") {
+    sw::random_source random(41);
+    std::size_t copied = 0, read_again = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random, random.below(2) == 0);
+      const sw::task_graph& g = made.graph;
+      std::vector<char> dropped(g.storages().size()), away = sw::copyable_storages(g);
+      for (std::size_t s = 0; s < away.size(); ++s) {
+        dropped[s] = static_cast<char>(random.below(4) == 0);
+        if (dropped[s] != 0 || random.below(2) == 0) away[s] = 0;
+      }
+      const sw::recomputed_graph r = sw::with_recomputation(g, dropped, {away, 1e9});
+      const auto gives_away = [&](task_index of) {
+        for (std::size_t o = 0; o < g.output_count(of); ++o)
+          if (const std::uint32_t s = g.output_storage(of, o);
+              s != no_index && away[s] != 0 && g.when(of) == sw::phase::forward)
+            return true;
+        return false;
+      };
+      std::set<std::string> names;
+      for (task_index t = 0; t < r.tasks.size(); ++t) {
+        const task_index of = r.original[t];
+        for (const task_index from : r.tasks.inputs(t)) CHECK(from < t);
+        if (r.copies[t]) {
+          CHECK(gives_away(of));
+          CHECK(names.insert(std::string(r.tasks.name_of(t))).second);
+          const auto size = g.storages()[g.output_storage(of, 0)].size;
+          if (r.tasks.is_collective(t)) CHECK(r.tasks.duration(t).count() == size.count());  // at a byte per ns
+          continue;
+        }
+        CHECK(r.tasks.duration(t) == g.duration(of));
+        const bool is_late = g.when(of) == sw::phase::backward || r.again[t];
+        if (!is_late) continue;
+        REQUIRE(r.tasks.inputs(t).size() == g.inputs(of).size());
+        for (std::size_t a = 0; a < g.inputs(of).size(); ++a) {
+          const task_index from = r.tasks.inputs(t)[a];
+          CHECK(r.original[from] == g.inputs(of)[a]);
+          if (!gives_away(r.original[from])) continue;
+          ++read_again;  // a copy that came back, or a view of one
+          const bool is_view = g.kind(r.original[from]) == sw::task_kind::view;
+          CHECK((is_view ? r.again[from] : r.copies[from] && r.tasks.kind(from) == sw::task_kind::wait));
+        }
+      }
+      std::size_t to_host = 0;
+      for (std::size_t s = 0; s < away.size(); ++s) to_host += away[s] != 0 ? 1U : 0U;
+      const auto count = [&](const std::string& end) {
+        return std::ranges::count_if(names, [&](const std::string& name) { return name.ends_with(end); });
+      };
+      CHECK(count(".to_host") == static_cast<std::ptrdiff_t>(to_host));
+      CHECK(count(".to_host.wait") == count(".to_host"));
+      CHECK(count(".from_host.wait") == count(".from_host"));
+      copied += to_host;
+
+      // live between the parts: all but what is away
+      const auto live_after_forward = [](const sw::task_graph& graph) {
+        const sw::storage_uses uses(graph);
+        sw::memory_tracker tracker(uses, graph.storages().size());
+        for (task_index t = 0; t < graph.size() && graph.when(t) == sw::phase::forward; ++t) tracker.run(t);
+        return tracker.live();
+      };
+      const sw::recomputed_graph kept = sw::with_recomputation(g, dropped);
+      std::vector<char> read_late(g.storages().size());
+      for (task_index t = 0; t < kept.tasks.size(); ++t)
+        if (kept.tasks.when(t) == sw::phase::backward)
+          for (const task_index from : kept.tasks.inputs(t))
+            for (std::size_t o = 0; o < kept.tasks.output_count(from); ++o)
+              if (const std::uint32_t s = kept.tasks.output_storage(from, o); s < read_late.size()) read_late[s] = 1;
+      bytes gone;
+      for (std::size_t s = 0; s < away.size(); ++s)
+        if (away[s] != 0 && read_late[s] != 0) gone += g.storages()[s].size;
+      CHECK(live_after_forward(r.tasks) <= live_after_forward(kept.tasks) - gone);
+      CHECK(peak_of(r.tasks) <= peak_of(kept.tasks));
+    }
+    CHECK(copied > shardweave_test::at_scale(1000));
+    CHECK(read_again > shardweave_test::at_scale(1000));
+  }
+
+  TEST_CASE("where values may wait in the host's memory the promised peak is kept, and no more time is lost") {
+    sw::random_source random(43);
+    std::size_t chosen = 0, lent = 0, quicker = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random);
+      const sw::activation_options here{.least = sw::mebibytes(static_cast<std::int64_t>(random.below(6)))};
+      sw::activation_options there = here;
+      there.host_bandwidth = 2e13;
+      const auto none = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::none, here);
+      const auto full = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::full, here);
+      const bytes limit =
+          full.chosen.peak + (none.chosen.peak - full.chosen.peak) / static_cast<std::int64_t>(1 + random.below(4));
+      const auto without = sw::recomputation_choices(made.graph, made.block, here).within(limit);
+      const auto with = sw::recomputation_choices(made.graph, made.block, there).within(limit);
+      if (!with.graph) {
+        CHECK_FALSE(without.graph.has_value());
+        continue;
+      }
+      ++chosen;
+      CHECK(with.chosen.peak <= limit);
+      CHECK(peak_of(with.graph->tasks) <= with.chosen.peak);
+      bytes moved;
+      for (task_index t = 0; t < with.graph->tasks.size(); ++t)
+        if (with.graph->copies[t] && std::string(with.graph->tasks.name_of(t)).ends_with(".to_host"))
+          moved += with.graph->tasks.collective(t).bytes_in;
+      CHECK(moved == with.chosen.offloaded);
+      lent += moved > bytes(0) ? 1U : 0U;
+      if (!without.graph) continue;
+      CHECK(with.chosen.time <= without.chosen.time);  // nothing is known of the device's memory: copies take no time
+      quicker += with.chosen.time < without.chosen.time ? 1U : 0U;
+    }
+    CHECK(chosen > shardweave_test::at_scale(1000) / 2);
+    CHECK(lent > shardweave_test::at_scale(1000) / 20);
+    CHECK(quicker > shardweave_test::at_scale(1000) / 20);
+  }
+
   TEST_CASE("rules of frameworks keep what their sources say") {
     // two layers as torchtitan's: wq wk wv attention wo add norm w1 w3 mul w2, and reduce-scatters after wo and w2
     sw::task_graph_builder b;
@@ -326,6 +441,21 @@ TEST_SUITE("memory") {
               std::to_string(made.graph.storages().size()));
     CHECK(refusal_of([&] { static_cast<void>(sw::activation_blocks_of(made.graph, {})); }) ==
           "blocks: 0 tasks have a block, the graph has " + std::to_string(made.graph.size()));
+    const std::vector<char> nothing(made.graph.storages().size());
+    CHECK(refusal_of([&] {
+            static_cast<void>(sw::with_recomputation(made.graph, nothing, {{1}, 1e9}));
+          }) == "recomputation: 1 storages wait in the host's memory or do not, the graph has " +
+                    std::to_string(nothing.size()));
+    CHECK(refusal_of([&] {
+            static_cast<void>(sw::with_recomputation(made.graph, nothing, {nothing, 0}));
+          }) == "recomputation: copies of 0.000000 bytes per second, expected a positive number");
+    std::vector<char> parameter = nothing;
+    parameter[0] = 1;
+    CHECK(refusal_of([&] {
+            static_cast<void>(sw::with_recomputation(made.graph, nothing, {parameter, 1e9}));
+          }) ==
+          "recomputation: storage 0 cannot wait in the host's memory, expected one that a forward task makes alone "
+          "(copyable_storages tells which)");
     std::vector<std::uint32_t> gap = made.block;
     for (std::uint32_t& b : gap)
       if (b != no_index) ++b;

@@ -83,6 +83,37 @@ const std::set<std::string> all_files{"plan.json", "report.html", "schedule.json
 }  // namespace
 
 TEST_SUITE("plan_training") {
+  TEST_CASE("what does not fit may wait in the host's memory") {
+    const temporary_folder folder;
+    std::ofstream(folder / "tiny.json") << tiny;
+    const auto planned = [&](const std::string& words) {
+      const auto run = plan(
+          folder, (folder / "tiny.json").string() + " --mesh 4 --sequence 4096 --batch 32 --threads 1 --json " + words);
+      CAPTURE(run.err);
+      REQUIRE(run.status == 0);
+      return object_of(run.out);
+    };
+    const auto free = planned("");
+    const auto held = whole(free, "peak_bytes") + whole(free, "optimizer_bytes");
+    const std::string limit = "--memory " + std::to_string(held * 3 / 4);
+    const auto again = planned(limit), lent = planned(limit + " --offload 400GB --out " + (folder / "plan").string());
+    CHECK(whole(again, "recomputed_ns") > 0);
+    CHECK(whole(again, "offloaded_bytes") == 0);
+    CHECK(whole(lent, "offloaded_bytes") > 0);
+    CHECK(whole(lent, "recomputed_ns") < whole(again, "recomputed_ns"));
+    CHECK(whole(lent, "end_to_end_ns") < whole(again, "end_to_end_ns"));
+    CHECK(whole(lent, "peak_bytes") + whole(lent, "optimizer_bytes") <= held * 3 / 4);
+    CHECK(whole(lent, "step_bound_ns") <= whole(lent, "end_to_end_ns"));
+
+    // the files have the copies: as many bytes go as were promised, and come back
+    const sw::task_graph tasks = sw::read_task_graph(folder / "plan" / "tasks.json");
+    std::map<std::string, std::int64_t> moved;
+    for (sw::task_index t = 0; t < tasks.size(); ++t)
+      if (tasks.is_collective(t)) moved[std::string(tasks.op(t))] += tasks.collective(t).bytes_in.count();
+    CHECK(moved["copy_to_host"] == whole(lent, "offloaded_bytes"));
+    CHECK(moved["copy_from_host"] == whole(lent, "offloaded_bytes"));
+  }
+
   TEST_CASE("a plan that is stated in words is priced without a search, with the checkpointing that is named") {
     const temporary_folder folder;
     std::ofstream(folder / "tiny.json") << tiny;

@@ -22,6 +22,9 @@ struct activation_options {
   /// Parameters that were gathered are dropped and gathered again. That time is not counted: it is communication, which
   /// hides or not as the order has it.
   bool regather = false;
+  /// Of copies to the host's memory and of those back, in bytes per second; 0: nothing waits there. A block copies no
+  /// more than goes on beside its forward part, and what copies take of the device's memory counts as time.
+  double host_bandwidth = 0;
 };
 
 /// A task graph's blocks as memory sees them. All of it is by block, in the order of the forward parts.
@@ -29,16 +32,16 @@ struct activation_blocks {
   std::vector<recompute_block> blocks = {};
   std::vector<std::vector<std::uint32_t>> storages = {};  ///< of each block, by value
   std::vector<memory_block> rows = {};                    ///< without policies: `forward` and `beside`
+  std::vector<offload_rates> rates = {};                  ///< of each block
   bytes after{};                                          ///< see `memory_rows`
 
-  /// By storage of the graph: whether such policies drop it. Offloaded values are not dropped.
-  /// \pre one policy per block
-  [[nodiscard]] std::vector<char> dropped(std::size_t storage_count,
-                                          std::span<const block_policy* const> policies) const {
+  /// By storage of the graph: whether such policies keep it so. \pre one policy per block
+  [[nodiscard]] std::vector<char> held(retention how, std::size_t storage_count,
+                                       std::span<const block_policy* const> policies) const {
     std::vector<char> result(storage_count);
     for (std::size_t b = 0; b < blocks.size(); ++b)
       for (std::size_t v = 0; v < storages[b].size(); ++v)
-        result[storages[b][v]] = static_cast<char>(policies[b]->values[v] == retention::recompute);
+        result[storages[b][v]] = static_cast<char>(policies[b]->values[v] == how);
     return result;
   }
 };
@@ -46,7 +49,8 @@ struct activation_blocks {
 /// Reads the blocks of a training graph off it: what a block's forward tasks allocate and its backward tasks read are
 /// its values; the tasks that list a storage make it, in their summed durations, from what they read. Kept whatever the
 /// policy is what other blocks read, what is smaller than `options.least`, and of more than 16 large values of a block
-/// the smallest. Gradients and everything else that lives is counted as the graph's own order has it.
+/// (12 where values may wait in the host's memory, as the four largest of those that go on beside the block may) the
+/// smallest. Gradients and everything else that lives is counted as the graph's own order has it.
 /// \param block_of  by task: the number of its block, counted in the order of the forward parts; `no_index` = in none
 /// \pre the graph's order is topological, and tasks state their phases
 /// \throws error (input) if a block lacks a part, forward parts do not begin in the order of the numbers or backward

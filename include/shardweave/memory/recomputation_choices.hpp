@@ -63,14 +63,14 @@ class recomputation_choices {
                         const activation_options& options = {}, const solve_control& control = {});
 
   /// The quickest recomputation within a limit: a policy for every block (`choose_policies`), and the graph that makes
-  /// values again (`with_recomputation`). The limit holds for the graph's own order; one that launches collectives
-  /// earlier may hold more.
-  /// \param limit    of all that the graph's storages and baseline take
-  /// \param control  its gap is that of the choice
+  /// values again and copies others to the host and back (`with_recomputation`). The limit holds for the graph's own
+  /// order; one that launches collectives earlier may hold more. \param limit    of all that the graph's storages and
+  /// baseline take \param control  its gap is that of the choice
   [[nodiscard]] recomputation_plan within(bytes limit, const solve_control& control = {}) const;
 
  private:
   const task_graph* g_;
+  double host_bandwidth_;
   activation_blocks found_;
   std::vector<std::size_t> kind_;  ///< of each block
   std::vector<std::vector<block_policy>> policies_;

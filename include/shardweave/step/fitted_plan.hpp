@@ -66,12 +66,14 @@ struct fitted_plan {
 /// \param aim        for which values are chosen, at most `limit`; less leaves room for buckets and for what is
 ///                   launched early
 /// \param regathers  whether parameters are gathered again for the backward part; nothing: both are tried
+/// \param host_bandwidth  of values that wait in the host's memory (`activation_options`)
 /// \param order      gives a task graph buckets and an order, within `limit` if it can
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
                                                               std::span<const std::uint32_t> block_of, bytes limit,
                                                               bytes aim, std::optional<bool> regathers,
-                                                              const Order& order, const solve_control& control) {
+                                                              double host_bandwidth, const Order& order,
+                                                              const solve_control& control) {
   constexpr int most_tries = 4;
   const deadline clock(control);
   const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);
@@ -80,7 +82,10 @@ template <class Order>
     if (regathers && *regathers != again) continue;
     std::optional<recomputation_choices> choices;
     try_to(
-        [&] { choices.emplace(lowered.tasks, blocks, activation_options{.regather = again}, clock.rest_for_part()); },
+        [&] {
+          const activation_options how{.regather = again, .host_bandwidth = host_bandwidth};
+          choices.emplace(lowered.tasks, blocks, how, clock.rest_for_part());
+        },
         [](const error& e) { return e.category() == error_category::stopped; });
     if (!choices) break;
     bytes now = aim;

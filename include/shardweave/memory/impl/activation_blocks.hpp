@@ -4,6 +4,7 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/phase.hpp>
 #include <shardweave/memory/activation_blocks.hpp>
+#include <shardweave/memory/recomputation.hpp>
 #include <shardweave/tasks/memory_tracker.hpp>
 #include <shardweave/tasks/task.hpp>
 
@@ -149,7 +150,32 @@ class block_reader {
         if (const std::uint32_t s = g_.output_storage(t, i); s != no_index && uses_[s].value != no_index)
           add_maker(t, s);
     }
+    result_.rates.resize(blocks());
+    if (options_.host_bandwidth > 0) allow_copies();
     for (std::size_t b = 0; b < blocks(); ++b) limit_choices(result_.blocks[b]);
+  }
+  /// The largest values that may be dropped, and go to the host while their block's forward part runs, may wait there.
+  void allow_copies() {
+    const std::vector<char> may = copyable_storages(g_);
+    std::vector<nanoseconds> forward(blocks());
+    for (task_index t = 0; t < g_.size(); ++t)
+      if (block_of_[t] != no_index && !is_late(t) && !g_.is_collective(t)) forward[block_of_[t]] += g_.duration(t);
+    for (std::size_t b = 0; b + 1 < blocks(); ++b) {  // what the last one gives comes back at once
+      recompute_block& block = result_.blocks[b];
+      result_.rates[b].window =
+          bytes(static_cast<std::int64_t>(options_.host_bandwidth * static_cast<double>(forward[b].count()) / 1e9));
+      result_.rates[b].memory_bandwidth = g_.device().dram_bytes_per_ns * 1e9;
+      std::vector<std::uint32_t> some;
+      for (std::uint32_t v = 0; v < block.values.size(); ++v)
+        if (const block_value& value = block.values[v]; value.may_keep && value.may_drop &&
+                                                        may[result_.storages[b][v]] != 0 &&
+                                                        value.size <= result_.rates[b].window)
+          some.push_back(v);
+      std::stable_sort(some.begin(), some.end(),
+                       [&](std::uint32_t a, std::uint32_t c) { return block.values[a].size > block.values[c].size; });
+      some.resize(std::min(some.size(), most_copied));
+      for (const std::uint32_t v : some) block.values[v].may_offload = true;
+    }
   }
   /// A task that lists a value: its time, and what it reads.
   void add_maker(task_index t, std::uint32_t s) {
@@ -188,7 +214,9 @@ class block_reader {
       if (block.values[v].may_keep && block.values[v].may_drop) free.push_back(v);
     std::stable_sort(free.begin(), free.end(),
                      [&](std::uint32_t a, std::uint32_t b) { return block.values[a].size > block.values[b].size; });
-    for (std::size_t i = most_read_choices; i < free.size(); ++i) block.values[free[i]].may_drop = false;
+    const bool copies = std::any_of(block.values.begin(), block.values.end(), [](auto& v) { return v.may_offload; });
+    for (std::size_t i = copies ? most_choices_beside_copies : most_read_choices; i < free.size(); ++i)
+      block.values[free[i]].may_drop = block.values[free[i]].may_offload = false;
   }
 
   /// What is live beside values, task by task: `forward`, `beside`, `after`, gradients.
@@ -241,7 +269,8 @@ class block_reader {
       }
     }
     for (std::size_t b = 0; b < blocks(); ++b) {
-      result_.rows.push_back({.forward = bytes(forward[b]), .beside = bytes(beside[b])});
+      result_.rows.push_back(
+          {.forward = bytes(forward[b]), .beside = bytes(beside[b]), .may_offload = b + 1 < blocks()});
       for (backward_step& step : result_.blocks[b].backward) step.gradients -= bytes(beside[b]);
       drop_quiet_steps(result_.blocks[b]);
     }
@@ -268,7 +297,7 @@ class block_reader {
     block.backward = std::move(steps);
   }
 
-  static constexpr std::size_t most_read_choices = 16;
+  static constexpr std::size_t most_read_choices = 16, most_choices_beside_copies = 12, most_copied = 4;
 
   const task_graph& g_;
   std::span<const std::uint32_t> block_of_;

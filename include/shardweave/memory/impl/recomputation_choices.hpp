@@ -32,8 +32,10 @@ namespace detail {
 }
 
 /// \param rows  those of `found`, with the policies from which it was chosen
+/// \param host_bandwidth  of copies, where there are any
 [[nodiscard]] inline recomputation_plan recomputation_by(const task_graph& g, const activation_blocks& found,
-                                                         std::span<const memory_block> rows, chosen_policies chosen) {
+                                                         std::span<const memory_block> rows, chosen_policies chosen,
+                                                         double host_bandwidth = 0) {
   recomputation_plan plan;
   plan.chosen = std::move(chosen);
   if (plan.chosen.policy.empty() && !found.blocks.empty()) return plan;
@@ -42,7 +44,10 @@ namespace detail {
     of_block.push_back(&rows[b].policies[plan.chosen.policy[b]]);
     plan.policies.push_back(*of_block.back());
   }
-  plan.graph = with_recomputation(g, found.dropped(g.storages().size(), of_block));
+  const auto held = [&](retention how) { return found.held(how, g.storages().size(), of_block); };
+  host_copies copies;
+  if (plan.chosen.offloaded > bytes(0)) copies = {held(retention::offload), host_bandwidth};
+  plan.graph = with_recomputation(g, held(retention::recompute), copies);
   return plan;
 }
 
@@ -52,24 +57,27 @@ SHARDWEAVE_INLINE recomputation_choices::recomputation_choices(const task_graph&
                                                                std::span<const std::uint32_t> block_of,
                                                                const activation_options& options,
                                                                const solve_control& control)
-    : g_(&g), found_(activation_blocks_of(g, block_of, options)) {
+    : g_(&g), host_bandwidth_(options.host_bandwidth), found_(activation_blocks_of(g, block_of, options)) {
   const deadline clock(control);
   std::vector<std::size_t> first;  // block of each kind
   for (std::size_t b = 0; b < found_.blocks.size(); ++b) {
-    const auto same = [&](std::size_t a) { return detail::does_the_same(found_.blocks[a], found_.blocks[b]); };
+    const auto same = [&](std::size_t a) {
+      return found_.rates[a].window == found_.rates[b].window &&
+             detail::does_the_same(found_.blocks[a], found_.blocks[b]);
+    };
     const auto known = std::find_if(first.begin(), first.end(), same);
     kind_.push_back(static_cast<std::size_t>(known - first.begin()));
     if (known != first.end()) continue;
     first.push_back(b);
-    policies_.push_back(block_policies(found_.blocks[b], {}, clock.rest_for_part()));
+    policies_.push_back(block_policies(found_.blocks[b], found_.rates[b], clock.rest_for_part()));
   }
 }
 
 SHARDWEAVE_INLINE recomputation_plan recomputation_choices::within(bytes limit, const solve_control& control) const {
   std::vector<memory_block> rows = found_.rows;
   for (std::size_t b = 0; b < rows.size(); ++b) rows[b].policies = policies_[kind_[b]];
-  return detail::recomputation_by(*g_, found_, rows,
-                                  choose_policies(rows, {.limit = limit, .after = found_.after}, control));
+  return detail::recomputation_by(
+      *g_, found_, rows, choose_policies(rows, {.limit = limit, .after = found_.after}, control), host_bandwidth_);
 }
 
 SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
