@@ -25,6 +25,7 @@ import torch.distributed as dist
 import torch.utils._runtime_estimation as runtime_estimation
 from experts import ExpertModel, ExpertShape
 from llama import Llama, Shape
+from torch._inductor.fx_passes import fsdp
 from torch.distributed.device_mesh import init_device_mesh
 
 from shardweave_torch import Exported, Machine, OverlapPass, export_graph
@@ -115,10 +116,11 @@ def main() -> None:
     shape = SHAPES[chosen.model]
     fields = {name: n for name in ("length", "layers") if (n := getattr(chosen, name))}
     shape = dataclasses.replace(shape, **fields)
-    logging.getLogger("torch._inductor.fx_passes.fsdp").setLevel(logging.ERROR)
+    fsdp.logger.setLevel(logging.ERROR)
     # without devices PyTorch knows no figures: those of the data sheet, its products counting half
-    runtime_estimation.get_gpu_dram_gbps = lambda: 3350.0
-    runtime_estimation.get_device_tflops = lambda dtype: 494.5 if dtype in (torch.bfloat16, torch.float16) else 33.5
+    for name in {"get_gpu_dram_gbps", "get_device_dram_gbps"} & vars(runtime_estimation).keys():  # by version
+        setattr(runtime_estimation, name, lambda *_, **__: 3350.0)
+    runtime_estimation.get_device_tflops = lambda dtype, *_, **__: 494.5 if dtype.itemsize == 2 else 33.5
     comm_analysis.get_gpu_type = lambda: comm_analysis.NVIDIA_GPU_TYPE.HOPPER
 
     begin = time.process_time()

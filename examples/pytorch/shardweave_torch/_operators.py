@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import operator
+import re
 from dataclasses import dataclass
 from typing import Any
 
@@ -40,6 +41,12 @@ _ON_NUMBERS = {abs, min, max, int, float, bool, round, pow, torch.sym_int, torch
                torch.sym_min, torch.sym_not, torch.sym_ite, torch.sym_sum}  # fmt: skip
 
 _PRODUCTS = {aten.mm.default, aten.addmm.default, aten.bmm.default, aten.baddbmm.default}
+
+
+def _takes_a_group(target: torch._ops.OpOverload) -> bool:
+    """Whether an operator may talk to other ranks: it takes a process group, or the name of one."""
+    named = [str(a.type) for a in target._schema.arguments if "group" in a.name]
+    return any(not re.search("int|Int|bool|Tensor", kind) for kind in named)
 
 
 def _is_attention(name: str) -> bool:
@@ -109,7 +116,8 @@ def _kind_of(target: Any) -> OperatorKind:
         if name in _STARTS:
             collective, group_at, reduction_at = _STARTS[name]
             return OperatorKind("start", collective, group_at, reduction_at, writes)
-    if target.namespace in _OPAQUE_NAMESPACES or (target in _side_effectful_functions and not writes):
+    is_opaque = target.namespace in _OPAQUE_NAMESPACES or _takes_a_group(target)
+    if is_opaque or (target in _side_effectful_functions and not writes):
         return OperatorKind("fence", writes=writes)
     if target in _PRODUCTS:
         return OperatorKind("product")

@@ -191,8 +191,7 @@ class OverlapPass(CustomGraphPass):
             if schedule is not None:
                 with _timed(report, "apply"):
                     apply_plan(graph, exported, schedule.order, schedule.buckets, self.keep)
-                channels = exported.tasks.signature(schedule)
-                signature = {",".join(map(str, r)): str(c) for r, c in zip(exported.ranks, channels, strict=True)}
+                signature = signature_of(exported, schedule)
         except Exception as error:  # whatever it is: a program that runs without the pass runs with it
             report.why_unchanged = f"{type(error).__name__}: {error}"
             log.warning("%s: %s; the graph stays as it is", report.name, report.why_unchanged, exc_info=True)
@@ -229,6 +228,17 @@ class OverlapPass(CustomGraphPass):
         """Ends earlier; or as early, and would be undone if it were not held."""
         before, after = report.before["end_to_end"], report.after["end_to_end"]
         return after < before or (after == before and self.keep and report.after["hidden"] > 0)
+
+
+def signature_of(exported: Exported, schedule: Schedule) -> dict[str, str]:
+    """What ranks compare: by the ranks of a group ("0,1,2") a hash of what is launched on it.
+
+    Groups of the same ranks stand together, in the order in which the graph as it came names them.
+    """
+    told: dict[str, list[str]] = {}
+    for ranks, channel in zip(exported.ranks, exported.tasks.signature(schedule), strict=True):
+        told.setdefault(",".join(map(str, ranks)), []).append(str(channel))
+    return {ranks: " ".join(channels) for ranks, channels in told.items()}
 
 
 @contextlib.contextmanager

@@ -9,6 +9,7 @@ from support import random_order
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from shardweave_torch import Machine, estimate_by_pytorch, export_graph
+from shardweave_torch._operators import kind_of
 from shardweave_torch.apply import put_in_order
 
 c10d = torch.ops._c10d_functional
@@ -99,6 +100,22 @@ def test_nothing_moves_across_what_is_not_understood():
         order = random_order(exported.tasks, seed)
         place = {t: i for i, t in enumerate(order)}
         assert place[at[a]] < place[at[unknown]] < place[at[b]]
+
+
+def test_what_talks_to_other_ranks_is_never_taken_for_a_function():
+    from torch.distributed.tensor import _collective_utils  # noqa: F401  registers an operator
+
+    with torch.library._scoped_library("shardweave_test", "FRAGMENT") as own:
+        own.define("dispatch(Tensor x, str group_name) -> Tensor")
+        own.define("norm(Tensor x, int[] groups, int? group_size=None) -> Tensor")
+        namespaces = torch.ops.shardweave_test, torch.ops._dtensor, torch.ops.c10d_functional, torch.ops.symm_mem
+        names = "dispatch", "shard_dim_alltoall", "isend", "fused_all_gather_matmul"
+        told = [getattr(n, name).default for n, name in zip(namespaces, names, strict=True) if hasattr(n, name)]
+        assert len(told) >= 3
+        assert [kind_of(t).what for t in told] == ["fence"] * len(told)
+        assert kind_of(torch.ops.shardweave_test.norm.default).what == "plain"
+    assert kind_of(aten.native_group_norm.default).what == "plain"
+    assert kind_of(aten.convolution.default).what == "formula"
 
 
 def test_collectives_waits_and_views_are_told(ranks):

@@ -1,6 +1,7 @@
 """What the pass does to a graph, and that it leaves graphs as they are when anything is wrong."""
 
 import copy
+import itertools
 import logging
 import operator
 import pickle
@@ -14,7 +15,9 @@ from support import RandomSchedules, as_text, launches_in
 from torch.distributed.device_mesh import init_device_mesh
 
 from shardweave_torch import Machine, OverlapPass, estimate_by_pytorch, export_graph
+from shardweave_torch.agreement import compare
 from shardweave_torch.capture import capture_training, regathering
+from shardweave_torch.overlap import signature_of
 from shardweave_torch.sharded import shard_parameters
 
 c10d = torch.ops._c10d_functional
@@ -55,6 +58,32 @@ def test_equal_graphs_give_equal_plans_on_every_rank(ranks):
         OverlapPass("h100")(graph.graph)
         texts.append([(str(n.target), n.name) for n in graph.graph.nodes])
     assert texts[0] == texts[1]
+
+
+def test_each_of_several_groups_of_the_same_ranks_is_compared(ranks):
+    from torch.fx.experimental.proxy_tensor import make_fx
+
+    ranks(8)
+    first, second = (dist.new_group(list(range(8))).group_name for _ in range(2))
+
+    def launches(a, b):
+        started = [c10d.all_gather_into_tensor(x, 8, g) for g in (first, second) for x in (a, b)]
+        return [c10d.wait_tensor(s) for s in started]
+
+    exported = export_graph(make_fx(launches, tracing_mode="fake")(torch.empty(8, 4), torch.empty(16, 4)).graph)
+    assert exported.ranks == [list(range(8))] * 2
+    order = list(range(len(exported.nodes)))
+    on = [[t for t in order if exported.kinds[t] == "collective" and exported.nodes[t].args[2] == g]
+          for g in (first, second)]  # fmt: skip
+    told = [signature_of(exported, exported.tasks.schedule(order, []))]
+    for a, b in on:  # launched on one of the groups in the other order
+        swapped = list(order)
+        swapped[a], swapped[b] = b, a
+        told.append(signature_of(exported, exported.tasks.schedule(swapped, [])))
+    for i, j in itertools.combinations(range(3), 2):
+        compared = compare([{"signature": told[r], "problem": ""} for r in (i, j, *[i] * 6)])
+        assert not compared.holds and "other collectives" in compared.why
+    assert compare([{"signature": told[0], "problem": ""}] * 8).holds
 
 
 def test_errors_leave_the_graph_as_it_is(ranks, caplog):
