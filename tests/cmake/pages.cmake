@@ -1,5 +1,6 @@
 # cmake -D source_dir=DIR -P pages.cmake
-# The pages name what there is: relative links lead to files; docs/rooms/ROOM.md has a row for every public header of the
+# The pages name what there is: relative links lead to files; headers and files that text names are there, but for those
+# of the changelog, which also tells what is gone; docs/rooms/ROOM.md has a row for every public header of the
 # room, whose names stand in it, and ends with what is not there yet; docs/fields/*.md has exactly the members of the
 # structs that it describes; the tests that docs/mechanisms.md and docs/expectations.md name are there.
 cmake_minimum_required(VERSION 3.25)
@@ -40,7 +41,9 @@ endfunction()
 set(offences)
 set(count 0)
 
-# --- links ----------------------------------------------------------------------------------------------------
+# --- links, headers and files that text names -------------------------------------------------------------------
+file(GLOB_RECURSE known RELATIVE ${include_dir} ${include_dir}/*.hpp)
+list(TRANSFORM known PREPEND "/shardweave/")
 file(GLOB_RECURSE pages RELATIVE ${source_dir} ${source_dir}/docs/*.md)
 list(PREPEND pages README.md)
 foreach(page IN LISTS pages)
@@ -60,6 +63,18 @@ foreach(page IN LISTS pages)
     math(EXPR count "${count} + 1")
     if(NOT EXISTS ${source_dir}/${folder}/${link})
       list(APPEND offences "${page}: leads to ${link}, which is not there")
+    endif()
+  endforeach()
+  if(page STREQUAL "docs/changelog.md")
+    continue()
+  endif()
+  string(REGEX MATCHALL "`([a-z_0-9/]+[.]hpp|(docs|examples|tests)/[a-z_0-9/.-]+)`" names "${text}")
+  foreach(name IN LISTS names)
+    string(REPLACE "`" "" name "${name}")
+    math(EXPR count "${count} + 1")
+    string(FIND "${known};" "/${name};" at)  # however much of its path is named
+    if(at EQUAL -1 AND NOT EXISTS ${source_dir}/${name})
+      list(APPEND offences "${page}: names ${name}, which is not there")
     endif()
   endforeach()
 endforeach()
