@@ -60,28 +60,28 @@ nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
 /// and rest are the bound. Source: J. Carlier, as above. Complexity: O(n log n)
 /// \pre no duration is 0
 [[nodiscard]] inline std::vector<machine_job> critical_jobs(const std::vector<machine_job>& jobs) {
-  struct piece {
+  struct stretch {
     nanoseconds begin, end, rest;
     std::uint32_t job;
   };
   std::vector<machine_job> named = jobs;
   for (std::uint32_t i = 0; i < named.size(); ++i) named[i].number = i;
-  std::vector<piece> pieces;
+  std::vector<stretch> stretches;
   std::size_t last = 0;
   nanoseconds bound(-1);
   preemptive_schedule(std::move(named), [&](const machine_job& job, nanoseconds begin, nanoseconds end, bool whole) {
-    pieces.push_back({begin, end, job.rest, job.number});
+    stretches.push_back({begin, end, job.rest, job.number});
     if (!whole || end + job.rest <= bound) return;
     bound = end + job.rest;
-    last = pieces.size();
+    last = stretches.size();
   });
   std::vector<bool> taken(jobs.size());
   std::vector<machine_job> critical;
-  for (std::size_t i = last; i-- > 0 && pieces[i].rest >= pieces[last - 1].rest;) {
-    if (i + 1 < last && pieces[i].end != pieces[i + 1].begin) break;
-    if (taken[pieces[i].job]) continue;
-    taken[pieces[i].job] = true;
-    critical.push_back(jobs[pieces[i].job]);
+  for (std::size_t i = last; i-- > 0 && stretches[i].rest >= stretches[last - 1].rest;) {
+    if (i + 1 < last && stretches[i].end != stretches[i + 1].begin) break;
+    if (taken[stretches[i].job]) continue;
+    taken[stretches[i].job] = true;
+    critical.push_back(jobs[stretches[i].job]);
   }
   return critical;
 }
