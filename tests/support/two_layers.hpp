@@ -16,14 +16,15 @@
 
 namespace shardweave_test {
 
-/// Two layers by tensor parallelism over 8 and shards over 2, as they are usually laid out.
+/// Two layers, as they are usually laid out.
 struct two_layers {
-  shardweave::training_layout layout = shardweave::training_layout::parse("fsdp=2,tp=8");
+  shardweave::training_layout layout;
   shardweave::spmd_cost_model model;
   shardweave::assignment choice;
 
-  explicit two_layers(std::int64_t batch = 4)
-      : model(shardweave::llama_training_graph({.name = "two layers",
+  explicit two_layers(std::int64_t batch = 4, const char* words = "fsdp=2,tp=8")
+      : layout(shardweave::training_layout::parse(words)),
+        model(shardweave::llama_training_graph({.name = "two layers",
                                                 .hidden_size = 4096,
                                                 .num_hidden_layers = 2,
                                                 .num_attention_heads = 32,

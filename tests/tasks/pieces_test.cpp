@@ -23,7 +23,9 @@ namespace pieces_tests {
 
 namespace sw = shardweave;
 
-using tasks = std::vector<char>;
+using tasks = std::vector<sw::piecewise>;
+using wishes = std::vector<char>;
+using sw::piecewise::no;
 
 /// x -> p -> [pack] -> c, w -> [unpack] -> q, r -> output; q and r are products, s beside them is not.
 struct pipeline_graph {
@@ -71,26 +73,47 @@ auto evenly(const sw::task_graph& g, unsigned pieces) {
 TEST_SUITE("pieces") {
   TEST_CASE("what is cut is the collective, the products on both sides, and what lies between") {
     const pipeline_graph m;
-    tasks wanted(m.graph.size(), 1);
+    wishes wanted(m.graph.size(), 1);
     const tasks cut = sw::tasks_in_pieces(m.graph, m.how(), wanted);
-    for (const sw::task_index t : {m.p, m.pack, m.c, m.w, m.unpack, m.q, m.r}) CHECK(cut[t] == 1);
-    for (const sw::task_index t : {m.x, m.s, m.out}) CHECK(cut[t] == 0);
+    for (const sw::task_index t : {m.p, m.pack, m.c, m.w, m.unpack, m.q, m.r}) CHECK(cut[t] != no);
+    for (const sw::task_index t : {m.x, m.s, m.out}) CHECK(cut[t] == no);
 
     auto only_r = m.how();
     only_r[m.p] = only_r[m.q] = sw::piecewise::no;
     const tasks less = sw::tasks_in_pieces(m.graph, only_r, wanted);
-    for (const sw::task_index t : {m.c, m.w, m.unpack, m.r}) CHECK(less[t] == 1);
-    for (const sw::task_index t : {m.p, m.pack, m.q}) CHECK(less[t] == 0);
+    for (const sw::task_index t : {m.c, m.w, m.unpack, m.r}) CHECK(less[t] != no);
+    for (const sw::task_index t : {m.p, m.pack, m.q}) CHECK(less[t] == no);
 
     only_r[m.r] = sw::piecewise::no;  // no product: nothing is worth it
-    CHECK(std::ranges::count(sw::tasks_in_pieces(m.graph, only_r, wanted), 1) == 0);
+    CHECK(sw::tasks_in_pieces(m.graph, only_r, wanted) == tasks(m.graph.size(), no));
     wanted[m.c] = 0;
-    CHECK(std::ranges::count(sw::tasks_in_pieces(m.graph, m.how(), wanted), 1) == 0);
+    CHECK(sw::tasks_in_pieces(m.graph, m.how(), wanted) == tasks(m.graph.size(), no));
+  }
+
+  TEST_CASE("a sum hides what it waits for, feeds no pieces, and is read as a whole") {
+    const pipeline_graph m(20);
+    auto how = m.how();
+    how[m.p] = how[m.q] = how[m.r] = sw::piecewise::sum;
+    const tasks cut = sw::tasks_in_pieces(m.graph, how, wishes(m.graph.size(), 1));
+    for (const sw::task_index t : {m.c, m.w, m.unpack, m.q, m.r}) CHECK(cut[t] != no);
+    for (const sw::task_index t : {m.x, m.p, m.pack, m.s, m.out}) CHECK(cut[t] == no);
+    CHECK(cut[m.q] == sw::piecewise::sum);
+    const auto halves = sw::with_pieces(m.graph, cut, 2, evenly(m.graph, 2));
+    const auto best = [](const sw::task_graph& g) { return sw::simulate(g, sw::exact{}(g, {})).end_to_end.count(); };
+    CHECK(best(m.graph) == 60);
+    CHECK(best(halves.tasks) == 50);  // half of q and r beside the second half of c
+
+    tasks chain(m.graph.size(), no);  // a product beside the sum that it reads: all of the sum, then the product
+    chain[m.p] = sw::piecewise::sum;
+    chain[m.pack] = sw::piecewise::product;
+    const auto read = sw::with_pieces(m.graph, chain, 2, evenly(m.graph, 2));
+    CHECK(read.tasks.inputs(m.p + 2).size() == 2);
+    CHECK_NOTHROW(sw::validate_schedule(read.tasks, sw::in_pieces(m.graph, sw::in_order{}(m.graph, {}), chain, 2)));
   }
 
   TEST_CASE("products and a collective between them take a third less in halves, but for what halves are longer") {
     const pipeline_graph m;
-    const tasks cut = sw::tasks_in_pieces(m.graph, m.how(), tasks(m.graph.size(), 1));
+    const tasks cut = sw::tasks_in_pieces(m.graph, m.how(), wishes(m.graph.size(), 1));
     const auto best = [](const sw::task_graph& g) { return sw::simulate(g, sw::exact{}(g, {})).end_to_end.count(); };
     CHECK(best(m.graph) == 30);
     const auto two = sw::with_pieces(m.graph, cut, 2, evenly(m.graph, 2));
@@ -109,27 +132,32 @@ TEST_SUITE("pieces") {
   }
 
   TEST_CASE("of random graphs: each dependency once per piece, all pieces for who is whole, bytes and memory kept") {
-    std::size_t with_cuts = 0;
+    std::size_t with_cuts = 0, sums = 0;
     for (std::uint64_t seed = 0; seed < 60; ++seed) {
       const sw::task_graph g = random_tasks(seed);
       sw::random_source random(seed + 1000);
-      tasks cut(g.size());
+      tasks cut(g.size(), no);
       for (sw::task_index t = 0; t < g.size(); ++t) {
         if (g.kind(t) == sw::task_kind::input || g.kind(t) == sw::task_kind::output) continue;
-        cut[t] = g.completes(t) != sw::no_index ? cut[g.completes(t)] : static_cast<char>(random.below(2));
+        const bool may_sum = g.kind(t) == sw::task_kind::compute;
+        const sw::piecewise drawn = random.below(2) == 0              ? no
+                                    : may_sum && random.below(2) == 0 ? sw::piecewise::sum
+                                                                      : sw::piecewise::product;
+        cut[t] = g.completes(t) != sw::no_index ? cut[g.completes(t)] : drawn;
+        sums += cut[t] == sw::piecewise::sum ? 1U : 0U;
       }
       const unsigned pieces = 2 + static_cast<unsigned>(random.below(3));
       const auto made = sw::with_pieces(g, cut, pieces, evenly(g, pieces));
-      with_cuts += std::ranges::count(cut, 1) > 0 ? 1U : 0U;
+      with_cuts += std::ranges::any_of(cut, [](sw::piecewise how) { return how != no; }) ? 1U : 0U;
       std::vector<std::vector<sw::task_index>> pieces_of(g.size());
       for (sw::task_index t = 0; t < made.tasks.size(); ++t) pieces_of[made.original[t]].push_back(t);
       std::set<std::pair<sw::task_index, sw::task_index>> expected, found;
       for (sw::task_index t = 0; t < g.size(); ++t) {
-        REQUIRE(pieces_of[t].size() == (cut[t] != 0 ? pieces : 1U));
+        REQUIRE(pieces_of[t].size() == (cut[t] != no ? pieces : 1U));
         for (const auto& e : g.dependencies().in(t))
           for (std::size_t i = 0; i < pieces_of[t].size(); ++i)
             for (std::size_t k = 0; k < pieces_of[e.source].size(); ++k)
-              if (cut[t] == 0 || cut[e.source] == 0 || i == k)
+              if (cut[t] == no || cut[e.source] == no || cut[e.source] == sw::piecewise::sum || i == k)
                 expected.emplace(pieces_of[e.source][k], pieces_of[t][i]);
         std::int64_t moved = 0, given = 0, was_given = 0;
         for (const sw::task_index piece : pieces_of[t]) {
@@ -151,17 +179,18 @@ TEST_SUITE("pieces") {
       CHECK_NOTHROW(sw::validate_schedule(made.tasks, mapped));
     }
     CHECK(with_cuts > 50);
+    CHECK(sums > 50);
   }
 
   TEST_CASE("lists of another size, single pieces and a wait that is cut alone are refused") {
     const pipeline_graph m;
     const auto time = evenly(m.graph, 2);
-    tasks cut(m.graph.size());
+    tasks cut(m.graph.size(), no);
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_pieces(m.graph, tasks(3), 2, time)),
                          "pieces: 3 tasks are told of, the graph has 10", sw::error);
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_pieces(m.graph, cut, 1, time)),
                          "pieces: a task is cut into 1, expected 2 or more", sw::error);
-    cut[m.w] = 1;
+    cut[m.w] = sw::piecewise::passes_on;
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_pieces(m.graph, cut, 2, time)),
                          "pieces: one of task 3 (c) and its wait task 4 (w) is cut, expected both or neither",
                          sw::error);

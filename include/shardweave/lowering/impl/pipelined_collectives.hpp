@@ -87,20 +87,23 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
       may[t] = !is_of_parameters && is_mergeable(what) && (wanted.empty() || wanted[t] != 0) ? 1 : 0;
     } else if (from.is_redistribution() || tasks.kind(t) == task_kind::view) {
       how[t] = piecewise::passes_on;
-    } else if (tasks.kind(t) == task_kind::compute && model.rules().of(op).cost.kernel == kernel_kind::matrix_product) {
-      how[t] = piecewise::product;
+    } else if (tasks.kind(t) == task_kind::compute) {
+      const kernel_kind kernel = model.rules().of(op).cost.kernel;
+      if (kernel == kernel_kind::matrix_product) how[t] = piecewise::product;
+      if (kernel == kernel_kind::attention || kernel == kernel_kind::attention_backward) how[t] = piecewise::sum;
     }
   }
-  std::vector<char> cut = tasks_in_pieces(tasks, how, may);
+  std::vector<piecewise> cut = tasks_in_pieces(tasks, how, may);
   const detail::piece_prices price(model, choice, pieces);
   const auto time_of = [&](task_index t) {
     const nanoseconds whole = tasks.duration(t);
-    if (how[t] == piecewise::product) {
+    if (how[t] == piecewise::product || how[t] == piecewise::sum) {
       std::vector<bool> is_cut;
-      for (const task_index p : tasks.inputs(t)) is_cut.push_back(cut[p] != 0);
+      for (const task_index p : tasks.inputs(t)) is_cut.push_back(cut[p] != piecewise::no);
       const auto readers = tasks.dependencies().out(t);
-      const bool gives = std::ranges::any_of(readers, [&](const auto& e) { return cut[e.target] != 0; });
-      return from_microseconds(price.product(g.origin[t].operation, is_cut, gives));
+      const bool gives = std::ranges::any_of(readers, [&](const auto& e) { return cut[e.target] != piecewise::no; });
+      // what reads a sum reads all of it
+      return from_microseconds(price.product(g.origin[t].operation, is_cut, gives && how[t] == piecewise::product));
     }
     if (tasks.kind(t) == task_kind::collective) {
       const collective_info c = tasks.collective(t);
@@ -120,7 +123,7 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
     if (now[from] == no_index) now[from] = t;
   }
   for (task_index t = 0; t < tasks.size(); ++t)
-    if (cut[t] != 0 && tasks.kind(t) == task_kind::collective) ++result.collectives;
+    if (cut[t] != piecewise::no && tasks.kind(t) == task_kind::collective) ++result.collectives;
   for (const task_index t : g.task_of) result.lowered.task_of.push_back(now[t]);
   result.lowered.tasks = std::move(made.tasks);
   result.cut = std::move(cut);

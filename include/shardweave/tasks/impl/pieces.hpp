@@ -15,22 +15,24 @@
 
 namespace shardweave::inline v0 {
 
-SHARDWEAVE_INLINE std::vector<char> tasks_in_pieces(const task_graph& g, std::span<const piecewise> how,
-                                                    std::span<const char> wanted) {
+SHARDWEAVE_INLINE std::vector<piecewise> tasks_in_pieces(const task_graph& g, std::span<const piecewise> how,
+                                                         std::span<const char> wanted) {
   if (how.size() != g.size() || wanted.size() != g.size())
     refuse(error_category::input, "pieces: " + std::to_string(how.size()) + " and " + std::to_string(wanted.size()) +
                                       " tasks are told of, the graph has " + std::to_string(g.size()));
-  std::vector<char> cut(g.size());
+  std::vector<piecewise> cut(g.size(), piecewise::no);
   std::vector<task_index> way;
   // what lies between, once a product is met
   const auto keep = [&](std::size_t length) {
-    for (std::size_t i = 0; i < length; ++i) cut[way[i]] = 1;
+    for (std::size_t i = 0; i < length; ++i) cut[way[i]] = how[way[i]];
   };
   const auto feeds = [&](task_index c) {
     way.clear();
     for (task_index t = c; g.inputs(t).size() == 1;) {
       t = g.inputs(t).front();
-      if (how[t] == piecewise::no || g.kind(t) == task_kind::collective || g.kind(t) == task_kind::wait) return false;
+      if (how[t] == piecewise::no || how[t] == piecewise::sum || g.kind(t) == task_kind::collective ||
+          g.kind(t) == task_kind::wait)
+        return false;
       way.push_back(t);
       if (how[t] == piecewise::product) {
         keep(way.size());
@@ -45,9 +47,8 @@ SHARDWEAVE_INLINE std::vector<char> tasks_in_pieces(const task_graph& g, std::sp
       const task_index t = e.target;
       const task_kind kind = g.kind(t);
       if (how[t] == piecewise::no || kind == task_kind::collective || kind == task_kind::wait) continue;
-      const bool is_product = how[t] == piecewise::product;
-      if (!is_product && !self(self, t)) continue;
-      cut[t] = 1;
+      if (how[t] == piecewise::passes_on && !self(self, t)) continue;
+      cut[t] = how[t];
       any = true;
     }
     return any;
@@ -55,7 +56,7 @@ SHARDWEAVE_INLINE std::vector<char> tasks_in_pieces(const task_graph& g, std::sp
   for (task_index w = 0; w < g.size(); ++w) {
     if (g.kind(w) != task_kind::wait || g.completes(w) == no_index || wanted[g.completes(w)] == 0) continue;
     const bool is_fed = feeds(g.completes(w)), is_used = uses(uses, w);
-    if (is_fed || is_used) cut[w] = cut[g.completes(w)] = 1;
+    if (is_fed || is_used) cut[w] = cut[g.completes(w)] = piecewise::passes_on;
   }
   return cut;
 }
@@ -63,19 +64,19 @@ SHARDWEAVE_INLINE std::vector<char> tasks_in_pieces(const task_graph& g, std::sp
 namespace detail {
 
 /// By task: its first piece.
-inline std::vector<task_index> first_pieces(std::span<const char> cut, unsigned pieces) {
+inline std::vector<task_index> first_pieces(std::span<const piecewise> cut, unsigned pieces) {
   std::vector<task_index> first(cut.size());
   task_index next = 0;
   for (task_index t = 0; t < cut.size(); ++t) {
     first[t] = next;
-    next += cut[t] != 0 ? pieces : 1;
+    next += cut[t] != piecewise::no ? pieces : 1;
   }
   return first;
 }
 
 }  // namespace detail
 
-SHARDWEAVE_INLINE schedule in_pieces(const task_graph& g, const schedule& whole, std::span<const char> cut,
+SHARDWEAVE_INLINE schedule in_pieces(const task_graph& g, const schedule& whole, std::span<const piecewise> cut,
                                      unsigned pieces) {
   const std::vector<task_index> first = detail::first_pieces(cut, pieces);
   schedule result;
@@ -86,26 +87,29 @@ SHARDWEAVE_INLINE schedule in_pieces(const task_graph& g, const schedule& whole,
     run.clear();
   };
   for (const task_index t : whole.order) {
-    if (cut[t] == 0 || (g.completes(t) != no_index && std::ranges::find(run, g.completes(t)) != run.end())) flush();
-    cut[t] != 0 ? run.push_back(t) : result.order.push_back(first[t]);
+    const auto runs = [&](task_index p) { return std::ranges::find(run, p) != run.end(); };
+    const bool uses_sum = std::ranges::any_of(
+        g.dependencies().in(t), [&](const auto& e) { return cut[e.source] == piecewise::sum && runs(e.source); });
+    if (cut[t] == piecewise::no || uses_sum || (g.completes(t) != no_index && runs(g.completes(t)))) flush();
+    cut[t] != piecewise::no ? run.push_back(t) : result.order.push_back(first[t]);
   }
   flush();
   for (bucket b : whole.buckets) {
-    if (std::ranges::any_of(b.members, [&](task_index t) { return cut[t] != 0; })) continue;
+    if (std::ranges::any_of(b.members, [&](task_index t) { return cut[t] != piecewise::no; })) continue;
     for (task_index& t : b.members) t = first[t];
     result.buckets.push_back(std::move(b));
   }
   return result;
 }
 
-SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<const char> cut, unsigned pieces,
+SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<const piecewise> cut, unsigned pieces,
                                               const std::function<nanoseconds(task_index)>& time_of) {
   const auto refuse_pieces = [](const std::string& what) { refuse(error_category::input, "pieces: " + what); };
   if (cut.size() != g.size())
     refuse_pieces(std::to_string(cut.size()) + " tasks are told of, the graph has " + std::to_string(g.size()));
   if (pieces < 2) refuse_pieces("a task is cut into " + std::to_string(pieces) + ", expected 2 or more");
   for (task_index t = 0; t < g.size(); ++t)
-    if (const task_index c = g.completes(t); c != no_index && (cut[t] != 0) != (cut[c] != 0))
+    if (const task_index c = g.completes(t); c != no_index && (cut[t] != piecewise::no) != (cut[c] != piecewise::no))
       refuse_pieces("one of " + g.label(c) + " and its wait " + g.label(t) + " is cut, expected both or neither");
 
   task_graph_builder b = task_graph_builder::like(g);
@@ -119,24 +123,24 @@ SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<con
   };
   for (task_index t = 0; t < g.size(); ++t) {
     const task_record whole = g.record(t);
-    const unsigned count = cut[t] != 0 ? pieces : 1;
-    const nanoseconds time = cut[t] != 0 ? time_of(t) : whole.duration;
+    const unsigned count = cut[t] != piecewise::no ? pieces : 1;
+    const nanoseconds time = cut[t] != piecewise::no ? time_of(t) : whole.duration;
     for (unsigned i = 0; i < count; ++i) {
       task_record r = whole;
       const auto renumber = [&](std::vector<task_index>& list) {
         std::vector<task_index> now;
         for (const task_index p : list) {
-          const bool all = cut[p] != 0 && cut[t] == 0;
-          const task_index at = first[p] + (cut[p] != 0 && !all ? i : 0);
+          const bool all = cut[p] != piecewise::no && (cut[t] == piecewise::no || cut[p] == piecewise::sum);
+          const task_index at = first[p] + (cut[p] != piecewise::no && !all ? i : 0);
           for (unsigned k = 0; k < (all ? pieces : 1U); ++k) now.push_back(at + k);
         }
         list = std::move(now);
       };
       renumber(r.inputs);
       renumber(r.after);
-      if (r.completes) r.completes = first[*r.completes] + (cut[*r.completes] != 0 ? i : 0);
+      if (r.completes) r.completes = first[*r.completes] + (cut[*r.completes] != piecewise::no ? i : 0);
       r.duration = time;
-      if (cut[t] != 0) {
+      if (cut[t] != piecewise::no) {
         r.name += "." + std::to_string(i + 1) + "of" + std::to_string(pieces);
         for (output_record& o : r.outputs) o.size = part(o.size, i);
         if (r.collective) {
@@ -144,11 +148,12 @@ SHARDWEAVE_INLINE graph_in_pieces with_pieces(const task_graph& g, std::span<con
           r.collective->bytes_out = part(r.collective->bytes_out, i);
         }
       }
-      if (!g.fused_durations().empty()) b.fused_durations.push_back(cut[t] != 0 ? time : g.fused_durations()[t]);
+      if (!g.fused_durations().empty())
+        b.fused_durations.push_back(cut[t] != piecewise::no ? time : g.fused_durations()[t]);
       b.add_task(r);
       result.original.push_back(t);
     }
-    if (whole.kind != task_kind::collective && whole.kind != task_kind::wait && cut[t] != 0)
+    if (whole.kind != task_kind::collective && whole.kind != task_kind::wait && cut[t] != piecewise::no)
       result.longer += nanoseconds(time.count() * count - whole.duration.count());
   }
   result.tasks = std::move(b).build();
