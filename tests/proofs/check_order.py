@@ -26,7 +26,7 @@ def plain(machine, time):
 
 
 class Table:
-    """Time of a collective by size: straight lines through points, rounded to even."""
+    """Time of a collective by size: straight lines through points, rounded to even, never below 0."""
 
     def __init__(self, model):
         self.points = list(zip(model["bytes_in"], model["time"]))
@@ -37,7 +37,7 @@ class Table:
             return points[0][1]
         right = next((i for i, (at, _) in enumerate(points) if at > size), len(points) - 1)
         (x0, t0), (x1, t1) = points[right - 1], points[right]
-        return round(t0 + Fraction((t1 - t0) * (size - x0), x1 - x0))
+        return max(0, round(t0 + Fraction((t1 - t0) * (size - x0), x1 - x0)))
 
 
 class Graph:

@@ -43,8 +43,12 @@ TEST_SUITE("duration_table") {
     CHECK(at(table({0, 2}, {3, 0}), 1) == 2);  // 1.5, falling
     CHECK(at(table({0, 2}, {5, 0}), 1) == 2);  // 2.5, falling
   }
-  TEST_CASE("a falling last segment may lead below zero only as far as the slope says") {
-    CHECK(at(table({0, 2}, {1, 0}), 5) == -2);  // -1.5
+  TEST_CASE("a falling last segment leads to 0 and not below it") {
+    CHECK(at(table({0, 2}, {2, 1}), 3) == 0);  // 0.5
+    CHECK(at(table({0, 2}, {2, 1}), 4) == 0);
+    CHECK(at(table({0, 2}, {1, 0}), 5) == 0);             // -1.5
+    CHECK(at(table({100, 200}, {1000, 10}), 1000) == 0);  // -7910
+    CHECK(at(table({0, 1}, {1, 0}), std::int64_t{1} << 60) == 0);
   }
   TEST_CASE("a single point is a constant") {
     CHECK(at(table({7}, {9}), 0) == 9);
@@ -65,8 +69,8 @@ TEST_SUITE("duration_table") {
       std::size_t i = 0;
       while (i + 2 < x.size() && x[i + 1] <= size) ++i;
       const double slope = static_cast<double>(y[i + 1] - y[i]) / static_cast<double>(x[i + 1] - x[i]);
-      const double value = size <= x[0] ? static_cast<double>(y[0])
-                                        : static_cast<double>(y[i]) + slope * static_cast<double>(size - x[i]);
+      const double line = static_cast<double>(y[i]) + slope * static_cast<double>(size - x[i]);
+      const double value = size <= x[0] ? static_cast<double>(y[0]) : std::max(line, 0.0);
       CHECK(std::abs(static_cast<double>(at(t, size)) - value) <= 0.5 + 1e-6);
     }
   }

@@ -259,6 +259,28 @@ TEST_SUITE("task_graph_builder") {
           "the collectives up to task 5 (x) add up to more than 1152921504606846976 bytes, what sums are kept "
           "below";
     }
+    SUBCASE("merged collectives that a duration table takes out of 64 bits") {
+      for (int i = 0; i < 2; ++i)
+        b.add_task({.name = "x",
+                    .kind = sw::task_kind::collective,
+                    .collective = sw::collective_record{sw::collective::all_reduce, 0, sw::bytes(1000), sw::bytes(1000),
+                                                        "f32", "sum"}});
+      std::int64_t last = 0;
+      SUBCASE("by its last slope") { last = std::int64_t{1} << 50; }
+      SUBCASE("by its points") { last = std::int64_t{1} << 60; }
+      b.add_table(sw::duration_table(sw::collective::all_reduce, 0, {sw::bytes(0), sw::bytes(1)},
+                                     {sw::nanoseconds(0), sw::nanoseconds(last)}));
+      expected =
+          "what merged collectives take by the duration tables up to that of all_reduce on group 0 adds up to more "
+          "than 1152921504606846976 ns, what sums are kept below";
+    }
+    SUBCASE("copies that a slow memory takes out of 64 bits") {
+      b.add_task({.name = "x", .outputs = {{sw::bytes(1), 0, "", {}}}});
+      b.device.dram_bytes_per_ns = 1e-300;
+      expected =
+          "to copy what collectives and outputs hold takes more than 1152921504606846976 ns at the device's memory "
+          "bandwidth, what sums are kept below";
+    }
     SUBCASE("storages whose sum leaves 64 bits") {
       b.add_storage(sw::bytes(std::int64_t{1} << 60));
       expected =

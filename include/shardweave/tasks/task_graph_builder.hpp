@@ -60,7 +60,7 @@ class task_graph_builder {
 
   /// \throws error naming the task and the index that does not exist, the wait whose `for` is no collective,
   ///         the collective without a description, the negative duration or size, the task with which durations or
-  ///         sizes add up to more than 2^60, or a task on a cycle
+  ///         sizes add up to more than 2^60, the duration table by which merged collectives might, or a task on a cycle
   /// Complexity: O(V + E)
   [[nodiscard]] task_graph build() &&;
 
@@ -76,6 +76,8 @@ class task_graph_builder {
   void check_tables() const;
 
   void check_sums() const;
+
+  void check_prices(std::int64_t most) const;
 
   void check_index(task_index t, std::size_t index, std::size_t count, const char* what) const;
 

@@ -41,8 +41,9 @@ SHARDWEAVE_INLINE nanoseconds duration_table::operator()(bytes size) const {
   const std::size_t left = right - 1;
   const std::int64_t width = (bytes_in_[right] - bytes_in_[left]).count();
   const detail::wide_integer rise = (time_[right] - time_[left]).count();
-  return nanoseconds(detail::divide_to_even(
-      detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count(), width));
+  const detail::wide_integer scaled =
+      detail::wide_integer(time_[left].count()) * width + rise * (size - bytes_in_[left]).count();
+  return nanoseconds(detail::divide_to_even(std::max<detail::wide_integer>(scaled, 0), width));
 }
 
 }  // namespace shardweave::inline v0

@@ -6,6 +6,8 @@
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <algorithm>
+#include <map>
+#include <utility>
 
 /// \file
 /// How task graphs are made, and wrong ones refused.
@@ -110,10 +112,40 @@ SHARDWEAVE_INLINE void task_graph_builder::check_sums() const {
     add(
         stored, g.storages_[s].size.count(), "the sizes of storages", [&] { return "storage " + std::to_string(s); },
         " bytes");
+  const double speed = g.device_.dram_bytes_per_ns;
+  if (speed > 0 && 2.0 * static_cast<double>(std::max(moved, outputs)) / speed > static_cast<double>(most))
+    wrong("to copy what collectives and outputs hold takes more than " + std::to_string(most) +
+          " ns at the device's memory bandwidth, what sums are kept below");
+  check_prices(most);
   if (memory_baseline)
     add(
         stored, memory_baseline->count(), "the sizes of storages", [] { return std::string("the memory baseline"); },
         " bytes");
+}
+
+SHARDWEAVE_INLINE void task_graph_builder::check_prices(std::int64_t most) const {
+  const task_graph& g = graph_;
+  using wide = detail::wide_integer;
+  std::map<std::pair<collective, std::uint32_t>, std::pair<wide, wide>> launched;  // how many, and their bytes
+  for (const auto& c : g.collectives_) {
+    auto& [count, size] = launched[{c.op, c.group}];
+    ++count;
+    size += c.bytes_in.count();
+  }
+  wide priced = 0;
+  for (const duration_table& table : g.tables_) {
+    const auto [count, size] = launched[{table.op(), table.group()}];
+    // each launch takes no longer than the longest time of a point and what the last slope adds for its bytes
+    priced += count * std::ranges::max(table.time()).count();
+    if (const std::size_t n = table.time().size(); n > 1) {
+      const wide rise = (table.time()[n - 1] - table.time()[n - 2]).count();
+      priced += std::max<wide>(rise, 0) * size / (table.bytes_in()[n - 1] - table.bytes_in()[n - 2]).count();
+    }
+    if (priced > most)
+      wrong("what merged collectives take by the duration tables up to that of " + std::string(name_of(table.op())) +
+            " on group " + std::to_string(table.group()) + " adds up to more than " + std::to_string(most) +
+            " ns, what sums are kept below");
+  }
 }
 
 SHARDWEAVE_INLINE void task_graph_builder::check_index(task_index t, std::size_t index, std::size_t count,
