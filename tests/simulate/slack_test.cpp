@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -97,6 +98,18 @@ TEST_SUITE("slack") {
     CHECK(tight > shardweave_test::at_scale(100));
     CHECK(loose > shardweave_test::at_scale(100));
     CHECK(launches > shardweave_test::at_scale(20));
+  }
+
+  TEST_CASE("a wait that completes nothing takes no time, whatever duration it states") {
+    sw::task_graph_builder b;
+    b.add_task({.name = "a", .kind = sw::task_kind::compute, .duration = ns(10)});
+    b.add_task({.name = "w", .kind = sw::task_kind::wait, .duration = ns(5), .inputs = {0}});
+    b.add_task({.name = "z", .kind = sw::task_kind::compute, .duration = ns(3), .inputs = {1}});
+    const sw::task_graph g = std::move(b).build();
+    const sw::schedule s{.order = {0, 1, 2}};
+    const sw::timeline line = sw::simulate(g, s);
+    CHECK(line.end_to_end == ns(13));
+    CHECK(sw::slacks_of(g, s, line) == std::vector<ns>(3));
   }
 }
 

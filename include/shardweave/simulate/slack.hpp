@@ -48,7 +48,7 @@ namespace shardweave::inline v0 {
       slack[t] = late - line.end[t];
       if (c != no_index) {
         latest[leader[c]] = std::min(latest[leader[c]], late);
-      } else {
+      } else if (g.kind(t) != task_kind::wait) {  // one that completes nothing takes no time either
         late -= g.duration(t);
       }
       continue;
