@@ -350,6 +350,20 @@ TEST_SUITE("chakra") {
           "group 'all ranks' of 12 ranks lies on nodes of 8 devices with more ranks on one than on another, expected "
           "as many on each");
     CHECK(no_graph({unstated}, {.ranks = 16, .prices = h100()}).empty());
+    const auto over_nodes = [&](const std::string& ranks) {
+      const sw::chakra_trace trace{
+          .nodes = {{.id = 1,
+                     .name = "process_group:init",
+                     .type = metadata,
+                     .input_values = R"([{"pg_name": "0", "ranks": [)" + ranks + "]}]"},
+                    {.id = 2, .name = "a", .type = collective, .comm_type = 0, .comm_size = 8, .group = "0"}}};
+      return refused([&] { return sw::task_graph_of(trace, {.prices = h100()}); });
+    };
+    CHECK(over_nodes("0, 1, 8, 9, 16, 17").empty());
+    for (const char* ranks : {"0, 1, 8, 16, 17, 18", "0, 1, 2, 8, 16, 17", "0, 8, 9, 16, 17, 18"})
+      CHECK(over_nodes(ranks) ==
+            "group '0' of 6 ranks lies on nodes of 8 devices with more ranks on one than on another, expected as many "
+            "on each");
   }
 
   TEST_CASE("formats are told apart by what they say") {

@@ -188,6 +188,11 @@ TEST_SUITE("shardweave.tasks") {
                                        false);
     REQUIRE(priced.tables().size() == 1);
     CHECK(priced.tables()[0].op() == sw::collective::all_gather);
+    const sw::task_graph behind_table = read(R"({"format": "shardweave.tasks", "version": 1, "groups": [{"id": 521}],
+      "models": {"collectives": [{"op": "broadcast", "group": 521, "bytes_in": [1], "time": [10]}]},
+      "tasks": [{"kind": "compute", "duration": 1, "inputs": []}]})",
+                                             false);
+    CHECK(behind_table.op(0).empty());
     CHECK(!is_one_line(refused([&] { return read(strange, false); })));
     CHECK(is_one_line(refused([&] { return read(changed(strange, "\"broadcast\"", "7"), false); })));
   }
@@ -270,6 +275,11 @@ TEST_SUITE("shardweave.schedule") {
           "S: the order lists 6 tasks, expected each of 7 once");
     CHECK(wrong(changed(good, "\"channel\":521", "\"channel\":3"))
               .ends_with("buckets[0].channel is 3, expected the id of a process group"));
+    CHECK(wrong(changed(good, "\"collective\":1,", "\"collective\":7,")) ==
+          "S: hides[0] names task 7, but there are only 7");
+    CHECK(wrong(changed(good, "\"behind\":[3]", "\"behind\":[3,99]")) ==
+          "S: hides[0] names task 99, but there are only 7");
+    CHECK(wrong(changed(good, "\"subject\":", "\"subject\":9")).starts_with("S: decisions[0] names task 9"));
     CHECK(wrong(changed(good, "byte_cap", "boredom"))
               .ends_with("decisions[0].reason is \"boredom\", expected the name of a reason"));
     CHECK(wrong(changed(good, "[[3,5]]", "[[3,5,6]]"))

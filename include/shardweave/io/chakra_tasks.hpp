@@ -293,7 +293,8 @@ class chakra_converter {
     if (!group.ranks.empty()) {
       std::map<std::int64_t, std::int64_t> on_node;
       for (const std::int64_t r : group.ranks) ++on_node[r / per_node];
-      shape = {.ranks_per_node = on_node.begin()->second, .nodes = static_cast<std::int64_t>(on_node.size())};
+      const auto least = std::ranges::min_element(on_node, {}, [](const auto& node) { return node.second; });
+      shape = {.ranks_per_node = least->second, .nodes = static_cast<std::int64_t>(on_node.size())};
     } else if (group.size > per_node) {
       shape.nodes = group.size / per_node;
     }

@@ -127,19 +127,20 @@ class task_graph_reader {
     });
   }
   /// The name of a collective; one that is not known is another one, or refused by strict readers.
-  json_shape collective_name(shardweave::collective& into) {
-    return one_of(collective_names, [this, &into](std::string_view name) {
+  /// \param unknown  takes a name that is not known
+  json_shape collective_name(shardweave::collective& into, std::string* unknown = nullptr) {
+    return one_of(collective_names, [&into, unknown](std::string_view name) {
       const auto known = collective_from(name);
       into = known.value_or(shardweave::collective::other);
-      if (!known) unknown_name_ = name;
+      if (!known && unknown != nullptr) *unknown = name;
       return known.has_value();
     });
   }
 
   json_shape collective() {
     auto one = json_object(
-        {json_required("op", collective_name(collective_.op)), json_required("group", json_number(group_id_)),
-         json_required("bytes_in", json_number(collective_.bytes_in)),
+        {json_required("op", collective_name(collective_.op, &unknown_name_)),
+         json_required("group", json_number(group_id_)), json_required("bytes_in", json_number(collective_.bytes_in)),
          json_required("bytes_out", json_number(collective_.bytes_out)),
          json_optional("dtype", json_text(collective_.dtype)), json_optional("reduce", json_text(collective_.reduce))},
         [this] {
@@ -247,7 +248,7 @@ class task_graph_reader {
   output_record output_;
   table table_;
   bytes baseline_;
-  std::string unknown_name_;  ///< of the last collective, where its name is none of ours
+  std::string unknown_name_;  ///< of the task's collective, where its name is none of ours
   bool strict_ = false;
 };
 

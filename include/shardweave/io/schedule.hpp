@@ -80,11 +80,28 @@ class schedule_reader {
     read_json(input, json_object(std::move(fields)), options);
     return with_name_of(input, [&] {
       validate_schedule(*graph_, s_);
+      check_records();
       return std::move(s_);
     });
   }
 
  private:
+  /// What the records say of tasks that are not there nobody could look up.
+  void check_records() const {
+    const auto check = [&](const char* list, std::size_t i, task_index t) {
+      if (t >= graph_->size())
+        refuse(error_category::input, std::string(list) + "[" + std::to_string(i) + "] names task " +
+                                          std::to_string(t) + ", but there are only " + std::to_string(graph_->size()));
+    };
+    for (std::size_t i = 0; i < s_.hides.size(); ++i) {
+      check("hides", i, s_.hides[i].collective);
+      for (const task_index t : s_.hides[i].behind) check("hides", i, t);
+    }
+    for (std::size_t i = 0; i < s_.decisions.size(); ++i)
+      for (const task_index t : {s_.decisions[i].subject, s_.decisions[i].other})
+        if (t != no_index) check("decisions", i, t);
+  }
+
   json_shape graph() {
     return json_object({json_optional("name", json_text(name_)), json_optional("hash", json_text(hash_))},
                        [this]() -> std::string {
@@ -166,7 +183,8 @@ class schedule_reader {
 }  // namespace detail
 
 /// Reads a schedule of the graph. `order` is all that a file needs. Statistics without a number are left out.
-/// \throws error (format) for text of another shape or a schedule of another graph, (input) as `validate_schedule`
+/// \throws error (format) for text of another shape or a schedule of another graph, (input) as `validate_schedule`, or
+///         where what it says of hiding and decisions names a task that is not there
 [[nodiscard]] inline schedule read_schedule(text_source input, const task_graph& g, const read_options& options = {}) {
   return detail::schedule_reader(g).read(input, options);
 }

@@ -51,7 +51,8 @@ struct csv_record {
 
 /// Calls `use(row)` for each line of a table behind the names; lines that are empty or begin with # are skipped.
 /// \param required  names that must be there
-/// \throws error (format) naming the line, where one of them is not, or where cells are too few or too many
+/// \throws error (format) naming the line, where one of them is not, a name stands twice, or where cells are too few or
+/// too many
 template <class Use>
 void csv_records(const record_text& source, std::span<const std::string_view> required, Use use) {
   std::vector<std::string> names;
@@ -63,6 +64,9 @@ void csv_records(const record_text& source, std::span<const std::string_view> re
       for (const std::string_view name : required)
         if (std::find(names.begin(), names.end(), name) == names.end())
           source.fail(number, "no column is called '" + std::string(name) + "'");
+      for (auto name = names.begin(); name != names.end(); ++name)
+        if (!name->empty() && std::find(names.begin(), name, *name) != name)
+          source.fail(number, "two columns are called '" + *name + "'");
       return;
     }
     if (cells.size() != names.size())
