@@ -28,6 +28,11 @@ TEST_SUITE("device_mesh") {
                            error);
     CHECK_THROWS_WITH_AS(device_mesh({}), "a mesh has 1 to 7 dimensions, this one has 0", error);
     CHECK_THROWS_WITH_AS(device_mesh({1, 1, 1, 1, 1, 1, 1, 1}), "a mesh has 1 to 7 dimensions, this one has 8", error);
+    CHECK(device_mesh({2, std::int64_t{1} << 30}).size() == std::int64_t{1} << 31);
+    for (const std::string wide : {"3000000000", "4294967296x4294967296", "2x3x9223372036854775807"})
+      CHECK_THROWS_WITH_AS(
+          device_mesh::parse(wide),
+          ("a mesh of " + wide + " is larger than any machine, expected at most 2147483648 devices").c_str(), error);
     CHECK_THROWS_WITH_AS(device_mesh({4, 0}), "mesh dimension 1 has extent 0, expected at least 1", error);
     CHECK_THROWS_WITH_AS(device_mesh({4, 2}, {"dp"}), "a mesh of 2 dimensions was given 1 names", error);
   }

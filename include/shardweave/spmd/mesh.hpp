@@ -21,13 +21,17 @@ namespace shardweave::inline v0 {
 /// Most dimensions that a mesh may have.
 inline constexpr std::size_t max_mesh_rank = 7;
 
+/// Most devices that it may have.
+inline constexpr std::int64_t most_mesh_devices = std::int64_t{1} << 31;
+
 /// An n-dimensional grid of devices. Ranks are numbered in row-major order (the last dimension is the
 /// fastest) and fill one node after the other. Collectives run along one dimension.
 class device_mesh {
  public:
   /// \param shape  extent of each dimension
   /// \param names  one per dimension, or none at all ("d0", "d1", ... are given then)
-  /// \throws error if the shape is empty, has too many dimensions or an extent below 1, or if names do not match
+  /// \throws error if the shape is empty, has too many dimensions, an extent below 1 or more than 2^31 devices, or if
+  ///         names do not match
   explicit device_mesh(std::vector<std::int64_t> shape, std::vector<std::string> names = {})
       : shape_(std::move(shape)), names_(std::move(names)) {
     if (shape_.empty() || shape_.size() > max_mesh_rank)
@@ -37,6 +41,13 @@ class device_mesh {
       if (shape_[d] < 1)
         refuse(error_category::input, "mesh dimension " + std::to_string(d) + " has extent " +
                                           std::to_string(shape_[d]) + ", expected at least 1");
+    std::int64_t devices = 1;
+    for (const std::int64_t extent : shape_) {
+      if (extent > most_mesh_devices / devices)
+        refuse(error_category::input, "a mesh of " + to_string() + " is larger than any machine, expected at most " +
+                                          std::to_string(most_mesh_devices) + " devices");
+      devices *= extent;
+    }
     if (names_.empty())
       for (std::size_t d = 0; d < shape_.size(); ++d) names_.push_back("d" + std::to_string(d));
     if (names_.size() != shape_.size())
