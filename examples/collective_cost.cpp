@@ -28,6 +28,7 @@
 #include <string>
 #include <string_view>
 #include <system_error>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -103,6 +104,23 @@ sw::nccl_node node_of(const options& chosen, const sw::device_profile& device) {
   if (chosen.nics) node.nics = *chosen.nics;
   node.has_sharp = node.has_sharp || chosen.sharp;
   return node;
+}
+
+/// What is said of NCCL means nothing to other models.
+void refuse_options_of_nccl(const options& chosen) {
+  const std::pair<const char*, bool> given[] = {{"--topology", !chosen.topology.empty()},
+                                                {"--graphs", !chosen.graphs.empty()},
+                                                {"--rules", !chosen.rules.empty()},
+                                                {"--algo", !chosen.algorithms.empty()},
+                                                {"--proto", !chosen.protocols.empty()},
+                                                {"--network-latency", chosen.network_latency.has_value()},
+                                                {"--nics", chosen.nics.has_value()},
+                                                {"--nic-bandwidth", chosen.nic_bandwidth.has_value()},
+                                                {"--sharp", chosen.sharp}};
+  for (const auto& [option, is_given] : given)
+    if (is_given)
+      sw::refuse(sw::error_category::input, std::string(option) + ": model " + chosen.model +
+                                                " does not look at it, expected one of NCCL's models, such as nccl");
 }
 
 double bus_factor(sw::collective kind, double ranks) {
@@ -258,16 +276,24 @@ int show_comparison(const options& chosen, const programs::collective_model& mod
 int answer(options chosen) {
   programs::collective_machine machine;
   machine.device = sw::find_device(chosen.device);
-  machine.node = [&] { return node_of(chosen, machine.device); };
+  bool asks_for_node = false;
+  machine.node = [&] {
+    asks_for_node = true;
+    return node_of(chosen, machine.device);
+  };
   machine.tuner.filter = sw::nccl_filter(chosen.algorithms, chosen.protocols);
   if (!chosen.graphs.empty()) machine.tuner.layouts = {sw::read_nccl_graphs(chosen.graphs)};
   if (!chosen.rules.empty()) machine.tuner.rules = sw::read_nccl_rules(chosen.rules);
   programs::collective_model model = programs::make_collective_model(chosen.model, machine);
+  if (!asks_for_node) refuse_options_of_nccl(chosen);
   if (!chosen.shares.empty())
     model = programs::detail::plain_model(sw::link_shares(sw::read_link_shares(chosen.shares), model));
   if (!chosen.calibration.empty()) {
-    const sw::residual<programs::collective_model> corrected =
-        programs::about(chosen.calibration, [&] { return sw::read_device(chosen.calibration).correct(model); });
+    const sw::residual<programs::collective_model> corrected = programs::about(chosen.calibration, [&] {
+      const sw::device_calibration measured = sw::read_device(chosen.calibration);
+      programs::require_device(measured, machine.device.name);
+      return measured.correct(model);
+    });
     model = programs::detail::plain_model(corrected);
   }
   if (!chosen.topology.empty()) chosen.device = chosen.topology;
@@ -288,21 +314,22 @@ int main(int argc, char** argv) {
   app.footer(programs::help_section("Models", programs::collective_models()) +
              programs::help_section("Devices", programs::devices()));
   app.add_option("--device", chosen.device, "see below")->capture_default_str();
-  app.add_option("--collective", chosen.collective, "which, or all")
-      ->check(programs::one_of(collectives))
-      ->capture_default_str();
+  CLI::Option* const collective = app.add_option("--collective", chosen.collective, "which, or all")
+                                      ->check(programs::one_of(collectives))
+                                      ->capture_default_str();
   app.add_option("--nodes", chosen.nodes,
                  "of the group (default: 1); with --compare, of groups whose nodes the table leaves open")
       ->check(programs::whole_from(1));
   app.add_option("--ranks-per-node", chosen.ranks_per_node, "of the group (default: all devices of a node)")
       ->check(programs::whole_from(1));
-  app.add_option("--bytes", chosen.sizes,
-                 "LIST of sizes, such as 4096,64K,500MB,2GiB: what the larger buffer of a rank holds")
-      ->capture_default_str();
+  CLI::Option* const sizes =
+      app.add_option("--bytes", chosen.sizes,
+                     "LIST of sizes, such as 4096,64K,500MB,2GiB: what the larger buffer of a rank holds")
+          ->capture_default_str();
   app.add_option("--model", chosen.model, "how to estimate; see below")
       ->check(programs::one_of(programs::names_of(programs::collective_models())))
       ->capture_default_str();
-  app.add_option(
+  CLI::Option* const compare = app.add_option(
       "--compare", chosen.compare,
       "TABLE of measured times: CSV with columns collective, nodes, ranks, size_bytes, time_us; the output of "
       "nccl-tests; a performance table of XLA");
@@ -310,7 +337,7 @@ int main(int argc, char** argv) {
   app.add_option("--shares", chosen.shares,
                  "CSV with columns kind (nvlink, nic, ata), nodes, size_bytes, efficiency: the share of the model's "
                  "bandwidth that is reached; for models without a ramp of their own, such as alpha_beta");
-  app.add_flag("--explain", chosen.explain, "tell why the model chose what it chose");
+  CLI::Option* const explain = app.add_flag("--explain", chosen.explain, "tell why the model chose what it chose");
   app.add_option("--topology", chosen.topology, "NCCL topology XML of a node, in place of the device's own");
   app.add_option("--graphs", chosen.graphs, "NCCL graph XML: channels that NCCL found, in place of the closed form");
   app.add_option("--rules", chosen.rules, "NCCL tuner CSV that the exact models follow");
@@ -321,6 +348,8 @@ int main(int argc, char** argv) {
   app.add_option("--nics", chosen.nics, "network devices per node")->check(programs::whole_from(0));
   app.add_option("--nic-bandwidth", chosen.nic_bandwidth, "GB/s of each")->check(programs::positive());
   app.add_flag("--sharp", chosen.sharp, "the network reduces (CollNet)");
+  // a table says itself what it measured
+  for (CLI::Option* const of_estimate : {collective, sizes, explain}) compare->excludes(of_estimate);
   chosen.common.add_to(app, nullptr);
   return programs::run(app, argc, argv, [&] { return answer(chosen); });
 }

@@ -156,8 +156,7 @@ int predict(const options& chosen) {
                  if (!held.empty()) {
                    out.key("held_out").begin_list();
                    for (const programs::held_out_part& part : held)
-                     out.line()
-                         .begin_object()
+                     out.begin_object()
                          .member("rows", part.name)
                          .member("count", part.rows.size())
                          .member("slowdown", part.figures.slowdown)
@@ -167,8 +166,7 @@ int predict(const options& chosen) {
                  }
                  out.key("predictions").begin_list();
                  for (const prediction& p : predictions)
-                   out.line()
-                       .begin_object()
+                   out.begin_object()
                        .member("id", p.row->id)
                        .member("step_s", p.seconds())
                        .member("memory_gib", p.gib())

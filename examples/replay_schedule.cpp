@@ -388,47 +388,71 @@ int main(int argc, char** argv) {
          "this build has not are refused")
       ->check(programs::one_of(known))
       ->capture_default_str();
-  app.add_option("--scale", chosen.scale,
-                 "threads: wall time for each nanosecond of duration; mpi, nccl: of a computation")
+  // options that mean nothing to other engines
+  std::vector<std::pair<CLI::Option*, std::vector<std::string>>> of_engines;
+  const auto only_for = [&](std::vector<std::string> of, CLI::Option* option) {
+    of_engines.emplace_back(option, std::move(of));
+    return option;
+  };
+  const std::vector<std::string> ranked = {"mpi", "nccl"}, gpus = {"nccl"};
+  only_for({"threads", "mpi", "nccl"},
+           app.add_option("--scale", chosen.scale,
+                          "threads: wall time for each nanosecond of duration; mpi, nccl: of a computation"))
       ->check(programs::whole_within(1, 1'000'000))
       ->capture_default_str();
   app.add_option("--stall-tolerance", chosen.stall_tolerance, "NS: a stall no longer than this hides its collective")
       ->check(programs::whole_from(0))
       ->capture_default_str();
-  app.add_option("--calibrate", chosen.calibrate,
-                 "mpi, nccl: FILE: measure this machine first, write shardweave.device, predict by it");
-  app.add_option("--calibration", chosen.calibration,
-                 "mpi, nccl: FILE: predict by this shardweave.device, measured earlier");
+  CLI::Option* const calibrate = only_for(
+      ranked, app.add_option("--calibrate", chosen.calibrate,
+                             "mpi, nccl: FILE: measure this machine first, write shardweave.device, predict by it"));
+  only_for(ranked, app.add_option("--calibration", chosen.calibration,
+                                  "mpi, nccl: FILE: predict by this shardweave.device, measured earlier"))
+      ->excludes(calibrate);
   app.add_option("--work", chosen.work,
                  "what stands in for computation; mpi: arithmetic (default), which keeps the core busy, or time, which "
                  "only passes, as beside an accelerator; nccl: copies (default) in the device's memory, or products of "
                  "matrices by cuBLAS")
       ->check(programs::one_of({"arithmetic", "time", "copies", "products"}));
-  app.add_option("--timeout", chosen.timeout, "mpi, nccl: seconds after which a collective has failed")
+  only_for(ranked,
+           app.add_option("--timeout", chosen.timeout, "mpi, nccl: seconds after which a collective has failed"))
       ->check(programs::positive())
       ->capture_default_str();
-  app.add_option("--repeat", chosen.repeat, "mpi, nccl: replays that are measured; the median is told")
+  only_for(ranked,
+           app.add_option("--repeat", chosen.repeat, "mpi, nccl: replays that are measured; the median is told"))
       ->check(programs::whole_from(1))
       ->capture_default_str();
-  app.add_option(
-         "--buckets", chosen.buckets,
-         "nccl: packed into one buffer, as the simulator prices them, or grouped into one launch without copies")
+  only_for(gpus,
+           app.add_option(
+               "--buckets", chosen.buckets,
+               "nccl: packed into one buffer, as the simulator prices them, or grouped into one launch without copies"))
       ->check(programs::one_of({"packed", "grouped"}))
       ->capture_default_str();
-  app.add_option("--rendezvous", chosen.rendezvous,
-                 "nccl: FOLDER that all ranks see and no other run has used, in place of mpirun");
+  CLI::Option* const rendezvous =
+      only_for(gpus, app.add_option("--rendezvous", chosen.rendezvous,
+                                    "nccl: FOLDER that all ranks see and no other run has used, in place of mpirun"));
   app.add_option("--rank", chosen.rank, "nccl, with --rendezvous: of this process")
+      ->needs(rendezvous)
       ->check(programs::whole_from(0))
       ->capture_default_str();
   app.add_option("--ranks", chosen.ranks, "nccl, with --rendezvous: of the run")
+      ->needs(rendezvous)
       ->check(programs::whole_from(1))
       ->capture_default_str();
   app.add_option("--ranks-per-node", chosen.ranks_per_node, "nccl, with --rendezvous (default: all)")
+      ->needs(rendezvous)
       ->check(programs::whole_from(1));
-  app.add_option("--device", chosen.device, "nccl: of this process (default: the rank modulo the devices it sees)")
+  only_for(gpus, app.add_option("--device", chosen.device,
+                                "nccl: of this process (default: the rank modulo the devices it sees)"))
       ->check(programs::whole_from(0));
   app.add_option("--picture", chosen.picture, "FILE.svg: prediction and measurement, on one time axis");
   chosen.report.add_to(app, "replay_report.html, or none with --json");
   chosen.common.add_to(app, nullptr);
-  return programs::run(app, argc, argv, [&] { return replay(chosen); });
+  return programs::run(app, argc, argv, [&] {
+    for (const auto& [option, of] : of_engines)
+      if (option->count() > 0 && std::find(of.begin(), of.end(), chosen.engine) == of.end())
+        sw::refuse(sw::error_category::input, option->get_name() + " is not for engine " + chosen.engine +
+                                                  ", expected --engine " + programs::joined(of));
+    return replay(chosen);
+  });
 }

@@ -41,8 +41,15 @@ struct annotated_plan {
 /// "layers.*.wq 1 S(0)": names, a mesh dimension and where results of operations with such names lie along it.
 /// \throws error (format) if the text is something else
 [[nodiscard]] inline shardweave::annotation read_annotation(const std::string& text) {
-  const shardweave::demand read = shardweave::parse_demand("placed_along " + text);
-  const auto& along = std::get<shardweave::operations_placed_along>(read);
+  shardweave::operations_placed_along along;
+  try {
+    along = std::get<shardweave::operations_placed_along>(shardweave::parse_demand("placed_along " + text));
+  } catch (const shardweave::error&) {
+    shardweave::refuse(shardweave::error_category::format,
+                       "'" + text +
+                           "' is no annotation; expected a name, a mesh dimension and how it lies along it, for "
+                           "example layers.*.w1 1 S(0)");
+  }
   return {.pattern = along.pattern, .mesh_dim = along.mesh_dim, .where = along.where};
 }
 

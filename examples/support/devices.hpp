@@ -1,7 +1,9 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/report/unit_text.hpp>
 
 #include <string>
@@ -36,6 +38,15 @@ struct named_device {
     all.push_back({std::string(device.name), std::move(about)});
   }
   return all;
+}
+
+/// Refuses what was measured on another one of them than is asked for.
+inline void require_device(const shardweave::device_calibration& measured, std::string_view asked) {
+  for (const shardweave::device_profile& device : shardweave::known_devices())
+    if (device.name == measured.device && measured.device != asked)
+      shardweave::refuse(shardweave::error_category::input, "was measured on " + measured.device +
+                                                                ", expected --device " + measured.device + ", found " +
+                                                                std::string(asked));
 }
 
 }  // namespace programs

@@ -104,13 +104,14 @@ struct plan_options {
         ->capture_default_str();
     app.add_option("--batch", batch, "sequences in the global batch (default: twice the first mesh dimension)")
         ->check(whole_within(1, 1 << 20));
-    app.add_option(
-           "--objective", objective,
-           "what is least: the step, over placements, buckets and orders, or the sum of computation and "
-           "communication, as if nothing hid (default: step; sum with an option that speaks of it: --gap, --best, "
-           "--what-if, --annotate, --propagate, --mesh-search, --overlap; and with --bucketing or "
-           "--scheduler)")
-        ->check(one_of({"step", "sum"}));
+    CLI::Option* const objective_option =
+        app.add_option(
+               "--objective", objective,
+               "what is least: the step, over placements, buckets and orders, or the sum of computation and "
+               "communication, as if nothing hid (default: step; sum with an option that speaks of it: --gap, --best, "
+               "--what-if, --annotate, --propagate, --mesh-search, --overlap; and with --bucketing or "
+               "--scheduler)")
+            ->check(one_of({"step", "sum"}));
     app.add_option("--solver", solver, "see below")->check(one_of(names_of(known)))->capture_default_str();
     app.add_option("--bucketing", bucketing, "which collectives are launched as one (default: benefit)")
         ->check(one_of(names_of(bucketings())));
@@ -134,9 +135,10 @@ struct plan_options {
     add_size(app, "--offload", host_bandwidth,
              "per second, such as 50GB: what the backward part reads may wait in the host's memory, copied there and "
              "back at this rate each, where the plan does not fit (default: nothing does)");
-    add_size(app, "--memory-budget", memory_budget,
-             "of a device, for placing: parameters, their optimizer state, and results while they are needed "
-             "must stay within it; buffers and gathered copies are not counted (default: no limit)");
+    CLI::Option* const budget_option =
+        add_size(app, "--memory-budget", memory_budget,
+                 "of a device, for placing: parameters, their optimizer state, and results while they are needed "
+                 "must stay within it; buffers and gathered copies are not counted (default: no limit)");
     app.add_option("--optimizer-bytes", optimizer_bytes,
                    "BYTES of optimizer state for every element of a parameter; 8 for Adam's two moments in f32")
         ->check(not_negative())
@@ -165,10 +167,12 @@ struct plan_options {
                    "makes the step shorter; takes as long as planning again")
         ->check(whole_within(1, 64))
         ->capture_default_str();
-    app.add_option("--layout", layout,
-                   "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
-                   "dp=8, zero1=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
-        ->excludes(mesh_option);
+    CLI::Option* const layout_option =
+        app.add_option(
+               "--layout", layout,
+               "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
+               "dp=8, zero1=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
+            ->excludes(mesh_option);
     CLI::Option* const whole = app.add_flag("--whole-step", whole_step,
                                             "also plan what follows the backward part, as tasks: gradient norm, "
                                             "clipping, AdamW, and what is gathered after it");
@@ -182,9 +186,11 @@ struct plan_options {
         ->needs(whole);
     app.add_flag("--regather", regather,
                  "gather parameters again in the backward pass rather than keep them: less memory, more communication");
-    app.add_option("--mesh-search", around.mesh_dims,
-                   "DIMENSIONS: plan on the best shape of as many devices as --mesh has, with up to so many dimensions")
-        ->check(whole_within(1, shardweave::max_mesh_rank));
+    CLI::Option* const meshes_option =
+        app.add_option(
+               "--mesh-search", around.mesh_dims,
+               "DIMENSIONS: plan on the best shape of as many devices as --mesh has, with up to so many dimensions")
+            ->check(whole_within(1, shardweave::max_mesh_rank));
     app.add_option("--best", around.best, "N: tell the N best plans that differ in where parameters lie")
         ->check(whole_within(1, 1000));
     app.add_option("--what-if", around.wishes,
@@ -208,9 +214,12 @@ struct plan_options {
         "file for the placement problem, with the work of its step: what a certificate is about (default: with "
         "--certificate FILE, FILE.problem.json.gz)");
     app.add_option("--out", out, "folder for plan.json, tasks.json, schedule.json, trace.json, report.html");
-    app.add_option(
+    CLI::Option* const search_option = app.add_option(
         "--search", search,
         "FILE.svg: how step and bound came together, over the seconds of the search; then the report has it, too");
+    // a layout leaves nothing to search, and is kept to whatever it holds
+    for (CLI::Option* const of_search : {objective_option, budget_option, meshes_option, search_option})
+      layout_option->excludes(of_search);
     report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
     app.footer(help_section("Devices", devices()) + help_section("Models of collectives", collective_models()) +
                help_section("Solvers", known) + help_section("Overlap", overlaps()) +

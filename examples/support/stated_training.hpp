@@ -145,6 +145,7 @@ class stated_training {
   }
   void calibrate() {
     const shardweave::device_calibration measured = shardweave::read_device(chosen_.calibration);
+    require_device(measured, device.name);
     collectives_ = detail::plain_model(measured.correct(collectives_));
     if (measured.compute) compute_ = measured.compute_on(device);
   }

@@ -61,6 +61,8 @@ TEST_SUITE("calibrate_device") {
     CHECK(answer.status == 0);
     const auto estimate = boost::json::parse(answer.out).as_object().at("estimates").as_array().at(0).as_object();
     CHECK(estimate.at("time_us").to_number<double>() == doctest::Approx(calibrated_truth(3 << 20)).epsilon(1e-5));
+    CHECK(run_program("collective_cost", "--device a100 --calibration " + file.string(), folder.path()).err ==
+          "collective_cost: " + file.string() + ": was measured on h100, expected --device h100, found a100\n");
   }
 
   TEST_CASE("a plan is priced by the collectives and shares that are asked for, and by a device file") {

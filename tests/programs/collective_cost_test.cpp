@@ -158,6 +158,14 @@ TEST_SUITE("collective_cost") {
     const std::string table = (folder / "bad.csv").string(), topology = (folder / "bad.xml").string();
     CHECK(complaint("--compare " + table) == "collective_cost: " + table + ": line 1: no column is called 'time_us'\n");
     CHECK(complaint("--topology " + topology) == "collective_cost: " + topology + ": line 3: <cpu> has no end\n");
+    CHECK(
+        complaint("--model alpha_beta --algo ring") ==
+        "collective_cost: --algo: model alpha_beta does not look at it, expected one of NCCL's models, such as nccl\n");
+    for (const char* of_estimate : {" --bytes 1M", " --collective all", " --explain"})
+      CHECK(complaint("--compare " + table + of_estimate).find(" excludes --") != std::string::npos);
+    std::ofstream(folder / "twice.csv") << "collective,nodes,ranks,size_bytes,time_us,time_us\nall_reduce,1,8,8,5,6\n";
+    CHECK(complaint("--compare " + (folder / "twice.csv").string()).find("line 1: two columns are called 'time_us'") !=
+          std::string::npos);
     CHECK(complaint("--bytes 12X") ==
           "collective_cost: --bytes: '12X' is no size, expected sizes such as 4096, 64K, 500MB or 2GiB\n");
     CHECK(complaint("--bytes 1M,,2M").find("collective_cost: --bytes: '' is no size") == 0);

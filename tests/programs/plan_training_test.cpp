@@ -169,8 +169,13 @@ TEST_SUITE("plan_training") {
         run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
     CHECK(refused.status == 2);
     CHECK(refused.err.find("'ep=2'") != std::string::npos);
-    CHECK(run_program("plan_training", (folder / "tiny.json").string() + " --layout dp=2 --mesh 2", folder.path())
-              .status == 2);
+    for (const char* of_search :
+         {"--mesh 2", "--mesh-search 2", "--memory-budget 1", "--objective step", "--search s.svg"}) {
+      const auto both =
+          run_program("plan_training", (folder / "tiny.json").string() + " --layout dp=2 " + of_search, folder.path());
+      CHECK(both.status == 2);
+      CHECK(both.err.find(" excludes --") != std::string::npos);
+    }
   }
 
   TEST_CASE("--f8 runs the products of layers in 8 bits, where the device has them") {
@@ -937,7 +942,7 @@ TEST_SUITE("plan_training") {
     const std::vector<std::pair<std::string, std::string>> wrong{
         {"nothing 1 S(0)", "annotation 'nothing 1 S(0)': no operation has such a name"},
         {"layers.*.w1 7 S(0)", "there is no dimension 7 of mesh 4x2"},
-        {"layers.*.w1 1", "is no demand"}};
+        {"layers.*.w1 1", "'layers.*.w1 1' is no annotation; expected a name"}};
     for (const auto& [annotation, why] : wrong) {
       CAPTURE(annotation);
       const auto run = plan(folder, line + "--annotate '" + annotation + "'");

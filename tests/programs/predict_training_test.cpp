@@ -34,6 +34,7 @@ TEST_SUITE("predict_training") {
     }
     const auto run = run_program("predict_training", (folder / "some.csv").string() + " --json", folder.path());
     REQUIRE(run.status == 0);
+    CHECK(run.out.find('\n') + 1 == run.out.size());  // one line
     const auto line = boost::json::parse(run.out).as_object();
     const auto number = [](const boost::json::value& v) { return v.to_number<double>(); };
     double skipped = 0;

@@ -150,6 +150,14 @@ TEST_SUITE("replay_schedule") {
         "replay_schedule: --engine: found 'carrier_pigeon', expected one of simulate, threads, mpi, nccl"));
     CHECK(f.run("--engine threads --scale 0").status == 2);
     CHECK(f.run("--work copies").err == "replay_schedule: work copies is not for engine simulate, which has time\n");
+    CHECK(f.run("--calibrate host.json").err ==
+          "replay_schedule: --calibrate is not for engine simulate, expected --engine mpi, nccl\n");
+    for (const char* of_others : {"--scale 2", "--repeat 2", "--timeout 2", "--calibration host.json",
+                                  "--buckets grouped", "--rendezvous here", "--device 0", "--rank 1", "--ranks 2",
+                                  "--ranks-per-node 2", "--engine threads --repeat 2", "--engine mpi --device 0"}) {
+      CAPTURE(of_others);
+      CHECK(f.run(of_others).status == 2);
+    }
   }
 
   TEST_CASE("a schedule of another graph, and one that is invalid, are refused by name") {
