@@ -18,6 +18,7 @@ class Option:
     default: str
     about: str
     choices: list
+    beside: list  # what it needs or excludes: ("Needs", "--layout --mesh")
 
 
 def run(program, *arguments):
@@ -62,10 +63,11 @@ def read(program):
             continue
         told = []
         for flags, value, about in entries:
-            kind, _, default = value.partition("=")
+            value, *beside = re.split(r" (Excludes|Needs): ", " " + value)
+            kind, _, default = value.strip().partition("=")
             kind = kind.split(":")[0].replace(" ...", "")
             flags = flags.split(",")
-            told.append(Option(flags, kind, default, about, choices_of(program, flags[-1], len(positionals)) if kind == "TEXT" else []))
+            told.append(Option(flags, kind, default, about, choices_of(program, flags[-1], len(positionals)) if kind == "TEXT" else [], list(zip(beside[::2], beside[1::2]))))
         options.append((name, told))
     return sentence, usage, positionals, options, rest
 
@@ -92,6 +94,7 @@ def manual(name, version, told):
                 out.append("One of " + ", ".join(f"\\fB{roff(c)}\\fR" for c in o.choices) + ".")
             if o.default:
                 out.append(f"Default: {roff(o.default)}.")
+            out += [f"{how} {', '.join(f'{chr(92)}fB{roff(other)}{chr(92)}fR' for other in others.split())}." for how, others in o.beside]
     section = False
     for i, line in enumerate(rest):
         if line.startswith("Exit status: "):
