@@ -11,6 +11,7 @@
 #include <shardweave/core/phase.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/range_minimum.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/core/units.hpp>
 // IWYU pragma: end_exports
 

@@ -3,6 +3,7 @@
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/placement/restrict.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_problem.hpp>
@@ -281,6 +282,65 @@ TEST_SUITE("compile") {
     d.constraints.budgets[0] = {"memory", 12, 20, {{0, {4, 7}, {}}, {1, {5, 6, 1}, {}}}};
     const auto least = sw::compile(d);
     CHECK(least.lift(std::vector<sw::strategy>{0, 0}) == sw::assignment{1, 0});
+  }
+
+  TEST_CASE("what rounding loses of a budget of bytes is not missed in one of small numbers") {
+    std::size_t feasible = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      CAPTURE(seed);
+      sw::random_source random(seed * 2 + 1);
+      sw::placement_description<double> d;
+      sw::budget bytes{"memory", -infinity, 1.2e11, {}}, parts{"parts", -infinity, 0, {}};
+      for (std::uint32_t v = 0; v < 6; ++v) {
+        small::vertex<double>(d, "", {std::floor(20 * random.unit()), std::floor(20 * random.unit()), 3});
+        bytes.terms.push_back({v, {8e10 * random.unit(), 8e10 * random.unit(), 8e10 * random.unit()}, {}});
+        const auto first = static_cast<std::int64_t>(random.below(6));
+        if (random.chance(0.6))
+          bytes.terms.back().live = sw::live_interval{first, first + 1 + static_cast<std::int64_t>(random.below(6))};
+        parts.terms.push_back({v, {}, {}});
+        for (int s = 0; s < 3; ++s) parts.terms.back().usage.push_back(0.1 * static_cast<double>(random.below(4)));
+        parts.high += *std::min_element(parts.terms.back().usage.begin(), parts.terms.back().usage.end());
+      }
+      parts.high += 0.1 * static_cast<double>(random.below(3));
+      if (random.chance(0.3)) parts.low = parts.high;
+      d.constraints.budgets = {bytes, parts};
+      const auto best = brute_force(d);
+      if (!best.objective) continue;
+      ++feasible;
+      REQUIRE(sw::evaluate(d, best.choice).is_feasible());
+      const auto problem = sw::compile(d);
+      const auto labels = problem.labels_of(best.choice);
+      REQUIRE(labels);
+      CHECK(problem.compact().keeps_rows(*labels));
+      sw::restriction<double> fixed(problem.compact());
+      for (std::size_t x = 0; x < labels->size(); ++x) fixed.fix(x, (*labels)[x]);
+      CHECK(fixed.build().has_value());
+    }
+    CHECK(feasible > 20);
+  }
+  TEST_CASE("a limit that is what an assignment uses lets that assignment be") {
+    for (std::uint64_t seed = 0; seed < 100; ++seed) {
+      CAPTURE(seed);
+      sw::random_source random(seed * 2 + 1);
+      sw::placement_description<double> d;
+      sw::budget bytes{"memory", -infinity, infinity, {}};
+      sw::assignment choice;
+      for (std::uint32_t v = 0; v < 40; ++v) {
+        small::vertex<double>(d, "", {1, 2});
+        const auto first = static_cast<std::int64_t>(random.below(30));
+        bytes.terms.push_back({v,
+                               {8e10 * random.unit(), 8e10 * random.unit()},
+                               sw::live_interval{first, first + 1 + static_cast<std::int64_t>(random.below(20))}});
+        choice.push_back(static_cast<sw::strategy>(random.below(2)));
+      }
+      d.constraints.budgets = {bytes};
+      d.constraints.budgets[0].high = sw::evaluate(d, choice).budgets[0].used;
+      CHECK(sw::evaluate(d, choice).is_feasible());
+      const auto problem = sw::compile(d);
+      const auto labels = problem.labels_of(choice);
+      REQUIRE(labels);
+      CHECK(problem.compact().keeps_rows(*labels));
+    }
   }
 
   TEST_CASE("a budget over time keeps the times that can bind: the maximal sets of what lives together") {

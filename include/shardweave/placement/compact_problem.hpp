@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/cost_table.hpp>
 
 #include <algorithm>
@@ -119,16 +120,10 @@ class compact_problem {
   /// What a label per variable uses of every row.
   /// Complexity: O(segments + rows)
   [[nodiscard]] std::vector<double> usage(std::span<const strategy> labels) const {
-    std::vector<double> change(rows_.size() + 1);
+    range_sums used(rows_.size());
     for (std::size_t x = 0; x < size(); ++x)
-      for (const usage_segment& s : segments(x)) {
-        const double used = s.usage[labels[x]];
-        change[s.begin] += used;
-        change[s.end] -= used;
-      }
-    for (std::size_t r = 1; r < change.size(); ++r) change[r] += change[r - 1];
-    change.pop_back();
-    return change;
+      for (const usage_segment& s : segments(x)) used.add(s.begin, s.end, s.usage[labels[x]]);
+    return used.values();
   }
 
   /// All rows are kept, to within `tolerance` (1e-6 in stated budgets).

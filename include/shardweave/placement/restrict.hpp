@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/problem.hpp>
 
@@ -214,11 +215,7 @@ class restriction {
   bool add_rows(compact_builder<Cost>& builder, restricted_problem<Cost>& result,
                 const std::vector<std::uint32_t>& inner) const {
     const std::size_t rows = p_->rows().size();
-    std::vector<double> least(rows + 1), most(rows + 1), decided(rows + 1);
-    const auto add = [](std::vector<double>& to, const usage_segment& s, double amount) {
-      to[s.begin] += amount;
-      to[s.end] -= amount;
-    };
+    range_sums of_least(rows), of_most(rows), of_decided(rows);
     for (std::uint32_t x = 0; x < p_->size(); ++x)
       for (const usage_segment& s : p_->segments(x)) {
         double low = std::numeric_limits<double>::infinity(), high = -low;
@@ -226,17 +223,13 @@ class restriction {
           low = std::min(low, s.usage[l]);
           high = std::max(high, s.usage[l]);
         }
-        add(least, s, low);
-        add(most, s, high);
-        if (inner[x] == none) add(decided, s, low);
+        of_least.add(s.begin, s.end, low);
+        of_most.add(s.begin, s.end, high);
+        if (inner[x] == none) of_decided.add(s.begin, s.end, low);
       }
+    const std::vector<double> least = of_least.values(), most = of_most.values(), decided = of_decided.values();
     std::vector<std::uint32_t> before(rows + 1);  // kept rows before row r
     for (std::size_t r = 0; r < rows; ++r) {
-      if (r > 0) {
-        least[r] += least[r - 1];
-        most[r] += most[r - 1];
-        decided[r] += decided[r - 1];
-      }
       const usage_row& row = p_->rows()[r];
       if (least[r] > row.high + budget_tolerance || most[r] < row.low - budget_tolerance) return false;
       const bool binds = most[r] > row.high || least[r] < row.low;

@@ -279,6 +279,43 @@ TEST_SUITE("reduction") {
     CHECK(smaller > 290);
     CHECK(left > 30);
   }
+  TEST_CASE("what is small beside usage of another budget is no rounding") {
+    std::size_t feasible = 0;
+    for (std::uint64_t seed = 0; seed < 200; ++seed) {
+      CAPTURE(seed);
+      sw::random_source random(seed * 2 + 1);
+      sw::compact_builder<double> builder;
+      constexpr double infinity = std::numeric_limits<double>::infinity();
+      sw::usage_row bytes{.high = 1e13, .budget = 0}, parts{.budget = 1};
+      for (std::uint32_t x = 0; x < 4; ++x) {
+        builder.add_variable(std::vector<double>{static_cast<double>(random.below(9)), 2, 5});
+        const auto of_parts = [&] { return static_cast<double>(random.below(9)) / 2; };
+        sw::usage_segment some{2, 3, {of_parts(), of_parts(), of_parts()}};
+        parts.high = (x == 0 ? 0 : parts.high) + some.usage[0];
+        const auto of_bytes = [&] { return std::floor(4e12 * random.unit()) + 0.25; };
+        for (std::uint32_t r = static_cast<std::uint32_t>(random.below(2)); r < 2; ++r)
+          builder.add_segment(x, {r, 2, {of_bytes(), of_bytes(), of_bytes()}});
+        builder.add_segment(x, std::move(some));
+      }
+      parts.low = random.chance(0.5) ? parts.high : -infinity;
+      builder.add_row(bytes);
+      builder.add_row(bytes);
+      builder.add_row(parts);
+      const auto whole = builder.build();
+      const auto best = brute_optimum_of(whole);
+      const sw::reduction<double> r(whole);
+      if (r.is_infeasible()) {
+        CHECK_FALSE(best.has_value());
+        continue;
+      }
+      feasible += best.has_value();
+      CHECK(brute_optimum_of(r.kernel()) == best);
+      shardweave_test::for_all_labelings<double>(r.kernel(), [&](const label_list& labels) {
+        CHECK(naive_rows(whole, r.lift(labels)) == naive_rows(r.kernel(), labels));
+      });
+    }
+    CHECK(feasible > 100);
+  }
   TEST_CASE("whole numbers near the largest cost do not overflow") {
     constexpr std::int64_t no = sw::forbidden<std::int64_t>;
     constexpr std::int64_t big = std::numeric_limits<std::int64_t>::max() / 16;

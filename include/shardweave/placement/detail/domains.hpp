@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/range_minimum.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/detail/budget_rows.hpp>
 
@@ -167,17 +168,14 @@ struct joint_segment {
 /// Least (or largest, with sign -1) usage of every row.
 inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std::span<const joint_segment> segments,
                                          double sign) {
-  std::vector<double> change(rows + 1);
+  range_sums sums(rows);
   for (const joint_segment& s : segments) {
     double least = std::numeric_limits<double>::infinity();
     for (std::size_t k = 0; k < s.usage.size(); ++k)
       if (d.of(s.variable)[k]) least = std::min(least, sign * s.usage[k]);
-    change[s.begin] += sign * least;
-    change[s.end] -= sign * least;
+    sums.add(s.begin, s.end, sign * least);
   }
-  for (std::size_t r = 1; r < change.size(); ++r) change[r] += change[r - 1];
-  change.pop_back();
-  return change;
+  return sums.values();
 }
 
 /// Removes strategies that break a row even if every other variable uses the least (or the most, for lower

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/savings_layout.hpp>
 
@@ -17,17 +18,17 @@ namespace shardweave::inline v0 {
 namespace detail {
 
 /// Usage of a budget over time, as steps; terms without an interval count at every time.
-inline std::pair<double, std::map<std::int64_t, double>> use_over_time(const budget& b,
-                                                                       std::span<const strategy> choice) {
-  double always = 0;
-  std::map<std::int64_t, double> change;
+inline std::pair<exact_sum, std::map<std::int64_t, exact_sum>> use_over_time(const budget& b,
+                                                                             std::span<const strategy> choice) {
+  exact_sum always;
+  std::map<std::int64_t, exact_sum> change;
   for (const budget_term& term : b.terms) {
     const double amount = term.usage[choice[term.vertex]];
     if (!term.live) {
-      always += amount;
+      always.add(amount);
     } else if (term.live->first < term.live->end) {
-      change[term.live->first] += amount;
-      change[term.live->end] -= amount;
+      change[term.live->first].add(amount);
+      change[term.live->end].add(-amount);
     }
   }
   return {always, std::move(change)};
@@ -38,12 +39,12 @@ void evaluate_budgets(const placement_description<Cost>& d, std::span<const stra
                       evaluation<Cost>& result) {
   for (const budget& b : d.constraints.budgets) {
     const auto [always, change] = use_over_time(b, choice);
-    budget_use use{b.name, always, b.low, b.high, 0};
-    double now = always;
+    budget_use use{b.name, always.value(), b.low, b.high, 0};
+    exact_sum now = always;
     for (const auto& [time, step] : change) {
-      now += step;
-      if (now > use.used) {
-        use.used = now;
+      now.add(step);
+      if (now.value() > use.used) {
+        use.used = now.value();
         use.time = time;
       }
     }

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/solve/reduce/detail/mutable_problem.hpp>
 
@@ -9,6 +10,7 @@
 #include <cstdint>
 #include <iterator>
 #include <limits>
+#include <map>
 #include <utility>
 #include <vector>
 
@@ -23,24 +25,25 @@ namespace shardweave::inline v0::detail {
 template <cost_value Cost>
 class usage_tidy {
  public:
-  explicit usage_tidy(mutable_problem<Cost>& p) : p_(p), always_(p.rows.size() + 1) {
-    double largest = 0;
-    bool whole = true;  // whole numbers are summed exactly
+  explicit usage_tidy(mutable_problem<Cost>& p) : p_(p), always_(p.rows.size()) {
+    std::map<std::uint32_t, double> largest;
     for (const auto& v : p_.variables)
-      for (const usage_segment& s : v.segments)
-        for (const double u : s.usage) {
-          largest = std::max(largest, std::abs(u));
-          whole = whole && u == std::floor(u);
-        }
-    if (!whole) rounding_ = 1e-12 * largest;
+      for (const usage_segment& s : v.segments) {
+        const auto least_and_most = std::ranges::minmax(s.usage);
+        const double most = std::max(-least_and_most.min, least_and_most.max);
+        const bool whole = std::ranges::all_of(s.usage, [](double u) { return u == std::floor(u); });
+        for_each_budget(s, [&](std::uint32_t b) {
+          double& known = largest[b];
+          known = std::max(known, most);
+          if (!whole) rounding_.try_emplace(b, 0.0);
+        });
+      }
+    for (auto& [b, rounding] : rounding_) rounding = 1e-12 * largest[b];
     note_lower_limits();
   }
 
   /// Usage of a removed variable, which is there whatever is chosen; `tidy` takes it off the limits.
-  void take_from_rows(const usage_segment& s, double amount) {
-    always_[s.begin] += amount;
-    always_[s.end] -= amount;
-  }
+  void take_from_rows(const usage_segment& s, double amount) { always_.add(s.begin, s.end, amount); }
 
   /// Label a uses no more than b, in any row; exactly as much where a row has a lower limit.
   [[nodiscard]] bool uses_no_more(const std::vector<usage_segment>& segments, strategy a, strategy b) const {
@@ -53,29 +56,24 @@ class usage_tidy {
   /// Complexity: O(rows + sum over the variables of segments * log segments * labels)
   bool tidy() {
     if (p_.rows.empty()) return true;
-    std::vector<double> most(p_.rows.size() + 1);
+    range_sums of_most(p_.rows.size());
     std::vector<bool> rises(p_.rows.size() + 1), falls(p_.rows.size() + 1);
     for (auto& v : p_.variables) {
       if (!v.alive || v.segments.empty()) continue;
       tidy_segments(v);
       mark_changes(v.segments, rises, falls);
       for (const usage_segment& s : v.segments) {
-        const double span = *std::max_element(s.usage.begin(), s.usage.end());
-        most[s.begin] += span;
-        most[s.end] -= span;
+        of_most.add(s.begin, s.end, *std::max_element(s.usage.begin(), s.usage.end()));
       }
     }
+    const std::vector<double> always = always_.values(), most = of_most.values();
     std::vector<bool> binds(p_.rows.size());
     bool feasible = true;
-    const double tolerance = budget_tolerance + rounding_;
     for (std::size_t r = 0; r < p_.rows.size(); ++r) {
-      if (r > 0) {
-        always_[r] += always_[r - 1];
-        most[r] += most[r - 1];
-      }
       usage_row& row = p_.rows[r];
-      row.high -= always_[r];
-      row.low -= always_[r];
+      const double tolerance = budget_tolerance + rounding_of(row.budget);
+      row.high -= always[r];
+      row.low -= always[r];
       if (row.high < -tolerance || most[r] < row.low - tolerance) feasible = false;
       binds[r] = most[r] > row.high || row.low > 0;
     }
@@ -87,6 +85,23 @@ class usage_tidy {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
+  /// Calls `visit` with the budgets of the rows of a segment. Those of one budget stand together.
+  template <class Visit>
+  void for_each_budget(const usage_segment& s, Visit visit) const {
+    if (s.begin < s.end && p_.rows[s.begin].budget == p_.rows[s.end - 1].budget) return visit(p_.rows[s.begin].budget);
+    for (std::uint32_t r = s.begin; r < s.end; ++r)
+      if (r == s.begin || p_.rows[r].budget != p_.rows[r - 1].budget) visit(p_.rows[r].budget);
+  }
+  /// What sums of a budget's usage are off by at most. Each budget counts in a unit of its own.
+  [[nodiscard]] double rounding_of(std::uint32_t budget) const {
+    const auto at = rounding_.find(budget);
+    return at == rounding_.end() ? 0 : at->second;
+  }
+  [[nodiscard]] bool has_fractions(const usage_segment& s) const {
+    bool any = false;
+    for_each_budget(s, [&](std::uint32_t b) { any = any || rounding_.contains(b); });
+    return any;
+  }
   void note_lower_limits() {
     some_lower_limit_ =
         std::any_of(p_.rows.begin(), p_.rows.end(), [](const usage_row& r) { return r.low > -infinity; });
@@ -99,31 +114,30 @@ class usage_tidy {
 
   /// Disjoint ranges of rows, neighbours of equal usage joined.
   void tidy_segments(typename mutable_problem<Cost>::variable& v) {
-    if (rounding_ == 0 && are_disjoint(v.segments)) return lower(v.segments);
-    const std::size_t k = v.unary.size();
+    if (are_disjoint(v.segments)) return lower(v.segments);
     given_.assign(std::make_move_iterator(v.segments.begin()), std::make_move_iterator(v.segments.end()));
     v.segments.clear();
     bounds_.clear();
-    for (std::uint32_t i = 0; i < given_.size(); ++i) {
-      bounds_.push_back({given_[i].begin, i, 1.0});
-      bounds_.push_back({given_[i].end, i, -1.0});
-    }
-    std::stable_sort(bounds_.begin(), bounds_.end(), [](const bound& a, const bound& b) { return a.row < b.row; });
-    now_.assign(k, 0.0);
-    for (auto at = bounds_.begin(); at != bounds_.end();) {
-      const std::uint32_t row = at->row;
-      step_.assign(k, 0.0);  // summed apart, so that what cancels at one row cancels
-      for (; at != bounds_.end() && at->row == row; ++at)
-        for (std::size_t l = 0; l < k; ++l) step_[l] += at->sign * given_[at->segment].usage[l];
-      for (std::size_t l = 0; l < k; ++l) now_[l] += step_[l];
-      if (at == bounds_.end()) break;
-      usage_segment segment{row, at->row, now_};
-      const double base = *std::min_element(now_.begin(), now_.end());
-      take_from_rows(segment, base);
+    for (const usage_segment& s : given_) bounds_.insert(bounds_.end(), {s.begin, s.end});
+    std::ranges::sort(bounds_);
+    bounds_.erase(std::unique(bounds_.begin(), bounds_.end()), bounds_.end());
+    for (std::size_t i = 0; i + 1 < bounds_.size(); ++i) {
+      usage_segment segment{bounds_[i], bounds_[i + 1], std::vector<double>(v.unary.size())};
+      std::size_t covering = 0;
+      for (const usage_segment& s : given_)
+        if (s.begin <= segment.begin && segment.begin < s.end) {
+          ++covering;
+          for (std::size_t l = 0; l < segment.usage.size(); ++l) segment.usage[l] += s.usage[l];
+        }
+      const auto least_and_most = std::ranges::minmax(segment.usage);
+      take_from_rows(segment, least_and_most.min);
+      // sums of fractions that are equal differ by dust
+      const double dust =
+          covering > 1 && has_fractions(segment) ? 4 * std::numeric_limits<double>::epsilon() * least_and_most.max : 0;
       bool constant = true;
       for (double& u : segment.usage) {
-        u -= base;
-        if (u <= rounding_) u = 0;  // sums of fractions that cancel leave dust
+        u -= least_and_most.min;
+        if (u <= dust) u = 0;
         constant = constant && u == 0;
       }
       if (constant) continue;
@@ -217,23 +231,16 @@ class usage_tidy {
         if (v.segments.size() < had) v.dirty = true;
       }
     p_.rows = std::move(left);
-    always_.assign(p_.rows.size() + 1, 0.0);
+    always_ = range_sums(p_.rows.size());
     note_lower_limits();
   }
 
-  /// Where a segment begins or ends.
-  struct bound {
-    std::uint32_t row, segment;
-    double sign;
-  };
-
   mutable_problem<Cost>& p_;
-  std::vector<usage_segment> given_;  // of the variable being tidied
-  std::vector<bound> bounds_;
-  std::vector<double> now_, step_;
+  std::vector<usage_segment> given_;   // of the variable being tidied
+  std::vector<std::uint32_t> bounds_;  // where these begin or end
   bool some_lower_limit_ = false;
-  double rounding_ = 0;         ///< sums of usage are off by less than this
-  std::vector<double> always_;  ///< usage to be taken off the limits, as changes from row to row
+  std::map<std::uint32_t, double> rounding_;  ///< of budgets with fractions: sums of usage are off by less than this
+  range_sums always_;                         ///< usage to be taken off the limits
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/constraints.hpp>
 
@@ -60,16 +61,15 @@ class greedy_labels {
     allowed_.assign(p_->total_labels(), true);
     for (std::size_t t = 0; t < least_over_.size(); ++t)
       if (least_over_[t].of_row.empty()) measure(*p_->tables()[t], least_over_[t]);
-    used_.assign(p_->rows().size() + 1, 0);
+    range_sums used(p_->rows().size());
     least_.clear();
     for (std::size_t x = 0; x < p_->size(); ++x)
       for (const usage_segment& s : p_->segments(x)) {
         const double least = *std::min_element(s.usage.begin(), s.usage.end());
         least_.push_back(least);
-        used_[s.begin] += least;
-        used_[s.end] -= least;
+        used.add(s.begin, s.end, least);
       }
-    std::partial_sum(used_.begin(), used_.end(), used_.begin());
+    used_ = used.values();
   }
 
   static void measure(const cost_table<Cost>& t, least_costs& least) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
@@ -54,7 +55,7 @@ class proof_record {
         if (allowed[p_.label_start(x) + l] != 0) kept[x].push_back(l);
     strategies_left left = in_stated_.left(kept);
     form.propagate(left);
-    std::vector<double> least(p_.rows().size() + 1), most(least.size());
+    range_sums of_least(p_.rows().size()), of_most(p_.rows().size());
     for (std::uint32_t x = 0; x < p_.size(); ++x) {
       const auto& of_x = left[in_stated_.unknown(x)];
       for (const usage_segment& s : p_.segments(x)) {
@@ -65,19 +66,14 @@ class proof_record {
             high = std::max(high, s.usage[l]);
           }
         if (low > high) return;
-        least[s.begin] += low;
-        least[s.end] -= low;
-        most[s.begin] += high;
-        most[s.end] -= high;
+        of_least.add(s.begin, s.end, low);
+        of_most.add(s.begin, s.end, high);
       }
     }
+    const std::vector<double> least = of_least.values(), most = of_most.values();
     std::pair<double, std::size_t> worst{0, p_.rows().size()};
     bool is_high = true;
     for (std::size_t r = 0; r < p_.rows().size(); ++r) {
-      if (r > 0) {
-        least[r] += least[r - 1];
-        most[r] += most[r - 1];
-      }
       const usage_row& row = p_.rows()[r];
       for (const bool high : {true, false})
         if (const double beyond = high ? least[r] - row.high : row.low - most[r]; beyond > worst.first) {

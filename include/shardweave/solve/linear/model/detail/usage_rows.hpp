@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/solve/bound/dual_bound.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
@@ -74,7 +75,7 @@ class usage_rows {
     const std::size_t rows = p_->rows().size();
     place_.resize(rows);
     scale_.assign(rows, 0);
-    decided_usage_.assign(rows + 1, 0);
+    range_sums decided(rows);
     std::vector<std::size_t> direct(rows + 1), chained(rows + 1);  // weights that either form needs, as steps
     std::vector<std::int64_t> joined(rows + 1);                    // whether a segment covers r - 1 and r, as steps
     for (std::size_t x = 0; x < p_->size(); ++x)
@@ -86,21 +87,15 @@ class usage_rows {
         for (std::size_t l = 0; l < s.usage.size(); ++l) {
           if (!present.has_label(p_->label_start(x) + l)) continue;
           most = std::max(most, std::abs(s.usage[l]));
-          if (choices[x] == 1) {
-            decided_usage_[s.begin] += s.usage[l];
-            decided_usage_[s.end] -= s.usage[l];
-          }
+          if (choices[x] == 1) decided.add(s.begin, s.end, s.usage[l]);
         }
         if (choices[x] == 1) continue;
         scale_[s.begin] = std::max(scale_[s.begin], most);
         direct[s.begin] += (s.end - s.begin) * s.usage.size();
         chained[s.begin] += 2 * s.usage.size();
       }
-    for (std::size_t r = 1; r < rows; ++r) {
-      joined[r] += joined[r - 1];
-      decided_usage_[r] += decided_usage_[r - 1];
-    }
-    decided_usage_.resize(rows);
+    for (std::size_t r = 1; r < rows; ++r) joined[r] += joined[r - 1];
+    decided_usage_ = decided.values();
     for (std::size_t begin = 0, end = 0; begin < rows; begin = end) {
       std::size_t long_form = 0, short_form = 0;
       double most = 0;
