@@ -112,6 +112,12 @@ TEST_SUITE("plan_training") {
       if (tasks.is_collective(t)) moved[std::string(tasks.op(t))] += tasks.collective(t).bytes_in.count();
     CHECK(moved["copy_to_host"] == whole(lent, "offloaded_bytes"));
     CHECK(moved["copy_from_host"] == whole(lent, "offloaded_bytes"));
+
+    for (const std::string left : {"--recompute none", "--regather"}) {
+      const auto run = plan(folder, (folder / "tiny.json").string() + " --mesh 4 --offload 50GB " + left);
+      CHECK(run.status == 2);
+      CHECK(run.err.find("--offload makes plans fit that do not") != std::string::npos);
+    }
   }
 
   TEST_CASE("a plan that is stated in words is priced without a search, with the checkpointing that is named") {
