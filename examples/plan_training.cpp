@@ -72,9 +72,9 @@ class training_run {
           sw::error_category::input,
           "--search draws the search for the fastest step, which these options leave out; expected --objective step");
     if (chosen.host_bandwidth && (chosen.recompute != "auto" || chosen.regather))
-      sw::refuse(sw::error_category::input,
-                 "--offload makes plans fit that do not, and --recompute " + chosen.recompute +
-                     (chosen.regather ? " with --regather" : "") + " leaves them; expected --recompute auto alone");
+      sw::refuse(sw::error_category::input, "--offload makes plans fit that do not, and --recompute " +
+                                                chosen.recompute + (chosen.regather ? " with --regather" : "") +
+                                                " leaves them; expected --recompute auto alone");
     way_.counted = programs::overlap_form(chosen.overlap);
     way_.windows = chosen.windows.with(way_.counted);
     // what plans are compared with one another for is proven
