@@ -7,6 +7,7 @@
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/solver.hpp>
 
+#include <concepts>
 #include <cstddef>
 #include <memory>
 #include <mutex>
@@ -116,15 +117,20 @@ class planner {
   using cost_type = typename detail::cost_of<CostModel>::type;
 
   /// \param graph        outlives the planner
-  /// \param constraints  vertices by their position in `vertices(graph)`
+  /// \param constraints  vertices by their position in `vertices(graph)`; before or behind the solver
   planner(const Graph& graph, CostModel costs, Solver solver = {}, constraint_set constraints = {})
       : shared_(std::make_shared<detail::planned<Graph, CostModel>>(graph, std::move(costs), std::move(constraints))),
         solver_(std::move(solver)) {}
   planner(const Graph& graph, CostModel costs, constraint_set constraints)
       : planner(graph, std::move(costs), Solver{}, std::move(constraints)) {}
+  template <std::same_as<constraint_set> Constraints>
+  planner(const Graph& graph, CostModel costs, Constraints constraints, Solver solver)
+      : planner(graph, std::move(costs), std::move(solver), std::move(constraints)) {}
   /// A graph that dies at once cannot be planned.
   planner(const Graph&& graph, CostModel costs, Solver solver = {}, constraint_set constraints = {}) = delete;
   planner(const Graph&& graph, CostModel costs, constraint_set constraints) = delete;
+  template <std::same_as<constraint_set> Constraints>
+  planner(const Graph&& graph, CostModel costs, Constraints constraints, Solver solver) = delete;
 
   /// The same problem under another policy.
   template <class Other>

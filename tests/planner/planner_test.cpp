@@ -138,6 +138,18 @@ TEST_SUITE("planner") {
     CHECK(*costs.asked == 6);
   }
 
+  TEST_CASE("constraints stand before or behind the solver, and either may be left to its default") {
+    using graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
+    const graph g = path<graph>();
+    const plain_costs<graph> costs{&g};
+    const sw::constraint_set fixed{.fixed = {{1, {1}, "middle"}}};
+    CHECK(sw::planner(g, costs, fixed, sw::exhaustive{}).solve().objective == 33);
+    CHECK(sw::planner(g, costs, sw::exhaustive{}, fixed).solve().objective == 33);
+    CHECK(sw::planner(g, costs, {}, fixed).solve().objective == 33);
+    CHECK(sw::planner(g, costs, fixed).solve().objective == 33);
+    CHECK(sw::planner(g, costs, sw::exhaustive{}).solve().objective == 30);
+  }
+
   TEST_CASE("contradictory constraints are infeasible, and say which") {
     using graph = boost::adjacency_list<boost::vecS, boost::vecS, boost::directedS>;
     const graph g = path<graph>();
