@@ -76,7 +76,8 @@ void print_bound(const sw::solution<Cost>& answer, const std::string& unit) {
   if (answer.status == sw::solve_status::infeasible) return;
   if (!std::isfinite(answer.lower_bound)) return print_line("lower bound", "none was proven");
   std::string text = text_of(answer.lower_bound) + (unit.empty() ? "" : " " + unit);
-  if (answer.has_assignment()) text += "  (gap " + text_of(100 * answer.gap()) + " %)";
+  if (answer.has_assignment() && answer.status != sw::solve_status::optimal)
+    text += "  (gap " + text_of(100 * answer.gap()) + " %)";
   if (!answer.statistics.bound_by.empty()) text += "  by " + answer.statistics.bound_by;
   print_line("lower bound", text);
 }
@@ -104,8 +105,8 @@ void print_reference(const sw::placement_description<Cost>& d, const sw::solutio
 
 template <class Cost>
 void print_summary(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds) {
-  std::printf("%s: %zu vertices, %zu edges, %zu tables\n\n", d.name.c_str(), d.vertices.size(), d.edges.size(),
-              d.tables.size());
+  std::printf("%s: %zu vertices, %zu edges, %zu tables\n\n", d.name.empty() ? "problem" : d.name.c_str(),
+              d.vertices.size(), d.edges.size(), d.tables.size());
   print_line("status", std::string(sw::name_of(answer.status)));
   if (answer.has_assignment()) {
     const sw::evaluation<Cost> priced = sw::evaluate(d, answer.choice);

@@ -49,6 +49,7 @@ inline std::string what_is_wrong(const json_handler& handler, const boost::json:
     const auto c = static_cast<unsigned char>(rest.front());
     at = c > 0x20 && c < 0x7f ? std::string(" at '") + rest.front() + "'" : " at byte value " + std::to_string(c);
   }
+  if (ec == boost::json::error::too_deep) return handler.place() + " is nested more than 32 deep";
   if (ec == boost::json::error::extra_data) return "more text follows the end of the JSON value" + at;
   return "not JSON in " + handler.place() + ": " + (is_escape(ec) ? "an escape that is no character" : ec.message()) +
          at;
