@@ -61,7 +61,7 @@ enum class decision_reason : std::uint8_t {
   alone,            ///< no partner of the same key was left
   memory_limit,     ///< memory would not suffice
   in_flight_limit,  ///< too many bytes would be in flight
-  distance_limit,   ///< too far ahead of its first use
+  distance_limit,   ///< too far ahead of its first use, or behind the first member of its bucket
   not_mergeable,    ///< collectives of this operation are launched alone
   other_role,       ///< it moves something else than what is bucketed: neither parameters nor their gradients
   other_group,      ///< collectives of this group are not bucketed
