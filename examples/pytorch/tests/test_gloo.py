@@ -168,6 +168,33 @@ def test_ranks_that_do_not_come_are_named_and_nobody_launches():
     on_ranks(2, one_is_absent)
 
 
+class CountedStore:
+    """A store that counts what is read of it."""
+
+    reads = 0
+
+    def __init__(self, *arguments):
+        self.store = dist.distributed_c10d.PrefixStore(*arguments)
+
+    def __getattr__(self, name):
+        type(self).reads += name == "get"
+        return getattr(self.store, name)
+
+
+def one_rank_reads_what_all_told():
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(dist, "PrefixStore", CountedStore)
+        for alike in (True, False):
+            CountedStore.reads = 0
+            signature = {"0,1,2,3": "same" if alike else str(dist.get_rank())}
+            assert agree(signature, seconds=60).holds == alike
+            assert CountedStore.reads == (dist.get_world_size() if dist.get_rank() == 0 else 1)
+
+
+def test_what_is_read_to_agree_grows_with_the_ranks_not_with_their_square():
+    on_ranks(4, one_rank_reads_what_all_told)
+
+
 def test_comparison_names_who_differs():
     same = {"signature": {"0,1": "x", "0,2": "y"}, "problem": ""}
     told = [copy.deepcopy(same), {"signature": {"0,1": "x"}, "problem": ""}, {"signature": {"0,2": "y"}, "problem": ""}]
