@@ -22,8 +22,9 @@ struct activation_options {
   /// Parameters that were gathered are dropped and gathered again. That time is not counted: it is communication, which
   /// hides or not as the order has it.
   bool regather = false;
-  /// Of copies to the host's memory and of those back, in bytes per second; 0: nothing waits there. A block copies no
-  /// more than goes on beside its forward part, and what copies take of the device's memory counts as time.
+  /// Of copies to the host's memory and of those back, in bytes per second; 0: nothing waits there. What a block copies
+  /// is there when the forward part of the next one ends, after what earlier blocks copy; and what copies take of the
+  /// device's memory counts as time.
   double host_bandwidth = 0;
 };
 
@@ -49,7 +50,7 @@ struct activation_blocks {
 /// Reads the blocks of a training graph off it: what a block's forward tasks allocate and its backward tasks read are
 /// its values; the tasks that list a storage make it, in their summed durations, from what they read. Kept whatever the
 /// policy is what other blocks read, what is smaller than `options.least`, and of more than 16 large values of a block
-/// (12 where values may wait in the host's memory, as the four largest of those that go on beside the block may) the
+/// (12 where values may wait in the host's memory, as the four largest of those may that get there in time) the
 /// smallest. Gradients and everything else that lives is counted as the graph's own order has it.
 /// \param block_of  by task: the number of its block, counted in the order of the forward parts; `no_index` = in none
 /// \pre the graph's order is topological, and tasks state their phases

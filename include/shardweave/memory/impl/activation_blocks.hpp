@@ -154,27 +154,40 @@ class block_reader {
     if (options_.host_bandwidth > 0) allow_copies();
     for (std::size_t b = 0; b < blocks(); ++b) limit_choices(result_.blocks[b]);
   }
-  /// The largest values that may be dropped, and go to the host while their block's forward part runs, may wait there.
+  /// The largest values that may be dropped and go to the host in time may wait there: copies of a block are done when
+  /// the forward part of the next one is, and those of earlier blocks go first. Of what a block may copy the most that
+  /// its values fill counts as gone, so that equal blocks have few windows.
   void allow_copies() {
     const std::vector<char> may = copyable_storages(g_);
     std::vector<nanoseconds> forward(blocks());
     for (task_index t = 0; t < g_.size(); ++t)
       if (block_of_[t] != no_index && !is_late(t) && !g_.is_collective(t)) forward[block_of_[t]] += g_.duration(t);
+    const auto copied_beside = [&](std::size_t b) {
+      return bytes(static_cast<std::int64_t>(options_.host_bandwidth * static_cast<double>(forward[b].count()) / 1e9));
+    };
+    bytes owed;                                       // still to be copied when the block begins
     for (std::size_t b = 0; b + 1 < blocks(); ++b) {  // what the last one gives comes back at once
       recompute_block& block = result_.blocks[b];
-      result_.rates[b].window =
-          bytes(static_cast<std::int64_t>(options_.host_bandwidth * static_cast<double>(forward[b].count()) / 1e9));
-      result_.rates[b].memory_bandwidth = g_.device().dram_bytes_per_ns * 1e9;
+      const bytes own = copied_beside(b), next = b + 2 < blocks() ? copied_beside(b + 1) : bytes(0);
+      const bytes room = own + next - owed;
       std::vector<std::uint32_t> some;
       for (std::uint32_t v = 0; v < block.values.size(); ++v)
-        if (const block_value& value = block.values[v]; value.may_keep && value.may_drop &&
-                                                        may[result_.storages[b][v]] != 0 &&
-                                                        value.size <= result_.rates[b].window)
+        if (const block_value& value = block.values[v];
+            value.may_keep && value.may_drop && may[result_.storages[b][v]] != 0 && value.size <= room)
           some.push_back(v);
       std::stable_sort(some.begin(), some.end(),
                        [&](std::uint32_t a, std::uint32_t c) { return block.values[a].size > block.values[c].size; });
       some.resize(std::min(some.size(), most_copied));
+      bytes most;
+      for (std::uint32_t subset = 0; subset < 1U << some.size(); ++subset) {
+        bytes sum;
+        for (std::size_t i = 0; i < some.size(); ++i)
+          if ((subset >> i & 1U) != 0) sum += block.values[some[i]].size;
+        if (sum <= room) most = std::max(most, sum);
+      }
       for (const std::uint32_t v : some) block.values[v].may_offload = true;
+      result_.rates[b] = {.window = most, .memory_bandwidth = g_.device().dram_bytes_per_ns * 1e9};
+      owed = std::max(owed + most - own, bytes(0));
     }
   }
   /// A task that lists a value: its time, and what it reads.
