@@ -21,11 +21,12 @@ struct random_tasks_options {
 };
 
 /// A task graph of a few operations, collectives with their waits, views and an output, in topological order.
-inline shardweave::task_graph random_tasks(std::uint64_t seed, const random_tasks_options& options = {}) {
+/// \param random  draws: has `below` and `chance`, as `random_source` has
+template <class Source>
+shardweave::task_graph tasks_drawn_by(Source& random, const random_tasks_options& options, const std::string& name) {
   namespace sw = shardweave;
-  sw::random_source random(seed);
   sw::task_graph_builder b;
-  b.name = "random " + std::to_string(seed);
+  b.name = name;
   b.device.dram_bytes_per_ns = 3;
   constexpr sw::collective ops[] = {sw::collective::all_gather, sw::collective::reduce_scatter,
                                     sw::collective::all_reduce};
@@ -102,6 +103,12 @@ inline shardweave::task_graph random_tasks(std::uint64_t seed, const random_task
   for (int i = 0; i < 4; ++i) results.push_back(any());
   b.add_task({.name = "output", .op = "output", .kind = sw::task_kind::output, .inputs = results});
   return std::move(b).build();
+}
+
+/// The same with equal seeds.
+inline shardweave::task_graph random_tasks(std::uint64_t seed, const random_tasks_options& options = {}) {
+  shardweave::random_source random(seed);
+  return tasks_drawn_by(random, options, "random " + std::to_string(seed));
 }
 
 /// A random valid order of a task graph in which each bucket is launched at once.
