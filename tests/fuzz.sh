@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/fuzz.sh MINUTES [NAME...]: libFuzzer, guided by coverage, under sanitizers, for so long of CPU time for each reader: those
-# named, or all
+# tests/fuzz.sh MINUTES [NAME...]: libFuzzer, guided by coverage, under sanitizers, for so long of CPU time for each target, a
+# reader or algorithms (solvers, proofs, orders): those named, or all
 # tests/fuzz.sh coverage [NAME...]: which lines and branches the stored corpus runs, replayed as every run of the tests does
 #
 # Begins with the corpus of tests/fuzz and what the tests unpack. What it finds is kept in build/fuzz/NAME-*: once mended it
@@ -57,7 +57,13 @@ for name in "$@"; do
   "$clang" -fsanitize=fuzzer,address,undefined "$work/$name.o" "$work/json.o" -lz -o "$work/fuzz_$name"
   mkdir -p "$work/corpus/$name"
   status=0
-  "$work/fuzz_$name" -rss_limit_mb=4096 -timeout=60 -max_len=65536 -print_final_stats=1 \
+  lengths=(-max_len=65536)
+  case $name in
+    solvers | proofs | orders)  # problems that are chosen byte by byte: some at random to begin with
+      lengths=(-max_len=300 -len_control=0)
+      for i in {1..150}; do head -c 250 /dev/urandom >"$work/corpus/$name/random-$i"; done ;;
+  esac
+  "$work/fuzz_$name" -rss_limit_mb=4096 -timeout=60 "${lengths[@]}" -print_final_stats=1 \
     -artifact_prefix="$work/$name-" "$work/corpus/$name" "$tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 &
   while sleep 1 && ticks=$(awk '{print $14 + $15}' /proc/$!/stat 2>/dev/null); do
     if ((ticks >= minutes * 60 * $(getconf CLK_TCK))); then kill -INT $! && break; fi
