@@ -4,6 +4,7 @@
 //   collective_cost --device h100 --calibration rack.json --nodes 4
 #include "support/collective_models.hpp"
 #include "support/devices.hpp"
+#include "support/distinct_files.hpp"
 #include "support/program.hpp"
 #include <shardweave/cost/accuracy.hpp>
 #include <shardweave/cost/device_calibration.hpp>
@@ -36,6 +37,8 @@ struct options {
 };
 
 int answer(const options& chosen) {
+  for (const std::string& table : chosen.tables)
+    programs::require_distinct({{"a table", table}, {"--out", chosen.out}});
   programs::collective_machine machine;
   machine.device = sw::find_device(chosen.device);
   machine.node = [&] { return sw::nccl_node_of(machine.device); };

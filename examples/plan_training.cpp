@@ -10,6 +10,7 @@
 #include "support/certify_plan.hpp"
 #include "support/chosen_policies.hpp"
 #include "support/device_memory.hpp"
+#include "support/distinct_files.hpp"
 #include "support/overlap_form.hpp"
 #include "support/pipelined_plan.hpp"
 #include "support/plan_options.hpp"
@@ -67,6 +68,12 @@ class training_run {
         control_(work_.control()),
         way_(new_way()),
         mesh_(training_.mesh) {
+    programs::require_distinct({{"the config", chosen.config},
+                                {"--calibration", chosen.calibration},
+                                {"--certificate", chosen.certificate},
+                                {"--problem", chosen.problem},
+                                {"--search", chosen.search},
+                                {"--report", chosen.report.file("")}});
     if (!chosen.search.empty() && !chosen.for_step())
       sw::refuse(
           sw::error_category::input,

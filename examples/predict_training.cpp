@@ -3,6 +3,7 @@
 //   predict_training TABLE.csv
 //   predict_training TABLE.csv --device-file rack.json --json
 //   predict_training TABLE.csv --hold-out series
+#include "support/distinct_files.hpp"
 #include "support/held_out.hpp"
 #include "support/measured_steps.hpp"
 #include "support/program.hpp"
@@ -74,6 +75,8 @@ std::size_t parts_of(const std::string& hold_out) {
 }
 
 int predict(const options& chosen) {
+  programs::require_distinct(
+      {{"the table", chosen.table}, {"--device-file", chosen.device_file}, {"--plot", chosen.plot}});
   const std::size_t parts = chosen.hold_out.empty() ? 0 : parts_of(chosen.hold_out);
   const std::vector<sw::training_run> rows =
       programs::about(chosen.table, [&] { return sw::read_training_runs(std::filesystem::path(chosen.table)); });

@@ -3,6 +3,7 @@
 //   replay_schedule tasks.json.gz schedule.json --engine threads --scale 10
 //   mpirun -np 4 replay_schedule tasks.json schedule.json --engine mpi --calibrate host.json
 //   mpirun -np 8 replay_schedule tasks.json schedule.json --engine nccl --calibrate devices.json
+#include "support/distinct_files.hpp"
 #include "support/program.hpp"
 #include "support/report_file.hpp"
 #include "support/report_option.hpp"
@@ -453,6 +454,11 @@ int main(int argc, char** argv) {
       if (option->count() > 0 && std::find(of.begin(), of.end(), chosen.engine) == of.end())
         sw::refuse(sw::error_category::input, option->get_name() + " is not for engine " + chosen.engine +
                                                   ", expected --engine " + programs::joined(of));
+    programs::require_distinct({{"the tasks", chosen.tasks.file},
+                                {"the schedule", chosen.schedule},
+                                {"--calibrate", chosen.calibrate},
+                                {"--picture", chosen.picture},
+                                {"--report", chosen.report.file("")}});
     return replay(chosen);
   });
 }

@@ -1,6 +1,7 @@
 // Buckets and schedules a task graph from a file, and tells what the order gains.
 //
 //   schedule_tasks tasks.json.gz --bucketing greedy --scheduler prefetch --schedule schedule.json
+#include "support/distinct_files.hpp"
 #include "support/overlap_flags.hpp"
 #include "support/program.hpp"
 #include "support/report_file.hpp"
@@ -254,6 +255,11 @@ std::string write_report(const options& chosen, const sw::task_graph& g, const s
 }
 
 int schedule(const options& chosen) {
+  programs::require_distinct({{"the tasks", chosen.tasks.file},
+                              {"--schedule", chosen.schedule},
+                              {"--certificate", chosen.certificate},
+                              {"--trace", chosen.trace},
+                              {"--report", chosen.report.file("")}});
   if (!chosen.certificate.empty() && chosen.durations != "measured" && chosen.durations != "fused")
     sw::refuse(sw::error_category::input, "--certificate is about the durations of " + chosen.tasks.file +
                                               ", expected --durations measured or fused, found " + chosen.durations);

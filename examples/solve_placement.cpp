@@ -2,6 +2,7 @@
 //
 //   solve_placement problem.json.gz --solver trws --seconds 10 --solution solution.json
 //   solve_placement contest.json --seconds 60 --answer -    prints the contest's answer and nothing else
+#include "support/distinct_files.hpp"
 #include "support/overlap_form.hpp"
 #include "support/program.hpp"
 #include "support/solvers.hpp"
@@ -295,6 +296,10 @@ int main(int argc, char** argv) {
   return programs::run(app, argc, argv, [&] {
     if (chosen.answer == "-" && chosen.common.json)
       sw::refuse(sw::error_category::input, "--answer - and --json both claim standard output, expected one of them");
+    programs::require_distinct({{"the problem", chosen.problem},
+                                {"--solution", chosen.solution},
+                                {"--answer", chosen.answer},
+                                {"--certificate", chosen.certificate}});
     const stopwatch watch;
     sw::any_placement problem = programs::about(chosen.problem, [&] { return sw::read_any_placement(chosen.problem); });
     return std::visit(

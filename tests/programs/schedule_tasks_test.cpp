@@ -399,6 +399,9 @@ TEST_SUITE("schedule_tasks") {
              {good + " --scheduler magic", "magic"},
              {good + " --durations magic", "--durations"},
              {good + " --memory -3", "--memory"},
+             {good + " --schedule " + good, "--schedule: " + good + " is the tasks, too, expected a file of its own"},
+             {good + " --schedule new.json --trace ./new.json", "--trace: ./new.json is --schedule, too"},
+             {good + " --certificate new.json --report new.json", "--report: new.json is --certificate, too"},
              {good + " --schedule " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"},
              {good + " --trace " + (folder / "no/such.json").string(), "no/such.json: cannot be opened"}}) {
       CAPTURE(arguments);
@@ -409,6 +412,10 @@ TEST_SUITE("schedule_tasks") {
       CHECK_MESSAGE(run.err.find(culprit) != std::string::npos, run.err);
       CHECK(run.out.empty());
     }
+    CHECK(temporary_folder::read(folder / "good.json") == text);
+    CHECK(
+        run_program("schedule_tasks", good + " --json --schedule /dev/null --trace /dev/null", folder.path()).status ==
+        0);
     const std::string file = folder.write("wrong.json", "{\"format\": \"shardweave.placement\"}").string();
     const auto run = run_program("schedule_tasks", file, folder.path());
     CHECK(run.status == 2);

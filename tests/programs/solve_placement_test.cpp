@@ -116,6 +116,10 @@ TEST_SUITE("solve_placement") {
     CHECK(both.out.empty());
     CHECK(both.err == "solve_placement: --answer - and --json both claim standard output, expected one of them\n");
 
+    const auto onto_itself = run_program("solve_placement", problem + " --answer " + problem, folder.path());
+    CHECK(onto_itself.status == 2);
+    CHECK(onto_itself.err ==
+          "solve_placement: --answer: " + problem + " is the problem, too, expected a file of its own\n");
     const std::string none = folder.write("none.json", impossible).string();
     const auto infeasible = run_program("solve_placement", none + " --answer -", folder.path());
     CHECK(infeasible.status == 1);
