@@ -4,6 +4,7 @@
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/pieces.hpp>
 #include <shardweave/tasks/task.hpp>
 
 #include <doctest/doctest.h>

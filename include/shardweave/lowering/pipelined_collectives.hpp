@@ -4,9 +4,9 @@
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
-#include <shardweave/tasks/pieces.hpp>
 
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <vector>
 
@@ -14,6 +14,8 @@
 /// Lowered collectives between activations in pieces, pipelined with the products beside them.
 
 namespace shardweave::inline v0 {
+
+enum class piecewise : std::uint8_t;  // of tasks/pieces.hpp, which drags in what few need
 
 struct pipelined_graph {
   lowered_graph lowered;            ///< `task_of` names first pieces
