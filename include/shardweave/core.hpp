@@ -7,6 +7,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/core/phase.hpp>
 #include <shardweave/core/random.hpp>

@@ -111,8 +111,7 @@ TEST_SUITE("kernel_table") {
   TEST_CASE("wrong measurements are refused") {
     const std::vector<kernel_measurement> timeless{{kernel_kind::memory_bound, {0, bytes(8)}, 0}};
     CHECK_THROWS_WITH_AS(kernel_table(find_preset("h100").compute(), timeless),
-                         "a kernel of 0.000000 operations on 8 bytes in 0.000000 us: counts and times must be positive",
-                         error);
+                         "a kernel of 0 operations on 8 bytes in 0 us: counts and times must be positive", error);
   }
 }
 

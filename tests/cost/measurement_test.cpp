@@ -478,9 +478,9 @@ TEST_SUITE("link_shares") {
     };
     const std::string end = " nodes: expected a share in (0, 1], and a size and nodes that are positive";
     CHECK(message({shared_path::inside, 1, bytes(1), 1}).empty());
-    CHECK(message({shared_path::inside, 1, bytes(1), 0}) == "a share of 0.000000 at 1 bytes on 1" + end);
-    CHECK(message({shared_path::inside, 0, bytes(1), .5}) == "a share of 0.500000 at 1 bytes on 0" + end);
-    CHECK(message({shared_path::network, 2, bytes(0), .5}) == "a share of 0.500000 at 0 bytes on 2" + end);
+    CHECK(message({shared_path::inside, 1, bytes(1), 0}) == "a share of 0 at 1 bytes on 1" + end);
+    CHECK(message({shared_path::inside, 0, bytes(1), .5}) == "a share of 0.5 at 1 bytes on 0" + end);
+    CHECK(message({shared_path::network, 2, bytes(0), .5}) == "a share of 0.5 at 0 bytes on 2" + end);
     CHECK(message({shared_path::inside, 1, bytes(1), std::nan("")}) == "a share of nan at 1 bytes on 1" + end);
   }
 

@@ -310,13 +310,10 @@ TEST_SUITE("collective_table") {
 
 TEST_SUITE("saturation") {
   TEST_CASE("wrong figures are refused in words") {
-    CHECK(
-        refusal_of([] { return saturating<>(alpha_beta(), -1.0); }) ==
-        "a share that is half at -1.000000 bytes with power 0.500000: expected no negative size and a power in (0, 1]");
-    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 0.0); }).find("with power 0.000000") !=
-          std::string::npos);
-    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 1.5); }).find("with power 1.500000") !=
-          std::string::npos);
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), -1.0); }) ==
+          "a share that is half at -1 bytes with power 0.5: expected no negative size and a power in (0, 1]");
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 0.0); }).find("with power 0") != std::string::npos);
+    CHECK(refusal_of([] { return saturating<>(alpha_beta(), 1.0, 1.5); }).find("with power 1.5") != std::string::npos);
     CHECK(refusal_of([] { return saturating<>(alpha_beta(), 0.0, 1.0); }).empty());
     for (const timed_size& wrong : {timed_size{bytes(0), 1},
                                     {bytes(-1), 1},

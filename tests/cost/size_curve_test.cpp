@@ -146,8 +146,8 @@ TEST_SUITE("size_curve") {
 
   TEST_CASE("what cannot be measured is refused") {
     CHECK_THROWS_WITH_AS(size_curve(points_of({})), "a curve of times needs a measurement", error);
-    CHECK_THROWS_WITH_AS(size_curve(points_of({{0, 1}})),
-                         "a measurement of 0 bytes in 1.000000 us: both must be positive", error);
+    CHECK_THROWS_WITH_AS(size_curve(points_of({{0, 1}})), "a measurement of 0 bytes in 1 us: both must be positive",
+                         error);
     CHECK_THROWS_AS(size_curve(points_of({{1, 0}})), error);
     CHECK_THROWS_AS(size_curve(points_of({{1, std::nan("")}})), error);
     CHECK_THROWS_AS(size_curve(points_of({{1, std::numeric_limits<double>::infinity()}})), error);

@@ -160,7 +160,7 @@ TEST_SUITE("read_iopddl") {
     CHECK(message(changed(example, "[30, 70]", "[30]"))
               .ends_with("problem.nodes.intervals[0] has 1 numbers, expected 2: first and end"));
     CHECK(message(changed(example, "[[10],", "[[-10],"))
-              .starts_with("T: the usage -10.000000 of strategy 0 of vertex 0 in budget 'memory' is negative"));
+              .starts_with("T: the usage -10 of strategy 0 of vertex 0 in budget 'memory' is negative"));
     CHECK(message(changed(example, "[[10],", "[[10, 10],")) ==
           "T: budget 'memory' has 2 usages for the 1 strategies of vertex 0");
     CHECK(message(changed(example, "[[15],", "[[1.5],"))

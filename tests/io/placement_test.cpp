@@ -122,7 +122,7 @@ TEST_SUITE("read_placement") {
               .ends_with("vertices[0].compute[1] is \"0.5\", expected a number or null"));
     CHECK(message(changed(small, "[\"R\", \"S(0)\"]", "[\"R\"]")) == "T: vertex 0 (x) has 1 labels for 2 strategies");
     CHECK(message(changed(small, "\"usage\": [1, 0.5]", "\"usage\": [-1, 0.5]"))
-              .starts_with("T: the usage -1.000000 of strategy 0 of vertex 0 (x) in budget 'parameters' is negative"));
+              .starts_with("T: the usage -1 of strategy 0 of vertex 0 (x) in budget 'parameters' is negative"));
     CHECK(message(changed(small, "\"strategies\": [0, 1]", "\"strategies\": [0, 2]")) ==
           "T: constraint 'input' names strategy 2 of vertex 0 (x), which has only 2");
     CHECK(message(changed(small, "[[0, 0], [1, 2]]", "[[0, 0, 0]]"))

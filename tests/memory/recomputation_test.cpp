@@ -448,7 +448,7 @@ TEST_SUITE("memory") {
                     std::to_string(nothing.size()));
     CHECK(refusal_of([&] {
             static_cast<void>(sw::with_recomputation(made.graph, nothing, {nothing, 0}));
-          }) == "recomputation: copies of 0.000000 bytes per second, expected a positive number");
+          }) == "recomputation: copies of 0 bytes per second, expected a positive number");
     std::vector<char> parameter = nothing;
     parameter[0] = 1;
     CHECK(refusal_of([&] {

@@ -421,12 +421,12 @@ TEST_SUITE("compile") {
   TEST_CASE("a budget that even the least usage breaks is named, with the time") {
     auto d = pair_of_vertices();
     d.constraints.budgets.push_back({"memory", -infinity, 5, {{0, {4, 7}, {}}, {1, {5, 6, 3}, {}}}});
-    check_refused(d, "budget 'memory' needs at least 7.000000, but its limit is 5.000000");
+    check_refused(d, "budget 'memory' needs at least 7, but its limit is 5");
     d.constraints.budgets[0].terms[0].live = sw::live_interval{3, 9};
     d.constraints.budgets[0].terms[1].live = sw::live_interval{5, 7};
-    check_refused(d, "budget 'memory' at time 5 needs at least 7.000000, but its limit is 5.000000");
+    check_refused(d, "budget 'memory' at time 5 needs at least 7, but its limit is 5");
     d.constraints.budgets[0] = {"share", 20, infinity, {{0, {4, 7}, {}}, {1, {5, 6, 3}, {}}}};
-    check_refused(d, "budget 'share' gets at most 13.000000, but its limit is 20.000000");
+    check_refused(d, "budget 'share' gets at most 13, but its limit is 20");
   }
 
   TEST_CASE("what validation refuses is refused") {

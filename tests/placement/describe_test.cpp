@@ -343,7 +343,7 @@ TEST_SUITE("describe") {
     CHECK(stated.vertices[3].memory == std::vector<double>{30, 31});
     // 2 and 3 live together at time 3
     CHECK(sw::evaluate(stated, sw::assignment{0, 0, 0, 0}).violations ==
-          std::vector<std::string>{"budget 'memory' uses 50.000000 at time 3, more than its limit 33.000000"});
+          std::vector<std::string>{"budget 'memory' uses 50 at time 3, more than its limit 33"});
   }
 
   TEST_CASE("communication that may hide is listed with its direction") {

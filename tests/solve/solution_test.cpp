@@ -70,8 +70,8 @@ TEST_SUITE("solution") {
     CHECK(s.status == sw::solve_status::stopped);
     CHECK(s.gap() == infinity);
     CHECK(s.statistics.note ==
-          "so it was. an assignment was dropped: budget 'memory' uses 4.000000, more than its "
-          "limit 3.000000.");
+          "so it was. an assignment was dropped: budget 'memory' uses 4, more than its "
+          "limit 3.");
   }
   TEST_CASE("without an assignment an infinite bound says infeasible, any other stopped") {
     CHECK(conclude({}, infinity).status == sw::solve_status::infeasible);

@@ -186,7 +186,7 @@ TEST_SUITE("memory_budget") {
     const std::string told =
         refusal_of([&] { return compile(describe(model.graph(), model, within(model, 10'000, 8))); });
     CHECK(told.starts_with("budget 'device memory' at time "));
-    CHECK(told.ends_with(", but its limit is 10000.000000"));
+    CHECK(told.ends_with(", but its limit is 10000"));
   }
 
   TEST_CASE("optimizer state that no optimizer has is refused") {
@@ -195,7 +195,7 @@ TEST_SUITE("memory_budget") {
       return refusal_of([&] { return memory_budget(model, bytes(1), {.state_per_element = state}); });
     };
     CHECK(told(-1) ==
-          "device memory: optimizer state takes -1.000000 bytes per element, expected a number that is not negative");
+          "device memory: optimizer state takes -1 bytes per element, expected a number that is not negative");
     CHECK(told(std::numeric_limits<double>::quiet_NaN()) != "");
     CHECK(told(std::numeric_limits<double>::infinity()) != "");
   }

@@ -378,7 +378,7 @@ TEST_SUITE("training_constraints") {
     REQUIRE(all.budgets.size() == 1);
     CHECK(all.fixed.empty());
     CHECK_THROWS_WITH_AS(parameter_budget(model, 1.5, parameter_unit::ratio),
-                         "a device may hold a share of 1.500000 of the parameters, expected 0 to 1", error);
+                         "a device may hold a share of 1.5 of the parameters, expected 0 to 1", error);
   }
 
   TEST_CASE("a parameter that cannot be cut does not make its share impossible") {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 
 #include <algorithm>
 #include <chrono>
@@ -59,10 +60,10 @@ struct solve_control {
 /// \throws error (input) if the seconds or the gap are negative or not a number
 inline void validate(const solve_control& control) {
   if (!(control.gap >= 0))
-    refuse(error_category::input, "solve_control: gap is " + std::to_string(control.gap) +
+    refuse(error_category::input, "solve_control: gap is " + number_text(control.gap) +
                                       ", expected a number from 0 on; 0 proves the optimum, 0.001 allows 0.1 %");
   if (control.seconds >= 0) return;
-  refuse(error_category::input, "solve_control: seconds is " + std::to_string(control.seconds) +
+  refuse(error_category::input, "solve_control: seconds is " + number_text(control.seconds) +
                                     ", expected a number from 0 on; infinity is no limit");
 }
 

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/detail/isotonic.hpp>
 #include <shardweave/cost/device.hpp>
@@ -125,7 +126,7 @@ struct reached_share {
   for (const reached_share& m : measured) {
     if (!(m.x > 0) || !(m.share > 0) || !std::isfinite(m.x) || !std::isfinite(m.share))
       refuse(error_category::input,
-             "a share of " + std::to_string(m.share) + " at " + std::to_string(m.x) + ": both must be positive");
+             "a share of " + number_text(m.share) + " at " + number_text(m.x) + ": both must be positive");
     low = std::min(low, m.x);
     high = std::max(high, m.x);
   }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/detail/isotonic.hpp>
@@ -46,9 +47,9 @@ class kernel_table {
     };
     for (const kernel_measurement& m : rows)
       if (!(m.time_us > 0) || !std::isfinite(m.time_us) || !(m.work.flops >= 0) || m.work.moved.count() < 0)
-        refuse(error_category::input, "a kernel of " + std::to_string(m.work.flops) + " operations on " +
-                                          std::to_string(m.work.moved.count()) + " bytes in " +
-                                          std::to_string(m.time_us) + " us: counts and times must be positive");
+        refuse(error_category::input, "a kernel of " + number_text(m.work.flops) + " operations on " +
+                                          std::to_string(m.work.moved.count()) + " bytes in " + number_text(m.time_us) +
+                                          " us: counts and times must be positive");
     std::sort(rows.begin(), rows.end(), [&](const auto& a, const auto& b) { return key(a) < key(b); });
     for (std::size_t from = 0; from < rows.size();) {
       std::size_t to = from;

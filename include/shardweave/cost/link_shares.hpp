@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
@@ -49,8 +50,8 @@ class link_shares {
     std::array<std::map<std::int64_t, std::vector<timed_size>>, 3> points;
     for (const link_share& m : measured) {
       if (!(m.share > 0 && m.share <= 1) || m.nodes < 1 || m.size.count() < 1)
-        refuse(error_category::input, "a share of " + std::to_string(m.share) + " at " +
-                                          std::to_string(m.size.count()) + " bytes on " + std::to_string(m.nodes) +
+        refuse(error_category::input, "a share of " + number_text(m.share) + " at " + std::to_string(m.size.count()) +
+                                          " bytes on " + std::to_string(m.nodes) +
                                           " nodes: expected a share in (0, 1], and a size and nodes that are positive");
       // the bytes that would take as long at the peak
       points[static_cast<std::size_t>(m.path)][m.nodes].push_back(

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/cost/affine_fit.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/detail/blend.hpp>
@@ -58,7 +59,7 @@ class residual {
         const double predicted = base_.estimate(kind, p.size, r.group).time_us;
         if (!(predicted > 0))
           refuse(error_category::input, "the base model prices the measured " + std::string(name_of(kind)) + " of " +
-                                            std::to_string(p.size.count()) + " bytes at " + std::to_string(predicted) +
+                                            std::to_string(p.size.count()) + " bytes at " + number_text(predicted) +
                                             " us; a correction needs a positive time");
         sizes.push_back(static_cast<double>(p.size.count()));
         r.base.push_back(predicted);

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/collective_cost.hpp>
@@ -63,7 +64,7 @@ struct saturated_line {
   for (const timed_size& m : measured)
     if (m.size.count() <= 0 || !(m.time_us > 0) || !std::isfinite(m.time_us))
       refuse(error_category::input, "a measurement of " + std::to_string(m.size.count()) + " bytes in " +
-                                        std::to_string(m.time_us) + " us: both must be positive");
+                                        number_text(m.time_us) + " us: both must be positive");
   using row = std::array<double, 3>;
   saturated_line best;
   double least = std::numeric_limits<double>::infinity();
@@ -122,8 +123,8 @@ struct saturating {
   /// \throws error if the half size is negative or the power not in (0, 1]
   explicit saturating(Base b, double half, double p = 0.5) : base(std::move(b)), half_size(half), power(p) {
     if (!(half >= 0) || !(p > 0) || p > 1)
-      refuse(error_category::input, "a share that is half at " + std::to_string(half) + " bytes with power " +
-                                        std::to_string(p) + ": expected no negative size and a power in (0, 1]");
+      refuse(error_category::input, "a share that is half at " + number_text(half) + " bytes with power " +
+                                        number_text(p) + ": expected no negative size and a power in (0, 1]");
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/detail/isotonic.hpp>
 #include <shardweave/cost/detail/sorted_sizes.hpp>
@@ -43,7 +44,7 @@ class size_curve {
     for (const timed_size& p : points) {
       if (p.size.count() <= 0 || !(p.time_us > 0) || !std::isfinite(p.time_us))
         refuse(error_category::input, "a measurement of " + std::to_string(p.size.count()) + " bytes in " +
-                                          std::to_string(p.time_us) + " us: both must be positive");
+                                          number_text(p.time_us) + " us: both must be positive");
       by_size[p.size.count()].push_back(std::log(p.time_us));
     }
     if (by_size.empty()) refuse(error_category::input, "a curve of times needs a measurement");

@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/number_text.hpp>
+
 #include <algorithm>
 #include <chrono>
 #include <cstddef>
@@ -106,11 +108,6 @@ class rank_listener {
 }
 
 /// "0.5 s" and the like, for messages about time limits.
-[[nodiscard]] inline std::string limit_text(double seconds) {
-  std::string text = std::to_string(seconds);
-  text.erase(text.find_last_not_of('0') + 1);
-  if (text.ends_with('.')) text.pop_back();
-  return text + " s";
-}
+[[nodiscard]] inline std::string limit_text(double seconds) { return number_text(seconds) + " s"; }
 
 }  // namespace shardweave::inline v0

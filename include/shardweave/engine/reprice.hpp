@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/engine/group_ranks.hpp>
@@ -59,7 +60,7 @@ template <collective_cost_model Model>
 [[nodiscard]] task_graph reprice(const task_graph& g, const Model& model, std::span<const group_shape> shapes,
                                  const reprice_options& options = {}) {
   if (!(options.compute_scale >= 0) || !std::isfinite(options.compute_scale))
-    refuse(error_category::input, "computation that takes " + std::to_string(options.compute_scale) +
+    refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
                                       " times as long, expected a finite factor, not negative");
   const auto scaled = [&](nanoseconds t) {
     return nanoseconds(

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/io/json_shape.hpp>
@@ -139,8 +140,7 @@ class profiled_run_reader {
     }
     if (event_.category != "kernel" && event_.category != "gpu_memcpy" && event_.category != "gpu_memset") return {};
     if (!event_.duration || !(*event_.duration >= 0 && *event_.duration < 1e12))
-      return "is a kernel whose dur is " +
-             (event_.duration ? std::to_string(*event_.duration) : std::string("missing")) +
+      return "is a kernel whose dur is " + (event_.duration ? number_text(*event_.duration) : std::string("missing")) +
              ", expected microseconds from 0 to 1e12";
     const nanoseconds took(static_cast<std::int64_t>(std::llround(*event_.duration * 1000)));
     if (event_.name.starts_with("nccl")) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/overlap/detail/sweep.hpp>
 #include <shardweave/overlap/hideable.hpp>
 #include <shardweave/overlap/window.hpp>
@@ -51,7 +52,7 @@ class hiding_prices {
     for (std::size_t i = 0; i < prices.size(); ++i)
       if (!(prices[i] >= 0 && prices[i] <= 1))
         refuse(error_category::input,
-               "price " + std::to_string(i) + " is " + std::to_string(prices[i]) + ", expected a number from 0 to 1");
+               "price " + std::to_string(i) + " is " + number_text(prices[i]) + ", expected a number from 0 to 1");
     // level k holds minima of 2^k neighbours; those that reach into the next channel are never asked for
     least_.push_back(std::move(prices));
     for (std::size_t width = 1; 2 * width <= positions; width *= 2) {

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/placement/description.hpp>
 
 #include <algorithm>
@@ -158,7 +159,7 @@ void validate_budgets(const placement_description<Cost>& d) {
   for (const budget& b : d.constraints.budgets) {
     const std::string where = "budget '" + b.name + "'";
     if (std::isnan(b.low) || std::isnan(b.high) || b.low > b.high)
-      refuse_input(where + " asks for a usage from " + std::to_string(b.low) + " to " + std::to_string(b.high));
+      refuse_input(where + " asks for a usage from " + number_text(b.low) + " to " + number_text(b.high));
     double total = 0;
     for (const budget_term& term : b.terms) {
       check_vertex_index(d, term.vertex, where);
@@ -168,7 +169,7 @@ void validate_budgets(const placement_description<Cost>& d) {
                      d.name_of(term.vertex));
       for (std::size_t s = 0; s < term.usage.size(); ++s)
         if (!(term.usage[s] >= 0) || std::isinf(term.usage[s]))
-          refuse_input("the usage " + std::to_string(term.usage[s]) + " of strategy " + std::to_string(s) + " of " +
+          refuse_input("the usage " + number_text(term.usage[s]) + " of strategy " + std::to_string(s) + " of " +
                        d.name_of(term.vertex) + " in " + where + " is negative or not a finite number");
       total += term.usage.empty() ? 0 : *std::max_element(term.usage.begin(), term.usage.end());
       if (!(total <= largest_sum<double>))

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/report/detail/escape.hpp>
 #include <shardweave/report/unit_text.hpp>
@@ -62,8 +63,8 @@ namespace detail {
   for (progress_point p : points) {
     if (!known.empty()) {
       if (!(p.seconds >= known.back().seconds))
-        refuse(error_category::input, "a point of progress at " + std::to_string(p.seconds) + " s after one at " +
-                                          std::to_string(known.back().seconds) + " s, expected the order of time");
+        refuse(error_category::input, "a point of progress at " + number_text(p.seconds) + " s after one at " +
+                                          number_text(known.back().seconds) + " s, expected the order of time");
       p.best = std::min(std::isfinite(p.best) ? p.best : known.back().best, known.back().best);
       p.bound = std::max(std::isfinite(p.bound) ? p.bound : 0.0, known.back().bound);
     }

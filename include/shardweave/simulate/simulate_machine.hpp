@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/simulate/detail/host_walk.hpp>
 #include <shardweave/simulate/interference.hpp>
@@ -219,7 +220,7 @@ class machine_simulation {
   void set_pace(lane& l, double slowdown) {
     if (!(slowdown >= 1 && std::isfinite(slowdown)))
       refuse(error_category::input, "the interference policy slows " + g_.label(leader(host_.actions[l.action])) +
-                                        " by " + std::to_string(slowdown) + ", expected a finite factor of 1 or more");
+                                        " by " + number_text(slowdown) + ", expected a finite factor of 1 or more");
     l.until = l.work.end_at(now_, slowdown);
   }
 

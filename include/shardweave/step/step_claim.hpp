@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <cmath>
@@ -188,7 +189,7 @@ inline void validate(const step_claim& claim, const step_work& work) {
     counted[work.edges[e].share] = true;
   }
   if (!(claim.price >= 0) || !std::isfinite(claim.price))
-    refuse(error_category::input, "a claim about the step: a price of " + std::to_string(claim.price) +
+    refuse(error_category::input, "a claim about the step: a price of " + number_text(claim.price) +
                                       ", expected a number that is not negative");
   if (claim.price > 0 && (claim.held < work.machines() || claim.held >= work.channels))
     refuse(error_category::input, "a claim about the step: channel " + std::to_string(claim.held) +

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/work_model.hpp>
@@ -136,8 +137,7 @@ class work_table_builder {
     std::vector<double> amount(1 + channels_ * (1 + work.otherwise.size()));
     const auto take = [&](std::size_t part, double value) {
       if (!(value >= 0))
-        refuse(error_category::input,
-               who_ + " takes " + std::to_string(value) + ", expected a time that is not negative");
+        refuse(error_category::input, who_ + " takes " + number_text(value) + ", expected a time that is not negative");
       if (!std::isinf(value)) amount[part] = value;
     };
     const auto take_all = [&](std::size_t way, const std::vector<double>& loads) {

@@ -134,13 +134,13 @@ TEST_SUITE("linear_model") {
     check_refused(model, "linear model: a weight stands in row 0 and column 2 of 3 rows and 2 columns");
     model = textbook();
     model.rows[1] = {5, 4};
-    check_refused(model, "linear model: row 1 has limits 5.000000 and 4.000000, expected the lower one first");
+    check_refused(model, "linear model: row 1 has limits 5 and 4, expected the lower one first");
     model = textbook();
     model.columns[0].low = nan;
     check_refused(model, "linear model: column 0 has limits nan and inf, expected the lower one first");
     model = textbook();
     model.columns[0] = {0.2, 0.8, 1, true};
-    check_refused(model, "linear model: column 0 has no whole number between its limits 0.200000 and 0.800000");
+    check_refused(model, "linear model: column 0 has no whole number between its limits 0.2 and 0.8");
     model = textbook();
     model.offset = nan;
     check_refused(model, "linear model: the offset is nan, expected a finite number");
@@ -342,7 +342,7 @@ TEST_SUITE("backends") {
                            "linear model: column 1 costs nan, expected a finite number", sw::error);
       CHECK_THROWS_AS(static_cast<void>(backend.solve(textbook(), {.gap = -1})), sw::error);
       const std::string text =
-          std::string(backend.name) + ": the gap is 0.000000 and the time limit nan, expected numbers not below zero";
+          std::string(backend.name) + ": the gap is 0 and the time limit nan, expected numbers not below zero";
       CHECK_THROWS_WITH_AS(static_cast<void>(backend.solve(textbook(), {.seconds = std::nan("")})), text.c_str(),
                            sw::error);
     }

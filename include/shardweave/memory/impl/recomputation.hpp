@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/phase.hpp>
 #include <shardweave/memory/recomputation.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
@@ -304,7 +305,7 @@ SHARDWEAVE_INLINE recomputed_graph with_recomputation(const task_graph& g, const
                                         " storages wait in the host's memory or do not, the graph has " +
                                         std::to_string(g.storages().size()));
     if (!(copies.bytes_per_second > 0) || !std::isfinite(copies.bytes_per_second))
-      refuse(error_category::input, "recomputation: copies of " + std::to_string(copies.bytes_per_second) +
+      refuse(error_category::input, "recomputation: copies of " + number_text(copies.bytes_per_second) +
                                         " bytes per second, expected a positive number");
     const std::vector<char> may = copyable_storages(g);
     for (std::size_t s = 0; s < may.size(); ++s)

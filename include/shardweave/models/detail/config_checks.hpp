@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/number_text.hpp>
+
 #include <initializer_list>
 #include <string>
 #include <utility>
@@ -15,7 +17,7 @@ using config_fields = std::initializer_list<std::pair<const char*, T>>;
 
 template <class T>
 [[nodiscard]] std::string wrong_field(const std::string& field, T found, const std::string& expected) {
-  return field + " is " + std::to_string(found) + ", expected " + expected;
+  return field + " is " + number_text(found) + ", expected " + expected;
 }
 
 /// What is wrong with the first field that is not positive (or no number); empty if all are.

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/range_minimum.hpp>
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/cost_table.hpp>
@@ -194,8 +195,8 @@ bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint
       slack[r] = sign > 0 ? rows[r].high - least[r] : least[r] - rows[r].low;
       if (slack[r] < -budget_tolerance)
         refuse(error_category::constraint, why(rows[r]) + (sign > 0 ? " needs at least " : " gets at most ") +
-                                               std::to_string(least[r]) + ", but its limit is " +
-                                               std::to_string(sign > 0 ? rows[r].high : rows[r].low));
+                                               number_text(least[r]) + ", but its limit is " +
+                                               number_text(sign > 0 ? rows[r].high : rows[r].low));
     }
     if (rows.empty()) return false;
     const range_minimum least_slack(slack);

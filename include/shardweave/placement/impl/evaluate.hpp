@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/savings_layout.hpp>
@@ -49,12 +50,12 @@ void evaluate_budgets(const placement_description<Cost>& d, std::span<const stra
       }
     }
     if (use.used > b.high + budget_tolerance)
-      result.violations.push_back("budget '" + b.name + "' uses " + std::to_string(use.used) +
+      result.violations.push_back("budget '" + b.name + "' uses " + number_text(use.used) +
                                   (change.empty() ? "" : " at time " + std::to_string(use.time)) +
-                                  ", more than its limit " + std::to_string(b.high));
+                                  ", more than its limit " + number_text(b.high));
     if (use.used < b.low - budget_tolerance)
-      result.violations.push_back("budget '" + b.name + "' uses " + std::to_string(use.used) +
-                                  ", less than its least " + std::to_string(b.low));
+      result.violations.push_back("budget '" + b.name + "' uses " + number_text(use.used) + ", less than its least " +
+                                  number_text(b.low));
     result.budgets.push_back(std::move(use));
   }
 }

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/solve/linear/model/linear_model.hpp>
 
 #include <chrono>
@@ -30,8 +31,8 @@ struct backend_limits {
 /// \throws error (input) naming the backend
 inline void validate(const backend_limits& limits, std::string_view backend) {
   if (limits.gap < 0 || std::isnan(limits.gap) || std::isnan(limits.seconds))
-    refuse(error_category::input, std::string(backend) + ": the gap is " + std::to_string(limits.gap) +
-                                      " and the time limit " + std::to_string(limits.seconds) +
+    refuse(error_category::input, std::string(backend) + ": the gap is " + number_text(limits.gap) +
+                                      " and the time limit " + number_text(limits.seconds) +
                                       ", expected numbers not below zero");
 }
 

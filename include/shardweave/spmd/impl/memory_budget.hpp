@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 
 #include <limits>
@@ -16,7 +17,7 @@ namespace shardweave::inline v0 {
 SHARDWEAVE_INLINE budget memory_budget(const spmd_cost_model& model, bytes most, const memory_options& options,
                                        std::string why) {
   if (!(options.state_per_element >= 0) || options.state_per_element == std::numeric_limits<double>::infinity())
-    refuse(error_category::input, why + ": optimizer state takes " + std::to_string(options.state_per_element) +
+    refuse(error_category::input, why + ": optimizer state takes " + number_text(options.state_per_element) +
                                       " bytes per element, expected a number that is not negative");
   budget limit{std::move(why), -std::numeric_limits<double>::infinity(), static_cast<double>(most.count()), {}};
   const auto& operations = model.operations().operations;

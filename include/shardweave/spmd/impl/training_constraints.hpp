@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/repeated_layers.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
@@ -70,7 +71,7 @@ SHARDWEAVE_INLINE budget parameter_budget(const spmd_cost_model& model, double s
                                           const std::vector<std::uint32_t>& skip) {
   if (!(share >= 0 && share <= 1))
     refuse(error_category::input,
-           "a device may hold a share of " + std::to_string(share) + " of the parameters, expected 0 to 1");
+           "a device may hold a share of " + number_text(share) + " of the parameters, expected 0 to 1");
   budget limit{"parameter memory", -std::numeric_limits<double>::infinity(), 0, {}};
   const double least = std::max(share, 1 / static_cast<double>(model.mesh().size()));
   const auto& operations = model.operations().operations;

@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -95,24 +96,23 @@ inline void validate(const linear_model& model) {
   const auto check_limits = [&](double low, double high, const char* kind, std::size_t number) {
     if (std::isnan(low) || std::isnan(high) || low > high || low == std::numeric_limits<double>::infinity() ||
         high == -std::numeric_limits<double>::infinity())
-      fail(std::string(kind) + " " + std::to_string(number) + " has limits " + std::to_string(low) + " and " +
-           std::to_string(high) + ", expected the lower one first");
+      fail(std::string(kind) + " " + std::to_string(number) + " has limits " + number_text(low) + " and " +
+           number_text(high) + ", expected the lower one first");
   };
   // backends count in int, and keep one number free
   constexpr std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) - 1;
   if (model.columns.size() > most || model.rows.size() > most || model.entries.size() > most)
     fail("it has " + std::to_string(model.columns.size()) + " columns, " + std::to_string(model.rows.size()) +
          " rows and " + std::to_string(model.entries.size()) + " weights, expected fewer than 2^31 of each");
-  if (!std::isfinite(model.offset))
-    fail("the offset is " + std::to_string(model.offset) + ", expected a finite number");
+  if (!std::isfinite(model.offset)) fail("the offset is " + number_text(model.offset) + ", expected a finite number");
   for (std::size_t j = 0; j < model.columns.size(); ++j) {
     const linear_column& c = model.columns[j];
     if (!std::isfinite(c.objective))
-      fail("column " + std::to_string(j) + " costs " + std::to_string(c.objective) + ", expected a finite number");
+      fail("column " + std::to_string(j) + " costs " + number_text(c.objective) + ", expected a finite number");
     check_limits(c.low, c.high, "column", j);
     if (c.integer && std::ceil(c.low) > std::floor(c.high))
-      fail("column " + std::to_string(j) + " has no whole number between its limits " + std::to_string(c.low) +
-           " and " + std::to_string(c.high));
+      fail("column " + std::to_string(j) + " has no whole number between its limits " + number_text(c.low) + " and " +
+           number_text(c.high));
   }
   for (std::size_t r = 0; r < model.rows.size(); ++r) check_limits(model.rows[r].low, model.rows[r].high, "row", r);
 
@@ -124,7 +124,7 @@ inline void validate(const linear_model& model) {
            std::to_string(model.rows.size()) + " rows and " + std::to_string(model.columns.size()) + " columns");
     if (!std::isfinite(e.value))
       fail("the weight in row " + std::to_string(e.row) + " and column " + std::to_string(e.column) + " is " +
-           std::to_string(e.value) + ", expected a finite number");
+           number_text(e.value) + ", expected a finite number");
     places.push_back(std::uint64_t{e.row} << 32 | e.column);
   }
   if (!std::is_sorted(places.begin(), places.end())) std::sort(places.begin(), places.end());
