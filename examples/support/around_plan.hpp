@@ -24,6 +24,7 @@
 #include <cstdint>
 #include <limits>
 #include <optional>
+#include <ranges>
 #include <span>
 #include <string>
 #include <string_view>
@@ -69,11 +70,20 @@ struct around_plan {
   std::vector<explained_operation> explained = {};
 };
 
-/// \throws error (input) if there is none of this name
+/// \throws error (input) if there is none of this name, telling the one that begins and ends most alike
 [[nodiscard]] inline std::uint32_t operation_called(const std::string& name, const shardweave::computation& graph) {
   const auto at = std::ranges::find(graph.operations, name, &shardweave::operation::name);
-  if (at == graph.operations.end())
-    shardweave::refuse(shardweave::error_category::input, "no operation is called '" + name + "'");
+  if (at == graph.operations.end()) {
+    const auto alike = [&](const std::string& other) {
+      const auto front = std::ranges::mismatch(name, other).in1 - name.begin();
+      const auto back = std::ranges::mismatch(name | std::views::reverse, other | std::views::reverse).in1;
+      return front + (back - name.rbegin());
+    };
+    const auto near = std::ranges::max_element(graph.operations, {}, [&](const auto& o) { return alike(o.name); });
+    shardweave::refuse(shardweave::error_category::input,
+                       "no operation is called '" + name + "'" +
+                           (near == graph.operations.end() ? "" : "; the nearest name is '" + near->name + "'"));
+  }
   return static_cast<std::uint32_t>(at - graph.operations.begin());
 }
 
@@ -88,7 +98,8 @@ template <class Model>
   log.add(sw::parse_demand(wish));
   sw::constraint_set demands = sw::constraints_of(model, log);
   if (demands.fixed.empty() || !demands.pairs.empty() || !demands.ties.empty() || !demands.budgets.empty())
-    sw::refuse(sw::error_category::input, "'" + wish + "' does not say where operations lie");
+    sw::refuse(sw::error_category::input,
+               "'" + wish + "' does not say where operations lie, expected a wish like 'placed layers.*.wq S(0)R'");
   return std::move(demands.fixed);
 }
 

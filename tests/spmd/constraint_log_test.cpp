@@ -96,7 +96,13 @@ TEST_SUITE("demand") {
          {"", "place x R", "placed x", "placed x R R", "placed_along x one R", "placed_along x 1 RR",
           "parameter_share 0.5 gigabytes", "parameter_share half ratio", "parameter_bytes 1e9", "memory_bytes 5",
           "memory_bytes 5 with 8", "memory_bytes 5 state many", "pair_gradients please", "tie_layers 3"})
-      CHECK(refusal_of([&] { (void)parse_demand(line); }) == "'" + line + "' is no demand");
+      CHECK(refusal_of([&] { (void)parse_demand(line); }).starts_with("'" + line + "' is no demand, expected "));
+    CHECK(refusal_of([] { (void)parse_demand("placed x"); }) ==
+          "'placed x' is no demand, expected one like 'placed layers.*.wq S(0)R'");
+    CHECK(refusal_of([] { (void)parse_demand("place x R"); }) ==
+          "'place x R' is no demand, expected one that begins with one of placed, placed_along, inputs, results, "
+          "pair_gradients, tie_layers, parameter_share, parameter_bytes, memory_bytes");
+    for (const std::string_view example : detail::demand_examples) CHECK(to_string(parse_demand(example)) == example);
     CHECK(refusal_of([] { (void)parse_demand("inputs Q"); }).starts_with("'Q' is no sharding"));
   }
 }
@@ -118,7 +124,7 @@ TEST_SUITE("constraint_log") {
           "'2 pair_gradients' is no record, expected a number of at least 3 and a demand");
     CHECK(refusal_of([] { (void)constraint_log::parse("tie_layers"); }) ==
           "'tie_layers' is no record, expected a number of at least 1 and a demand");
-    CHECK(refusal_of([] { (void)constraint_log::parse("4 do it"); }) == "'do it' is no demand");
+    CHECK(refusal_of([] { (void)constraint_log::parse("4 do it"); }).starts_with("'do it' is no demand, expected "));
   }
 
   TEST_CASE("the usual demands are the usual constraints, under the words of their records") {

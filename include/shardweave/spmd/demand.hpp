@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/spmd/memory_budget.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -90,25 +91,33 @@ using demand = std::variant<operations_placed, operations_placed_along, inputs_p
     std::string operator()(const gradients_paired&) const { return "pair_gradients"; }
     std::string operator()(const layers_tied&) const { return "tie_layers"; }
     std::string operator()(const parameters_shared& d) const {
-      return "parameter_share " + number(d.share) + (d.unit == parameter_unit::size ? " size" : " ratio");
+      return "parameter_share " + number_text(d.share) + (d.unit == parameter_unit::size ? " size" : " ratio");
     }
     std::string operator()(const parameters_limited& d) const {
       return "parameter_bytes " + std::to_string(d.most.count());
     }
     std::string operator()(const memory_limited& d) const {
-      return "memory_bytes " + std::to_string(d.most.count()) + " state " + number(d.state_per_element);
-    }
-    /// The shortest text that reads as this number.
-    static std::string number(double value) {
-      std::array<char, 32> digits{};
-      return {digits.data(), std::to_chars(digits.data(), digits.data() + digits.size(), value).ptr};
+      return "memory_bytes " + std::to_string(d.most.count()) + " state " + number_text(d.state_per_element);
     }
   } words;
   return std::visit(words, what);
 }
 
+namespace detail {
+inline constexpr std::array<std::string_view, std::variant_size_v<demand>> demand_examples = {
+    "placed layers.*.wq S(0)R",
+    "placed_along layers.*.wq 0 S(0)",
+    "inputs S(0)R",
+    "results S(0)R",
+    "pair_gradients",
+    "tie_layers",
+    "parameter_share 0.5 ratio",
+    "parameter_bytes 16000000000",
+    "memory_bytes 80000000000 state 8"};
+}  // namespace detail
+
 /// Reads what `to_string` writes.
-/// \throws error (format) naming the line if it is something else
+/// \throws error (format) naming the line, and what it should look like, if it is something else
 [[nodiscard]] inline demand parse_demand(std::string_view line) {
   std::vector<std::string_view> words;
   for (std::size_t at = 0; at < line.size();) {
@@ -116,12 +125,23 @@ using demand = std::variant<operations_placed, operations_placed_along, inputs_p
     if (end > at) words.push_back(line.substr(at, end - at));
     at = end + 1;
   }
-  const auto bad = [&] { refuse(error_category::format, "'" + std::string(line) + "' is no demand"); };
+  const std::string_view kind = words.empty() ? std::string_view{} : words[0];
+  const auto bad = [&] {
+    std::string kinds;
+    for (const std::string_view like : detail::demand_examples) {
+      const std::string_view name = like.substr(0, like.find(' '));
+      if (name == kind)
+        refuse(error_category::format,
+               "'" + std::string(line) + "' is no demand, expected one like '" + std::string(like) + "'");
+      kinds += (kinds.empty() ? "" : ", ") + std::string(name);
+    }
+    refuse(error_category::format,
+           "'" + std::string(line) + "' is no demand, expected one that begins with one of " + kinds);
+  };
   const auto number = [&](std::string_view text, auto& value) {
     const auto [end, code] = std::from_chars(text.data(), text.data() + text.size(), value);
     if (code != std::errc{} || end != text.data() + text.size()) bad();
   };
-  const std::string_view kind = words.empty() ? std::string_view{} : words[0];
   const auto is = [&](std::string_view name, std::size_t count) { return kind == name && words.size() == count; };
   if (is("placed", 3)) return operations_placed{std::string(words[1]), sharding::parse(words[2])};
   if (is("inputs", 2)) return inputs_placed{sharding::parse(words[1])};
