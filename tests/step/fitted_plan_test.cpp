@@ -6,7 +6,6 @@
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
-#include <shardweave/models/llama.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/schedule/benefit.hpp>
@@ -155,45 +154,6 @@ TEST_SUITE("fitted plan") {
     const auto blocks = sw::blocks_of_tasks(lowered, block_of);
     CHECK_THROWS_AS(sw::recomputation_choices(lowered.tasks, blocks, {}, {.seconds = 0}), sw::error);
     CHECK_FALSE(fitted(peak - sw::bytes(1), {.seconds = 0}));
-  }
-
-  TEST_CASE("leave to copy to the host makes no plan slower") {
-    const auto device = sw::find_device("h100");
-    const sw::computation layers = sw::llama_training_graph({.hidden_size = 256,
-                                                             .num_hidden_layers = 4,
-                                                             .num_attention_heads = 4,
-                                                             .num_key_value_heads = 2,
-                                                             .intermediate_size = 512,
-                                                             .vocab_size = 1024},
-                                                            {.batch = 8, .sequence = 2048});
-    const sw::spmd_cost_model model(layers, sw::device_mesh({2}), sw::roofline{device}, sw::node_table<>(device));
-    const auto placed = sw::trws{}.solve(sw::compile(sw::describe(model, sw::training_constraints(model, {}))));
-    REQUIRE(placed.has_assignment());
-    const sw::lowered_graph lowered = sw::lower(model, placed.choice);
-    std::vector<std::uint32_t> block_of;
-    for (const sw::operation& op : model.operations().operations)
-      block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
-    const auto order = [](const sw::task_graph& g) { return sw::in_order{}(g, {}); };
-    const std::int64_t peak = sw::simulate(lowered.tasks).peak.count();
-    std::size_t lent = 0, alone = 0;
-    for (const std::int64_t share : {99, 90, 70, 50}) {
-      const sw::bytes limit(peak / 100 * share);
-      const auto fitted = [&](double host_bandwidth) {
-        return sw::fit_by_recomputation(lowered, block_of, limit, limit, std::nullopt, host_bandwidth, order, {});
-      };
-      const auto without = fitted(0);
-      for (const double host_bandwidth : {5e9, 5e10, 1e13}) {
-        CAPTURE(share);
-        CAPTURE(host_bandwidth);
-        const auto with = fitted(host_bandwidth);
-        REQUIRE((with || !without));
-        if (!with) continue;
-        if (without) CHECK(with->end <= without->end);
-        (with->chosen.chosen.offloaded > sw::bytes(0) ? lent : alone) += 1;
-      }
-    }
-    CHECK(lent > 0);
-    CHECK(alone > 0);
   }
 }
 

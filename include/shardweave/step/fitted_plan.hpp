@@ -12,7 +12,6 @@
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
-#include <cstddef>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -67,7 +66,7 @@ struct fitted_plan {
 /// \param aim        for which values are chosen, at most `limit`; less leaves room for buckets and for what is
 ///                   launched early
 /// \param regathers  whether parameters are gathered again for the backward part; nothing: both are tried
-/// \param host_bandwidth  of values that wait in the host's memory (`activation_options`), where that is quicker
+/// \param host_bandwidth  of values that wait in the host's memory (`activation_options`)
 /// \param order      gives a task graph buckets and an order, within `limit` if it can
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
@@ -79,16 +78,12 @@ template <class Order>
   const deadline clock(control);
   const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);
   std::optional<fitted_plan> best;
-  // with copies to the host and without: those that nothing hides take longer than they save
-  const std::vector<double> rates = host_bandwidth > 0 ? std::vector{0.0, host_bandwidth} : std::vector{0.0};
-  for (std::size_t way = 0; way < 2 * rates.size(); ++way) {
-    const bool again = way >= rates.size();
-    const double rate = rates[way % rates.size()];
+  for (const bool again : {false, true}) {
     if (regathers && *regathers != again) continue;
     std::optional<recomputation_choices> choices;
     try_to(
         [&] {
-          const activation_options how{.regather = again, .host_bandwidth = rate};
+          const activation_options how{.regather = again, .host_bandwidth = host_bandwidth};
           choices.emplace(lowered.tasks, blocks, how, clock.rest_for_part());
         },
         [](const error& e) { return e.category() == error_category::stopped; });
