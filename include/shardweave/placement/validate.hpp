@@ -106,16 +106,16 @@ template <std::floating_point Number>
   return std::string(digits) + ", what sums of floating-point numbers are kept below";
 }
 
-/// Whatever is chosen, sums of costs stay below what their type holds; with savings those of what may hide as well.
+/// Whatever is chosen, sums of costs stay below what their type holds, also where solvers take them off one another,
+/// and with savings those of what may hide as well.
 template <cost_value Cost>
 void validate_totals(const placement_description<Cost>& d) {
   using number = std::conditional_t<std::floating_point<Cost>, Cost, std::uint64_t>;
-  const bool saves = d.counted != savings_form::off;
   number most{}, total{};
   if constexpr (std::floating_point<Cost>) {
     most = largest_sum<Cost>;
   } else {
-    most = (static_cast<std::uint64_t>(forbidden<Cost>) - 1) / (saves ? 4 : 1);
+    most = (static_cast<std::uint64_t>(forbidden<Cost>) - 1) / 4;
   }
   const auto magnitude = [](Cost c) -> number {
     if (is_forbidden(c)) return 0;
@@ -127,12 +127,8 @@ void validate_totals(const placement_description<Cost>& d) {
   };
   const auto add = [&](number largest, auto name) {
     if (largest > most - total) {
-      std::string limit = "64-bit integers hold";
-      if constexpr (std::floating_point<Cost>) {
-        limit = floating_limit(most) + "; infinity forbids a choice";
-      } else if (saves) {
-        limit = "a quarter of what 64-bit integers hold, as savings need it";
-      }
+      std::string limit = "a quarter of what 64-bit integers hold, which sums are kept below";
+      if constexpr (std::floating_point<Cost>) limit = floating_limit(most) + "; infinity forbids a choice";
       refuse_input("the costs of all vertices and edges up to " + name() + " may add up to more than " + limit);
     }
     total += largest;

@@ -54,7 +54,7 @@ class branch_and_bound {
   bool reduces_root = true;        ///< unneeded for a kernel of a `reduction`
   std::size_t root_steps = 2000;   ///< of the ascent, at the root
   std::size_t node_steps = 200;    ///< of the ascent, elsewhere, and after labels were dropped
-  std::size_t decode_every = 20;   ///< steps between two attempts at an assignment
+  std::size_t decode_every = 20;   ///< steps between two attempts at an assignment; 0: at the end alone
   double worthwhile = 0.02;        ///< share of labels that must go for another round of dropping
   std::size_t polish_moves = 40;   ///< of local search, per variable of the root
   std::size_t polished_size = 12;  ///< variables; with fewer of them branching finds assignments sooner
@@ -201,7 +201,8 @@ class branch_and_bound::relaxation {
     std::vector<strategy> labels(p.size());
     const auto look = [&](std::size_t i, bool more) {
       ++steps_;
-      if (i % options_.decode_every == 0 || !more || i + 1 == most) {
+      const bool is_time = options_.decode_every > 0 && i % options_.decode_every == 0;
+      if (is_time || !more || i + 1 == most) {
         ascent.decode(labels);
         if (detail::repair(p, std::span<strategy>(labels), 2 * p.size() + 10, limit_)) {
           const Cost cost = p.cost(labels);

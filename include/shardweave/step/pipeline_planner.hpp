@@ -108,7 +108,7 @@ class pipeline_planner {
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
     const std::size_t rounds =
-        std::clamp<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1, options_.rounds);
+        std::min(std::max<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1), options_.rounds);
     for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
       part.seconds = clock.rest().seconds;
       const double before = best.step;

@@ -41,6 +41,16 @@ TEST_SUITE("matrix_game") {
       CHECK(found >= value - 0.2);  // a hundredth of the span of payoffs
     }
   }
+  TEST_CASE("without a round to play a mixture is one all the same") {
+    auto game = game_of({{0, 1, -1}, {-1, 0, 1}, {1, -1, 0}});
+    game.play(std::vector<double>(3), 0);
+    double weight = 0, share = 0;
+    for (const double w : game.weight()) weight += w;
+    for (const double s : game.share()) share += s;
+    CHECK(weight == doctest::Approx(1));
+    CHECK(share == doctest::Approx(1));
+    CHECK(game.value_of(std::vector<std::size_t>{0, 2}, std::vector<double>(2), 0) == doctest::Approx(0));
+  }
   TEST_CASE("both mixtures of stone, scissors and paper become even, and a row too dear is not played") {
     auto game = game_of({{0, 1, -1}, {-1, 0, 1}, {1, -1, 0}});
     CHECK(game.rows() == 3);

@@ -307,6 +307,12 @@ TEST_SUITE("branch_and_bound") {
     MESSAGE(to_text(run_suite(polished, {.problems = 40, .first_seed = 450000, .exact = true})));
   }
 
+  TEST_CASE("without attempts at an assignment on the way it proves as much") {
+    sw::branch_and_bound search;
+    search.decode_every = 0;
+    MESSAGE(to_text(run_suite(search, {.problems = 60, .first_seed = 460000, .exact = true})));
+  }
+
   TEST_CASE("with a time limit it goes on beyond its nodes if it is told to") {
     const auto problem = sw::compile(knapsack());
     sw::branch_and_bound search;

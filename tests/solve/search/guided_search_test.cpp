@@ -231,6 +231,9 @@ TEST_SUITE("guided_search") {
     MESSAGE(to_text(figures));
     CHECK(figures.unanswered * 20 < figures.feasible);
     MESSAGE(to_text(run_suite<std::int64_t>(brief_guided(), {.problems = 150, .first_seed = 530000})));
+    auto without_attempts = brief_guided();
+    without_attempts.bounding.decode_every = 0;
+    MESSAGE(to_text(run_suite(without_attempts, {.problems = 40, .first_seed = 540000})));
   }
 
   TEST_CASE("a long chain under a limit is solved to within two in a thousand, with a bound as near") {

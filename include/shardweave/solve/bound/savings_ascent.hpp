@@ -33,7 +33,7 @@ struct savings_cut {
 /// How hard to try.
 struct savings_ascent_options {
   std::size_t sweeps = 5;     ///< of message passing per step of the prices
-  std::size_t rounds = 300;   ///< of play per step
+  std::size_t rounds = 300;   ///< of play per step, at least one
   std::size_t patience = 12;  ///< steps without progress
   double least_gain = 1e-5;   ///< relative rise of the bound that counts as progress
   double caution = 0.3;       ///< share of the best prices in the next ones

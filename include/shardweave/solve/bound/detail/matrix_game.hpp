@@ -44,7 +44,7 @@ class matrix_game {
   /// Every column weighs the same.
   void level() { weight_.assign(columns(), 1.0 / static_cast<double>(columns())); }
 
-  /// Plays on.
+  /// Plays on, a round at least.
   /// \param penalty  of each row
   /// \pre there is a row and a column
   void play(std::span<const double> penalty, std::size_t rounds) {
@@ -93,7 +93,7 @@ class matrix_game {
     m.weight.assign(columns, 0.0);
     m.share.assign(rows, 0.0);
     double total = 0;
-    for (std::size_t round = 1; round <= rounds; ++round) {
+    for (std::size_t round = 1; round <= std::max<std::size_t>(rounds, 1); ++round) {
       mix(m.column_regret, w);
       mix(m.row_regret, y);
       std::fill(of_column.begin(), of_column.end(), 0.0);

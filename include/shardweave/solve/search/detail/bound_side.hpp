@@ -56,7 +56,7 @@ class shared_findings {
 /// How hard a `bound_side` tries.
 struct bound_effort {
   std::size_t most_steps = 3000;    ///< of the ascent in all; with a time limit as many as fit
-  std::size_t decode_every = 50;    ///< steps between two attempts at an assignment
+  std::size_t decode_every = 50;    ///< steps between two attempts at an assignment; 0: at the end alone
   double worthwhile = 0.02;         ///< share of labels that must go for another round of ruling out
   std::size_t closing_steps = 500;  ///< of the ascent in such a round
   double least_gain =
@@ -146,7 +146,9 @@ class bound_side {
       climbs_ = rest_.step(best_);
       count_iteration();
       exchange();
-      if (++steps_ % effort_.decode_every != 0 && climbs_) continue;
+      ++steps_;
+      const bool is_time = effort_.decode_every > 0 && steps_ % effort_.decode_every == 0;
+      if (!is_time && climbs_) continue;
       ascent.decode(labels);
       if (repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
       report();
