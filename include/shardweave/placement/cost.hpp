@@ -1,5 +1,6 @@
 #pragma once
 
+#include <bit>
 #include <concepts>
 #include <cstddef>
 #include <cstdint>
@@ -30,10 +31,16 @@ template <cost_value Cost>
   return cost == forbidden<Cost>;
 }
 
-/// +infinity if it is forbidden.
+/// +infinity if it is forbidden. Whole numbers of more than 53 bits are rounded down, so that bounds stay bounds.
 template <cost_value Cost>
 [[nodiscard]] constexpr double in_double(Cost cost) {
-  return is_forbidden(cost) ? std::numeric_limits<double>::infinity() : static_cast<double>(cost);
+  if (is_forbidden(cost)) return std::numeric_limits<double>::infinity();
+  if constexpr (std::same_as<Cost, std::int64_t>) {
+    const auto magnitude = static_cast<std::uint64_t>(cost < 0 ? -(cost + 1) : cost);
+    const int excess = static_cast<int>(std::bit_width(magnitude)) - std::numeric_limits<double>::digits;
+    if (excess > 0) return static_cast<double>((cost >> excess) * (std::int64_t{1} << excess));
+  }
+  return static_cast<double>(cost);
 }
 
 /// Sum of two costs; forbidden if either is.

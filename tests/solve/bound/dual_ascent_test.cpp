@@ -40,6 +40,39 @@ double least_with(const sw::compact_problem<Cost>& p, std::span<const double> un
   return best;
 }
 
+/// The same problem with large costs moved between the ends of edges and the pairs, where they cancel.
+sw::compact_problem<std::int64_t> with_large_costs(const sw::compact_problem<std::int64_t>& p, std::int64_t large,
+                                                   std::uint64_t seed) {
+  sw::random_source random(seed * 2 + 1);
+  std::vector<std::vector<std::int64_t>> unary, tables;
+  for (std::size_t x = 0; x < p.size(); ++x) unary.emplace_back(p.unary(x).begin(), p.unary(x).end());
+  for (const sw::compact_edge& e : p.edges()) {
+    const auto& t = p.table(e);
+    const auto moved_from = [&](std::vector<std::int64_t>& costs) {
+      std::vector<std::int64_t> moved;
+      for (std::int64_t& c : costs) {
+        moved.push_back(random.chance(0.5) ? large + static_cast<std::int64_t>(random.below(9)) : 0);
+        c -= moved.back();
+      }
+      return moved;
+    };
+    const auto of_row = moved_from(unary[e.first]), of_column = moved_from(unary[e.second]);
+    auto& entries = tables.emplace_back();
+    for (std::size_t a = 0; a < t.rows(); ++a)
+      for (std::size_t b = 0; b < t.columns(); ++b)
+        entries.push_back(sw::is_forbidden(t(a, b)) ? t(a, b) : t(a, b) + of_row[a] + of_column[b]);
+  }
+  sw::compact_builder<std::int64_t> builder;
+  builder.add_constant(p.constant());
+  for (const auto& of : unary) builder.add_variable(of);
+  for (std::size_t i = 0; i < p.edges().size(); ++i) {
+    const sw::compact_edge& e = p.edges()[i];
+    builder.add_edge(e.first, e.second,
+                     shardweave_test::table_of<std::int64_t>(p.table(e).rows(), p.table(e).columns(), tables[i]));
+  }
+  return builder.build();
+}
+
 template <class Cost>
 void check_any_messages() {
   for (std::uint64_t seed = 0; seed < 150; ++seed) {
@@ -62,6 +95,20 @@ void check_any_messages() {
 }  // namespace
 
 TEST_SUITE("dual_ascent") {
+  TEST_CASE("whole costs of more bits than a double has make no bound above the optimum") {
+    for (std::uint64_t seed = 0; seed < at_scale(600); ++seed) {
+      CAPTURE(seed);
+      const auto small = draw_small<std::int64_t>(
+          seed, {.variables = 3 + seed % 4, .density = 0.6, .forbidden = seed % 3 == 0 ? 0.2 : 0});
+      const auto best = brute_optimum_of(small);
+      const auto large = with_large_costs(small, std::int64_t{1} << (52 + seed % 3), seed);
+      REQUIRE(best);
+      REQUIRE(brute_optimum_of(large) == best);
+      const auto answer = sw::trws{}.solve(sw::placement_problem<std::int64_t>(large));
+      CHECK(answer.lower_bound <= static_cast<double>(*best));
+      if (answer.status == sw::solve_status::optimal) CHECK(answer.objective == *best);
+    }
+  }
   TEST_CASE("a pass bounds every labeling whatever the messages and the unary costs are") {
     check_any_messages<double>();
     check_any_messages<std::int64_t>();

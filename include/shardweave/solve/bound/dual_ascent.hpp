@@ -32,7 +32,7 @@ class dual_ascent {
   explicit dual_ascent(const compact_problem<Cost>& problem) : p_(&problem), tables_(problem) {
     unary_.reserve(problem.total_labels());
     for (std::size_t x = 0; x < problem.size(); ++x)
-      for (const Cost c : problem.unary(x)) unary_.push_back(static_cast<double>(c));
+      for (const Cost c : problem.unary(x)) unary_.push_back(in_double(c));
     share_.resize(problem.size());
     std::size_t most_classes = 0, most_labels = 0;
     for (const compact_edge& e : problem.edges()) {
@@ -266,7 +266,7 @@ class dual_ascent {
 
   double pass(bool ascending, std::span<double> excess) {
     change_ = 0;
-    double bound = static_cast<double>(p_->constant()), magnitude = std::abs(bound);
+    double bound = in_double(p_->constant()), magnitude = std::abs(bound);
     const auto count = [&](double amount) {
       bound += amount;
       magnitude += std::abs(amount);

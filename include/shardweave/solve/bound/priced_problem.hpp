@@ -31,10 +31,11 @@ class priced_problem {
     for (const pair_amount<Cost>& a : terms.joint)
       of_pair[{a.first, a.second}][a.table].emplace_back(a.demand, a.count);
     compact_builder<double> builder;
-    builder.add_constant(static_cast<double>(p.constant()));
+    builder.add_constant(in_double(p.constant()));
     std::vector<double> unary;
     for (std::size_t x = 0; x < p.size(); ++x) {
-      unary.assign(p.unary(x).begin(), p.unary(x).end());
+      unary.clear();
+      for (const Cost c : p.unary(x)) unary.push_back(in_double(c));
       builder.add_variable(unary);
     }
     std::map<const cost_table<Cost>*, std::shared_ptr<const cost_table<double>>> plain;

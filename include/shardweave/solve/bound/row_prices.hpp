@@ -43,7 +43,7 @@ class row_prices {
     std::size_t at = 0;
     for_each_variable([&](std::size_t x, std::span<const range> ranges, const double* usage) {
       const auto costs = p_->unary(x);
-      for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] = static_cast<double>(costs[l]);
+      for (std::size_t l = 0; l < costs.size(); ++l) unary[at + l] = in_double(costs[l]);
       for (const range& rows : ranges) {
         const double per_unit = prefix[rows.end] - prefix[rows.begin];
         if (per_unit != 0)
