@@ -240,6 +240,24 @@ TEST_SUITE("exact") {
     CHECK(bucketed > shardweave_test::sized(5U, 0U));
     CHECK(tight > shardweave_test::sized(5U, 0U));
   }
+  TEST_CASE("a task that takes no time does not go before the output where that keeps what both use") {
+    problem p;
+    const auto kept = [&] {
+      return std::vector<sw::output_record>{{.size = sw::bytes(10), .storage = p.b.add_storage(sw::bytes(10))}};
+    };
+    sw::task_record value = work("value", 1), large = work("large", 5);
+    value.outputs = kept();
+    const auto v = p.b.add_task(value);
+    large.inputs = {p.mm(0, {v})};
+    large.outputs = kept();
+    p.b.add_task(large);
+    p.b.add_task({.name = "output", .op = "output", .kind = sw::task_kind::output, .inputs = {v}});
+    const sw::task_graph g = p.graph();
+    const auto s = sw::exact{.memory = sw::bytes(10)}(g, {});
+    CHECK(s.within_memory);
+    CHECK(sw::simulate(g, s).peak == sw::bytes(10));
+    CHECK(!sw::exact{.memory = sw::bytes(9)}(g, {}).within_memory);
+  }
   TEST_CASE("a search that is cut off says so and returns the order it began with") {
     const sw::task_graph g = random_tasks(7, {.blocks = 30});
     const auto s = sw::exact{.states = 3}(g, {});

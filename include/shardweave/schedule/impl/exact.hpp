@@ -34,6 +34,7 @@ class exact_run {
         memory_(memory),
         clock_(control),
         uses_(g),
+        may_keep_(units.size()),
         rest_(units.size()),
         work_left_(1 + g.groups().size()) {
     const activity_network net(units, [&](std::uint32_t u) {
@@ -41,7 +42,12 @@ class exact_run {
       return collective_floor{takes, takes, takes, {}};
     });
     const auto tail = net.heads<true>(64);
+    std::vector<bool> returned(g.storages().size());
+    for (task_index t = 0; t < g.size(); ++t)
+      if (uses_.keeps_inputs(t))
+        for (const std::uint32_t s : uses_.used(t)) returned[s] = true;
     for (std::uint32_t u = 0; u < units.size(); ++u) {
+      for (const std::uint32_t s : uses_.used(units.first(u))) may_keep_[u] = may_keep_[u] || returned[s];
       const std::uint32_t a = net.launch_of(u);
       rest_[u] = net[a].duration + tail[a];
       const bucket_costs c = units.costs(u);
@@ -133,7 +139,7 @@ class exact_run {
   [[nodiscard]] bool is_free(const state& s, std::uint32_t u) const {
     if (units_.is_collective(u) || units_.costs(u).duration > nanoseconds(0)) return false;
     if (const std::uint32_t c = completed(u); c != no_index && (s.end[c] > s.now || units_.is_bucket(c))) return false;
-    return !memory_ || (s.memory.demand(units_.first(u)) == bytes(0) && !uses_.keeps_inputs(units_.first(u)));
+    return !memory_ || (s.memory.demand(units_.first(u)) == bytes(0) && !may_keep_[u]);
   }
 
   void emit(state& s, std::uint32_t u) const {
@@ -200,6 +206,7 @@ class exact_run {
   std::optional<bytes> memory_;
   deadline clock_;
   storage_uses uses_;
+  std::vector<bool> may_keep_;          // units that use what the output uses: who is first decides what is freed
   std::vector<nanoseconds> rest_;       // the longest chain that begins with a unit
   std::vector<nanoseconds> work_left_;  // of the stream, then of the channels
   std::unordered_map<std::vector<bool>, std::vector<std::vector<nanoseconds>>, set_hash> seen_;
