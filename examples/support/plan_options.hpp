@@ -134,7 +134,8 @@ struct plan_options {
              "within it; if no such plan is found there is no answer (default: the device's, which a plan may exceed)");
     add_size(app, "--offload", host_bandwidth,
              "per second, such as 50GB: what the backward part reads may wait in the host's memory, copied there and "
-             "back at this rate each, where the plan does not fit (default: nothing does)");
+             "back at this rate each, where the plan does not fit and is faster so; takes as long as planning twice "
+             "(default: nothing does)");
     CLI::Option* const budget_option =
         add_size(app, "--memory-budget", memory_budget,
                  "of a device, for placing: parameters, their optimizer state, and results while they are needed "

@@ -76,8 +76,12 @@ template <class Run>
     last = run(g);
     return last->order;
   };
-  auto fitted =
-      sw::fit_by_recomputation(lowered, layers_of(model), limit, limit, std::nullopt, host_bandwidth, order, control);
+  const auto fit = [&](double rate) {
+    return sw::fit_by_recomputation(lowered, layers_of(model), limit, limit, std::nullopt, rate, order, control);
+  };
+  auto fitted = fit(0);
+  if (host_bandwidth > 0)
+    if (auto other = fit(host_bandwidth); other && (!fitted || other->end < fitted->end)) fitted = std::move(other);
   if (!fitted) return std::nullopt;
   if (last->after.end_to_end != fitted->end || last->after.peak > limit) last = run(fitted->lowered.tasks);
   return recomputed_plan{*std::move(fitted), *std::move(last)};

@@ -255,6 +255,47 @@ class fastest_plan_run {
   bool sees_memory_ = false;        ///< where a limit is in the way of it
 };
 
+/// The faster of the plan without copies to the host's memory and that with them, where there may be some and the
+/// memory is in the way. The bound is of plans that may copy. Takes as long as both. \param state  as
+/// `fastest_plan_run::run` takes it
+template <class Pipeline, class G, class Model, class State>
+[[nodiscard]] fastest_plan_result fastest_of_both(const Pipeline& way, const G& graph, const Model& model,
+                                                  const fastest_plan_options& options, const solve_control& control,
+                                                  const State& state) {
+  if (!(options.host_bandwidth > 0) || !options.memory)
+    return fastest_plan_run(way, graph, model, options, control).run(state);
+  const deadline clock(control);
+  fastest_plan_options here = options;
+  here.host_bandwidth = 0;
+  solve_control half = control;
+  half.seconds /= 2;
+  fastest_plan_result without = fastest_plan_run(way, graph, model, here, half).run(state);
+  const bool is_in_the_way = without.bounded != nullptr && without.bounded != without.plan.problem;
+  if (!is_in_the_way || control.stop.stop_requested()) return without;
+  fastest_plan_result with = fastest_plan_run(way, graph, model, options, clock.rest()).run(state);
+  const auto step_of = [&](const fastest_plan_result& r) {
+    if (!r.plan.tasks) return std::numeric_limits<double>::infinity();
+    const timeline& line = r.plan.tasks->after;
+    const double held = static_cast<double>(line.peak.count()) + bytes_of(options.beside, r.plan.placement.choice);
+    return held <= static_cast<double>(options.memory->count()) ? static_cast<double>(line.end_to_end.count())
+                                                                : std::numeric_limits<double>::infinity();
+  };
+  const std::size_t plans = without.plans + with.plans;
+  const bool stopped = without.stopped || with.stopped;
+  if (step_of(without) <= step_of(with) && std::isfinite(step_of(without))) {
+    without.bounds = std::move(with.bounds);
+    without.work = std::move(with.work);
+    without.bounded = std::move(with.bounded);
+    without.channel_prices = std::move(with.channel_prices);
+    without.path_price = with.path_price;
+    without.memory_price = with.memory_price;
+    with = std::move(without);
+  }
+  with.plans = plans;
+  with.stopped = stopped;
+  return with;
+}
+
 }  // namespace detail
 
 /// The plan of the shortest step that the policies of a pipeline lead to, over placements, buckets and orders, and a
@@ -271,9 +312,8 @@ template <class Solver, class Pass, class Lowering>
                                                const spmd_cost_model& model, const constraint_set& constraints = {},
                                                const fastest_plan_options& options = {},
                                                const solve_control& control = {}) {
-  return detail::fastest_plan_run(way, model.graph(), model, options, control).run([&](const solve_control& rest) {
-    return describe(model, constraints, rest);
-  });
+  return detail::fastest_of_both(way, model.graph(), model, options, control,
+                                 [&](const solve_control& rest) { return describe(model, constraints, rest); });
 }
 
 /// The same for any graph and cost model with costs in double, which the lowering understands and of whose work it
@@ -288,7 +328,7 @@ template <class Solver, class Pass, class Lowering, planning_graph G, cost_model
                 "The lowering does not tell beforehand what its tasks take: a const member work(model, threads) that "
                 "returns something with const members least() and alone(), work models of the graph "
                 "(shardweave::foretelling_lowering).");
-  return detail::fastest_plan_run(way, graph, model, options, control).run([&](const solve_control& rest) {
+  return detail::fastest_of_both(way, graph, model, options, control, [&](const solve_control& rest) {
     return describe(graph, model, constraints, rest, names);
   });
 }

@@ -113,6 +113,19 @@ TEST_SUITE("plan_training") {
     CHECK(moved["copy_to_host"] == whole(lent, "offloaded_bytes"));
     CHECK(moved["copy_from_host"] == whole(lent, "offloaded_bytes"));
 
+    // slow copies are left alone, where plans are searched and where they are stated
+    for (const std::string& stated : {"--mesh 4 --memory " + std::to_string(held * 3 / 4),
+                                      "--layout fsdp=2,tp=2 --memory " + std::to_string(held * 3 / 4)}) {
+      const auto of = [&](const std::string& words) {
+        const auto run = plan(folder, (folder / "tiny.json").string() +
+                                          " --sequence 4096 --batch 32 --threads 1 --json " + stated + words);
+        CAPTURE(run.err);
+        REQUIRE(run.status == 0);
+        return whole(object_of(run.out), "end_to_end_ns");
+      };
+      CHECK(of(" --offload 1GB") <= of(""));
+    }
+
     for (const std::string left : {"--recompute none", "--regather"}) {
       const auto run = plan(folder, (folder / "tiny.json").string() + " --mesh 4 --offload 50GB " + left);
       CHECK(run.status == 2);

@@ -26,8 +26,9 @@ struct fastest_plan_options {
   /// What the vertices hold, told when a plan does not fit. With it the bound and the prices of the search see the
   /// limit, and values of blocks are made again; without it a plan must fit as it is.
   std::function<held_values()> held = nullptr;
-  /// Of copies to the host's memory and of those back, in bytes per second: then values of blocks may wait there. Bound
-  /// and prices do not see the limit then, which such copies may keep at no cost. 0: none do.
+  /// Of copies to the host's memory and of those back, in bytes per second: then values of blocks may wait there, if
+  /// the plan without is no faster, and the search takes twice as long where the memory is in the way. The bound does
+  /// not see the limit then, which copies may keep at no cost. 0: none do.
   double host_bandwidth = 0;
   /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
   std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
