@@ -383,7 +383,7 @@ TEST_SUITE("read_json") {
   TEST_CASE("values may stand in each other 32 deep, not 33, and names be 64 KiB long, not longer") {
     const auto nested = [](std::size_t depth) { return std::string(depth, '[') + std::string(depth, ']'); };
     CHECK(complaint(nested(32), sw::json_anything()).empty());
-    CHECK(complaint(nested(33), sw::json_anything()).starts_with("T: line 1, byte 33: not JSON in the text: too deep"));
+    CHECK(complaint(nested(33), sw::json_anything()) == "T: line 1, byte 33: the text is nested more than 32 deep");
     const auto named = [](std::size_t size) { return "{\"" + std::string(size, 'n') + "\": 1}"; };
     std::string name;
     double value = 0;
