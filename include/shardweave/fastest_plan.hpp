@@ -283,7 +283,8 @@ template <class Pipeline, class G, class Model, class State>
   const std::size_t plans = without.plans + with.plans;
   const bool stopped = without.stopped || with.stopped;
   if (step_of(without) <= step_of(with) && std::isfinite(step_of(without))) {
-    without.bounds = std::move(with.bounds);
+    const auto& buckets = without.plan.tasks->order.buckets;
+    without.bounds = std::ranges::any_of(buckets, &bucket::coalesced) ? step_bounds{} : std::move(with.bounds);
     without.work = std::move(with.work);
     without.bounded = std::move(with.bounded);
     without.channel_prices = std::move(with.channel_prices);

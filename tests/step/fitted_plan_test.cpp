@@ -110,6 +110,37 @@ TEST_SUITE("fitted plan") {
     if (count >= 100) CHECK(makes_again > 0);
   }
 
+  TEST_CASE("leave to copy values to the host never makes the plan slower, and its bound is below both") {
+    sw::random_source random(53);
+    const std::size_t count = graphs(12);
+    std::size_t compared = 0;
+    for (std::size_t i = 0; i < count || (compared == 0 && i < 50); ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
+      const std::int64_t limit = peaks[random.below(peaks.size() / 4 + 1)];
+      const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const auto planned = [&](double host_bandwidth) {
+        return sw::fastest_plan(way, m.graph, m, {},
+                                {.memory = sw::bytes(limit),
+                                 .held = [&] { return m.held_at_loss(); },
+                                 .host_bandwidth = host_bandwidth,
+                                 .within = in_memory});
+      };
+      const auto without = planned(0), with = planned(1e15);
+      REQUIRE(without.plan.tasks);
+      REQUIRE(with.plan.tasks);
+      const sw::timeline &here = without.plan.tasks->after, &there = with.plan.tasks->after;
+      if (here.peak.count() > limit) continue;  // none was found
+      ++compared;
+      CAPTURE(i);
+      CHECK(there.peak.count() <= limit);
+      CHECK(there.end_to_end <= here.end_to_end);
+      CHECK(with.bounds.bound <= static_cast<double>(there.end_to_end.count()) * (1 + 1e-9));
+      CHECK(with.plans >= without.plans);
+    }
+    CHECK(compared > 0);
+  }
+
   TEST_CASE("where the plan of the least sum fits by itself, the fastest one does so, too") {
     sw::random_source random(31);
     const sw::pipeline way(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});

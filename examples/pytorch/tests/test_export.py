@@ -6,6 +6,7 @@ import pytest
 import torch
 import torch.distributed as dist
 from support import random_order
+from torch import library
 from torch.fx.experimental.proxy_tensor import make_fx
 
 from shardweave_torch import Machine, estimate_by_pytorch, export_graph
@@ -105,7 +106,7 @@ def test_nothing_moves_across_what_is_not_understood():
 def test_what_talks_to_other_ranks_is_never_taken_for_a_function():
     from torch.distributed.tensor import _collective_utils  # noqa: F401  registers an operator
 
-    with torch.library._scoped_library("shardweave_test", "FRAGMENT") as own:
+    with library._scoped_library("shardweave_test", "FRAGMENT") as own:
         own.define("dispatch(Tensor x, str group_name) -> Tensor")
         own.define("norm(Tensor x, int[] groups, int? group_size=None) -> Tensor")
         namespaces = torch.ops.shardweave_test, torch.ops._dtensor, torch.ops.c10d_functional, torch.ops.symm_mem
