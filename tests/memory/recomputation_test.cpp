@@ -43,7 +43,8 @@ bytes peak_of(const sw::task_graph& g) {
 /// Layers of random operations, each with a parameter that is gathered; backward tasks read what the forward ones read
 /// and made, views stand in both parts, the last block is followed by a loss.
 /// \param pairs  some operations give two tensors, each taken by a view
-training random_training(sw::random_source& random, bool pairs = false) {
+/// \param gathers  some values are gathered of what each device made
+training random_training(sw::random_source& random, bool pairs = false, bool gathers = false) {
   sw::task_graph_builder b;
   b.name = "random";
   const auto group = b.add_group({.id = 0, .name = "dp", .size = 4});
@@ -102,6 +103,12 @@ training random_training(sw::random_source& random, bool pairs = false) {
       }
       made[l].push_back(
           add(in + "f" + std::to_string(i), k::other, p::forward, role::activation, inputs, l, storage()));
+      if (gathers && random.below(2) == 0) {
+        const std::uint32_t whole = storage();
+        const task_index launch =
+            add(in + "whole", k::collective, p::forward, role::activation, {made[l].back()}, l, whole);
+        made[l].push_back(add(in + "wait", k::wait, p::forward, role::activation, {launch}, l, whole));
+      }
     }
     x = made[l].back();
   }
@@ -234,6 +241,42 @@ TEST_SUITE("memory") {
       }
     }
     CHECK(split > shardweave_test::at_scale(1000) / 20);
+  }
+
+  TEST_CASE("of a value that was gathered the shard is kept and gathered again") {
+    sw::random_source random(53);
+    std::size_t gathered = 0, of_kept = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(1000); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random, false, true);
+      const sw::task_graph& g = made.graph;
+      const auto full = sw::recompute_by_rule(g, made.block, sw::recompute_rule::full);
+      const auto none = sw::recompute_by_rule(g, made.block, sw::recompute_rule::none);
+      const bytes limit = full.chosen.peak + (none.chosen.peak - full.chosen.peak) / 2;
+      const auto plan = sw::recomputation_choices(g, made.block).within(limit);
+      if (!plan.graph) continue;
+      const sw::task_graph& planned = plan.graph->tasks;
+      CHECK(peak_of(planned) <= plan.chosen.peak);
+      CHECK(plan.chosen.peak <= limit);
+      for (task_index t = 0; t < planned.size(); ++t) {
+        if (!plan.graph->again[t] || planned.kind(t) != sw::task_kind::collective) continue;
+        ++gathered;
+        const task_index shard = planned.inputs(t)[0];
+        CHECK(shard < t);
+        CHECK(plan.graph->original[shard] == g.inputs(plan.graph->original[t])[0]);
+        of_kept += plan.graph->again[shard] ? 0U : 1U;
+        // what it gives is new, its wait comes before all readers, and the first whole value is gone by then
+        const std::uint32_t whole = planned.output_storage(t, 0);
+        CHECK(whole != g.output_storage(plan.graph->original[t], 0));
+        for (task_index u = t + 1; u < planned.size(); ++u)
+          for (const task_index p : planned.inputs(u))
+            CHECK((p == t ? planned.completes(u) == t
+                          : planned.output_count(p) == 0 || planned.kind(p) == sw::task_kind::input ||
+                                planned.output_storage(p, 0) != g.output_storage(plan.graph->original[t], 0)));
+      }
+    }
+    CHECK(gathered > shardweave_test::at_scale(1000) / 10);
+    CHECK(of_kept > shardweave_test::at_scale(1000) / 20);
   }
 
   TEST_CASE("what waits in the host's memory is copied there and back once, and is not on the device meanwhile") {
