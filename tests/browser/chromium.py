@@ -17,7 +17,7 @@ KEYS = {  # of a name: virtual key code, and what it types
 class Chromium:
     """One page of a browser, `width` by `height` points. What the page or the browser complains of is in `complaints`."""
 
-    def __init__(self, browser, width=1200, height=900, dark=False, sharpness=1, limit=120):
+    def __init__(self, browser, width=1200, height=900, dark=False, limit=120):
         self.until = time.monotonic() + limit
         self.profile = tempfile.mkdtemp(prefix="chromium")
         to_browser, self.to = os.pipe()
@@ -40,7 +40,7 @@ class Chromium:
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log"):
             self.ask(domain + ".enable")
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=sharpness,
+        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1,
                  mobile=width < 600)
         self.ask("Emulation.setEmulatedMedia",
                  features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"},
@@ -146,10 +146,10 @@ class Chromium:
     def type(self, text):
         self.press(*text)
 
-    def picture(self, file, top=0, height=None):
-        """The page from `top` points on, as PNG."""
-        size = self.value("[innerWidth, innerHeight]")
-        clip = {"x": 0, "y": top, "width": size[0], "height": height or size[1], "scale": 1}
-        told = self.ask("Page.captureScreenshot", format="png", clip=clip, captureBeyondViewport=True)
+    def picture(self, file, scale=1):
+        """What is seen, as PNG of `scale` pixels a point."""
+        x, y, width, height = self.value("[scrollX, scrollY, innerWidth, innerHeight]")
+        told = self.ask("Page.captureScreenshot", format="png",
+                        clip={"x": x, "y": y, "width": width, "height": height, "scale": scale})
         with open(file, "wb") as out:
             out.write(base64.b64decode(told["data"]))
