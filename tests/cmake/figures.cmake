@@ -1,7 +1,7 @@
 # cmake -D source_dir=DIR -P figures.cmake
 # Who reads a table of figures finds the command that prints it: in the text before or after the table, up to the next
 # heading or table, in a block or between marks of code, stands a program with its arguments, a script, a test's file, or a
-# variable that a test is run with.
+# variable that a test is run with. Beside a picture, in the paragraph before or after it, likewise stands what draws it.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
 
@@ -96,6 +96,29 @@ foreach(page IN LISTS pages)
   endforeach()
 endforeach()
 
+# --- pictures ---------------------------------------------------------------------------------------------------
+set(pictures 0)
+foreach(page IN LISTS pages)
+  file(READ ${source_dir}/${page} paragraphs)
+  string(REGEX REPLACE "[][\\;]" "~" paragraphs "${paragraphs}")
+  string(REGEX REPLACE "\n\n+" "${empty};${empty}" paragraphs "${empty}${paragraphs}${empty}")
+  list(APPEND paragraphs "the end")
+  set(before "")
+  set(drawn)  # those between two paragraphs of text
+  foreach(paragraph IN LISTS paragraphs)
+    if(paragraph MATCHES "^${empty}!~([^~]*)~")
+      list(APPEND drawn "${CMAKE_MATCH_1}")
+      math(EXPR pictures "${pictures} + 1")
+      continue()
+    endif()
+    if(drawn AND NOT "${before} ${paragraph}" MATCHES "`[^`]*(${command})")
+      list(APPEND offences "${page}: what draws the picture ${drawn}")
+    endif()
+    set(drawn)
+    set(before "${paragraph}")
+  endforeach()
+endforeach()
+
 if(offences)
   list(JOIN offences "\n  " text)
   message(FATAL_ERROR "no command stands beside these figures:\n  ${text}\n")
@@ -103,4 +126,4 @@ endif()
 if(count EQUAL 0)
   message(FATAL_ERROR "no page has a table of figures; is ${source_dir} the right folder?")
 endif()
-message(STATUS "${count} tables of figures, each with the command that prints it")
+message(STATUS "${count} tables of figures and ${pictures} places with pictures, each with the command that makes them")

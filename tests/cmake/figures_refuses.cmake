@@ -1,5 +1,5 @@
 # cmake -D work_dir=DIR -P figures_refuses.cmake
-# The check of figures finds a table without its command, and takes one whose command stands before or after it.
+# The check of figures finds a table or picture without its command, and takes one whose command stands before or after it.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -24,4 +24,11 @@ expect("${missing}" "`plan_it` is a program.\n\n${table}")
 expect("${missing}" "`plan_it MESH` prints\n\n## Steps\n\n${table}")
 expect("${missing}" "`plan_it MESH` prints\n\n| a | b |\n|---|---|\n| x | y |\n\nand this:\n\n${table}")
 expect("${missing}" "```cpp\nplan_it 8;\n```\n\n${table}")
+
+set(picture "![steps](steps.svg)\n")
+set(missing "docs/measured.md: what draws the picture steps")
+expect(accepted "`plan_it --plot FILE.svg` draws\n\n${picture}")
+expect(accepted "Steps:\n\n${picture}\n`tests/benchmarks/run.sh plots` draws them.")
+expect("${missing}" "Steps:\n\n${picture}\nThey are drawn.")
+expect("${missing}" "`plan_it --plot FILE.svg` draws.\n\nSteps:\n\n${picture}")
 file(REMOVE_RECURSE ${work_dir})
