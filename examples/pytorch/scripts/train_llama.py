@@ -11,16 +11,14 @@ from __future__ import annotations
 import argparse
 import ctypes
 import hashlib
-import os
-import socket
 import time
-from collections.abc import Callable
 from dataclasses import dataclass, field
 from typing import Any
 
 import torch
 import torch._inductor.config as inductor
 import torch.distributed as dist
+from gloo import on_ranks
 from llama import SMALL, Llama
 from torch.distributed.device_mesh import init_device_mesh
 
@@ -79,24 +77,6 @@ def train(steps: int, overlap: OverlapPass | None, **settings: Any) -> Run:
     if overlap is not None:
         run.plans = [str(r) for r in overlap.reports]
     return run
-
-
-def on_ranks(ranks: int, work: Callable[..., Any], *arguments: Any) -> None:
-    """Calls `work(*arguments)` in so many processes that are the ranks of a gloo job, and waits for them."""
-    with socket.socket() as free:
-        free.bind(("127.0.0.1", 0))
-        port = free.getsockname()[1]
-    torch.multiprocessing.spawn(_as_rank, (ranks, port, work, arguments), nprocs=ranks)
-
-
-def _as_rank(rank: int, ranks: int, port: int, work: Callable[..., Any], arguments: tuple[Any, ...]) -> None:
-    os.environ.update(MASTER_ADDR="127.0.0.1", MASTER_PORT=str(port), TORCHINDUCTOR_COMPILE_THREADS="1")
-    torch.set_num_threads(1)
-    dist.init_process_group("gloo", rank=rank, world_size=ranks)
-    try:
-        work(*arguments)
-    finally:
-        dist.destroy_process_group()
 
 
 def _compare(steps: int, buckets: bool) -> None:

@@ -12,11 +12,12 @@ import pytest
 import torch
 import torch.distributed as dist
 from experts import SMALL_EXPERTS, ExpertModel
+from gloo import on_ranks
 from llama import SMALL, Llama
 from support import RandomSchedules, eager_backend, recording_backend
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor
-from train_llama import bits, on_ranks, train
+from train_llama import bits, train
 
 from shardweave_torch import OverlapPass
 from shardweave_torch.agreement import agree, compare

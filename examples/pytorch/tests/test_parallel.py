@@ -8,12 +8,12 @@ import pytest
 import torch
 import torch.distributed as dist
 import torch.nn.functional as F
+from gloo import on_ranks
 from llama import Llama, Shape
 from torch import nn
 from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.tensor import DTensor, Replicate, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel
-from train_llama import on_ranks
 
 from shardweave_torch.parallel import parallelization
 from shardweave_torch.placement import plan_placement
@@ -125,8 +125,13 @@ def trains_alike(mesh_shape, plan_it, demands):
         ((2, 2, 1), along_two, {}),
     ],
     ids=[
-        "tensor and data", "data alone", "tensor alone", "samples between products", "sequence between products",
-        "two tensor dimensions", "two tensor dimensions and data",
+        "tensor and data",
+        "data alone",
+        "tensor alone",
+        "samples between products",
+        "sequence between products",
+        "two tensor dimensions",
+        "two tensor dimensions and data",
     ],  # fmt: skip
 )
 def test_twenty_steps_give_the_losses_of_the_unplanned_run(mesh, plan_it, demands):
