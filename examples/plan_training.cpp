@@ -288,7 +288,7 @@ class training_run {
   [[nodiscard]] programs::memory_need need_of_plan() const {
     sw::device_profile held = training_.device;
     if (chosen_.memory) held.memory = *chosen_.memory;
-    return programs::memory_need_of(*model_, plan_, held, chosen_.optimizer_bytes);
+    return programs::memory_need_of(*model_, plan_, held, chosen_.optimizer_bytes, training_.state_sharers());
   }
   /// What a timeline may hold.
   [[nodiscard]] sw::bytes room() const {
@@ -309,6 +309,10 @@ class training_run {
         auto gathered = sw::lower(*model_, plan_.placement.choice, {.regather_parameters = true});
         if (is_in_parts()) gathered = sw::with_batch_parts(gathered, *model_, chosen_.batch_parts);
         need_->regathered = static_cast<double>(way_.run(gathered.tasks, limit_.rest()).after.peak.count());
+        if (chosen_.recompute == "auto" && !is_in_parts())
+          if (const auto least =
+                  programs::least_memory_of(*plan_.lowered, model_->operations(), host_bandwidth(), limit_.rest()))
+            need_->again = static_cast<double>(least->count());
       }
     });
   }
@@ -368,7 +372,10 @@ class training_run {
       return "no plan within the " + sw::size_text(*memory()) + " of --memory was found: the best one needs " +
              sw::size_text(need_->all()) + ", " + sw::size_text(need_->all() - static_cast<double>(memory()->count())) +
              " more (" + sw::size_text(need_->peak) + " at the peak of its timeline, " + sw::size_text(need_->state) +
-             " of optimizer state)";
+             " of optimizer state)" +
+             (need_->again
+                  ? "; whatever it makes again, it needs " + sw::size_text(*need_->again + need_->state) + " at least"
+                  : "");
     if (whole_ && memory() && whole_->plan.tasks->after.peak > *memory())
       return "the plan within the " + sw::size_text(*memory()) + " of --memory needs " +
              sw::size_text(whole_->plan.tasks->after.peak) + " with --whole-step, " +

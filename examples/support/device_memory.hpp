@@ -34,6 +34,7 @@ struct memory_need {
   double least = 0;     ///< no placement on this mesh holds less where it holds most
   double whole = 0;     ///< the same of all devices together, on any mesh
   std::optional<double> regathered = std::nullopt;  ///< `peak` if parameters were gathered again
+  std::optional<double> again = std::nullopt;       ///< no less at the peak, whatever this placement makes again
 
   [[nodiscard]] double all() const { return peak + state; }
   [[nodiscard]] bool is_known() const { return capacity > 0; }
@@ -78,14 +79,17 @@ template <class Model>
 
 }  // namespace detail
 
-/// \param optimizer_bytes  for every element of a parameter
+/// \param optimizer_bytes  of state for every element of a parameter
+/// \param sharers          of that state, among the devices that hold the same parameters (ZeRO-1)
 /// \pre the plan has a timeline
 template <class Model>
 [[nodiscard]] memory_need memory_need_of(const Model& model, const shardweave::training_plan& plan,
-                                         const shardweave::device_profile& device, double optimizer_bytes) {
+                                         const shardweave::device_profile& device, double optimizer_bytes,
+                                         double sharers = 1) {
   namespace sw = shardweave;
+  const double own_bytes = optimizer_bytes / sharers;
   memory_need need{.peak = static_cast<double>(plan.tasks->after.peak.count()),
-                   .state = detail::state_of(model, plan, optimizer_bytes),
+                   .state = detail::state_of(model, plan, own_bytes),
                    .capacity = static_cast<double>(device.memory)};
   if (need.fits()) return need;
   const auto& operations = model.operations().operations;
@@ -97,7 +101,7 @@ template <class Model>
     if (out.empty()) out.resize(also.size());
     for (std::size_t s = 0; s < out.size(); ++s) out[s] = out[s] || also[s];
   }
-  const sw::budget terms = sw::memory_budget(model, sw::bytes(device.memory), {.state_per_element = optimizer_bytes});
+  const sw::budget terms = sw::memory_budget(model, sw::bytes(device.memory), {.state_per_element = own_bytes});
   detail::held_amounts planned(operations.size()), least(operations.size()), whole(operations.size());
   std::size_t output = 0;
   for (std::size_t i = 0; i < terms.terms.size(); ++i) {
@@ -148,6 +152,8 @@ template <class Model>
   if (need.regathered && !regathers)
     text += "  with --regather it needs " + size(*need.regathered + need.state) +
             (*need.regathered + need.state <= need.capacity ? ", and fits\n" : "\n");
+  if (need.again)
+    text += "  whatever is made again in the backward part, it needs " + size(*need.again + need.state) + " at least\n";
   return text;
 }
 

@@ -154,7 +154,7 @@ struct plan_options {
         ->check(one_of(names_of(recomputations())))
         ->capture_default_str();
     app.add_option("--recompute-every", recompute_every,
-                   "K: of so many layers --recompute full, selective_op and selective apply to the first")
+                   "K: of so many layers --recompute full, selective_op and selective apply to the last")
         ->check(whole_within(1, 1 << 20))
         ->capture_default_str();
     app.add_option(

@@ -87,6 +87,29 @@ template <class Run>
   return recomputed_plan{*std::move(fitted), *std::move(last)};
 }
 
+/// What a lowered plan holds at least in its own order, whatever it makes again, gathers again and copies to the host;
+/// nothing if the control's limits came first.
+[[nodiscard]] inline std::optional<shardweave::bytes> least_memory_of(const shardweave::lowered_graph& lowered,
+                                                                      const shardweave::computation& model,
+                                                                      double host_bandwidth,
+                                                                      const shardweave::solve_control& control) {
+  namespace sw = shardweave;
+  std::optional<sw::bytes> least;
+  const std::vector<std::uint32_t> blocks = sw::blocks_of_tasks(lowered, layers_of(model));
+  for (const bool regathers : {false, true}) {
+    const sw::activation_options how{.regather = regathers, .host_bandwidth = host_bandwidth};
+    const sw::recomputation_choices choices(lowered.tasks, blocks, how, control);
+    sw::bytes limit;  // rises from row to row to what the next one needs
+    while (!least || limit < *least) {
+      const sw::recomputation_plan plan = choices.within(limit, control);
+      if (plan.graph) least = limit;
+      if (!plan.chosen.shortage || plan.chosen.shortage->least <= limit) break;
+      limit = plan.chosen.shortage->least;
+    }
+  }
+  return least;
+}
+
 /// The same by a rule, whatever it holds.
 template <class Run>
 [[nodiscard]] recomputed_plan recomputed_by_rule(const shardweave::lowered_graph& lowered,

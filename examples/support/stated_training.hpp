@@ -125,6 +125,10 @@ class stated_training {
   [[nodiscard]] bool regathers() const {
     return chosen_.regather || (layout && layout->stage == shardweave::zero_stage::parameters);
   }
+  /// How many devices that hold the same parameters share their optimizer's state.
+  [[nodiscard]] double state_sharers() const {
+    return layout && layout->stage == shardweave::zero_stage::optimizer ? static_cast<double>(layout->sharers()) : 1;
+  }
 
  private:
   [[nodiscard]] static std::optional<shardweave::training_layout> layout_of(const plan_options& chosen,

@@ -219,6 +219,27 @@ TEST_SUITE("memory") {
     CHECK(tight > shardweave_test::at_scale(1000) / 10);
   }
 
+  TEST_CASE("of every so many blocks a rule takes the last, and a plan by it makes values of these alone again") {
+    sw::random_source random(71);
+    std::size_t taken = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(200); ++i) {
+      CAPTURE(i);
+      const training made = random_training(random);
+      const std::uint32_t every = 1 + static_cast<std::uint32_t>(random.below(3));
+      const std::vector<char> dropped = sw::dropped_by_rule(made.graph, made.block, sw::recompute_rule::full, every);
+      const auto plan = sw::recompute_by_rule(made.graph, made.block, sw::recompute_rule::full, {}, every);
+      for (task_index t = 0; t < made.graph.size(); ++t)
+        for (std::size_t o = 0; o < made.graph.output_count(t); ++o)
+          if (const std::uint32_t s = made.graph.output_storage(t, o); s != no_index && dropped[s] != 0) {
+            CHECK(made.block[t] % every == every - 1);
+            ++taken;
+          }
+      for (task_index t = 0; t < plan.graph->tasks.size(); ++t)
+        if (plan.graph->again[t]) CHECK(made.block[plan.graph->original[t]] % every == every - 1);
+    }
+    CHECK(taken > 0);
+  }
+
   TEST_CASE("what a task gives beside what is dropped is not kept twice") {
     sw::random_source random(29);
     std::size_t split = 0;
@@ -462,10 +483,10 @@ TEST_SUITE("memory") {
     but_attention.erase("0.o");
     but_attention.erase("1.o");
     CHECK(kept(attention) == but_attention);
-    const std::set<std::string> second = kept(full, 2);  // the first of two
-    CHECK(second.contains("1.wq"));
-    CHECK_FALSE(second.contains("0.wq"));
-    CHECK(second.size() == 1 + 14);
+    const std::set<std::string> first = kept(full, 2);  // the rule takes the last of two
+    CHECK(first.contains("0.wq"));
+    CHECK_FALSE(first.contains("1.wq"));
+    CHECK(first.size() == 1 + 14);
     const auto again = sw::with_recomputation(g, sw::dropped_by_rule(g, block, selective_op));
     std::set<std::string> repeated;
     for (task_index t = 0; t < again.tasks.size(); ++t)

@@ -156,7 +156,11 @@ TEST_SUITE("plan_training") {
     CHECK(planned("--layout fsdp=4,tp=2 --recompute full --recompute-every 2")
               .at("recomputed_ns")
               .to_number<std::int64_t>() < again["full"]);
-    CHECK(planned("--layout zero1=4,cp=2").at("mesh") == "4x2");
+    const auto shared = planned("--layout zero1=4,cp=2");
+    CHECK(shared.at("mesh") == "4x2");
+    // parameters are whole on each device; of the optimizer's state it has an eighth
+    CHECK(shared.at("optimizer_bytes").to_number<double>() ==
+          doctest::Approx(planned("--layout fsdp=4,cp=2").at("optimizer_bytes").to_number<double>()).epsilon(0.01));
     const auto cut = planned("--layout fsdp=2,tp=4 --pieces 2");
     CHECK(cut.at("pieces") == 2);
     CHECK(cut.at("collectives_in_pieces").to_number<std::int64_t>() > 0);
@@ -907,6 +911,13 @@ TEST_SUITE("plan_training") {
     CHECK(whole(fitted, "recomputed_ns") <= whole(full, "recomputed_ns"));
     CHECK(whole(fitted, "end_to_end_ns") <= whole(full, "end_to_end_ns"));
     CHECK_FALSE(object_of(plan(folder, line + memory + " --recompute none").out).at("fits").as_bool());
+
+    // what gives: the least that the layout's plan needs is told, and is found where there is as much
+    const std::string stated = config + " --layout fsdp=4 --sequence 2048 --batch 8 --threads 1 --compute roofline ";
+    const auto hopeless = plan(folder, stated + "--memory " + std::to_string(state + 1));
+    CHECK(hopeless.status == 1);
+    CHECK(hopeless.err.find("; whatever it makes again, it needs ") != std::string::npos);
+    CHECK(hopeless.out.find("whatever is made again in the backward part, it needs ") != std::string::npos);
 
     const sw::task_graph g = sw::read_task_graph(out / "tasks.json", {.strict = true});
     const sw::schedule s = sw::read_schedule(out / "schedule.json", g, {.strict = true});

@@ -45,7 +45,7 @@ enum class recompute_rule : std::uint8_t {
 
 /// By storage: whether a rule drops it, as `with_recomputation` takes it. Dropped are only storages that tasks of a
 /// block's forward part make and nothing outside of the block reads. Gathered parameters are no matter of a rule.
-/// \param every     of so many blocks the rule applies to the first, and the others keep everything
+/// \param every     of so many blocks the rule applies to the last, as torchtitan counts; others keep everything
 /// \param block_of  by task: the number of its block; `no_index` = in none
 /// \pre tasks state their phases (`inferred_tags`); `block_of` has an entry for each task
 /// Complexity: O(V + E)

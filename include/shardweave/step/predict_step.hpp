@@ -61,7 +61,7 @@ struct stated_step {
   recompute_rule recompute = recompute_rule::none;
   /// Instead of a rule: a layer keeps the products of these groups of operations, and all else is made again.
   std::optional<std::vector<std::string>> kept_products = std::nullopt;
-  std::uint32_t recompute_every = 1;            ///< of so many layers it applies to the first
+  std::uint32_t recompute_every = 1;            ///< of so many layers it applies to the last
   std::optional<f8_options> f8 = std::nullopt;  ///< products of layers run in 8-bit floating point, so converted
   bool gathers_f8 = false;                      ///< parameters are converted before they are gathered
   framework_profile framework = {};

@@ -209,7 +209,7 @@ template <class S>
       control.progress({.stage = "step bound",
                         .seconds = limit.elapsed(),
                         .objective = result.limit,
-                        .lower_bound = result.bound,
+                        .lower_bound = std::max(result.bound, 0.0),  // no step takes less than nothing
                         .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
     if (!smoothed.may_go_on(fresh || better) && !sharpens()) break;
   }

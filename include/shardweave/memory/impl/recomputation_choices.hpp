@@ -92,7 +92,7 @@ SHARDWEAVE_INLINE recomputation_plan recompute_by_rule(const task_graph& g, std:
     for (std::size_t v = 0; v < found.blocks[b].values.size(); ++v) {
       const block_value& value = found.blocks[b].values[v];
       const bool keeps =
-          by_operator ? dropped[found.storages[b][v]] == 0 : rule == recompute_rule::none || b % every != 0;
+          by_operator ? dropped[found.storages[b][v]] == 0 : rule == recompute_rule::none || (b + 1) % every != 0;
       choice.push_back(value.may_keep && (keeps || !value.may_drop) ? retention::keep : retention::recompute);
     }
     policies.push_back(price_policy(found.blocks[b], choice));
@@ -129,7 +129,7 @@ SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::sp
   using enum recompute_rule;
   std::map<std::uint32_t, std::uint32_t> products;  // counted by block
   return dropped_storages(g, block_of, [&](task_index t) {
-    if (rule == none || block_of[t] % every != 0) return false;
+    if (rule == none || (block_of[t] + 1) % every != 0) return false;
     if (rule == full) return true;
     const std::string_view op = g.op(t);
     if (rule == attention) return op == "sdpa";

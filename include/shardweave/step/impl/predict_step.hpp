@@ -119,7 +119,7 @@ class step_predictor {
         s_.kept_products
             ? dropped_storages(g, layer_of,
                                [&](task_index t) {
-                                 if (layer_of[t] % s_.recompute_every != 0) return false;
+                                 if ((layer_of[t] + 1) % s_.recompute_every != 0) return false;
                                  const std::string& group = operations.operations[lowered.origin[t].operation].group;
                                  const std::vector<std::string>& kept = *s_.kept_products;
                                  return g.op(t) != "einsum" || std::find(kept.begin(), kept.end(), group) == kept.end();
