@@ -404,7 +404,8 @@ class training_run {
     if (chosen_.common.json) {
       std::fputs(programs::json_line(told, certified, interrupted, seconds()).c_str(), stdout);
     } else if (plan_.tasks) {
-      const std::string limit = chosen_.memory ? "--memory" : std::string(training_.device.name);
+      const std::string limit =
+          chosen_.memory ? "--memory" : std::string(training_.device.name) + (chosen_.reserve ? " less --reserve" : "");
       const std::string page =
           programs::page_of(told, certified, limit, chosen_.regather, refusal.empty() ? chosen_.out : "");
       std::fputs((page + report).c_str(), stdout);

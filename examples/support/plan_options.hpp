@@ -43,6 +43,7 @@ struct plan_options {
   window_options windows;
   std::string layers = "tied";
   std::optional<std::int64_t> memory;
+  std::optional<std::int64_t> reserve;
   std::optional<std::int64_t> host_bandwidth;  ///< bytes per second
   std::optional<std::int64_t> memory_budget;
   double optimizer_bytes = shardweave::memory_options{}.state_per_element;
@@ -128,10 +129,16 @@ struct plan_options {
            "(the same, by the structure of the graph), untied (each for itself)")
         ->check(one_of({"tied", "found", "untied"}))
         ->capture_default_str();
-    add_size(app, "--memory", memory,
-             "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state "
-             "must stay "
-             "within it; if no such plan is found there is no answer (default: the device's, which a plan may exceed)");
+    CLI::Option* const memory_option =
+        add_size(app, "--memory", memory,
+                 "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state "
+                 "must stay "
+                 "within it; if no such plan is found there is no answer (default: the device's, less --reserve, which "
+                 "a plan may exceed)");
+    add_size(app, "--reserve", reserve,
+             "of the device's memory that a plan may not count on, such as 5GiB: the context, what the allocator loses "
+             "(default: nothing)")
+        ->excludes(memory_option);
     add_size(app, "--offload", host_bandwidth,
              "per second, such as 50GB: what the backward part reads may wait in the host's memory, copied there and "
              "back at this rate each, where the plan does not fit and is faster so; takes as long as planning twice "

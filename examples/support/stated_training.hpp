@@ -19,6 +19,7 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/mesh.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -63,7 +64,7 @@ class stated_training {
       : config(shardweave::read_model_config(std::filesystem::path(chosen.config))),
         layout(layout_of(chosen, config)),
         mesh(layout ? layout->mesh() : about("--mesh", [&] { return shardweave::device_mesh::parse(chosen.mesh); })),
-        device(shardweave::find_device(chosen.device)),
+        device(device_of(chosen)),
         shape({.batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
                .sequence = chosen.sequence}),
         chosen_(chosen),
@@ -139,6 +140,18 @@ class stated_training {
       shardweave::refuse(shardweave::error_category::input,
                          "--layout: " + chosen.config + ": layouts are stated for models of the LLaMA family alone");
     return layout;
+  }
+  /// The device, with as much memory as plans may count on.
+  [[nodiscard]] static shardweave::device_profile device_of(const plan_options& chosen) {
+    shardweave::device_profile device = shardweave::find_device(chosen.device);
+    if (!chosen.reserve) return device;
+    if (*chosen.reserve >= device.memory)
+      shardweave::refuse(shardweave::error_category::input,
+                         "--reserve: " + shardweave::size_text(static_cast<double>(*chosen.reserve)) + " of the " +
+                             shardweave::size_text(static_cast<double>(device.memory)) + " of " +
+                             std::string(device.name) + " leave nothing");
+    device.memory -= *chosen.reserve;
+    return device;
   }
   /// Published shares of the peaks, where there are some of the device and they are wanted.
   [[nodiscard]] static shardweave::compute_profile compute_of(const shardweave::device_profile& device,

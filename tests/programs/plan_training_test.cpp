@@ -847,6 +847,17 @@ TEST_SUITE("plan_training") {
     CHECK(text.out.find(" of the 80.00 GiB of h100.\n") != std::string::npos);
     CHECK(text.out.find("DOES NOT FIT") == std::string::npos);
 
+    // a reserve is no part of the device's memory
+    CHECK(real(object_of(plan(folder, line + "--json --reserve 10GiB").out), "device_bytes") ==
+          70.0 * 1024 * 1024 * 1024);
+    CHECK(plan(folder, line + "--reserve 10GiB").out.find(" of the 70.00 GiB of h100 less --reserve.\n") !=
+          std::string::npos);
+    const auto nothing_left = plan(folder, line + "--reserve 80GiB");
+    CHECK(nothing_left.status == 2);
+    CHECK(nothing_left.err.find("--reserve: 80.00 GiB of the 80.00 GiB of h100 leave nothing") != std::string::npos);
+    CHECK(plan(folder, line + "--reserve 1GiB --memory 70GiB").err.find("--memory excludes --reserve") !=
+          std::string::npos);
+
     const auto peak = whole(roomy, "peak_bytes");
     // the timeline alone fits, with the optimizer's state it does not
     const std::string between = std::to_string(peak + static_cast<std::int64_t>(state / 2));
