@@ -14,7 +14,7 @@ import sys
 sys.dont_write_bytecode = True
 from chromium import Chromium
 
-FOCUSABLE = "a[href], button, input, select, summary, canvas[tabindex]"
+FOCUSABLE = 'a[href], button, input, select, summary, [tabindex="0"]'
 
 
 class Report:

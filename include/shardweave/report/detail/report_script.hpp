@@ -368,7 +368,7 @@ title: placed.parts[part] + ", " + (number(layers[i]) < 0 ? "" : "layer ") + ran
 return make("div", { class: "scroll", tabindex: 0, role: "region", "aria-label": "Placement by layer" }, make("table", { class: "grid", style: "min-width:" + Math.min(60, 12 + layers.length * 0.7) + "rem" },
 make("colgroup", {}, make("col", { class: "part" }), layers.map((l) => make("col", { class: number(l) < 0 && "apart" }))),
 make("thead", {}, make("tr", {}, make("th", { scope: "col" }, ""), layers.map((l, i) =>
-make("th", { scope: "col" }, number(l) < 0 ? placed.layers[l] : number(l) % every === 0 || i + 1 === layers.length ? placed.layers[l] : "")))),
+make("th", { scope: "col" }, number(l) < 0 ? placed.layers[l] : i + 1 === layers.length || (number(l) % every === 0 && i + every / 2 < layers.length - 1) ? placed.layers[l] : "")))),
 body)); };
 here.append(make("ul", { class: "legend" }, order.slice(0, 24).map((label) => make("li", {}, keySquare(colourOf.get(label)), placed.labels[label] + " ", make("b", {}, countText(uses[label]))))));
 placed.kinds.forEach((kind, i) => { if (i === 0) here.append(make("h3", {}, kind), draw(0)); else {
