@@ -3,6 +3,7 @@
 #include "around_plan.hpp"
 #include "collective_models.hpp"
 #include "devices.hpp"
+#include "losses.hpp"
 #include "option_values.hpp"
 #include "overlap_form.hpp"
 #include "program.hpp"
@@ -34,6 +35,8 @@ struct plan_options {
   std::string calibration;
   std::string f8 = "off";
   std::int64_t sequence = 8192;
+  std::string loss = "logits";
+  bool reduce_f32 = false;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
   std::string objective;   ///< empty: as `for_step` says
   std::string solver = solvers<double>().front().name;
@@ -105,6 +108,11 @@ struct plan_options {
         ->capture_default_str();
     app.add_option("--batch", batch, "sequences in the global batch (default: twice the first mesh dimension)")
         ->check(whole_within(1, 1 << 20));
+    app.add_option("--loss", loss, "where the model's graph ends; see below")
+        ->check(one_of(names_of(losses())))
+        ->capture_default_str();
+    app.add_flag("--reduce-f32", reduce_f32,
+                 "gradients that are kept in f32 are added up in it, too: more bytes than in bf16");
     CLI::Option* const objective_option =
         app.add_option(
                "--objective", objective,
@@ -230,7 +238,7 @@ struct plan_options {
       layout_option->excludes(of_search);
     report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
     app.footer(help_section("Devices", devices()) + help_section("Models of collectives", collective_models()) +
-               help_section("Solvers", known) + help_section("Overlap", overlaps()) +
+               help_section("Losses", losses()) + help_section("Solvers", known) + help_section("Overlap", overlaps()) +
                help_section("Recomputation", recomputations()) + help_section("Bucketings", bucketings()) +
                help_section("Schedulers", schedulers()));
     common.add_to(app, "placing and scheduling");

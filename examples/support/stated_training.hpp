@@ -3,6 +3,7 @@
 #include "annotated.hpp"
 #include "around_plan.hpp"
 #include "collective_models.hpp"
+#include "losses.hpp"
 #include "plan_options.hpp"
 #include "program.hpp"
 #include <shardweave/core/error.hpp>
@@ -66,7 +67,8 @@ class stated_training {
         mesh(layout ? layout->mesh() : about("--mesh", [&] { return shardweave::device_mesh::parse(chosen.mesh); })),
         device(device_of(chosen)),
         shape({.batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
-               .sequence = chosen.sequence}),
+               .sequence = chosen.sequence,
+               .loss = loss_of(chosen)}),
         chosen_(chosen),
         compute_(compute_of(device, chosen.compute == "published")),
         collectives_(make_collective_model(
@@ -106,7 +108,7 @@ class stated_training {
             compute_,
             collectives_,
             layout ? shardweave::layout_rules(*layout) : shardweave::standard_rules(),
-            {.threads = chosen_.common.threads}};
+            {.reduce_after_cast = chosen_.reduce_f32, .threads = chosen_.common.threads}};
   }
   /// \param placed  as `training_options` has it
   [[nodiscard]] shardweave::constraint_set constraints_of(const shardweave::spmd_cost_model& model,
@@ -114,7 +116,7 @@ class stated_training {
     return about(chosen_.config, [&] {
       if (layout) return shardweave::layout_constraints(model, *layout);
       shardweave::training_options usual{.inputs = batch_sharded(model.mesh(), false),
-                                         .results = batch_sharded(model.mesh(), true),
+                                         .results = result_placement(model.mesh()),
                                          .tie_layers = chosen_.layers != "untied",
                                          .placed = placed};
       if (chosen_.memory_budget) usual.device_memory = shardweave::bytes(*chosen_.memory_budget);
@@ -152,6 +154,17 @@ class stated_training {
                              std::string(device.name) + " leave nothing");
     device.memory -= *chosen.reserve;
     return device;
+  }
+  [[nodiscard]] static shardweave::training_loss loss_of(const plan_options& chosen) {
+    for (const named_loss& known : losses())
+      if (known.name == chosen.loss) return known.loss;
+    return shardweave::training_loss::logits;
+  }
+  /// Logits are cut as their inputs are, and by words; a loss is one number, which every device has.
+  [[nodiscard]] shardweave::sharding result_placement(const shardweave::device_mesh& on) const {
+    return shape.loss == shardweave::training_loss::logits
+               ? batch_sharded(on, true)
+               : shardweave::sharding::parse(std::string(on.shape().size(), 'R'));
   }
   /// Published shares of the peaks, where there are some of the device and they are wanted.
   [[nodiscard]] static shardweave::compute_profile compute_of(const shardweave::device_profile& device,

@@ -201,6 +201,38 @@ TEST_SUITE("plan_training") {
     }
   }
 
+  TEST_CASE("--loss ends the model with its loss, and --reduce-f32 adds up gradients in f32") {
+    const temporary_folder folder;
+    const std::string line =
+        folder.write("tiny.json", tiny).string() + " --sequence 2048 --batch 8 --threads 1 --json ";
+    const auto planned = [&](const std::string& words) { return object_of(plan(folder, line + words).out); };
+    for (const std::string how : {"--mesh 2x2 ", "--layout fsdp=2,tp=2 "}) {
+      CAPTURE(how);
+      const auto logits = planned(how);
+      const auto fused = planned(how + "--loss fused"), wide = planned(how + "--loss float32");
+      CHECK(whole(fused, "vertices") > whole(logits, "vertices"));
+      CHECK(whole(wide, "end_to_end_ns") > whole(fused, "end_to_end_ns"));  // two more tensors of f32 go by
+      CHECK(whole(wide, "peak_bytes") > whole(logits, "peak_bytes"));
+      CHECK(planned(how + "--loss sharded").at("fits").as_bool());
+    }
+    const std::string out = (folder / "plan").string();
+    const auto narrow_reductions = [&](const std::string& words) {
+      planned("--layout fsdp=4 --bucketing none --out " + out + words);
+      const sw::task_graph g = sw::read_task_graph(folder / "plan" / "tasks.json", {.strict = true});
+      std::size_t all = 0, narrow = 0;
+      for (sw::task_index t = 0; t < g.size(); ++t)
+        if (g.is_collective(t) && g.collective(t).op == sw::collective::reduce_scatter) {
+          ++all;
+          narrow += g.collective(t).dtype != "f32" ? 1U : 0U;
+        }
+      CHECK(all > 0);
+      return narrow;
+    };
+    CHECK(narrow_reductions("") > 0);
+    CHECK(narrow_reductions(" --reduce-f32") == 0);
+    CHECK(plan(folder, line + "--loss none").err.find("--loss") != std::string::npos);
+  }
+
   TEST_CASE("--f8 runs the products of layers in 8 bits, where the device has them") {
     const temporary_folder folder;
     // wide enough that products take longer than they take to begin
