@@ -144,6 +144,7 @@ class Site:
     def add_reference(self, xml):
         headers, _ = reference.read(xml, self.source / "include")
         public = {p: h for p, h in headers.items() if h.entities and not re.search(r"/(detail|impl|compiled)/", p)}
+        self.wrong += reference.undocumented(public)
         rooms = {}
         for path, h in sorted(public.items()):
             rooms.setdefault(h.room, []).append(h)

@@ -238,6 +238,10 @@ def read(folder, include_dir):
             return f'<a href="{relative(here, to)}{"#" + name if name else ""}">{text}</a>'
         header.link = link
 
+    # What is nested in something private is private. Doxygen lists what an inline namespace has in the one around it, too, and
+    # what is instantiated elsewhere ("extern template") as if it were declared anew.
+    private = [bare(plain(c.find("compoundname"))) + "::" for c in compounds if c.get("prot") in ("private", "protected")]
+    listed = set()
     for c in compounds:
         kind, name = c.get("kind"), bare(plain(c.find("compoundname")))
         if kind == "file" and (h := headers.get(c.find("location").get("file"))):
@@ -246,10 +250,12 @@ def read(folder, include_dir):
         if kind == "namespace":
             for m in c.iter("memberdef"):
                 h = header_at(m)
-                if h and not is_hidden(plain(c.find("compoundname"))):
+                again = m.get("id") in listed or plain(m.find("type")).startswith("template ")
+                if h and not again and not is_hidden(plain(c.find("compoundname"))):
+                    listed.add(m.get("id"))
                     h.entities.append(as_entity(m, h.link))
         if kind in ("struct", "class", "concept") and not is_hidden(name) and (h := header_at(c)):
-            if c.get("prot") in ("private", "protected"):
+            if c.get("prot") in ("private", "protected") or name.startswith(tuple(private)):
                 continue
             brief, text = descriptions(c, h.link)
             line = int(c.find("location").get("line"))
@@ -271,6 +277,16 @@ def read(folder, include_dir):
     for h in headers.values():
         h.entities.sort(key=lambda e: e.line)
     return headers, places
+
+
+def undocumented(headers):
+    """What is wrong with public names: each has a text that tells what it means. Overloads and deduction guides may share
+    that of one declaration in the same header; operators mean what they mean everywhere."""
+    for path, h in sorted(headers.items()):
+        told = {e.name for e in h.entities if (e.brief + e.text).strip()}
+        for e in h.entities:
+            if e.name not in told and not e.name.startswith("operator"):
+                yield f"include/{path}:{e.line}: the {e.kind} {e.name} has no text"
 
 
 def page_of(path):

@@ -10,6 +10,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Whether `try_to` catches errors: not in a host that is built without exceptions.
 #ifdef __cpp_exceptions
 inline constexpr bool errors_are_caught = true;
 #else

@@ -23,6 +23,7 @@ enum class phase : std::uint8_t {
 /// The names that files use, in the order of the enumerators.
 inline constexpr std::array<std::string_view, 3> phase_names = {"forward", "backward", "update"};
 
+/// The name that files use: "forward", "backward", "update".
 [[nodiscard]] constexpr std::string_view name_of(phase when) { return phase_names[static_cast<std::size_t>(when)]; }
 
 /// The phase of exactly that name; nothing if there is none.

@@ -44,8 +44,11 @@ using nanoseconds = quantity<struct nanosecond_unit>;
 /// A size in bytes.
 using bytes = quantity<struct byte_unit>;
 
+/// So many times 1024 bytes.
 [[nodiscard]] constexpr bytes kibibytes(std::int64_t n) { return bytes(n << 10); }
+/// So many times 1024^2 bytes.
 [[nodiscard]] constexpr bytes mebibytes(std::int64_t n) { return bytes(n << 20); }
+/// So many times 1024^3 bytes.
 [[nodiscard]] constexpr bytes gibibytes(std::int64_t n) { return bytes(n << 30); }
 
 /// For people and for cost models, which count in microseconds.

@@ -60,6 +60,7 @@ inline constexpr std::array size_bands{
     size_band{"from 512 MiB", mebibytes(512), bytes(std::numeric_limits<std::int64_t>::max())}};
 
 /// (predicted - measured) / measured of those measurements whose size lies in the band, in percent.
+/// Complexity: an estimate per measurement in the band
 template <collective_cost_model Model>
 [[nodiscard]] std::vector<double> signed_errors(const Model& model, std::span<const collective_measurement> measured,
                                                 const size_band& band) {

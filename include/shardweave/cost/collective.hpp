@@ -29,6 +29,7 @@ inline constexpr std::array<std::string_view, 5> collective_names = {"all_gather
 inline constexpr std::array<collective, 4> priced_collectives = {collective::all_gather, collective::reduce_scatter,
                                                                  collective::all_reduce, collective::all_to_all};
 
+/// The name that files use, for example "all_gather".
 [[nodiscard]] constexpr std::string_view name_of(collective kind) {
   return collective_names[static_cast<std::size_t>(kind)];
 }

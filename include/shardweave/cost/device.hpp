@@ -19,6 +19,7 @@ enum class arithmetic : std::uint8_t { f64, f32, f16, i8, f8 };
 template <class T>
 using by_arithmetic = std::array<T, 5>;
 
+/// The generation of a device by its maker's name, which formulas tell apart; `other` for what they do not know.
 enum class architecture : std::uint8_t { other, ampere, hopper, blackwell };
 
 /// Peak figures of one device and of the node it sits in.

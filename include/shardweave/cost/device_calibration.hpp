@@ -42,6 +42,7 @@ struct device_calibration {
 
 /// Keeps of several measurements of one size the median, and so makes a small file of a long log. The order is by
 /// collective, nodes, ranks per node, size.
+/// Complexity: O(n log n)
 [[nodiscard]] inline std::vector<collective_measurement> condensed(std::span<const collective_measurement> measured) {
   const auto rows = detail::sorted_measurements(measured);
   std::vector<collective_measurement> result;

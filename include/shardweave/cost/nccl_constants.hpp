@@ -19,12 +19,16 @@ namespace shardweave::inline v0 {
 /// for 2.29. `v2_28` is 2.28.9: 2.28.3 still had the network latency 14 and the cap 43.1 of NVLS trees, and twice
 /// Hopper's LL128 caps on Blackwell.
 enum class nccl_version : std::uint8_t { v2_20, v2_24, v2_27, v2_28, v2_29, v2_30 };
+/// How NCCL routes the data of a collective, in the order of its tuner.
 enum class nccl_algorithm : std::uint8_t { tree, ring, collnet_direct, collnet_chain, nvls, nvls_tree, pat };
+/// How NCCL tells that data have arrived: flags with each 8 bytes, with each 128 bytes, or a barrier per chunk.
 enum class nccl_protocol : std::uint8_t { ll, ll128, simple };
 /// What the caps of the model tell apart.
 enum class nccl_generation : std::uint8_t { volta, ampere, hopper, blackwell };
 
+/// How many enumerators `nccl_algorithm` has.
 inline constexpr std::size_t nccl_algorithm_count = 7;
+/// How many enumerators `nccl_protocol` has.
 inline constexpr std::size_t nccl_protocol_count = 3;
 
 /// The name as NCCL's tuner files and environment spell it, in lower case.

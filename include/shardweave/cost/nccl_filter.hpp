@@ -18,6 +18,7 @@ namespace shardweave::inline v0 {
 
 /// The operations that NCCL's cost model prices, in its order.
 enum class nccl_operation : std::uint8_t { broadcast, reduce, all_gather, reduce_scatter, all_reduce };
+/// How many enumerators `nccl_operation` has.
 inline constexpr std::size_t nccl_operation_count = 5;
 
 /// The name as NCCL's tuner files and environment spell it, in lower case.

@@ -19,6 +19,7 @@ enum class nccl_link : std::uint8_t {
   nvlink,  ///< every device reaches every other at full speed
   pci      ///< through switches and processors
 };
+/// The maker of a node's processors, or their kind, as NCCL's figures tell them apart.
 enum class nccl_processor : std::uint8_t { intel, amd, arm, other };
 
 /// A node, or a whole NVLink domain where nodes share one: everything that NCCL's search for channels and its cost

@@ -37,6 +37,8 @@ struct nccl_rule {
 /// Rows in their order; the first that matches counts.
 using nccl_rules = std::vector<nccl_rule>;
 
+/// The first rule that matches an operation of `size` bytes on so many nodes and ranks; null if none does.
+/// Complexity: O(rules)
 [[nodiscard]] inline const nccl_rule* first_match(const nccl_rules& rules, nccl_operation o, std::int64_t size,
                                                   std::int64_t nodes, std::int64_t ranks) {
   for (const nccl_rule& rule : rules)

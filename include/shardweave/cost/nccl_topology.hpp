@@ -18,6 +18,7 @@ namespace shardweave::inline v0 {
 
 /// Processors, devices, network devices and what joins them. Bandwidths are GB/s as NCCL counts them.
 struct nccl_topology {
+  /// One processor, a NUMA node.
   struct processor {
     std::int64_t numa = 0;
     std::string arch = {};    ///< for example x86_64
@@ -27,6 +28,7 @@ struct nccl_topology {
 
     friend bool operator==(const processor&, const processor&) = default;
   };
+  /// Parallel links of NVLink from one device to another, or to a switch.
   struct nvlinks {
     std::string target = {};  ///< bus id of what they lead to
     std::int64_t count = 0;
@@ -34,6 +36,7 @@ struct nccl_topology {
 
     friend bool operator==(const nvlinks&, const nvlinks&) = default;
   };
+  /// One device, and how it is joined to the rest.
   struct device {
     std::int64_t number = 0;
     std::string bus = {};
@@ -45,6 +48,7 @@ struct nccl_topology {
 
     friend bool operator==(const device&, const device&) = default;
   };
+  /// One port of a network card.
   struct network_device {
     std::string name = {};
     std::size_t processor = 0;

@@ -21,6 +21,7 @@
 
 namespace shardweave::inline v0 {
 
+/// The state of PyTorch's formula.
 enum class torch_edition : std::uint8_t {
   ring_ll,  ///< until 2025: rings with protocol LL only, two channels
   tuner     ///< 2026: rings and trees with three protocols, after the tuner of NCCL

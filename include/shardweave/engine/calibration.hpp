@@ -11,6 +11,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Which sizes a calibration measures, and how often each.
 struct calibration_options {
   bytes smallest = kibibytes(1);  ///< of the larger buffer of a rank
   bytes largest = mebibytes(4);

@@ -19,7 +19,9 @@
 
 namespace shardweave::inline v0 {
 
+/// The options of `calibration.hpp`, by the name that this header gave them first.
 using mpi_calibration_options = calibration_options;
+/// The result of `calibration.hpp`, by the name that this header gave it first.
 using mpi_calibration = machine_calibration;
 
 /// How many ranks share this rank's node. Every rank calls.

@@ -38,6 +38,7 @@ enum class host_work : std::uint8_t {
   time         ///< time passes while communication is driven: an accelerator that computes by itself
 };
 
+/// Settings of `mpi_engine`.
 struct mpi_engine_options {
   host_work work = host_work::arithmetic;
   /// Whether values are written before each collective and compared after it. That takes time, which lies between

@@ -36,6 +36,7 @@ enum class nccl_bucket : std::uint8_t {
   grouped  ///< left where they are: one group of collectives; packing and unpacking do nothing
 };
 
+/// Settings of `nccl_engine`.
 struct nccl_engine_options {
   int device = -1;  ///< -1 = the rank modulo the devices that the process sees
   nccl_bucket buckets = nccl_bucket::packed;

@@ -82,7 +82,9 @@ class device_handle {
   Handle handle_ = Handle();
 };
 
+/// A stream of CUDA that is destroyed with its owner.
 using device_stream = device_handle<cudaStream_t, cudaStreamDestroy>;
+/// An event of CUDA that is destroyed with its owner.
 using device_event = device_handle<cudaEvent_t, cudaEventDestroy>;
 
 /// A stream of the current device that does not wait for the default stream.
@@ -127,7 +129,9 @@ class device_block {
   device_handle<void*, Free> memory_ = {};
   std::size_t size_ = 0;
 };
+/// Memory of a device that is freed with its owner.
 using device_memory = device_block<cudaFree>;
+/// Memory of the host that devices read and write directly; freed with its owner.
 using pinned_memory = device_block<cudaFreeHost>;
 
 /// Of the current device.
@@ -136,6 +140,8 @@ using pinned_memory = device_block<cudaFreeHost>;
   check_cuda(cudaMalloc(&made, size), "cudaMalloc of " + std::to_string(size) + " bytes");
   return {made, size};
 }
+/// Of the host, reached by all devices.
+/// \throws error (backend) if CUDA gives none
 [[nodiscard]] inline pinned_memory make_pinned_memory(std::size_t size) {
   void* made = nullptr;
   check_cuda(cudaHostAlloc(&made, size, cudaHostAllocDefault), "cudaHostAlloc of " + std::to_string(size) + " bytes");

@@ -30,6 +30,7 @@ namespace shardweave::inline v0 {
                                       ncclFloat32, ncclFloat64, ncclFloat16};
   return types[static_cast<std::size_t>(type)];
 }
+/// The operation of NCCL by which values become one.
 [[nodiscard]] inline ncclRedOp_t nccl_reduction_of(reduce_op op) {
   return op == reduce_op::sum ? ncclSum : op == reduce_op::max ? ncclMax : ncclMin;
 }

@@ -35,6 +35,7 @@ enum class element_type : std::uint8_t { u8, u16, u32, u64, f32, f64, f16 };
   if (dtype.ends_with("16")) return element_type::u16;
   return element_type::u8;
 }
+/// Bytes of one element.
 [[nodiscard]] constexpr std::int64_t width_of(element_type type) {
   constexpr std::int64_t widths[] = {1, 2, 4, 8, 4, 8, 2};
   return widths[static_cast<std::size_t>(type)];
@@ -63,6 +64,7 @@ auto with_element(element_type type, Use use) {
 
 /// How a rank's values become one. An average travels as a sum.
 enum class reduce_op : std::uint8_t { sum, max, min };
+/// By the name that task graphs use: "max", "min", else a sum.
 [[nodiscard]] constexpr reduce_op reduce_op_of(std::string_view name) {
   return name == "max" ? reduce_op::max : name == "min" ? reduce_op::min : reduce_op::sum;
 }

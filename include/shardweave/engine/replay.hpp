@@ -20,6 +20,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Settings of `replay`.
 struct replay_options {
   /// A wait that stalls no longer than this counts as none: where clocks are real, none is ever exactly 0.
   nanoseconds stall_tolerance = {};

@@ -24,6 +24,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What differs on the other machine besides its collectives.
 struct reprice_options {
   double compute_scale = 1;      ///< computation takes that many times longer
   double dram_bytes_per_ns = 0;  ///< of copies into and out of buckets; 0 = as the graph says

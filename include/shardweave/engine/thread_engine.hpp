@@ -27,6 +27,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Settings of `thread_engine`.
 struct thread_engine_options {
   /// Wall time for each nanosecond of duration. Larger is slower and nearer to the prediction, because what threads
   /// cost weighs less. Measured times are divided by it, so that they compare with durations.

@@ -23,6 +23,7 @@ namespace shardweave::inline v0 {
 class compressed_graph {
  public:
   using vertex_descriptor = std::uint32_t;
+  /// An edge by its ends and its number in the order in which edges were given.
   struct edge_descriptor {
     vertex_descriptor source = 0;
     vertex_descriptor target = 0;
@@ -31,6 +32,7 @@ class compressed_graph {
   };
   using directed_category = boost::bidirectional_tag;
   using edge_parallel_category = boost::allow_parallel_edge_tag;
+  /// What algorithms of Boost.Graph may ask of it.
   struct traversal_category : boost::vertex_list_graph_tag,
                               boost::edge_list_graph_tag,
                               boost::bidirectional_graph_tag {};

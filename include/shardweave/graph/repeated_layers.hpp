@@ -19,6 +19,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What is taken for a layer.
 struct layer_options {
   std::size_t least = 8;  ///< vertices that a layer has in common with others; what is smaller is taken for chance
 };

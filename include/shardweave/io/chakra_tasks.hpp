@@ -41,6 +41,7 @@ struct chakra_prices {
   any_collectives collectives;  ///< of collectives, alone and, whatever they state, merged
 };
 
+/// What a trace does not say of itself.
 struct chakra_options {
   std::string name = {};   ///< of the graph
   std::int64_t ranks = 0;  ///< in groups of which the trace does not say who is in them; 0 = unknown

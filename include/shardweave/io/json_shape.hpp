@@ -60,9 +60,11 @@ struct json_field {
   bool required = false;
 };
 
+/// A member without which an object is refused.
 [[nodiscard]] inline json_field json_required(std::string name, json_shape shape) {
   return {std::move(name), std::move(shape), true};
 }
+/// A member that may be absent.
 [[nodiscard]] inline json_field json_optional(std::string name, json_shape shape) {
   return {std::move(name), std::move(shape), false};
 }
@@ -70,6 +72,9 @@ struct json_field {
 /// Any value, passed over.
 [[nodiscard]] inline json_shape json_anything() { return {}; }
 
+/// A string, number, truth value or null.
+/// \param expected  for messages: "a whole number"
+/// \param take  false: of the wrong type
 [[nodiscard]] inline json_shape json_value(std::string expected, std::function<bool(const json_scalar&)> take) {
   json_shape shape;
   shape.type = json_shape::kind::scalar;
@@ -109,6 +114,7 @@ template <std::integral Integer>
   return static_cast<Integer>(value);
 }
 
+/// A string, copied to `into`.
 [[nodiscard]] inline json_shape json_text(std::string& into) {
   return json_value("a string", [&into](const json_scalar& s) {
     if (s.type == json_scalar::kind::text) into = s.text;
@@ -116,6 +122,7 @@ template <std::integral Integer>
   });
 }
 
+/// A truth value, copied to `into`.
 [[nodiscard]] inline json_shape json_flag(bool& into) {
   return json_value("true or false", [&into](const json_scalar& s) {
     if (s.type == json_scalar::kind::boolean) into = s.flag;

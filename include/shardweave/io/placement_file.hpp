@@ -20,6 +20,7 @@ namespace shardweave::inline v0 {
 /// A problem with exact or with floating costs, as its format has them.
 using any_placement = std::variant<placement_description<std::int64_t>, placement_description<double>>;
 
+/// The formats of placement problems that are read: that of the IOPDDL contest, and the library's own.
 enum class placement_format : std::uint8_t { iopddl, shardweave };
 
 /// Tells formats apart by what the text says, not by its name: an IOPDDL file has a field "problem", ours a

@@ -29,6 +29,7 @@ template <class Unit>
     return count.has_value();
   });
 }
+/// A list of whole numbers, which replaces what `into` holds.
 template <class Unit>
 [[nodiscard]] json_shape json_numbers(std::vector<quantity<Unit>>& into) {
   json_shape shape = json_list(json_value("a whole number", [&into](const json_scalar& s) {

@@ -21,6 +21,7 @@
 
 namespace shardweave::inline v0 {
 
+/// The formats of task graphs that are read.
 enum class task_format : std::uint8_t {
   shardweave,       ///< `shardweave.tasks`
   chakra_json,      ///< an execution trace as JSON

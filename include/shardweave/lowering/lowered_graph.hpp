@@ -23,6 +23,7 @@ struct task_origin {
   friend bool operator==(const task_origin&, const task_origin&) = default;
 };
 
+/// What is shared, made again and counted as memory when a plan becomes tasks.
 struct lowering_options {
   /// A value redistributed alike for several users is redistributed once. Across the border between forward
   /// and backward that would keep gathered parameters and activations alive in between, so there each phase

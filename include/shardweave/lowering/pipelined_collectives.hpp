@@ -17,6 +17,7 @@ namespace shardweave::inline v0 {
 
 enum class piecewise : std::uint8_t;  // of tasks/pieces.hpp, which drags in what few need
 
+/// A plan with collectives in pieces, and what cutting them did.
 struct pipelined_graph {
   lowered_graph lowered;            ///< `task_of` names first pieces
   std::vector<piecewise> cut = {};  ///< by task of the given graph: `no` if it is left whole

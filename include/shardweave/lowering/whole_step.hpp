@@ -18,6 +18,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What is added to forward and backward part to make a whole step.
 struct whole_step_options {
   /// `gathered_bytes` 0: parameters that are updated in parts are gathered in their own type.
   optimizer_options optimizer = {};

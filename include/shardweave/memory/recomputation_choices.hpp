@@ -78,6 +78,7 @@ class recomputation_choices {
 
 /// What a rule makes of a training graph, whatever the memory.
 /// \throws error as `activation_blocks_of`
+/// Complexity: that of `activation_blocks_of`
 [[nodiscard]] recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                    recompute_rule rule, const activation_options& options = {},
                                                    std::uint32_t every = 1);

@@ -17,6 +17,7 @@ enum class f8_scaling : std::uint8_t {
   delayed,  ///< from earlier steps: a conversion is an element-wise operation like others ("conv")
 };
 
+/// How scales are found, and which values and products of a training step become 8 bits wide.
 struct f8_options {
   f8_scaling scaling = f8_scaling::current;
   /// What the forward part makes is converted there for the backward part, too, which then keeps 8 bits of it; else

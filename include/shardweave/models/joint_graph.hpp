@@ -11,6 +11,7 @@
 
 namespace shardweave::inline v0 {
 
+/// How the backward half is written.
 struct joint_options {
   backward_rules rules = standard_backward_rules();
   bool of_inputs = false;  ///< gradients of real and complex inputs are results, too, not of parameters alone

@@ -17,6 +17,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Extents by dimension; empty for a scalar.
 using shape_vector = std::vector<std::int64_t>;
 
 /// For messages: "[2, 3]".

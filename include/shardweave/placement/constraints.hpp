@@ -57,6 +57,7 @@ struct budget {
   std::vector<budget_term> terms = {};
 };
 
+/// How far beyond a limit a sum may be and still keep it, in the units of the budget: what rounding does, not slack.
 inline constexpr double budget_tolerance = 1e-6;
 
 /// All constraints of a problem.

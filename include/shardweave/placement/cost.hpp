@@ -26,6 +26,7 @@ template <cost_value Cost>
 inline constexpr Cost forbidden =
     std::floating_point<Cost> ? std::numeric_limits<Cost>::infinity() : std::numeric_limits<Cost>::max();
 
+/// Whether a cost stands for what must not be chosen.
 template <cost_value Cost>
 [[nodiscard]] constexpr bool is_forbidden(Cost cost) {
   return cost == forbidden<Cost>;

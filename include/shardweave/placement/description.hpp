@@ -82,6 +82,7 @@ enum class savings_form : std::uint8_t {
   inclusive_twice  ///< and what is listed in both directions may be saved in both, up to twice its communication
 };
 
+/// The name that files and programs use, for example "inclusive-twice".
 [[nodiscard]] constexpr std::string_view name_of(savings_form form) {
   constexpr std::string_view names[] = {"off", "windows", "strict", "inclusive", "inclusive-twice"};
   return names[static_cast<std::size_t>(form)];

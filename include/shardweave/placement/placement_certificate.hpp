@@ -31,6 +31,7 @@ struct row_price {
 /// What computation is worth to the communication that it hides, per channel and position of the order in which
 /// computation runs: zero, and from the position of each run on its price.
 struct savings_prices {
+  /// One price, in force on a channel from a position on.
   struct run {
     std::uint32_t channel = 0;
     std::uint32_t position = 0;

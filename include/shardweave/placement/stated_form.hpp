@@ -48,11 +48,13 @@ struct counted_table {
 /// Costs that count in place of a problem's own, which then do no more than forbid.
 template <cost_value Cost>
 struct costs_in_place {
+  /// Costs of the strategies of a vertex, so many times.
   struct vertex_costs {
     std::uint32_t vertex = 0;
     std::span<const Cost> costs;
     std::int64_t times = 1;
   };
+  /// Costs of the pairs of strategies of two vertices, so many times.
   struct edge_costs {
     std::uint32_t from = 0, to = 0;
     const cost_table<Cost>* table = nullptr;
@@ -65,6 +67,8 @@ struct costs_in_place {
   std::vector<std::shared_ptr<const std::vector<Cost>>> lists = {};  ///< those of `vertices` that nobody else holds
 };
 
+/// A problem as it is stated, in the form that proofs are about: tied vertices are one unknown, and what counts
+/// between two unknowns is one table, a sum of the problem's own. Shares nothing with `compile`.
 template <cost_value Cost>
 class stated_form {
  public:
@@ -81,6 +85,7 @@ class stated_form {
     std::vector<char> allowed;          ///< per pair of classes
     bool forbids = false;               ///< some pair
   };
+  /// Two unknowns between which something costs, or is forbidden.
   struct pair {
     std::uint32_t first = 0, second = 0;  ///< unknowns, first < second
     std::uint32_t table = 0;              ///< of `tables`

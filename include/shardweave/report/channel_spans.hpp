@@ -21,6 +21,7 @@ namespace shardweave::inline v0 {
 /// The number of the compute stream among channels; process group `p` is channel `p + 1`.
 inline constexpr std::uint32_t compute_channel = 0;
 
+/// What a channel or the compute stream does in a stretch of time.
 enum class span_kind : std::uint8_t {
   work,        ///< a task of the compute stream
   launch,      ///< a collective or a member of a bucket is launched; takes no time

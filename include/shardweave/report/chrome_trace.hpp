@@ -24,6 +24,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What a trace shows.
 struct chrome_trace_options {
   std::string process = {};        ///< name of the process; empty = the graph's name
   std::int64_t process_id = 1;     ///< not 0, which viewers take for the idle task

@@ -98,9 +98,11 @@ void write_collectives_csv(Sink&& sink, const task_graph& g, const schedule& s, 
   out.flush();
 }
 
+/// What `write_tasks_csv` writes, as a string: a row per task, times in nanoseconds.
 [[nodiscard]] inline std::string tasks_csv(const task_graph& g, const schedule& s, const timeline& line) {
   return detail::text_of([&](auto&& sink) { write_tasks_csv(sink, g, s, line); });
 }
+/// What `write_collectives_csv` writes, as a string: a row per launch, times in nanoseconds.
 [[nodiscard]] inline std::string collectives_csv(const task_graph& g, const schedule& s, const timeline& line) {
   return detail::text_of([&](auto&& sink) { write_collectives_csv(sink, g, s, line); });
 }

@@ -22,6 +22,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What a picture shows of a graph.
 struct graphviz_options {
   std::vector<task_index> part = {};  ///< draw these tasks only; empty = all
   std::size_t most_tasks = 2000;  ///< `dot` is slow beyond; the first in task order are drawn, and the picture says so

@@ -56,6 +56,7 @@ struct placed_value {
   bytes per_device = {};
 };
 
+/// What a report tells besides its plans, and how much of them at most.
 struct html_options {
   std::string title = {};     ///< empty = the name of the first plan's graph
   std::string subtitle = {};  ///< a line below it

@@ -30,6 +30,7 @@ enum class memory_part : std::uint8_t {
   other             ///< whatever the graph does not tell
 };
 
+/// How many enumerators `memory_part` has.
 inline constexpr std::size_t memory_part_count = 10;
 
 /// For people.

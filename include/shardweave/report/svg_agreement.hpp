@@ -26,6 +26,7 @@ struct agreement_series {
   std::vector<double> predicted = {};  ///< as many
 };
 
+/// How the picture of `svg_agreement` looks.
 struct svg_agreement_options {
   std::string title = {};
   double band = 0.1;       ///< within so much of what was measured is shaded

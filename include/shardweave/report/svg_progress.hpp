@@ -28,6 +28,7 @@ struct progress_point {
   friend bool operator==(const progress_point&, const progress_point&) = default;
 };
 
+/// How the picture of `svg_progress` looks.
 struct svg_progress_options {
   std::string title = {};
   std::size_t width = 720;   ///< of the axes, pixels

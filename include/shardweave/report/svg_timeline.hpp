@@ -21,6 +21,7 @@
 
 namespace shardweave::inline v0 {
 
+/// How the picture of `svg_timeline` looks.
 struct svg_timeline_options {
   std::string title = {};          ///< empty = the graph's name
   std::size_t width = 1200;        ///< of the time axis, pixels

@@ -23,6 +23,7 @@ enum class text_side { left, right };
 /// ```
 class text_table {
  public:
+  /// A column: what stands above it, and to which side its cells lie.
   struct column {
     std::string heading = {};
     text_side side = text_side::left;

@@ -33,6 +33,7 @@ namespace shardweave::inline v0 {
 
 /// Tasks by module, for `module_plan`: entry i holds those whose names begin with one of its paths, followed by a dot
 /// or by nothing. A task that fits two entries stands in both, which `module_plan` refuses.
+/// Complexity: O(V * paths)
 [[nodiscard]] inline std::vector<std::vector<task_index>> tasks_of_modules(
     const task_graph& g, std::span<const std::vector<std::string>> paths) {
   std::vector<std::vector<task_index>> modules(paths.size());

@@ -60,6 +60,7 @@ struct overlap_counts {
 };
 
 /// \pre units are those of the buckets that the records speak of
+/// Complexity: that of `potentially_hidden`, and O(records)
 [[nodiscard]] inline overlap_counts counts_of_overlap(const task_graph& g, const launch_units& units,
                                                       std::span<const hiding_record> hides) {
   const std::vector<bool> could = potentially_hidden(g, units);

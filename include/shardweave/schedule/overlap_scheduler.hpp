@@ -19,10 +19,12 @@ namespace shardweave::inline v0 {
 /// taken, inputs between others. Statistics: those of `overlap_counts` by this account (`collectives`, `fully_exposed`,
 /// `fully_hidden`, `potentially_hidden`, `missed`, `exposed_ns`, `hideable_exposed_ns`), `wasted_compute_ns` (time of
 /// tasks behind which nothing was left to launch on some channel) and `computations_between_scatters`.
+/// Complexity: that of `overlap_scheduler`
 [[nodiscard]] schedule account_of_overlap(const task_graph& g, const bucketing_result& buckets,
                                           const overlap_settings& settings = {});
 
 /// Inputs first, in the original order, and outputs last; the rest as it is.
+/// Complexity: O(V log V)
 void inputs_first(const task_graph& g, std::vector<task_index>& order);
 
 /// One task after the other is taken, those first that the next computation needs; computations keep their order.

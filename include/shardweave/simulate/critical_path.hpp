@@ -34,10 +34,12 @@ enum class critical_reason : std::uint8_t {
   host_launch    ///< the host had not launched it
 };
 
+/// One word, for people and files: "computation".
 [[nodiscard]] constexpr std::string_view to_string(critical_work work) {
   constexpr std::string_view names[] = {"computation", "communication", "packing", "unpacking", "host"};
   return names[static_cast<std::size_t>(work)];
 }
+/// One word, for people and files: "channel_busy".
 [[nodiscard]] constexpr std::string_view to_string(critical_reason reason) {
   constexpr std::string_view names[] = {"start", "dependency", "compute_busy", "channel_busy",
                                         "wait",  "packing",    "host_launch"};

@@ -9,6 +9,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What `simulate` checks and keeps.
 struct simulate_options {
   bool validate = true;         ///< refuse an invalid schedule before anything else
   bool memory_samples = false;  ///< keep the live bytes after every task

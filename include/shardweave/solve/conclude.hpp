@@ -100,6 +100,7 @@ enum class bound_on : std::uint8_t { costs, objective };
 /// \param control      its start and its gap count
 /// \param counted      what the bound is on: the objective, or the costs alone, as solvers give it that do not see
 ///                     savings. From those all is subtracted that could ever be saved
+/// Complexity: that of `evaluate`
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
                                       double lower_bound, bool stopped, solve_statistics statistics,

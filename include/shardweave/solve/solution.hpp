@@ -21,6 +21,7 @@
 
 namespace shardweave::inline v0 {
 
+/// How a solver ended: what is known of its assignment.
 enum class solve_status : std::uint8_t {
   optimal,     ///< the lower bound meets the objective
   feasible,    ///< an assignment, not proven best
@@ -28,6 +29,7 @@ enum class solve_status : std::uint8_t {
   stopped      ///< a limit or a stop request came first; the best assignment so far is there, if any
 };
 
+/// One word, for people and files: "optimal".
 [[nodiscard]] constexpr std::string_view name_of(solve_status status) {
   constexpr std::string_view names[] = {"optimal", "feasible", "infeasible", "stopped"};
   return names[static_cast<std::size_t>(status)];

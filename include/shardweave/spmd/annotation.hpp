@@ -24,6 +24,7 @@ struct annotation {
   std::optional<int> priority = std::nullopt;  ///< lower ones spread first; else 1 for parameters, 0 for all others
 };
 
+/// How annotations spread.
 struct propagation_options {
   /// Pins what is bound to be replicated or partial too, not only what is bound to be cut.
   bool aggressive = false;

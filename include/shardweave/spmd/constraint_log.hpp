@@ -21,6 +21,7 @@ namespace shardweave::inline v0 {
 /// Demands in the order in which they were made. A number is never given twice; what is removed is gone.
 class constraint_log {
  public:
+  /// A demand and its number.
   struct record {
     std::uint32_t id = 0;
     demand what;

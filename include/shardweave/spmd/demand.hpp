@@ -41,6 +41,7 @@ struct inputs_placed {
   sharding where;
   friend bool operator==(const inputs_placed&, const inputs_placed&) = default;
 };
+/// Where results lie that are neither gradients nor tangents.
 struct results_placed {
   sharding where;
   friend bool operator==(const results_placed&, const results_placed&) = default;
@@ -72,6 +73,7 @@ struct memory_limited {
   friend bool operator==(const memory_limited&, const memory_limited&) = default;
 };
 
+/// One demand of a user: data that files hold and `constraints_of` turns into constraints.
 using demand = std::variant<operations_placed, operations_placed_along, inputs_placed, results_placed, gradients_paired,
                             layers_tied, parameters_shared, parameters_limited, memory_limited>;
 

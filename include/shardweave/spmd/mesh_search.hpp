@@ -27,6 +27,7 @@ namespace shardweave::inline v0 {
 /// order of extents counts: the last dimension lies within a node, and constraints may treat dimensions differently.
 /// Fewer dimensions come first, then smaller extents.
 /// \throws error (input) for less than one device, and for no dimensions or more than a mesh may have
+/// Complexity: O(meshes * devices)
 [[nodiscard]] inline std::vector<device_mesh> mesh_shapes(std::int64_t devices, std::size_t most_dims = 2) {
   if (devices < 1)
     refuse(error_category::input,

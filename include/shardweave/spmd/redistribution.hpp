@@ -30,6 +30,7 @@ struct redistribution {
   std::vector<redistribution_step> steps;
 };
 
+/// Which ways between shardings count.
 struct redistribution_options {
   /// Where two mesh dimensions cut one tensor dimension, allow only steps that are exact for the nesting in
   /// mesh order: the last cut is undone first. Off, the order of nested cuts is left to the executor, who may

@@ -18,6 +18,7 @@ namespace shardweave::inline v0 {
                                                                       const layer_options& options = {});
 
 /// Sites of operations (see `operation::site`): as told, or if nobody told any, found.
+/// Complexity: that of `repeated_layers`; O(V) where sites are told
 [[nodiscard]] std::vector<std::uint64_t> layer_sites(const computation& graph);
 
 }  // namespace shardweave::inline v0

@@ -108,6 +108,7 @@ class rule_table {
   using follow_function =
       std::function<std::optional<dim_strategy>(const operation_view&, dim_placement, std::int64_t)>;
   using mesh_function = std::function<std::vector<mesh_strategy>(const operation_view&, const device_mesh&)>;
+  /// The rule of an operator, and what the operator costs.
   struct entry {
     std::variant<dim_function, follow_function, mesh_function> rule;
     operator_cost cost;

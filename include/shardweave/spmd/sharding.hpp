@@ -112,6 +112,7 @@ class sharding {
   std::uint8_t size_ = 0;
 };
 
+/// The name that texts of shardings use: "sum", "avg", "max", "min", "mask".
 [[nodiscard]] constexpr std::string_view name_of(partial_kind kind) {
   constexpr std::string_view names[] = {"sum", "avg", "max", "min", "mask"};
   return names[static_cast<std::size_t>(kind)];

@@ -27,6 +27,7 @@
 
 namespace shardweave::inline v0 {
 
+/// What a change of placement costs besides its collectives, and where values may be moved.
 struct spmd_options {
   /// Added to an edge, in microseconds, where the placement changes, so that a free change is not for nothing.
   double transition_us = 1;

@@ -40,6 +40,7 @@ enum class dtype : std::uint8_t { f64, f32, bf16, f16, c64, i64, i32, u8, boolea
 /// Floating point of 8 bits.
 [[nodiscard]] constexpr bool is_f8(dtype type) { return type == dtype::f8e4m3 || type == dtype::f8e5m2; }
 
+/// The name that files use, for example "bf16".
 [[nodiscard]] constexpr std::string_view name_of(dtype type) {
   constexpr std::string_view names[] = {"f64", "f32", "bf16", "f16",    "c64",   "i64",
                                         "i32", "u8",  "bool", "f8e4m3", "f8e5m2"};

@@ -23,6 +23,7 @@ enum class parameter_unit : std::uint8_t {
   size    ///< bytes on a device
 };
 
+/// What is asked of a training step: where values lie, what devices may hold, and which layers are alike.
 struct training_options {
   /// Where inputs lie, and results that are neither gradients nor tangents; nothing = left open.
   std::optional<sharding> inputs = std::nullopt;
@@ -46,6 +47,7 @@ struct training_options {
 
 /// Strategies of an operation whose first result lies so.
 /// \throws error naming the operation and the shardings it offers if there is none
+/// Complexity: O(strategies of the operation)
 [[nodiscard]] fixed_strategies result_placed(const spmd_cost_model& model, std::uint32_t v, const sharding& where,
                                              std::string why);
 
@@ -55,6 +57,7 @@ struct training_options {
                                                    dim_placement where, std::string why);
 
 /// Both operations' first results are placed alike: all pairs of strategies of equal sharding.
+/// Complexity: O(pairs of strategies)
 [[nodiscard]] pairing results_alike(const spmd_cost_model& model, std::uint32_t a, std::uint32_t b, std::string why);
 
 /// The limit on what a device holds of the parameters, as a budget with a term per parameter that `skip` does
@@ -82,6 +85,7 @@ void share_parameters(constraint_set& all, const spmd_cost_model& model, double 
 
 /// Operations that play the same part in repeated layers (`layer_sites`) and have equal strategies take the same one.
 /// Where strategies differ, since a layer gets an argument that offers others, there is a tie for each list of them.
+/// Complexity: that of `layer_sites`, and O(V log V)
 void tie_layers(constraint_set& all, const spmd_cost_model& model, const std::string& why = "repeated layers");
 
 /// These vertices, and whatever must be placed with one of them: by a tie, or by a pairing.

@@ -17,6 +17,7 @@
 
 namespace shardweave::inline v0 {
 
+/// Settings of `fastest_plan`.
 struct fastest_plan_options {
   step_search_options search = {};
   /// Of a device: what a timeline holds at its peak, inputs included, and what lies `beside` it.

@@ -34,6 +34,7 @@ struct fitted_plan {
 };
 
 /// The lowered graph whose tasks a recomputation wrote; it has no order yet. \pre the recomputation has a graph
+/// Complexity: O(V)
 [[nodiscard]] inline fitted_plan with_again(const lowered_graph& given, recomputation_plan chosen, bool regathers) {
   recomputed_graph graph = *std::move(chosen.graph);
   chosen.graph.reset();
@@ -51,6 +52,7 @@ struct fitted_plan {
 }
 
 /// By task: the block of its operation. \param block_of  by operation
+/// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint32_t> blocks_of_tasks(const lowered_graph& lowered,
                                                                 std::span<const std::uint32_t> block_of) {
   std::vector<std::uint32_t> result;

@@ -140,6 +140,7 @@ namespace shardweave::inline v0 {
 }
 
 /// An assignment of the problem with policies: everything that is read is kept in its last form, the rest is gone.
+/// Complexity: O(values)
 [[nodiscard]] inline assignment keeping_all(assignment choice, const held_values& held) {
   for (const held_value& v : held.values)
     choice.push_back(static_cast<strategy>(v.is_read ? (v.forms.empty() ? 0 : v.forms.size() - 1)

@@ -30,6 +30,7 @@
 
 namespace shardweave::inline v0 {
 
+/// How much work a bound may take, and when it is close enough.
 struct step_bound_options {
   std::size_t rounds = 40;   ///< placements that are solved, at most
   double tolerance = 0.002;  ///< between the bound and what other prices could make of it, relative to it

@@ -118,6 +118,7 @@ inline constexpr double lost_in_sums = 1e-9;
 }  // namespace detail
 
 /// What a certificate claims of the step: the placement's bound, less the limits at their prices.
+/// Complexity: O(claims)
 [[nodiscard]] inline double bound_of(const step_certificate& c, const step_work& work) {
   double limits = 0;
   for (std::size_t r = 0; r < c.claims.size(); ++r)

@@ -96,6 +96,7 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
 }
 
 /// What work is worth at prices.
+/// Complexity: O(V + E * channels)
 [[nodiscard]] inline double worth_of(const taken_work& taken, const work_prices& prices) {
   double sum = 0;
   const auto add = [&](const std::vector<double>& amounts, const std::vector<double>& of) {
@@ -124,6 +125,7 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
 }
 
 /// Of a mixture of claims: how much of it is not work but limits, at their prices, which the work has to make up for.
+/// Complexity: O(claims)
 [[nodiscard]] inline double price_of_limits(std::span<const step_claim> claims, std::span<const double> weights,
                                             const step_work& work) {
   double sum = 0;
@@ -222,7 +224,9 @@ inline void validate(const step_claim& claim, const step_work& work) {
   }
 }
 
+/// Prices of the work that a mixture of claims counts, by vertex, edge and channel.
 /// \pre as many weights as claims, valid ones
+/// Complexity: that of `for_each_counted` for each claim, and O(E) for each that has a price
 [[nodiscard]] inline work_prices prices_of(std::span<const step_claim> claims, std::span<const double> weights,
                                            const step_work& work) {
   work_prices prices{std::vector<double>(work.vertex_count()), std::vector<double>(work.edges.size() * work.channels),

@@ -45,6 +45,7 @@ concept step_planner = requires(const P& planner, std::span<const strategy> choi
   } -> std::same_as<decltype(planner(choice, control))>;
 };
 
+/// How many plans a search makes, and how close their placements must be to their bounds.
 struct step_search_options {
   /// Made at most, the start included; and no more placements are solved for them. Of large problems fewer
   /// (`step_bound_options::entries`).

@@ -76,6 +76,7 @@ struct step_work {
 
 /// The work where each edge takes of every channel what it takes in the way that takes least of it, as if it took all
 /// ways at once.
+/// Complexity: linear in the tables
 [[nodiscard]] inline step_work least_of_ways(step_work work) {
   for (work_table& table : work.tables) {
     for (std::size_t c = 0; c < table.loads.size(); ++c)

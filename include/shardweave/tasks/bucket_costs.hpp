@@ -22,6 +22,7 @@ struct bucket_costs {
 
 /// A bucket of these members, with its channel and sums filled in.
 /// \pre members are collectives of one group, at least one
+/// Complexity: O(members)
 [[nodiscard]] bucket make_bucket(const task_graph& g, std::vector<task_index> members);
 
 /// The costs of a bucket by the graph's duration tables and device figures.
@@ -39,6 +40,7 @@ template <class IsCast>
 /// The graph in which absorbed casts take only what packing reads more because of them: the wide source instead of the
 /// narrow copy. The reference rule does not credit them, so this is for a second opinion on the same buckets; memory
 /// stays that of casts that are done apart.
+/// Complexity: O(V + E), for the copy
 [[nodiscard]] task_graph with_absorbed_casts(const task_graph& g, std::span<const bucket> buckets);
 
 }  // namespace shardweave::inline v0

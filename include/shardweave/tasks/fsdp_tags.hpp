@@ -25,6 +25,7 @@ namespace shardweave::inline v0 {
 
 /// The tags that the graph states, where it states any; else, where collectives state roles, gathers of parameters and
 /// scatters of gradients; else those by structure.
+/// Complexity: O(V); by structure O((V + E) log V)
 [[nodiscard]] std::vector<bool> fsdp_tags(const task_graph& g);
 
 }  // namespace shardweave::inline v0

@@ -32,6 +32,7 @@ struct bucket {
 
 /// Of each task the first member of its bucket, under which its launch is recorded; itself if it is in none.
 /// \pre members are among the tasks
+/// Complexity: O(tasks)
 [[nodiscard]] inline std::vector<task_index> launch_leaders(std::size_t tasks, std::span<const bucket> buckets) {
   std::vector<task_index> leader(tasks);
   std::iota(leader.begin(), leader.end(), task_index{0});
@@ -42,6 +43,7 @@ struct bucket {
 
 /// The position of each task's bucket; `no_index` of those in none.
 /// \pre members are among the tasks
+/// Complexity: O(tasks)
 [[nodiscard]] inline std::vector<std::uint32_t> bucket_of_tasks(std::size_t tasks, std::span<const bucket> buckets) {
   std::vector<std::uint32_t> owner(tasks, no_index);
   for (std::uint32_t b = 0; b < buckets.size(); ++b)
@@ -68,6 +70,7 @@ enum class decision_reason : std::uint8_t {
   overlap           ///< something that is hidden would be exposed
 };
 
+/// The name that files use, for example "byte_cap".
 [[nodiscard]] constexpr std::string_view to_string(decision_reason reason) {
   constexpr std::string_view names[] = {"dependency",   "cycle",           "byte_cap",       "foreign_user",
                                         "no_wait",      "unpriced",        "no_gain",        "alone",

@@ -39,6 +39,7 @@ enum class task_kind : std::uint8_t {
 inline constexpr std::array<std::string_view, 7> task_kind_names = {"compute", "collective", "wait", "view",
                                                                     "input",   "output",     "other"};
 
+/// The name that files use, for example "collective".
 [[nodiscard]] constexpr std::string_view to_string(task_kind kind) {
   return task_kind_names[static_cast<std::size_t>(kind)];
 }
@@ -62,6 +63,7 @@ enum class task_role : std::uint8_t {
 inline constexpr std::array<std::string_view, 6> task_role_names = {"none",       "parameter",       "gradient",
                                                                     "activation", "optimizer_state", "data"};
 
+/// The name that files use, for example "optimizer_state".
 [[nodiscard]] constexpr std::string_view to_string(task_role role) {
   return task_role_names[static_cast<std::size_t>(role)];
 }

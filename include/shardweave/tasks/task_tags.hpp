@@ -24,6 +24,7 @@ namespace shardweave::inline v0 {
 [[nodiscard]] std::vector<task_tags> inferred_tags(const task_graph& g);
 
 /// The same graph, whose tasks state what can be told of them.
+/// Complexity: O((V + E) log V)
 [[nodiscard]] task_graph with_inferred_tags(const task_graph& g);
 
 /// Collectives by what they move: true for an all_gather of what is derived from parameters alone, and for a

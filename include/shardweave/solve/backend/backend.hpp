@@ -36,6 +36,7 @@ inline void validate(const backend_limits& limits, std::string_view backend) {
                                       ", expected numbers not below zero");
 }
 
+/// How a backend ended.
 enum class backend_status : std::uint8_t {
   optimal,     ///< by the backend's own word and tolerances
   infeasible,  ///< likewise

@@ -27,6 +27,7 @@
 
 namespace shardweave::inline v0 {
 
+/// How much work a proof may take.
 struct certify_options {
   std::size_t steps = 1000;  ///< of the ascent before cases are split, at most
   std::size_t nodes = 2000;  ///< of the search for a proof, at most

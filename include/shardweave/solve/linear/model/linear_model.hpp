@@ -81,6 +81,7 @@ struct linear_names {
 };
 
 /// Sorts the entries by row, then column: the order in which backends want them.
+/// Complexity: O(n log n)
 inline void sort_entries(linear_model& model) {
   std::sort(model.entries.begin(), model.entries.end(), [](const linear_entry& a, const linear_entry& b) {
     return std::pair(a.row, a.column) < std::pair(b.row, b.column);
