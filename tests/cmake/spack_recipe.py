@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """spack_recipe.py SOURCE_DIR  runs the recipe of Spack without Spack: its directives are doubles that record
 
-Checks the version, that every variant is used, and that each option which the recipe hands to CMake is one that
-CMakeLists.txt has, for all variants on and all off.
+Checks the version, that every variant is used, and that the options which the recipe hands to CMake are those of
+CMakeLists.txt, for all variants on and all off: no component is left to what is on the machine.
 """
 import pathlib
 import re
@@ -45,8 +45,12 @@ for value in (True, False):
     for option in options:
         name, switch = re.fullmatch(r"-D(\w+):BOOL=(ON|OFF)", option).groups()
         component = re.fullmatch(r"SHARDWEAVE_WITH_(\w+)", name)
+        is_variant = component and component[1].lower() in names
         assert re.search(rf"option\({name}\b", build), f"CMakeLists.txt has no {name}"
-        assert switch == ("ON" if value and component else "OFF"), option
+        assert switch == ("ON" if value and is_variant else "OFF"), option
+    stated = {option[2:].split(":")[0] for option in options}
+    left = set(re.findall(r"option\((SHARDWEAVE_WITH_\w+)", build)) - stated
+    assert not left, f"the recipe does not say {left}"
 for args, options in said["depends_on"]:
     wanted = re.fullmatch(r"\+(\w+)", options["when"]) if "when" in options else None
     assert wanted is None or wanted[1] in names, f"{args[0]} is needed for {options['when']}, which is no variant"

@@ -50,6 +50,8 @@ class ShardweaveConan(ConanFile):
         toolchain.cache_variables["SHARDWEAVE_BUILD_EXAMPLES"] = False
         for component, wanted in self.options.items():
             toolchain.cache_variables[f"SHARDWEAVE_WITH_{component.upper()}"] = wanted == "True"
+        for component in ("MPI", "NCCL", "CUBLAS"):  # whatever is on the machine
+            toolchain.cache_variables[f"SHARDWEAVE_WITH_{component}"] = False
         toolchain.generate()
 
     def package(self):

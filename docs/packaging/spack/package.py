@@ -30,4 +30,6 @@ class Shardweave(CMakePackage):
             self.define("SHARDWEAVE_BUILD_TESTS", False),
             self.define("SHARDWEAVE_BUILD_EXAMPLES", False),
             *(self.define_from_variant(f"SHARDWEAVE_WITH_{name.upper()}", name) for name in ("io", "compiled", "glpk", "mpi")),
+            # whatever is on the machine
+            *(self.define(f"SHARDWEAVE_WITH_{name}", False) for name in ("CLP", "CBC", "HIGHS", "NCCL", "CUBLAS")),
         ]
