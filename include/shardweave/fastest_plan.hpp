@@ -110,6 +110,7 @@ class fastest_plan_run {
     if (!best.plan) best.plan = plan_of_pipeline();
     take_placement(std::move(best.choice), problem);
     take_plan(*std::move(best.plan));
+    join_equal(plan_.stages);
     return std::move(result_);
   }
 

@@ -17,6 +17,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <stop_token>
 #include <string_view>
@@ -103,6 +104,9 @@ TEST_SUITE("fastest plan") {
       double cost = 0;
       for (std::uint32_t v = 0; v < m.times.size(); ++v) cost += m.vertex_cost(v, found.plan.placement.choice[v]);
       CHECK(found.plan.priced.parts.compute == doctest::Approx(cost));
+      std::set<std::string_view> stages;
+      for (const sw::stage_time& s : found.plan.stages) CHECK(stages.insert(s.stage).second);  // each told once
+      CHECK(stages.contains("search"));
     }
     MESSAGE("faster than the least sum " << faster << ", best of all " << best_of_all << " of " << count);
     CHECK(faster > 0);
