@@ -5,6 +5,7 @@
 
 #include <bit>
 #include <cmath>
+#include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <limits>
@@ -27,6 +28,14 @@ TEST_SUITE("numbers in messages") {
     CHECK(number_text(std::numeric_limits<double>::infinity()) == "inf");
     CHECK(number_text(std::nan("")) == "nan");
     CHECK(number_text(std::int64_t{-7}) == "-7");
+  }
+  TEST_CASE("one of a thing is told as one") {
+    CHECK(number_text(1, "edge") == "1 edge");
+    CHECK(number_text(std::size_t{0}, "edge") == "0 edges");
+    CHECK(number_text(12345, "edge") == "12345 edges");
+    CHECK(number_text(-1, "edge") == "-1 edges");
+    CHECK(number_text(1U, "vertex", "vertices") == "1 vertex");
+    CHECK(number_text(2U, "vertex", "vertices") == "2 vertices");
   }
   TEST_CASE("a text reads as the number that it was") {
     shardweave::random_source random(5);

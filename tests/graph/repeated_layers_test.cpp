@@ -305,7 +305,7 @@ TEST_SUITE("repeated_layers") {
   TEST_CASE("a cycle, and contents that are not those of the vertices, are refused") {
     const std::vector<std::pair<std::uint32_t, std::uint32_t>> circle{{0, 1}, {1, 0}};
     CHECK(refused(sw::compressed_graph(2, circle), {1, 2}) == "the graph has a cycle through vertex 0");
-    CHECK(refused(sw::compressed_graph(3, {}), {1}) == "the content of 1 vertices is told, expected 3");
+    CHECK(refused(sw::compressed_graph(3, {}), {1}) == "the content of 1 vertex is told, expected 3");
   }
 }
 

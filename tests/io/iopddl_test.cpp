@@ -162,7 +162,7 @@ TEST_SUITE("read_iopddl") {
     CHECK(message(changed(example, "[[10],", "[[-10],"))
               .starts_with("T: the usage -10 of strategy 0 of vertex 0 in budget 'memory' is negative"));
     CHECK(message(changed(example, "[[10],", "[[10, 10],")) ==
-          "T: budget 'memory' has 2 usages for the 1 strategies of vertex 0");
+          "T: budget 'memory' has 2 usages for the 1 strategy of vertex 0");
     CHECK(message(changed(example, "[[15],", "[[1.5],"))
               .ends_with("problem.nodes.costs[0][0] is 1.5, expected a whole number"));
     CHECK(message(changed(example, "[[15],", "[[NaN],"))

@@ -112,6 +112,10 @@ TEST_SUITE("read_placement") {
           "T: edge 0 names vertex 5, but there are only 3 vertices");
     CHECK(message(changed(small, "\"transition\": 1", "\"transition\": 2")) ==
           "T: edge 1 (y -> z) names matrix 2, but there are only 2 matrices");
+    CHECK(message(changed(small, "\"transition\": 1", "\"transition\": 4294967295"))
+              .ends_with("transition is 4294967295, expected a whole number from 0 to 4294967294"));
+    CHECK(message(changed(small, "\"communication\": 0", "\"communication\": 4294967295"))
+              .ends_with("communication is 4294967295, expected a whole number from 0 to 4294967294"));
     CHECK(message(changed(small, "null, 4, 5]", "null, 4]")) ==
           "T: edge 0 (x -> y) has 5 costs, expected 2 x 3 as its ends have strategies");
     CHECK(message(changed(small, "[1, 2, 3], \"tie\"", "[], \"tie\""))
@@ -120,7 +124,7 @@ TEST_SUITE("read_placement") {
               .ends_with("not JSON in vertices[0].compute[1]: syntax error at 'N'"));
     CHECK(message(changed(small, "[0, 0.5]", "[0, \"0.5\"]"))
               .ends_with("vertices[0].compute[1] is \"0.5\", expected a number or null"));
-    CHECK(message(changed(small, "[\"R\", \"S(0)\"]", "[\"R\"]")) == "T: vertex 0 (x) has 1 labels for 2 strategies");
+    CHECK(message(changed(small, "[\"R\", \"S(0)\"]", "[\"R\"]")) == "T: vertex 0 (x) has 1 label for 2 strategies");
     CHECK(message(changed(small, "\"usage\": [1, 0.5]", "\"usage\": [-1, 0.5]"))
               .starts_with("T: the usage -1 of strategy 0 of vertex 0 (x) in budget 'parameters' is negative"));
     CHECK(message(changed(small, "\"strategies\": [0, 1]", "\"strategies\": [0, 2]")) ==

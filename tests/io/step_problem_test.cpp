@@ -85,6 +85,8 @@ TEST_SUITE("step_problem") {
           "problem.json: work: edge 1 names a vertex or tables that are not there");
     CHECK(refusal_of("\"since\":0", "\"since\":3") ==
           "problem.json: work: edge 1 names a vertex or tables that are not there");
+    CHECK(refusal_of("\"since\":0", "\"since\":4294967295")
+              .ends_with("since is 4294967295, expected a whole number from 0 to 4294967294"));
     CHECK(refusal_of("\"tables\":1", "\"tables\":0") == "problem.json: work: edge 1 has tables of another size");
     CHECK(refusal_of("\"chain\":0", "\"chain\":2") ==
           "problem.json: work: tables 0 name matrix 2, which is not there or of another size");

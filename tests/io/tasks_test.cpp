@@ -132,6 +132,19 @@ TEST_SUITE("shardweave.tasks") {
                   "tasks[3].kind is \"magic\", expected one of compute, collective, wait, view, input, output, other"));
     CHECK(message(changed(small, "\"storage\": 1", "\"storage\": 2")) ==
           "T: task 1 (ag0) names storage 2, but there are only 2");
+    for (const char* far : {"4294967294", "4294967295", "4294967296"}) {
+      CAPTURE(far);
+      const bool is_index = std::string(far) == "4294967294";
+      const auto with = [&](const std::string& field) {
+        return message(changed(small, "\"" + field + "\": 1", "\"" + field + "\": " + far));
+      };
+      CHECK(with("for").ends_with(is_index ? "T: task 4 (w0) names collective 4294967294, but there are only 7"
+                                           : "tasks[4].for is " + std::string(far) +
+                                                 ", expected a whole number from 0 to 4294967294"));
+      CHECK(with("storage").ends_with(is_index ? "T: task 1 (ag0) names storage 4294967294, but there are only 2"
+                                               : "tasks[1].outputs[0].storage is " + std::string(far) +
+                                                     ", expected a whole number from 0 to 4294967294"));
+    }
     CHECK(message(changed(small, "\"time\": \"ns\"", "\"time\": \"us\""))
               .ends_with("unit.time is \"us\", expected \"ns\""));
     CHECK(message(changed(small, "\"device\": \"gpu\"", "\"device\": \"tpu\""))

@@ -78,7 +78,7 @@ TEST_SUITE("evaluate") {
   TEST_CASE("an assignment of the wrong length or range is refused") {
     const auto d = pair_of_vertices();
     small::check_refused([&] { return sw::evaluate(d, sw::assignment{1}); }, sw::error_category::input,
-                         "the assignment has 1 strategies for 2 vertices");
+                         "the assignment has 1 strategy for 2 vertices");
     small::check_refused(
         [&] {
           return sw::evaluate(d, sw::assignment{1, 3});

@@ -45,7 +45,7 @@ TEST_SUITE("validate") {
     d = pair_of_vertices();
     d.vertices[1].name.clear();
     d.vertices[1].memory = {1};
-    check_input_refused(d, "vertex 1 has 1 memory sizes for 3 strategies");
+    check_input_refused(d, "vertex 1 has 1 memory size for 3 strategies");
   }
 
   TEST_CASE("a cost is a number, finite or forbidden") {
@@ -133,7 +133,7 @@ TEST_SUITE("validate") {
   TEST_CASE("the overlap section names edges that exist") {
     auto d = pair_of_vertices();
     d.overlap.push_back({1, sw::hiding::later, 0, 0, 0});
-    check_input_refused(d, "the overlap section names edge 1, but there are only 1 edges");
+    check_input_refused(d, "the overlap section names edge 1, but there are only 1 edge");
   }
 
   TEST_CASE("floating costs whose sum overflows are refused, and not called infeasible") {

@@ -39,7 +39,7 @@ TEST_SUITE("text_table") {
 
   TEST_CASE("more cells than columns are refused") {
     sw::text_table table({{"one"}});
-    CHECK_THROWS_WITH_AS(table.row({"a", "b"}), "a row of 2 cells in a table of 1 columns", sw::error);
+    CHECK_THROWS_WITH_AS(table.row({"a", "b"}), "a row of 2 cells in a table of 1 column", sw::error);
   }
 }
 
@@ -73,6 +73,10 @@ TEST_SUITE("unit_text") {
     CHECK(sw::count_text(std::int64_t{1000}) == "1,000");
     CHECK(sw::count_text(std::int64_t{-1234567}) == "-1,234,567");
     CHECK(sw::count_text(std::int64_t{-100}) == "-100");
+    CHECK(sw::count_text(1, "edge") == "1 edge");
+    CHECK(sw::count_text(0, "edge") == "0 edges");
+    CHECK(sw::count_text(12345U, "vertex", "vertices") == "12,345 vertices");
+    CHECK(sw::count_text(1U, "vertex", "vertices") == "1 vertex");
     CHECK(sw::percent_text(0.125) == "12.5 %");
     CHECK(sw::share_text(sw::nanoseconds(1), sw::nanoseconds(3)) == "33.3 %");
     CHECK(sw::share_text(sw::nanoseconds(0), sw::nanoseconds(0)).empty());

@@ -92,7 +92,7 @@ TEST_SUITE("validate_schedule") {
     }
     SUBCASE("a bucket of one") {
       f.merge({1});
-      expected = "bucket 0 has 1 members, expected two or more";
+      expected = "bucket 0 has 1 member, expected two or more";
     }
     SUBCASE("a bucket with an unknown task") {
       f.merge({1, 2});

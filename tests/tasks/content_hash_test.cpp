@@ -73,6 +73,7 @@ TEST_SUITE("content_hash") {
         {"completes", [](stated& s) { s.tasks[3].completes.reset(); }},
         {"is_fsdp", [](stated& s) { s.tasks[1].is_fsdp = true; }},
         {"is not fsdp", [](stated& s) { s.tasks[1].is_fsdp = false; }},
+        {"parameter", [](stated& s) { s.tasks[0].is_param = true; }},
         {"role", [](stated& s) { s.tasks[1].role = sw::task_role::parameter; }},
         {"another role", [](stated& s) { s.tasks[1].role = sw::task_role::gradient; }},
         {"phase", [](stated& s) { s.tasks[1].when = sw::phase::forward; }},
@@ -86,6 +87,16 @@ TEST_SUITE("content_hash") {
         {"storage of an output", [](stated& s) { s.tasks[1].outputs[0].storage = 0; }},
         {"no storage", [](stated& s) { s.tasks[1].outputs[0].storage = sw::no_index; }},
         {"size of an output", [](stated& s) { s.tasks[1].outputs[0].size = sw::bytes(3); }},
+        {"dtype of an output", [](stated& s) { s.tasks[1].outputs[0].dtype = "f16"; }},
+        {"shape of an output",
+         [](stated& s) {
+           s.tasks[1].outputs[0].shape = {2, 4};
+         }},
+        {"another shape",
+         [](stated& s) {
+           s.tasks[1].outputs[0].shape = {4, 2};
+         }},
+        {"no shape", [](stated& s) { s.tasks[1].outputs[0].shape.clear(); }},
         {"one output less", [](stated& s) { s.tasks[1].outputs.clear(); }},
         {"group id", [](stated& s) { s.groups[1].id = 7; }},
         {"group size", [](stated& s) { s.groups[1].size = 3; }},

@@ -81,8 +81,7 @@ TEST_SUITE("duration_table") {
         sw::error);
     CHECK_THROWS_WITH_AS(
         table({1, 2}, {1}),
-        "duration table of all_gather on group 2 has 2 sizes and 1 times, expected as many and at least one",
-        sw::error);
+        "duration table of all_gather on group 2 has 2 sizes and 1 time, expected as many and at least one", sw::error);
     CHECK_THROWS_WITH_AS(table({1, 3, 3}, {1, 2, 3}),
                          "duration table of all_gather on group 2: size 2 is 3, expected more than 3", sw::error);
     CHECK_THROWS_WITH_AS(table({1, 3}, {1, -1}),

@@ -132,6 +132,21 @@ TEST_SUITE("task_graph") {
     CHECK(changed.name_of(1) == "gather");
   }
 
+  TEST_CASE("durations that a graph may not have are refused by the graph that is to take them") {
+    const sw::task_graph g = small().build();
+    const auto refusal = [&](std::int64_t last) {
+      std::vector<sw::nanoseconds> other(5, sw::nanoseconds(std::int64_t{1} << 58));
+      other.back() = sw::nanoseconds(last);
+      return shardweave_test::refusal_of([&] { return g.with_durations(other); }, sw::error_category::input);
+    };
+    CHECK(refusal(0).empty());
+    CHECK(refusal(1) ==
+          "the durations of tasks up to task 4 (output) add up to more than 1152921504606846976 ns, what sums are kept "
+          "below");
+    CHECK(refusal(std::numeric_limits<std::int64_t>::max()) == refusal(1));
+    CHECK(refusal(-4) == "task 4 (output) lasts -4 ns, expected none below 0");
+  }
+
   TEST_CASE("kinds go to their names and back") {
     for (int i = 0; i < 7; ++i) {
       const auto kind = static_cast<sw::task_kind>(i);

@@ -8,9 +8,12 @@
 #include <boost/graph/adjacency_list.hpp>
 #include <boost/property_map/function_property_map.hpp>
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <iterator>
+#include <limits>
 #include <optional>
 #include <string>
 #include <utility>
@@ -120,6 +123,25 @@ TEST_SUITE("make_task_graph") {
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::make_task_graph(g, told_maps(g))),
                          "task 1 () states that group 1 has 4 ranks, expected 8 as a collective before it", sw::error);
     static_cast<void>(last);
+  }
+  TEST_CASE_TEMPLATE("a channel that has no number of a group is refused", G, listed, linked) {
+    G g = two_gathers<G>();
+    auto& channel = g[*vertices(g).first].channel;
+    const auto refusal = [&](std::vector<sw::duration_table> tables = {}) {
+      return shardweave_test::refusal_of([&] { return sw::make_task_graph(g, maps(g), tables); },
+                                         sw::error_category::input);
+    };
+    for (const int wrong : {-1, 1 << 20, std::numeric_limits<int>::max(), std::numeric_limits<int>::min()}) {
+      channel = wrong;
+      CHECK(refusal() == "task 0 (0) names channel " + std::to_string(wrong) + ", expected 0 to 1048575");
+    }
+    channel = (1 << 20) - 1;
+    CHECK(sw::make_task_graph(g, maps(g)).groups().size() == std::size_t{1} << 20);
+    channel = 0;
+    CHECK(refusal().empty());
+    CHECK(
+        refusal({sw::duration_table(sw::collective::all_gather, sw::no_index, {sw::bytes(4)}, {sw::nanoseconds(1)})}) ==
+        "the duration table of all_gather names channel 4294967295, expected 0 to 1048575");
   }
   TEST_CASE_TEMPLATE("a graph that says nothing of parameters has buckets of all that it has", G, listed, linked) {
     const G g = two_gathers<G>();

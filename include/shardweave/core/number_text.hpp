@@ -6,6 +6,7 @@
 #include <concepts>
 #include <cstdint>
 #include <string>
+#include <string_view>
 
 /// \file
 /// Numbers in messages.
@@ -22,6 +23,22 @@ namespace shardweave::inline v0 {
 template <std::integral Number>
 [[nodiscard]] std::string number_text(Number value) {
   return std::to_string(value);
+}
+
+namespace detail {
+/// " edge" or " edges".
+[[nodiscard]] inline std::string noun_text(bool is_one, std::string_view one, std::string_view many) {
+  std::string text = " ";
+  text += is_one || many.empty() ? one : many;
+  return is_one || !many.empty() ? text : text + "s";
+}
+}  // namespace detail
+
+/// "1 edge", "12345 edges".
+/// \param many  where it is not `one` with an s: "vertices"
+template <std::integral Number>
+[[nodiscard]] std::string number_text(Number count, std::string_view one, std::string_view many = {}) {
+  return std::to_string(count) + detail::noun_text(count == 1, one, many);
 }
 
 }  // namespace shardweave::inline v0

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/io/detail/cost_list.hpp>
 #include <shardweave/io/detail/plain_numbers.hpp>
 #include <shardweave/io/json_shape.hpp>
@@ -65,7 +66,8 @@ class iopddl_reader {
   json_shape edges() {
     auto joined = json_list(json_numbers(joined_), [this]() -> std::string {
       if (joined_.size() != 2)
-        return "joins " + std::to_string(joined_.size()) + " vertices, expected 2: other edges are not supported";
+        return "joins " + number_text(joined_.size(), "vertex", "vertices") +
+               ", expected 2: other edges are not supported";
       result_.edges.push_back({.from = joined_[0], .to = joined_[1]});
       return {};
     });

@@ -171,6 +171,19 @@ template <class Number>
   });
 }
 
+/// A position in a list, for a variable (or an optional one) whose largest value says that there is none: as a number
+/// this one is refused.
+template <class Into>
+[[nodiscard]] json_shape json_index(Into& into) {
+  constexpr std::uint32_t none = std::numeric_limits<std::uint32_t>::max();
+  return json_value("a whole number from 0 to " + std::to_string(none - 1), [&into](const json_scalar& s) {
+    const auto value = integer_of<std::uint32_t>(s);
+    if (!value || *value == none) return false;
+    into = *value;
+    return true;
+  });
+}
+
 /// A number, or null where there is none, as our files say infinity and "not a number".
 template <class Number>
   requires std::is_arithmetic_v<Number>

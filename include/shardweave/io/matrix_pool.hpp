@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/io/detail/cost_list.hpp>
 #include <shardweave/placement/description.hpp>
 
@@ -47,7 +48,8 @@ class matrix_pool {
       for (const std::uint32_t v : {d.edges[e].from, d.edges[e].to})
         if (v >= d.vertices.size())
           refuse(error_category::input, "edge " + std::to_string(e) + " names vertex " + std::to_string(v) +
-                                            ", but there are only " + std::to_string(d.vertices.size()) + " vertices");
+                                            ", but there are only " +
+                                            number_text(d.vertices.size(), "vertex", "vertices"));
     for (std::size_t m = 0; m < matrices_.size(); ++m) {
       std::map<std::size_t, std::uint32_t> table_of_rows;  // the rows determine the columns
       for (const auto& [e, transition] : matrices_[m].uses) {

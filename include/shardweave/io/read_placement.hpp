@@ -99,8 +99,8 @@ class placement_reader {
   json_shape edges() {
     auto one = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
                             json_optional("slot", json_number(edge_.slot)),
-                            json_optional("communication", json_number(edge_.communication)),
-                            json_optional("transition", json_number(edge_.transition))});
+                            json_optional("communication", json_index(edge_.communication)),
+                            json_optional("transition", json_index(edge_.transition))});
     return json_items(edge_, d_.edges, std::move(one));
   }
 

@@ -153,7 +153,7 @@ class task_graph_reader {
 
   json_shape outputs() {
     auto one = json_object(
-        {json_required("bytes", json_number(output_.size)), json_optional("storage", json_number(output_.storage)),
+        {json_required("bytes", json_number(output_.size)), json_optional("storage", json_index(output_.storage)),
          json_optional("dtype", json_text(output_.dtype)), json_optional("shape", json_numbers(output_.shape))});
     return json_items(output_, task_.outputs, std::move(one));
   }
@@ -175,7 +175,7 @@ class task_graph_reader {
                      json_required("kind", std::move(kind)), json_required("duration", json_number(task_.duration)),
                      json_required("inputs", json_numbers(task_.inputs)),
                      json_optional("after", json_numbers(task_.after)), json_optional("collective", collective()),
-                     json_optional("for", json_number(task_.completes)), json_optional("outputs", outputs()),
+                     json_optional("for", json_index(task_.completes)), json_optional("outputs", outputs()),
                      json_optional("is_fsdp", std::move(fsdp)), json_optional("param", json_flag(task_.is_param)),
                      json_optional("role", role()), json_optional("phase", when())});
     return json_list(std::move(one), [this] {

@@ -157,7 +157,7 @@ class schedule_reader {
     });
     auto one = json_object(
         {json_required("reason", std::move(reason)), json_optional("subject", json_number(decision_.subject)),
-         json_optional("other", json_number(decision_.other)), json_optional("found", json_number(decision_.found)),
+         json_optional("other", json_index(decision_.other)), json_optional("found", json_number(decision_.found)),
          json_optional("limit", json_number(decision_.limit))});
     return json_items(decision_, s_.decisions, std::move(one));
   }

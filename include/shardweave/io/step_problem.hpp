@@ -96,7 +96,7 @@ class work_reader {
     auto edge = json_object({json_required("from", json_number(edge_.from)), json_required("to", json_number(edge_.to)),
                              json_required("tables", json_number(edge_.table)),
                              json_required("share", json_number(edge_.share)),
-                             json_optional("since", json_number(edge_.since))});
+                             json_optional("since", json_index(edge_.since))});
     const auto lists = [](std::vector<double>& one, std::vector<std::vector<double>>& all) {
       return json_list(json_numbers(one), [&one, &all] {
         all.push_back(one);

@@ -27,7 +27,7 @@ template <cost_value Cost>
 void check_vertex_index(const placement_description<Cost>& d, std::uint32_t v, const std::string& where) {
   if (v >= d.vertices.size())
     refuse_input(where + " names vertex " + std::to_string(v) + ", but there are only " +
-                 std::to_string(d.vertices.size()) + " vertices");
+                 number_text(d.vertices.size(), "vertex", "vertices"));
 }
 
 template <cost_value Cost>
@@ -52,8 +52,8 @@ template <cost_value Cost>
 void validate_vertices(const placement_description<Cost>& d) {
   const auto check_count = [&](std::size_t v, std::size_t found, const char* what) {
     if (found != 0 && found != d.vertices[v].compute.size())
-      refuse_input(d.name_of(v) + " has " + std::to_string(found) + " " + what + " for " +
-                   std::to_string(d.vertices[v].compute.size()) + " strategies");
+      refuse_input(d.name_of(v) + " has " + number_text(found, what) + " for " +
+                   number_text(d.vertices[v].compute.size(), "strategy", "strategies"));
   };
   for (std::size_t v = 0; v < d.vertices.size(); ++v) {
     const auto& vertex = d.vertices[v];
@@ -61,8 +61,8 @@ void validate_vertices(const placement_description<Cost>& d) {
     for (std::size_t s = 0; s < vertex.compute.size(); ++s)
       check_cost(vertex.compute[s],
                  [&] { return "the cost of strategy " + std::to_string(s) + " of " + d.name_of(v); });
-    check_count(v, vertex.labels.size(), "labels");
-    check_count(v, vertex.memory.size(), "memory sizes");
+    check_count(v, vertex.labels.size(), "label");
+    check_count(v, vertex.memory.size(), "memory size");
   }
 }
 
@@ -160,8 +160,8 @@ void validate_budgets(const placement_description<Cost>& d) {
     for (const budget_term& term : b.terms) {
       check_vertex_index(d, term.vertex, where);
       if (term.usage.size() != d.vertices[term.vertex].compute.size())
-        refuse_input(where + " has " + std::to_string(term.usage.size()) + " usages for the " +
-                     std::to_string(d.vertices[term.vertex].compute.size()) + " strategies of " +
+        refuse_input(where + " has " + number_text(term.usage.size(), "usage") + " for the " +
+                     number_text(d.vertices[term.vertex].compute.size(), "strategy", "strategies") + " of " +
                      d.name_of(term.vertex));
       for (std::size_t s = 0; s < term.usage.size(); ++s)
         if (!(term.usage[s] >= 0) || std::isinf(term.usage[s]))
@@ -213,7 +213,7 @@ void validate(const placement_description<Cost>& d) {
   for (const hideable_edge& h : d.overlap) {
     if (h.edge >= d.edges.size())
       detail::refuse_input("the overlap section names edge " + std::to_string(h.edge) + ", but there are only " +
-                           std::to_string(d.edges.size()) + " edges");
+                           number_text(d.edges.size(), "edge"));
     if (h.direction == hiding::none && (h.first > h.last || h.first >= d.vertices.size()))
       detail::refuse_input("the overlap section gives " + d.name_of_edge(h.edge) + " the window from " +
                            std::to_string(h.first) + " to " + std::to_string(h.last) + " of " +

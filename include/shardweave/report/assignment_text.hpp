@@ -232,7 +232,7 @@ template <cost_value Cost>
     table.row({operation, count_text(groups[i].count), std::to_string(groups[i].first), from, to,
                detail::change_text(groups[i].before, groups[i].after)});
   }
-  if (groups.size() > most) table.row({"and " + count_text(groups.size() - most) + " more rows"});
+  if (groups.size() > most) table.row({"and " + count_text(groups.size() - most, "more row")});
   if (others > 0)
     table.row({"same strategy", count_text(others), "", "", "", detail::change_text(others_before, others_after)});
   text += "\n" + count_text(changed) + " of " + count_text(d.vertices.size()) + " vertices change their strategy\n";

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/core/units.hpp>
 
 #include <array>
@@ -35,6 +36,12 @@ namespace shardweave::inline v0 {
   return text;
 }
 [[nodiscard]] inline std::string count_text(std::size_t count) { return count_text(static_cast<std::int64_t>(count)); }
+/// "1 edge", "12,345 edges".
+/// \param many  where it is not `one` with an s: "vertices"
+template <std::integral Number>
+[[nodiscard]] std::string count_text(Number count, std::string_view one, std::string_view many = {}) {
+  return count_text(static_cast<std::int64_t>(count)) + detail::noun_text(count == 1, one, many);
+}
 
 namespace detail {
 /// The value in the largest unit of which it is at least one, after rounding to two digits.

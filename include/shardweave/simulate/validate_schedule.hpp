@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -21,7 +22,7 @@ namespace detail {
 inline void validate_bucket(const task_graph& g, const bucket& b, const std::string& who,
                             std::vector<std::uint32_t>& owner, std::uint32_t number) {
   if (b.members.size() < 2)
-    invalid_schedule(who + " has " + std::to_string(b.members.size()) + " members, expected two or more");
+    invalid_schedule(who + " has " + number_text(b.members.size(), "member") + ", expected two or more");
   for (const task_index t : b.members) {
     if (t >= g.size())
       invalid_schedule(who + " names task " + std::to_string(t) + ", but there are only " + std::to_string(g.size()));
@@ -71,7 +72,7 @@ inline void validate_bucket(const task_graph& g, const bucket& b, const std::str
 inline void validate_schedule(const task_graph& g, const schedule& s) {
   using detail::invalid_schedule;
   if (s.order.size() != g.size())
-    invalid_schedule("the order lists " + std::to_string(s.order.size()) + " tasks, expected each of " +
+    invalid_schedule("the order lists " + number_text(s.order.size(), "task") + ", expected each of " +
                      std::to_string(g.size()) + " once");
   std::vector<std::uint32_t> position(g.size(), no_index);
   for (std::uint32_t i = 0; i < s.order.size(); ++i) {

@@ -36,9 +36,9 @@ class content_hasher {
 };
 }  // namespace detail
 
-/// A hash of all that a schedule of the graph depends on: tasks with names, durations, dependencies,
-/// collectives and outputs; groups, storages, duration tables, bandwidth and baseline. Free texts
-/// (description, roles) do not count. Complexity: O(V + E)
+/// A hash of what the graph computes and of all that a schedule of it depends on: tasks with names, durations,
+/// dependencies, tags, collectives and outputs with their types and shapes; groups, storages, duration tables,
+/// bandwidth and baseline. Free texts (description, roles of groups) do not count. Complexity: O(V + E)
 [[nodiscard]] inline std::uint64_t content_hash(const task_graph& g) {
   detail::content_hasher h;
   h.add(static_cast<std::int64_t>(g.size()));
@@ -53,6 +53,7 @@ class content_hasher {
     for (const task_index p : g.after(t)) h.add(std::int64_t{p});
     h.add(std::int64_t{g.completes(t)});
     h.add(std::int64_t{g.is_fsdp(t) ? *g.is_fsdp(t) : -1});
+    h.add(std::int64_t{g.is_param(t)});
     if (g.role(t) != task_role::none) h.add(to_string(g.role(t)));
     if (g.when(t)) h.add(name_of(*g.when(t)));
     if (g.is_collective(t)) {
@@ -66,8 +67,12 @@ class content_hasher {
     }
     h.add(static_cast<std::int64_t>(g.output_count(t)));
     for (std::size_t i = 0; i < g.output_count(t); ++i) {
-      h.add(std::int64_t{g.output_storage(t, i)});
-      h.add(g.output(t, i).size.count());
+      const output_info o = g.output(t, i);
+      h.add(std::int64_t{o.storage});
+      h.add(o.size.count());
+      h.add(o.dtype);
+      h.add(static_cast<std::int64_t>(o.shape.size()));
+      for (const std::int64_t extent : o.shape) h.add(extent);
     }
   }
   h.add(static_cast<std::int64_t>(g.groups().size()));

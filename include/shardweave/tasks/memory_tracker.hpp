@@ -65,8 +65,9 @@ class storage_uses {
 };
 
 /// Live and peak bytes of an order that is told task by task. A task allocates the storages that it is the
-/// first to list, the peak is sampled, and storages are freed whose last user has run, but never those of
-/// `primals` inputs, those without users, and those that the output returns. A bucket's members are not run:
+/// first to list, the peak is sampled, and storages are freed whose last user in this order has run, but never those of
+/// `primals` inputs and those without users, and nothing is freed by the output: what it returns stays, as far as the
+/// output comes behind all others that use it. A bucket's members are not run:
 /// `launch` takes the packing and receiving buffers and frees the members' inputs, `unpack`, at the first
 /// wait for any of them, makes their own storages live and frees the buffers; a coalesced
 /// bucket has no buffers, its members' own storages are live from the launch on.

@@ -105,8 +105,10 @@ class task_graph {
   [[nodiscard]] std::span<const nanoseconds> fused_durations() const { return fused_; }
   /// The same graph with other durations, for example the fused ones.
   /// \pre durations.size() == size()
+  /// \throws error (input) naming the task whose duration is negative, or with which they add up to more than 2^60
   [[nodiscard]] task_graph with_durations(std::span<const nanoseconds> durations) const {
     SHARDWEAVE_EXPECTS(durations.size() == size());
+    check_durations(durations);
     task_graph other = *this;
     other.duration_.assign(durations.begin(), durations.end());
     return other;
@@ -160,6 +162,11 @@ class task_graph {
     return std::span(data).subspan(start[t], start[t + 1] - start[t]);
   }
 
+  /// Sums are kept below: far enough from where 64 bits end for what buckets add.
+  static constexpr std::int64_t most_sum = std::int64_t{1} << 60;
+
+  void check_durations(std::span<const nanoseconds> durations, bool are_fused = false) const;
+
   void state(task_index t, const task_tags& tags) {
     role_[t] = tags.role;
     when_[t] = static_cast<std::int8_t>(tags.when ? static_cast<int>(*tags.when) : -1);
@@ -185,6 +192,21 @@ class task_graph {
   bytes baseline_;
   compressed_graph dependencies_;
 };
+
+inline void task_graph::check_durations(std::span<const nanoseconds> durations, bool are_fused) const {
+  std::int64_t sum = 0;
+  for (task_index t = 0; t < size(); ++t) {
+    const std::int64_t count = durations[t].count();
+    if (count < 0)
+      refuse(error_category::input, label(t) + " lasts " + std::to_string(count) + " ns" +
+                                        (are_fused ? " when fused" : "") + ", expected none below 0");
+    if (count > most_sum - sum)
+      refuse(error_category::input, std::string(are_fused ? "the fused durations" : "the durations") +
+                                        " of tasks up to " + label(t) + " add up to more than " +
+                                        std::to_string(most_sum) + " ns, what sums are kept below");
+    sum += count;
+  }
+}
 
 inline task_record task_graph::record(task_index t) const {
   task_record r;

@@ -85,7 +85,7 @@ struct task_notes {
 /// The property maps of a task graph over any graph. Of tasks that are no collectives only kind, duration
 /// and storages are read.
 ///  - kind: `task_kind`;  duration: `nanoseconds`;
-///  - channel: an integer, the number of the process group;
+///  - channel: an integer from 0 to 2^20 - 1, the number of the process group;
 ///  - key: `bucket_key`;  size: `transfer_size`;
 ///  - storages: a range of `stored_piece`, those that a task allocates or is a view of;
 ///  - notes: `task_notes`, further maps, if there are any.
@@ -119,6 +119,19 @@ concept note_of =
     std::same_as<Map, untold> || (readable_map<Map, vertex_t<G>> && std::convertible_to<map_value_t<Map>, Value>);
 template <class Map, class G>
 concept size_note = std::same_as<Map, untold> || (readable_map<Map, vertex_t<G>> && std::integral<map_value_t<Map>>);
+
+/// Groups are made for all numbers up to the largest channel: far more than a job has.
+inline constexpr std::int64_t most_channels = 1 << 20;
+
+/// \param who  names the channel, in messages
+template <std::integral Number>
+[[nodiscard]] std::uint32_t checked_channel(Number channel, const std::string& who) {
+  const auto number = static_cast<std::int64_t>(channel);
+  if (number < 0 || number >= most_channels)
+    refuse(error_category::input,
+           who + " names channel " + std::to_string(+channel) + ", expected 0 to " + std::to_string(most_channels - 1));
+  return static_cast<std::uint32_t>(number);
+}
 }  // namespace detail
 
 /// `M` holds what is needed to read a graph as a task graph.
@@ -141,8 +154,9 @@ concept task_maps_of =
 /// `edges(g)`. A wait completes the first collective among its inputs. Groups are made for the channels.
 /// Without a map of names tasks are called 0, 1, 2, ...
 /// \param tables  prices merged collectives; bucketing merges nothing that it cannot price
-/// \throws error of `task_graph_builder::build`, or naming a collective that states another size of its group than one
-///         before it
+/// \throws error of `task_graph_builder::build`, or naming a collective whose channel has no such number, or that
+/// states
+///         another size of its group than one before it
 /// Complexity: O(V + E)
 template <planning_graph G, task_maps_of<G> Maps>
 [[nodiscard]] task_graph make_task_graph(const G& g, const Maps& maps, std::vector<duration_table> tables = {},
@@ -154,7 +168,10 @@ template <planning_graph G, task_maps_of<G> Maps>
   std::unordered_map<std::uint64_t, std::uint32_t> pieces;
   std::size_t group_count = 0;
   std::vector<std::int64_t> ranks;  // of the groups, 0 = unknown
-  for (const duration_table& table : tables) group_count = std::max<std::size_t>(group_count, table.group() + 1);
+  for (const duration_table& table : tables)
+    group_count = std::max<std::size_t>(
+        group_count,
+        detail::checked_channel(table.group(), "the duration table of " + std::string(name_of(table.op()))) + 1);
   for (std::size_t i = 0; i < numbering.size(); ++i) {
     const vertex_t<G> v = numbering[i];
     task_record t;
@@ -171,7 +188,8 @@ template <planning_graph G, task_maps_of<G> Maps>
     if (t.kind == task_kind::collective) {
       const bucket_key key = get(maps.key, v);
       const transfer_size size = get(maps.size, v);
-      const auto channel = static_cast<std::uint32_t>(get(maps.channel, v));
+      const std::uint32_t channel =
+          detail::checked_channel(get(maps.channel, v), "task " + std::to_string(i) + " (" + t.name + ")");
       t.op = name_of(key.op);
       t.collective = collective_record{key.op, channel, size.in, size.out, key.dtype, key.reduce};
       group_count = std::max<std::size_t>(group_count, std::size_t{channel} + 1);

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 
 #include <string>
@@ -19,7 +20,7 @@ SHARDWEAVE_INLINE compressed_graph::compressed_graph(std::size_t vertex_count,
     if (from >= vertex_count || to >= vertex_count)
       refuse(error_category::input, "edge " + std::to_string(edges_.size()) + " joins vertex " + std::to_string(from) +
                                         " to " + std::to_string(to) + ", but there are only " +
-                                        std::to_string(vertex_count) + " vertices");
+                                        number_text(vertex_count, "vertex", "vertices"));
     edges_.push_back({from, to, static_cast<std::uint32_t>(edges_.size())});
     ++out_start_[from + 1];
     ++in_start_[to + 1];

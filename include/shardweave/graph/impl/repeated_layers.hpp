@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/graph/detail/layer_cut.hpp>
 #include <shardweave/graph/detail/layer_shift.hpp>
 #include <shardweave/graph/repeated_layers.hpp>
@@ -217,8 +218,8 @@ SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> repeated_layers(const 
                                                                           std::span<const std::uint64_t> content,
                                                                           const layer_options& options) {
   if (content.size() != g.vertex_count())
-    refuse(error_category::input, "the content of " + std::to_string(content.size()) + " vertices is told, expected " +
-                                      std::to_string(g.vertex_count()));
+    refuse(error_category::input, "the content of " + number_text(content.size(), "vertex", "vertices") +
+                                      " is told, expected " + std::to_string(g.vertex_count()));
   return detail::layer_finder(g, content, options.least).run();
 }
 

@@ -149,8 +149,8 @@ void evaluate_constraints(const placement_description<Cost>& d, std::span<const 
 template <cost_value Cost>
 evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const strategy> choice) {
   if (choice.size() != d.vertices.size())
-    refuse(error_category::input, "the assignment has " + std::to_string(choice.size()) + " strategies for " +
-                                      std::to_string(d.vertices.size()) + " vertices");
+    refuse(error_category::input, "the assignment has " + number_text(choice.size(), "strategy", "strategies") +
+                                      " for " + number_text(d.vertices.size(), "vertex", "vertices"));
   for (std::size_t v = 0; v < choice.size(); ++v)
     if (choice[v] >= d.vertices[v].compute.size())
       refuse(error_category::input, "the assignment gives strategy " + std::to_string(choice[v]) + " to " +

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/report/text_table.hpp>
 
 #include <algorithm>
@@ -13,8 +14,8 @@ namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE text_table& text_table::row(std::vector<std::string> cells) {
   if (cells.size() > columns_.size())
-    refuse(error_category::input, "a row of " + std::to_string(cells.size()) + " cells in a table of " +
-                                      std::to_string(columns_.size()) + " columns");
+    refuse(error_category::input, "a row of " + number_text(cells.size(), "cell") + " in a table of " +
+                                      number_text(columns_.size(), "column"));
   cells.resize(columns_.size());
   for (std::string& cell : cells)
     std::replace_if(

@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 
 #include <algorithm>
@@ -19,8 +20,8 @@ SHARDWEAVE_INLINE duration_table::duration_table(collective op, std::uint32_t gr
     : op_(op), group_(group), bytes_in_(std::move(bytes_in)), time_(std::move(time)) {
   const std::string who = "duration table of " + std::string(name_of(op_)) + " on group " + std::to_string(group_);
   if (bytes_in_.empty() || bytes_in_.size() != time_.size())
-    refuse(error_category::input, who + " has " + std::to_string(bytes_in_.size()) + " sizes and " +
-                                      std::to_string(time_.size()) + " times, expected as many and at least one");
+    refuse(error_category::input, who + " has " + number_text(bytes_in_.size(), "size") + " and " +
+                                      number_text(time_.size(), "time") + ", expected as many and at least one");
   for (std::size_t i = 0; i < bytes_in_.size(); ++i) {
     if (i > 0 && bytes_in_[i] <= bytes_in_[i - 1])
       refuse(error_category::input, who + ": size " + std::to_string(i) + " is " +
