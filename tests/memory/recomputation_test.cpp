@@ -513,6 +513,12 @@ TEST_SUITE("memory") {
     CHECK(refusal_of([&] {
             static_cast<void>(sw::with_recomputation(made.graph, nothing, {nothing, 0}));
           }) == "recomputation: copies of 0 bytes per second, expected a positive number");
+    for (const auto rule : {sw::recompute_rule::none, sw::recompute_rule::full}) {
+      CHECK(refusal_of([&] { static_cast<void>(sw::dropped_by_rule(made.graph, made.block, rule, 0)); }) ==
+            "a rule applies to one of every 0 blocks, expected at least 1");
+      CHECK(refusal_of([&] { static_cast<void>(sw::recompute_by_rule(made.graph, made.block, rule, {}, 0)); }) ==
+            "a rule applies to one of every 0 blocks, expected at least 1");
+    }
     std::vector<char> parameter = nothing;
     parameter[0] = 1;
     CHECK(refusal_of([&] {

@@ -176,7 +176,7 @@ TEST_SUITE("fitted plan") {
       block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
     const auto order = [](const sw::task_graph& g) { return sw::in_order{}(g, {}); };
     const auto fitted = [&](sw::bytes limit, const sw::solve_control& control) {
-      return sw::fit_by_recomputation(lowered, block_of, limit, limit, std::nullopt, 0, order, control);
+      return sw::fit_by_recomputation(lowered, block_of, limit, order, {}, control);
     };
     const sw::bytes peak = sw::simulate(lowered.tasks).peak;
     const auto whole = fitted(peak - sw::bytes(1), {});

@@ -4,6 +4,7 @@
 #include <shardweave/step/predict_step.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 
 #include <cstdint>
 
@@ -50,6 +51,18 @@ TEST_SUITE("predict_step") {
       CHECK(static_cast<double>(line.peak.count()) ==
             doctest::Approx(static_cast<double>(whole.peak.count())).epsilon(1e-3));
     }
+  }
+
+  TEST_CASE("a rule for the first of every 0 layers is refused") {
+    sw::stated_step s = small(2);
+    s.recompute = sw::recompute_rule::full;
+    s.recompute_every = 0;
+    const auto refusal = [&] {
+      return shardweave_test::refusal_of([&] { return predict(s); }, sw::error_category::input);
+    };
+    CHECK(refusal() == "values are made again in one of every 0 layers, expected at least 1");
+    s.kept_products = {"wq"};
+    CHECK(refusal() == "values are made again in one of every 0 layers, expected at least 1");
   }
 
   TEST_CASE("of shared parameters nothing gathered stays for the backward part, whatever is made again") {

@@ -12,6 +12,7 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 #include <support/tiny_steps.hpp>
 
@@ -158,6 +159,20 @@ TEST_SUITE("step bound") {
     CHECK(proven * 2 > shardweave_test::at_scale(20));
   }
 
+  TEST_CASE("paths that turn at no vertex are refused") {
+    sw::random_source random(5);
+    const stated s(tiny_steps::random_model(random));
+    const auto vertices = static_cast<std::uint32_t>(s.work.vertex_count());
+    const auto refusal = [&](std::uint32_t turn) {
+      return shardweave_test::refusal_of(
+          [&] { return sw::step_bound(s.problem, s.work, sw::exhaustive{}, {.rounds = 4, .turn = turn}); },
+          sw::error_category::input);
+    };
+    CHECK(refusal(vertices - 1).empty());
+    for (const std::uint32_t none : {vertices, std::numeric_limits<std::uint32_t>::max()})
+      CHECK(refusal(none) == "paths are to turn at vertex " + std::to_string(none) + ", but there are only " +
+                                 std::to_string(vertices) + " vertices");
+  }
   TEST_CASE("a certificate says nothing of work that does not fit the problem, and of weights that mean nothing") {
     sw::random_source random(3);
     const stated s(tiny_steps::random_model(random));

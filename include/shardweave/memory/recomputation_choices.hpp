@@ -48,6 +48,7 @@ enum class recompute_rule : std::uint8_t {
 /// \param every     of so many blocks the rule applies to the last, as torchtitan counts; others keep everything
 /// \param block_of  by task: the number of its block; `no_index` = in none
 /// \pre tasks state their phases (`inferred_tags`); `block_of` has an entry for each task
+/// \throws error (input) if `every` is 0
 /// Complexity: O(V + E)
 [[nodiscard]] std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                 recompute_rule rule, std::uint32_t every = 1);
@@ -77,7 +78,7 @@ class recomputation_choices {
 };
 
 /// What a rule makes of a training graph, whatever the memory.
-/// \throws error as `activation_blocks_of`
+/// \throws error as `activation_blocks_of` and `dropped_by_rule`
 /// Complexity: that of `activation_blocks_of`
 [[nodiscard]] recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                    recompute_rule rule, const activation_options& options = {},

@@ -12,6 +12,7 @@
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -61,36 +62,41 @@ struct fitted_plan {
   return result;
 }
 
+/// What values are made again for, and what else may be done for room.
+struct fitting_options {
+  /// For which values are chosen, at most the limit, which it is where nothing is said; less leaves room for buckets
+  /// and for what is launched early.
+  std::optional<bytes> aim = std::nullopt;
+  /// Whether parameters are gathered again for the backward part; nothing: both are tried.
+  std::optional<bool> regathers = std::nullopt;
+  double host_bandwidth = 0;  ///< of values that wait in the host's memory (`activation_options`); 0: none do
+};
+
 /// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found,
 /// or none before a limit of the control.
 /// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
-/// \param block_of   by operation: its repeated layer; ~0 = in none
-/// \param aim        for which values are chosen, at most `limit`; less leaves room for buckets and for what is
-///                   launched early
-/// \param regathers  whether parameters are gathered again for the backward part; nothing: both are tried
-/// \param host_bandwidth  of values that wait in the host's memory (`activation_options`)
-/// \param order      gives a task graph buckets and an order, within `limit` if it can
+/// \param block_of  by operation: its repeated layer; ~0 = in none
+/// \param order     gives a task graph buckets and an order, within `limit` if it can
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
                                                               std::span<const std::uint32_t> block_of, bytes limit,
-                                                              bytes aim, std::optional<bool> regathers,
-                                                              double host_bandwidth, const Order& order,
-                                                              const solve_control& control) {
+                                                              const Order& order, const fitting_options& options = {},
+                                                              const solve_control& control = {}) {
   constexpr int most_tries = 4;
   const deadline clock(control);
   const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);
   std::optional<fitted_plan> best;
   for (const bool again : {false, true}) {
-    if (regathers && *regathers != again) continue;
+    if (options.regathers && *options.regathers != again) continue;
     std::optional<recomputation_choices> choices;
     try_to(
         [&] {
-          const activation_options how{.regather = again, .host_bandwidth = host_bandwidth};
+          const activation_options how{.regather = again, .host_bandwidth = options.host_bandwidth};
           choices.emplace(lowered.tasks, blocks, how, clock.rest_for_part());
         },
         [](const error& e) { return e.category() == error_category::stopped; });
     if (!choices) break;
-    bytes now = aim;
+    bytes now = std::min(options.aim.value_or(limit), limit);
     for (int i = 0; i < most_tries && now > bytes(0); ++i) {
       solve_control rest = clock.rest_for_part();
       rest.gap = 1e-2;  // of what is made again, which is a small part of the step

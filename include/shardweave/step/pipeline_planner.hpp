@@ -163,8 +163,9 @@ class pipeline_planner {
       const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
       return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
     };
-    std::optional<fitted_plan> found = fit_by_recomputation(*made.plain, held->block_of, *made.room, aim, regathers_,
-                                                            options_.host_bandwidth, order, control);
+    std::optional<fitted_plan> found =
+        fit_by_recomputation(*made.plain, held->block_of, *made.room, order,
+                             {.aim = aim, .regathers = regathers_, .host_bandwidth = options_.host_bandwidth}, control);
     if (!found) return;
     made.order = std::move(found->order);
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));

@@ -61,7 +61,7 @@ struct stated_step {
   recompute_rule recompute = recompute_rule::none;
   /// Instead of a rule: a layer keeps the products of these groups of operations, and all else is made again.
   std::optional<std::vector<std::string>> kept_products = std::nullopt;
-  std::uint32_t recompute_every = 1;            ///< of so many layers it applies to the last
+  std::uint32_t recompute_every = 1;            ///< of so many layers, at least 1, it applies to the last
   std::optional<f8_options> f8 = std::nullopt;  ///< products of layers run in 8-bit floating point, so converted
   bool gathers_f8 = false;                      ///< parameters are converted before they are gathered
   framework_profile framework = {};
@@ -86,9 +86,10 @@ struct predicted_step {
 /// simulates it on a host that launches as stated. With shared parameters nothing that is made of them alone stays for
 /// the backward part: it is gathered again, once for what is made again and for gradients. Equal layers are not
 /// simulated one by one: two depths tell what a layer adds, and the rest is a straight line; of memory one line for
-/// what is live until the last layers' backward part ends, and one from where that of the first layers begins. \param
-/// compute  of the device \param collectives  what communication costs \throws error if the model's figures do not fit,
-/// or the layout cannot be placed
+/// what is live until the last layers' backward part ends, and one from where that of the first layers begins.
+/// \param compute      of the device
+/// \param collectives  what communication costs
+/// \throws error if a number of the step is below 1, the model's figures do not fit, or the layout cannot be placed
 [[nodiscard]] predicted_step predict_step(const stated_step& stated, const compute_profile& compute,
                                           const any_collectives& collectives, const solve_control& control = {});
 

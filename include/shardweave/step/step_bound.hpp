@@ -112,7 +112,8 @@ class counted_work {
 /// \param problem  compiled; its constraints hold, its costs and savings do not count
 /// \param starts   placements to begin with, good ones
 /// \param policy   solves placements under prices; the bound is as good as its bounds
-/// \throws error (input) if work and problem are not of one graph, or the graph has a cycle
+/// \throws error (input) if work and problem are not of one graph, the graph has a cycle, or no vertex
+///         `options.turn`
 /// Complexity: `rounds` placements under prices; fewer of large problems (`entries`)
 /// Source: Lagrangian duality; cutting planes of J. Kelley, smoothed as P. Wentges does; generation of rows and
 /// columns.

@@ -1,4 +1,5 @@
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/random.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/auto_solver.hpp>
@@ -10,6 +11,7 @@
 #include <support/random_savings.hpp>
 #include <support/scale.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -17,6 +19,8 @@
 #include <optional>
 #include <string>
 #include <type_traits>
+#include <utility>
+#include <vector>
 
 namespace sw = shardweave;
 
@@ -69,6 +73,42 @@ TEST_SUITE("certify_placement") {
     CHECK(feasible > at_scale(120));
     CHECK(proven == feasible);
     CHECK(refuted == impossible);
+  }
+  TEST_CASE("where a double does not tell a sum from its limit the proof is one that holds, if of less") {
+    std::size_t binding = 0, with_rest = 0;
+    for (std::uint64_t seed = 0; seed < 64; ++seed) {
+      CAPTURE(seed);
+      sw::random_source random(seed);
+      sw::placement_description<double> d;
+      const auto vertices = static_cast<std::uint32_t>(3 + random.below(8));
+      sw::budget memory{.name = "memory", .high = 0};
+      const std::size_t second = random.below(vertices);  // takes its second least, the others their least
+      std::int64_t limit = 0;
+      for (std::uint32_t v = 0; v < vertices; ++v) {
+        sw::described_vertex<double> one{.name = std::to_string(v)};
+        std::vector<double> usage;
+        for (int s = 0; s < 3; ++s) {
+          one.compute.push_back(static_cast<double>(random.below(100)));
+          usage.push_back(1e15 + static_cast<double>(random.below(1'000'000'000'000'000)));
+        }
+        std::vector<double> sorted = usage;
+        std::ranges::sort(sorted);
+        limit += static_cast<std::int64_t>(sorted[v == second ? 1 : 0]);
+        d.vertices.push_back(std::move(one));
+        memory.terms.push_back({v, std::move(usage), {}});
+      }
+      memory.high = static_cast<double>(limit);
+      d.constraints.budgets.push_back(std::move(memory));
+      const auto problem = compiled(d);
+      if (!problem) continue;
+      ++binding;
+      const auto c = sw::certify_placement(*problem);
+      const auto verdict = sw::check_certificate(d, c);
+      CHECK_MESSAGE(verdict.accepted, verdict.failure);
+      with_rest += c.ruled_out.empty() ? 1U : 0U;
+    }
+    CHECK(binding > 32);
+    CHECK(with_rest > 0);  // otherwise no sum was at the edge
   }
   TEST_CASE_TEMPLATE("where budgets bind the optimum is proven, and what is wrong with such a proof is found", Cost,
                      double, std::int64_t) {

@@ -9,6 +9,7 @@
 
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -66,6 +67,28 @@ TEST_SUITE("dive") {
       const auto found = diving().solve(sw::placement_problem<double>(p), {.seed = seed, .start = zero});
       REQUIRE(found.has_assignment());
       CHECK(found.objective <= p.cost(zero));
+    }
+  }
+
+  TEST_CASE("shares and efforts that are none count as the nearest that is one") {
+    const double nan = std::numeric_limits<double>::quiet_NaN(), inf = std::numeric_limits<double>::infinity();
+    const auto found = [](std::uint64_t seed, double least, double most, double effort) {
+      sw::dive solver = diving();
+      solver.least_share = least;
+      solver.most_share = most;
+      solver.effort = effort;
+      const auto p = drawn(seed);
+      const auto answer = solver.solve(sw::placement_problem<double>(p), {.seed = seed});
+      if (answer.has_assignment()) CHECK(naive_rows<double>(p, answer.choice));
+      CHECK(answer.lower_bound <= *brute_optimum_of(p) + 1e-6);
+      return answer.choice;
+    };
+    for (std::uint64_t seed = 0; seed < 20; ++seed) {
+      CAPTURE(seed);
+      CHECK(found(seed, 7, 7, 0.5) == found(seed, 1, 1, 0.5));
+      CHECK(found(seed, 1e30, 1e30, 0.5) == found(seed, 1, 1, 0.5));
+      for (const double low : {-3.0, -inf, nan}) CHECK(found(seed, low, low, 0.5) == found(seed, 0, 0, 0.5));
+      for (const double none : {-1.0, -inf, nan}) CHECK(found(seed, 0.6, 0.88, none) == found(seed, 0.6, 0.88, 0));
     }
   }
 

@@ -125,7 +125,7 @@ SHARDWEAVE_INLINE std::vector<char> dropped_storages(const task_graph& g, std::s
 
 SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                     recompute_rule rule, std::uint32_t every) {
-  SHARDWEAVE_EXPECTS(every > 0);
+  if (every == 0) refuse(error_category::input, "a rule applies to one of every 0 blocks, expected at least 1");
   using enum recompute_rule;
   std::map<std::uint32_t, std::uint32_t> products;  // counted by block
   return dropped_storages(g, block_of, [&](task_index t) {

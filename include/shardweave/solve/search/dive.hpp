@@ -42,13 +42,13 @@ class dive {
   static constexpr std::string_view name = "dive";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  std::size_t dives = 4;            ///< the best one counts
-  std::size_t root_steps = 600;     ///< of the ascent that guides
-  double least_share = 0.6;         ///< of the labels that stay, drawn at random for each dive from here ...
-  double most_share = 0.88;         ///< ... to here
-  std::size_t most_rounds = 30;     ///< of ruling out
-  std::size_t steps = 90;           ///< of the ascent in a round
-  double effort = 0.5;              ///< forest moves per variable in a round
+  std::size_t dives = 4;         ///< the best one counts
+  std::size_t root_steps = 600;  ///< of the ascent that guides
+  double least_share = 0.6;      ///< of the labels that stay, from 0 to 1, drawn at random for each dive from here ...
+  double most_share = 0.88;      ///< ... to here; what is below 0 counts as 0, what is above 1 as 1
+  std::size_t most_rounds = 30;  ///< of ruling out
+  std::size_t steps = 90;        ///< of the ascent in a round
+  double effort = 0.5;           ///< forest moves per variable in a round
   std::size_t small_labels = 2000;  ///< so much is left to `finish`
   branch_and_bound finish = brief_search();
 
@@ -164,6 +164,7 @@ class dive {
       std::vector<double> sorted = excess;
       std::erase(sorted, std::numeric_limits<double>::infinity());  // these go in any case
       if (sorted.empty()) return false;
+      share = share > 0 ? std::min(share, 1.0) : 0;
       for (int attempt = 0; attempt < 6 && !limit_.expired(); ++attempt, share = (1 + share) / 2) {
         const auto at = sorted.begin() + static_cast<std::ptrdiff_t>(share * static_cast<double>(sorted.size() - 1));
         std::nth_element(sorted.begin(), at, sorted.end());

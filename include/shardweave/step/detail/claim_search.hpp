@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/number_text.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
@@ -10,6 +11,7 @@
 #include <cstdint>
 #include <optional>
 #include <span>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -90,7 +92,11 @@ class claim_search {
   /// \returns whether there were none before
   bool want_heads() { return !std::exchange(has_heads_, true); }
   /// The same; their path ends at this vertex.
+  /// \throws error (input) if there is none of this number
   void want_heads_at(std::uint32_t v) {
+    if (v >= work_->vertex_count())
+      refuse(error_category::input, "paths are to turn at vertex " + std::to_string(v) + ", but there are only " +
+                                        number_text(work_->vertex_count(), "vertex", "vertices"));
     has_heads_ = true;
     turn_ = turn_of(v);
   }

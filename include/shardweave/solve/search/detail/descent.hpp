@@ -147,7 +147,9 @@ class descent {
   /// A sweep of single variables, then `effort` forest moves per variable, every fourth of them a pair instead.
   void polish(double effort, std::size_t largest, random_source& random) {
     coordinate_sweep();
-    const auto most = static_cast<std::size_t>(effort * static_cast<double>(size()));
+    constexpr double enough = 1e15;  // for whatever counts as no end
+    const double moves = effort * static_cast<double>(size());
+    const auto most = static_cast<std::size_t>(moves > 0 ? std::min(moves, enough) : 0);
     for (std::size_t i = 0; i < most && !limit_.expired(); ++i) random_step(i, largest, random);
     state_.refresh();
   }
