@@ -48,8 +48,15 @@ int answer(const options& chosen) {
   open.device = chosen.key;
   open.devices_per_node = machine.device.devices_per_node;
   std::vector<sw::collective_measurement> measured;
-  for (const std::string& table : chosen.tables)
-    for (const auto& m : sw::measurements_of(sw::read_collective_records(table, open))) measured.push_back(m);
+  bool has_keys = false;
+  for (const std::string& table : chosen.tables) {
+    const std::vector<sw::measured_record> records = sw::read_collective_records(table, open);
+    has_keys = has_keys || records.front().placement == "xla";
+    for (const auto& m : sw::measurements_of(records)) measured.push_back(m);
+  }
+  if (!chosen.key.empty() && !has_keys)
+    sw::refuse(sw::error_category::input, "--key " + chosen.key + " is of a device in a table of XLA, but " +
+                                              programs::joined(chosen.tables) + " is none");
   const sw::calibration<programs::collective_model> found = sw::calibrate(base, measured);
 
   sw::device_calibration device;
@@ -82,10 +89,10 @@ int answer(const options& chosen) {
       table.row({std::string(sw::size_bands[b].name), std::to_string(found.held_out[b].count),
                  sw::fixed_text(found.held_out[b].median, 1), sw::fixed_text(found.held_out[b].p90, 1),
                  sw::fixed_text(found.before[b].median, 1)});
-  std::string text = std::to_string(measured.size()) + " measured times correct model " + chosen.model + " of " +
-                     chosen.device + "\n\n" + table.text();
+  std::string text = sw::count_text(measured.size(), "measured time corrects", "measured times correct") + " model " +
+                     chosen.model + " of " + chosen.device + "\n\n" + table.text();
   if (!chosen.out.empty())
-    text += "\nwrote " + chosen.out + " (" + std::to_string(device.collectives.size()) + " times)\n";
+    text += "\nwrote " + chosen.out + " (" + sw::count_text(device.collectives.size(), "time") + ")\n";
   std::fputs(text.c_str(), stdout);
   return programs::done;
 }

@@ -10,6 +10,7 @@
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 
@@ -46,8 +47,8 @@ class stopwatch {
 
 /// Why a proof was not accepted, on standard error.
 int refuse_proof(const options& chosen, std::size_t steps, const std::string& failure) {
-  std::fprintf(stderr, "check_certificate: %s: not accepted after %zu steps: %s\n", chosen.certificate.c_str(), steps,
-               failure.c_str());
+  std::fprintf(stderr, "check_certificate: %s: not accepted after %s: %s\n", chosen.certificate.c_str(),
+               sw::count_text(steps, "step").c_str(), failure.c_str());
   return programs::no_answer;
 }
 
@@ -74,7 +75,8 @@ int conclude(const sw::certificate_verdict<Cost>& verdict, const sw::placement_c
     const std::string bound = sw::json_string([&](sw::json_writer& out) { out.value(claimed); });
     const std::string said =
         c.infeasible ? "no assignment is feasible" : what + " " + bound + (unit.empty() ? "" : " " + unit);
-    std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), verdict.steps, watch.seconds());
+    std::printf("accepted: %s (%s, %.3f s)\n", said.c_str(), sw::count_text(verdict.steps, "step").c_str(),
+                watch.seconds());
   }
   return verdict.accepted ? programs::done : refuse_proof(chosen, verdict.steps, verdict.failure);
 }
@@ -155,7 +157,7 @@ int check_order(const options& chosen) {
     if (given)
       said += (any ? ", none" : "no order") + std::string(" with the buckets of the certificate before ") +
               std::to_string(given->count()) + " ns";
-    std::printf("accepted: %s (%zu steps, %.3f s)\n", said.c_str(), steps, watch.seconds());
+    std::printf("accepted: %s (%s, %.3f s)\n", said.c_str(), sw::count_text(steps, "step").c_str(), watch.seconds());
   }
   return accepted ? programs::done : refuse_proof(chosen, steps, failure);
 }

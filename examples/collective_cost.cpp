@@ -186,9 +186,8 @@ int show_estimates(const options& chosen, const programs::collective_model& mode
                e.channels > 0 ? std::to_string(e.channels) : ""});
     if (chosen.explain) reasons += "\n" + to_text(model.explain(kind, size, group));
   }
-  const std::string text = std::to_string(group.ranks()) + " ranks on " + std::to_string(group.nodes) +
-                           (group.nodes == 1 ? " node" : " nodes") + " of " + chosen.device + ", model " +
-                           chosen.model + "\n\n" + table.text() + reasons;
+  const std::string text = std::to_string(group.ranks()) + " ranks on " + sw::count_text(group.nodes, "node") + " of " +
+                           chosen.device + ", model " + chosen.model + "\n\n" + table.text() + reasons;
   std::fputs(text.c_str(), stdout);
   return programs::done;
 }
@@ -266,9 +265,10 @@ int show_comparison(const options& chosen, const programs::collective_model& mod
     table.row({e.collective, e.band != nullptr ? std::string(e.band->name) : "all", std::to_string(e.figures.count),
                sw::fixed_text(e.figures.mean, 1), sw::fixed_text(e.figures.median, 1), sw::fixed_text(e.figures.p90, 1),
                sw::fixed_text(e.figures.signed_median, 1)});
-  std::string text = chosen.compare + ": " + std::to_string(rows.size()) + " rows against model " + chosen.model +
+  std::string text = chosen.compare + ": " + sw::count_text(rows.size(), "row") + " against model " + chosen.model +
                      " of " + chosen.device + "\n\n" + table.text();
-  if (skipped > 0) text += "\n" + std::to_string(skipped) + " rows were skipped, the last because " + why + "\n";
+  if (skipped > 0)
+    text += "\n" + sw::count_text(skipped, "row was", "rows were") + " skipped, the last because " + why + "\n";
   std::fputs(text.c_str(), stdout);
   return programs::done;
 }

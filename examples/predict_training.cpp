@@ -82,6 +82,7 @@ int predict(const options& chosen) {
       programs::about(chosen.table, [&] { return sw::read_training_runs(std::filesystem::path(chosen.table)); });
   std::optional<sw::device_calibration> measured;
   if (!chosen.device_file.empty()) measured = sw::read_device(chosen.device_file);
+  std::size_t corrected = 0;  // rows of the device that was measured
   programs::long_work work("predict_training", chosen.common, "");
 
   std::map<std::string, std::size_t> skipped, places;
@@ -89,10 +90,12 @@ int predict(const options& chosen) {
   for (const sw::training_run& row : rows) {
     const programs::read_step s = programs::step_of(row, chosen.fitted);
     if (!row.fault.empty()) std::fprintf(stderr, "predict_training: %s: %s\n", row.id.c_str(), row.fault.c_str());
-    if (s.step)
-      stated.push_back({&row, s.device, places[row.series()]++});
-    else
+    if (!s.step) {
       ++skipped[s.why_not];
+      continue;
+    }
+    stated.push_back({&row, s.device, places[row.series()]++});
+    corrected += measured && measured->device == s.device ? 1U : 0U;
   }
   programs::row_predictor predictor(measured, chosen.common.threads, [&] { return work.is_interrupted(); });
   std::vector<programs::held_out_part> held;
@@ -147,6 +150,7 @@ int predict(const options& chosen) {
     std::fputs(sw::json_string([&](sw::json_writer& out) {
                  out.begin_object().member("rows", rows.size()).member("predicted", predictions.size());
                  out.member("interrupted", interrupted);
+                 if (measured) out.member("corrected", corrected);
                  out.key("skipped").begin_object();
                  for (const auto& [why, count] : skipped) out.member(why, count);
                  out.end_object();
@@ -231,7 +235,10 @@ int predict(const options& chosen) {
   if (!held.empty()) std::printf("No row was seen by the figures that predict it. Fitted without them:\n");
   for (const programs::held_out_part& part : held)
     std::printf("%s (%zu): %s", part.name.c_str(), part.rows.size(), part.figures.text().c_str());
-  std::printf("%zu of %zu rows predicted\n", predictions.size(), rows.size());
+  std::printf("%zu of %s predicted\n", predictions.size(), sw::count_text(rows.size(), "row").c_str());
+  if (measured)
+    std::printf("%s of %s corrected by %s\n", sw::count_text(corrected, "row").c_str(), measured->device.c_str(),
+                chosen.device_file.c_str());
   for (const auto& [why, count] : skipped) std::printf("%zu skipped: %s\n", count, why.c_str());
   return status;
 }
@@ -244,7 +251,8 @@ int main(int argc, char** argv) {
                "predict_training");
   app.add_option("table", chosen.table, "TABLE.csv: a measured configuration a row")->required();
   app.add_option("--device-file", chosen.device_file,
-                 "FILE: measurements that correct what collectives cost, and shares that kernels reach");
+                 "FILE: measurements that correct what collectives cost, and shares that kernels reach, in rows of "
+                 "its device");
   app.add_option("--plot", chosen.plot, "FILE.svg: a picture, predicted over measured");
   app.add_flag("--each", chosen.each, "print every row");
   app.add_option("--hold-out", chosen.hold_out,

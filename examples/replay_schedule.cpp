@@ -35,6 +35,7 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/svg_comparison.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/simulate/simulate.hpp>
 
 #include <CLI/CLI.hpp>
@@ -131,7 +132,8 @@ void print_row(const char* what, const sw::compared_time& t) {
 }
 
 void print_summary(const options& chosen, const sw::task_graph& g, const sw::timeline_comparison& c) {
-  std::printf("%s on engine %s: %zu tasks\n\n", g.name.c_str(), chosen.engine.c_str(), g.size());
+  std::printf("%s on engine %s: %s\n\n", g.name.c_str(), chosen.engine.c_str(),
+              sw::count_text(g.size(), "task").c_str());
   std::printf("%-24s %16s %16s %11s\n", "", "predicted", "measured", "error");
   print_row("end to end", c.end_to_end);
   print_row("computation", c.compute);
@@ -249,8 +251,9 @@ int replay_on_ranks(const options& chosen, const ranked_run& run, Engine& engine
     return programs::done;
   }
   print_summary(chosen, g, c);
-  std::printf("\nthe slowest of %d ranks took %.3f ms, the median of %zu runs; %zu results were right\n", ranks.ranks,
-              ms(ranks.slowest), runs.size(), ranks.checked);
+  std::printf("\nthe slowest of %d ranks took %.3f ms, the median of %s; %s right\n", ranks.ranks, ms(ranks.slowest),
+              sw::count_text(runs.size(), "run").c_str(),
+              sw::count_text(ranks.checked, "result was", "results were").c_str());
   std::fputs(report.c_str(), stdout);
   return programs::done;
 }

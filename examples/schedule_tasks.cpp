@@ -144,8 +144,8 @@ void print_summary(const sw::task_graph& g, const sw::schedule& s, const sw::tim
                    const sw::timeline& after, const bounds_of_orders& bounds, double seconds) {
   const std::array<sw::named_timeline, 2> lines{{{"as given", &before}, {"scheduled", &after}}};
   const std::string text =
-      g.name + ": " + sw::count_text(g.size()) + " tasks, " + sw::count_text(g.groups().size()) +
-      " process groups\n\n" + sw::timeline_summary(lines) + "\nNo order with any buckets ends before " +
+      g.name + ": " + sw::count_text(g.size(), "task") + ", " + sw::count_text(g.groups().size(), "process group") +
+      "\n\n" + sw::timeline_summary(lines) + "\nNo order with any buckets ends before " +
       sw::time_text(bounds.any.value()) + " (" + std::string(bounds.any.limited_by()) + "), none with these before " +
       sw::time_text(bounds.chosen.value()) + ": this one is at most " +
       sw::fixed_text(makespan_gap(after, bounds.any.value())) + " % above the best. Scheduled in " +
@@ -183,7 +183,7 @@ timed_graph timed(const sw::task_graph& stated, const options& chosen) {
 std::string profiled_summary(const sw::task_graph& g, const sw::profiled_durations& found, const std::string& trace) {
   std::map<std::string, std::size_t> unknown;
   for (const sw::task_index t : found.unmatched) ++unknown[std::string(g.op(t))];
-  std::string text = sw::count_text(found.matched) + " tasks take what " + trace + " says";
+  std::string text = sw::count_text(found.matched, "task takes", "tasks take") + " what " + trace + " says";
   if (!unknown.empty())
     text += "; " + sw::count_text(found.unmatched.size()) + " are not in it and keep what they had: ";
   std::size_t told = 0;
@@ -247,7 +247,7 @@ std::string write_report(const options& chosen, const sw::task_graph& g, const s
                                            {.name = "as given", .graph = &g, .order = &given, .line = &before}};
   return programs::report_file(
              chosen.report.file(usual), chosen.report.told.has_value(), both,
-             {.subtitle = sw::count_text(g.size()) + " tasks, " + sw::count_text(g.groups().size()) + " process groups",
+             {.subtitle = sw::count_text(g.size(), "task") + ", " + sw::count_text(g.groups().size(), "process group"),
               .bounds = {{"any order with these buckets", bounds.chosen.value()},
                          {"any order with any buckets (" + std::string(bounds.any.limited_by()) + ")",
                           bounds.any.value()}}})
@@ -300,9 +300,8 @@ int schedule(const options& chosen) {
     std::fputs(report.c_str(), stdout);
   }
   if (fits) return interrupted ? programs::interrupted : programs::done;
-  std::fprintf(stderr, "schedule_tasks: %s: no order within %lld bytes was found; the best one needs %lld\n",
-               chosen.tasks.file.c_str(), static_cast<long long>(budget->count()),
-               static_cast<long long>(after.peak.count()));
+  std::fprintf(stderr, "schedule_tasks: %s: no order within the %s of --memory was found: the best one needs %s\n",
+               chosen.tasks.file.c_str(), sw::size_text(*budget).c_str(), sw::size_text(after.peak).c_str());
   return programs::no_answer;
 }
 

@@ -12,6 +12,7 @@
 #include <shardweave/io/solution.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/evaluate.hpp>
+#include <shardweave/report/unit_text.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
 
 #include <CLI/CLI.hpp>
@@ -106,8 +107,9 @@ void print_reference(const sw::placement_description<Cost>& d, const sw::solutio
 
 template <class Cost>
 void print_summary(const sw::placement_description<Cost>& d, const sw::solution<Cost>& answer, double build_seconds) {
-  std::printf("%s: %zu vertices, %zu edges, %zu tables\n\n", d.name.empty() ? "problem" : d.name.c_str(),
-              d.vertices.size(), d.edges.size(), d.tables.size());
+  std::printf("%s: %s, %s, %s\n\n", d.name.empty() ? "problem" : d.name.c_str(),
+              sw::count_text(d.vertices.size(), "vertex", "vertices").c_str(),
+              sw::count_text(d.edges.size(), "edge").c_str(), sw::count_text(d.tables.size(), "table").c_str());
   print_line("status", std::string(sw::name_of(answer.status)));
   if (answer.has_assignment()) {
     const sw::evaluation<Cost> priced = sw::evaluate(d, answer.choice);
@@ -166,7 +168,7 @@ void print_certified(const certified& c, const sw::solution<Cost>& answer, const
   if (!c.written) return print_line("certificate", "none: what contradicts each other is more than this proof can say");
   std::string text = c.infeasible ? "nothing is feasible" : "no less than " + text_of(c.bound);
   if (!c.infeasible && !unit.empty()) text += " " + unit;
-  text += ", by " + std::to_string(c.cases) + (c.cases == 1 ? " case, " : " cases, ") + text_of(c.seconds) + " s";
+  text += ", by " + sw::count_text(c.cases, "case") + ", " + text_of(c.seconds) + " s";
   if (c.proves_answer) {
     text += answer.has_assignment() ? ": nothing is better" : "";
   } else if (answer.status == sw::solve_status::optimal || answer.lower_bound > c.bound) {

@@ -41,7 +41,8 @@ struct row_answer {
 /// Predicts rows; what was predicted once is kept.
 class row_predictor {
  public:
-  /// \param stop  asked before each row; what is not reached is left out
+  /// \param measured  corrects the rows of its device, and no others
+  /// \param stop      asked before each row; what is not reached is left out
   row_predictor(std::optional<shardweave::device_calibration> measured, unsigned threads, std::function<bool()> stop)
       : measured_(std::move(measured)), threads_(threads), stop_(std::move(stop)) {}
 
@@ -94,7 +95,7 @@ class row_predictor {
       if (stated.row->network > 0) device.network_bandwidth = stated.row->network;
       sw::compute_profile compute = preset.compute();
       sw::any_collectives collectives = sw::nccl_smooth(sw::nccl_node_of(device));
-      if (measured_) {
+      if (measured_ && measured_->device == s.device) {
         collectives = measured_->correct(collectives);
         if (measured_->compute) compute = measured_->compute_on(device);
       }

@@ -122,9 +122,8 @@ template <class Model, class Run>
 
 [[nodiscard]] inline std::string pieces_text(const pieces_tried& tried) {
   namespace sw = shardweave;
-  const std::string all = sw::count_text(static_cast<std::int64_t>(tried.collectives)) +
-                          " collectives between activations in " + std::to_string(tried.pieces) +
-                          " pieces each, with the products beside them: ";
+  const std::string all = sw::count_text(tried.collectives, "collective") + " between activations in " +
+                          std::to_string(tried.pieces) + " pieces each, with the products beside them: ";
   if (!tried.step)
     return "Collectives in " + std::to_string(tried.pieces) + " pieces hold too much: they stay whole.\n";
   if (!tried.is_kept()) return all + "no shorter step (" + sw::time_text(*tried.step) + "), so they stay whole.\n";

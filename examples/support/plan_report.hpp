@@ -63,11 +63,11 @@ template <class Model>
   sw::html_options report;
   const sw::task_plan& tasks = *plan.tasks;
   report.title = step.name + " on " + step.mesh.to_string() + " of " + std::string(step.device.name);
-  report.subtitle = sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) +
-                    " tokens per step; " + sw::fixed_text(static_cast<double>(step.parameters) / 1e9) +
-                    " billion parameters; " + sw::count_text(plan.problem->vertices.size()) +
-                    " operations forward and backward. One device of " + sw::count_text(step.mesh.size()) +
-                    "; modelled times.";
+  report.subtitle = sw::count_text(step.shape.batch, "sequence") + " of " +
+                    sw::count_text(step.shape.sequence, "token") + " per step; " +
+                    sw::fixed_text(static_cast<double>(step.parameters) / 1e9) + " billion parameters; " +
+                    sw::count_text(plan.problem->vertices.size(), "operation") +
+                    " forward and backward. One device of " + sw::count_text(step.mesh.size()) + "; modelled times.";
   report.bounds.push_back({"any order with these buckets", tasks.makespan_bound});
   if (bound && *bound <= static_cast<double>(tasks.after.end_to_end.count()))  // it is about plans that fit
     report.bounds.push_back({"any plan", sw::nanoseconds(static_cast<std::int64_t>(std::floor(*bound)))});

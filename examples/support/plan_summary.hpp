@@ -106,9 +106,9 @@ template <class Model>
   const sw::task_plan& tasks = *plan.tasks;
   std::string text = step.name + ", " + sw::fixed_text(static_cast<double>(step.parameters) / 1e9) +
                      " billion parameters, mesh " + step.mesh.to_string() + " of " + std::string(step.device.name) +
-                     "\n" + sw::count_text(step.shape.batch) + " sequences of " + sw::count_text(step.shape.sequence) +
-                     " tokens per step; " + sw::count_text(plan.problem->vertices.size()) +
-                     " operations forward and backward\n";
+                     "\n" + sw::count_text(step.shape.batch, "sequence") + " of " +
+                     sw::count_text(step.shape.sequence, "token") + " per step; " +
+                     sw::count_text(plan.problem->vertices.size(), "operation") + " forward and backward\n";
   if (!fits) text += "\n" + memory;
   text += detail::outcome_text(step, tasks);
   if (parts) text += parts_text(*parts);

@@ -77,7 +77,7 @@ template <class Run>
     return last->order;
   };
   const auto fit = [&](double rate) {
-    return sw::fit_by_recomputation(lowered, layers_of(model), limit, limit, std::nullopt, rate, order, control);
+    return sw::fit_by_recomputation(lowered, layers_of(model), limit, order, {.host_bandwidth = rate}, control);
   };
   auto fitted = fit(0);
   if (host_bandwidth > 0)
@@ -130,7 +130,7 @@ template <class Run>
   for (const sw::block_policy& policy : plan.chosen.policies) layers += policy.time > sw::nanoseconds(0) ? 1U : 0U;
   std::string text =
       layers == 0 ? "No value is made again"
-                  : sw::time_text(plan.time) + " of it make values of " + std::to_string(layers) + " layers again";
+                  : sw::time_text(plan.time) + " of it make values of " + sw::count_text(layers, "layer") + " again";
   text += "; the layers keep " + sw::size_text(plan.chosen.chosen.kept) + " for the backward part";
   if (plan.chosen.chosen.offloaded > sw::bytes(0))
     text += " and lend " + sw::size_text(plan.chosen.chosen.offloaded) + " to the host";

@@ -49,8 +49,7 @@ template <class Model>
   const std::string least = found.step_of_least_sum.count() > 0
                                 ? "The placement of the least sum takes " + sw::time_text(found.step_of_least_sum)
                                 : "No plan of the placement of the least sum keeps to the memory";
-  std::string text =
-      least + "; " + sw::count_text(static_cast<std::int64_t>(found.plans)) + " placements were tried.\n";
+  std::string text = least + "; " + sw::count_text(found.plans, "placement was", "placements were") + " tried.\n";
   if (!(found.bounds.bound > 0)) return text;
   const sw::nanoseconds bound(static_cast<std::int64_t>(std::floor(found.bounds.bound)));
   if (step < bound) {  // the bound is about plans that keep to the memory

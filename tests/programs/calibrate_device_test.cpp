@@ -106,6 +106,14 @@ TEST_SUITE("calibrate_device") {
     CHECK(run.err == "calibrate_device: " + table.string() +
                          ": line 2: time_us is 'fast', expected a positive number of microseconds\n");
     CHECK_FALSE(std::filesystem::exists(file));
+
+    const auto good = folder.write("good.csv", measured_table());
+    const auto keyed =
+        run_program("calibrate_device", good.string() + " --key sm_90 --out " + file.string(), folder.path());
+    CHECK(keyed.status == 2);
+    CHECK(keyed.err ==
+          "calibrate_device: --key sm_90 is of a device in a table of XLA, but " + good.string() + " is none\n");
+    CHECK_FALSE(std::filesystem::exists(file));
   }
 }
 

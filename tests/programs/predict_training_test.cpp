@@ -116,6 +116,38 @@ TEST_SUITE("predict_training") {
       CHECK(row("H100", precision, "zero3", "full", "torchtitan") == 0);
   }
 
+  TEST_CASE("a device file corrects the rows of its device, and no others") {
+    const temporary_folder folder;
+    std::string slow = "collective,nodes,ranks,size_bytes,time_us\n";
+    for (const char* kind : {"all_gather", "reduce_scatter", "all_reduce", "all_to_all"})
+      for (std::int64_t size = 1024; size <= std::int64_t{1} << 30; size *= 32)
+        slow += std::string(kind) + ",1,8," + std::to_string(size) + "," +
+                std::to_string(70'000 + static_cast<double>(size) / 1e3) + "\n";
+    const auto file = folder / "slow.json";
+    REQUIRE(run_program("calibrate_device", folder.write("slow.csv", slow).string() + " --out " + file.string(),
+                        folder.path())
+                .status == 0);  // of an H100
+    std::string table = header;
+    for (const char* gpu : {"H100-80GB", "A100-80GB"})
+      table += std::string(gpu) + ",2025-01,Llama,1024,4,8,8,4096,32000,," + gpu +
+               ",8,8,50,bf16,1024,2,1,zero3,8,1,no,1,1,full,torchtitan,0.1,,\n";
+    const std::string rows = folder.write("t.csv", table).string();
+    const auto steps = [&](const std::string& more, int corrected) {
+      const auto run = run_program("predict_training", rows + " --json" + more, folder.path());
+      REQUIRE(run.status == 0);
+      const auto line = boost::json::parse(run.out).as_object();
+      CHECK(line.contains("corrected") == (corrected > 0));
+      if (corrected > 0) CHECK(line.at("corrected").to_number<int>() == corrected);
+      std::vector<double> found;
+      for (const auto& p : line.at("predictions").as_array()) found.push_back(p.at("step_s").to_number<double>());
+      REQUIRE(found.size() == 2);
+      return found;
+    };
+    const std::vector<double> plain = steps("", 0), with = steps(" --device-file " + file.string(), 1);
+    CHECK(with[0] > 2 * plain[0]);
+    CHECK(with[1] == plain[1]);
+  }
+
   TEST_CASE("what predicts a held-out row has not seen it") {
     const auto table = shared_data("training/measured.csv");
     if (!table) return;

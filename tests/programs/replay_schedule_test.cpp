@@ -174,7 +174,7 @@ TEST_SUITE("replay_schedule") {
     const auto invalid =
         run_program("replay_schedule", (f.folder / "tasks.json.gz").string() + " " + wrong.string(), f.folder.path());
     CHECK(invalid.status == 2);
-    CHECK(invalid.err == "replay_schedule: " + wrong.string() + ": the order lists 1 tasks, expected each of " +
+    CHECK(invalid.err == "replay_schedule: " + wrong.string() + ": the order lists 1 task, expected each of " +
                              std::to_string(f.graph.size()) + " once\n");
   }
 }

@@ -257,7 +257,9 @@ TEST_SUITE("schedule_tasks") {
         file + " --memory 0 --schedule " + (folder / "s.json").string() + " --trace " + (folder / "t.json").string(),
         folder.path());
     CHECK(run.status == 1);
-    CHECK(run.err.starts_with("schedule_tasks: " + file + ": no order within 0 bytes was found; the best one needs "));
+    CHECK(run.err.starts_with("schedule_tasks: " + file +
+                              ": no order within the 0 B of --memory was found: the best one needs "));
+    CHECK(run.err.ends_with("B\n"));
     CHECK(run.err.find('\n') == run.err.size() - 1);
     CHECK(!std::filesystem::exists(folder / "s.json"));
     CHECK(!std::filesystem::exists(folder / "t.json"));
