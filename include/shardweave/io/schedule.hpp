@@ -23,6 +23,7 @@
 namespace shardweave::inline v0 {
 
 /// Writes a schedule of the graph.
+/// Complexity: linear in the schedule
 inline void write_schedule(json_writer& out, const task_graph& g, const schedule& s) {
   out.begin_object().member("format", "shardweave.schedule").member("version", 1);
   out.line().key("graph").begin_object().member("name", g.name).member("hash", content_hash_text(g)).end_object();
@@ -185,6 +186,7 @@ class schedule_reader {
 /// Reads a schedule of the graph. `order` is all that a file needs. Statistics without a number are left out.
 /// \throws error (format) for text of another shape or a schedule of another graph, (input) as `validate_schedule`, or
 ///         where what it says of hiding and decisions names a task that is not there
+/// Complexity: O(V + E), and linear in the text
 [[nodiscard]] inline schedule read_schedule(text_source input, const task_graph& g, const read_options& options = {}) {
   return detail::schedule_reader(g).read(input, options);
 }

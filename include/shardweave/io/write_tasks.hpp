@@ -77,6 +77,7 @@ inline void write_models(json_writer& out, const task_graph& g) {
 }  // namespace detail
 
 /// Writes a task graph so that reading gives it back.
+/// Complexity: O(V + E)
 inline void write_task_graph(json_writer& out, const task_graph& g) {
   out.begin_object().member("format", "shardweave.tasks").member("version", 1);
   out.line().member("name", g.name).member("description", g.description);

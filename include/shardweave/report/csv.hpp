@@ -52,6 +52,7 @@ class csv_row {
 /// One row per task, in the order of the schedule: `position,task,name,op,kind,channel,bucket,for,start_ns,
 /// end_ns,exposed_ns`. A wait has the time for which it stalls the compute stream.
 /// \throws error (input) for a timeline of another size, and what the sink throws
+/// Complexity: O(V)
 template <text_sink Sink>
 void write_tasks_csv(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line) {
   detail::check_timeline(g, s, line);

@@ -77,6 +77,7 @@ struct fitting_options {
 /// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
 /// \param block_of  by operation: its repeated layer; ~0 = in none
 /// \param order     gives a task graph buckets and an order, within `limit` if it can
+/// Complexity: at most eight choices of what is made again, with an order each
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
                                                               std::span<const std::uint32_t> block_of, bytes limit,

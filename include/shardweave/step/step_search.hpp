@@ -318,6 +318,7 @@ class step_search_run {
 /// The result depends on nothing but the arguments, unless there is a limit of time; a stop is obeyed as fast as solver
 /// and planner do.
 /// Source: prices and columns as in column generation; the choice of prices by pattern search.
+/// Complexity: at most `plans` plans and placements, beside those of `step_bound` and the looks at orders
 template <class S, step_planner Planner>
   requires solver<S, double>
 [[nodiscard]] auto search_step(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
