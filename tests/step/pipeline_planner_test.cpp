@@ -41,6 +41,8 @@ static_assert(sw::step_planner<planner>);
 void check(const planner::plan& made) {
   sw::validate_schedule(made.lowered->tasks, made.order);
   const sw::timeline line = sw::simulate(made.lowered->tasks, made.order);
+  CHECK(made.peak == static_cast<double>(line.peak.count()));
+  CHECK(made.communication == static_cast<double>(line.communication.count()));
   if (made.room && !std::isfinite(made.step)) return;
   CHECK(made.step == static_cast<double>(line.end_to_end.count()));
   if (made.room) CHECK(line.peak <= *made.room);
@@ -106,6 +108,7 @@ TEST_SUITE("pipeline planner") {
     const planner::plan again = one(choice, {});
     CHECK(again.lowered == made.lowered);
     CHECK(again.room == sw::gibibytes(1) - sw::bytes(1001));
+    CHECK(again.peak == made.peak + 1001);
   }
 }
 

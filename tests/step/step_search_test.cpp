@@ -61,6 +61,29 @@ struct best_planner {
 };
 static_assert(sw::step_planner<best_planner>);
 
+struct weighed_plan {
+  double step = 0;
+  double peak = 0;
+  double communication = 0;
+};
+/// Plans that end at once, however they are placed; what else they tell is drawn, and kept.
+struct equal_planner {
+  std::vector<weighed_plan>* made = nullptr;
+  std::uint64_t seed = 0;
+  double step = 0;
+  [[nodiscard]] weighed_plan operator()(std::span<const sw::strategy>, const sw::solve_control&) const {
+    sw::random_source random(seed + made->size());
+    made->push_back({step, static_cast<double>(random.below(3)), static_cast<double>(random.below(5))});
+    return made->back();
+  }
+  [[nodiscard]] weighed_plan improved(const weighed_plan& known, std::size_t, const sw::solve_control&) const {
+    weighed_plan less = known;
+    less.communication -= 10;
+    return less;
+  }
+};
+static_assert(sw::step_planner<equal_planner>);
+
 struct stated {
   tiny_steps::model model;
   sw::placement_problem<double> problem;
@@ -130,6 +153,30 @@ TEST_SUITE("step search") {
       CHECK(threads.plans == a.plans);
       CHECK(threads.bounds.bound == a.bounds.bound);
     }
+  }
+
+  TEST_CASE("of plans that end at once the one that holds least is kept, then the one that communicates least") {
+    sw::random_source random(8);
+    std::size_t later = 0, alike = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(40); ++i) {
+      CAPTURE(i);
+      const stated s(tiny_steps::random_model(random));
+      const sw::assignment start = sw::exhaustive{}.solve(s.problem).choice;
+      std::vector<weighed_plan> made;
+      const equal_planner planner{&made, 100 * i, 1e9};
+      const auto found =
+          sw::search_step(s.problem, s.least, s.alone, sw::exhaustive{}, planner, start, {.improved = 1}, {});
+      const auto rank = [](const weighed_plan& p) { return std::pair(p.peak, p.communication); };
+      const auto least = std::ranges::min_element(made, {}, rank);
+      REQUIRE(found.plan);
+      CHECK(found.plan->peak == least->peak);
+      CHECK(found.plan->communication < least->communication);  // improved, though not in its step
+      CHECK(found.step == 1e9);
+      later += least != made.begin() ? 1U : 0U;
+      alike += std::ranges::count(made, least->peak, &weighed_plan::peak) > 1 ? 1U : 0U;
+    }
+    CHECK(later > 0);
+    CHECK(alike > 0);
   }
 
   TEST_CASE("a stop leaves the plan of the start") {

@@ -11,6 +11,7 @@
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/step/detail/is_better.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
@@ -42,6 +43,8 @@ class pipeline_planner {
   /// A placement's tasks and their order.
   struct plan {
     double step = std::numeric_limits<double>::infinity();  ///< its end, in nanoseconds; infinite: it does not fit
+    double peak = 0;                                        ///< bytes at most, of a limit what lies beside it, too
+    double communication = 0;                               ///< nanoseconds of all channels
     std::shared_ptr<const lowered_graph> lowered = nullptr;
     schedule order = {};
     std::shared_ptr<const fitted_plan> fitted = nullptr;   ///< what is made again; null: nothing is
@@ -58,7 +61,10 @@ class pipeline_planner {
   /// do so at once, and gather parameters again as it does.
   void knows(const assignment& choice, plan made) {
     known_choice_ = choice;
-    if (is_limited_) made.room = room_beside(choice);
+    if (is_limited_) {
+      made.room = room_beside(choice);
+      time(made);
+    }
     if (made.fitted) regathers_ = made.fitted->regathers;
     known_ = std::move(made);
   }
@@ -82,10 +88,10 @@ class pipeline_planner {
     if (is_limited_) made.room = room_beside(placed);
     if (!regathers_) {
       made.order = way_.pass.plan(made.lowered->tasks, part);
-      made.step = step_of(made);
+      time(made);
       if (!std::isfinite(made.step) && options_.within) {
         made.order = options_.within(made.lowered->tasks, *made.room, part);
-        made.step = step_of(made);
+        time(made);
       }
     }
     if (made.room && !std::isfinite(made.step)) fit(made, *made.room, control);
@@ -99,7 +105,7 @@ class pipeline_planner {
         plan other = known;
         other.step = std::numeric_limits<double>::infinity();
         fit(other, bytes(known.room->count() - known.room->count() / spare), control);
-        if (other.step < best.step) best = std::move(other);
+        if (detail::is_better(other, best)) best = std::move(other);
       }
     const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
@@ -152,8 +158,8 @@ class pipeline_planner {
   [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
     plan better = known;
     better.order = by.improve(known.lowered->tasks, known.order, control);
-    better.step = step_of(better);
-    return better.step < known.step ? better : known;
+    time(better);
+    return detail::is_better(better, known) ? better : known;
   }
   /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
   void fit(plan& made, bytes aim, const solve_control& control) const {
@@ -171,12 +177,16 @@ class pipeline_planner {
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
     found->lowered = {};
     made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
-    made.step = step_of(made);
+    time(made);
   }
-  [[nodiscard]] double step_of(const plan& made) const {
+  /// What the timeline says of it.
+  void time(plan& made) const {
     const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
-    if (made.room && line.peak > *made.room) return std::numeric_limits<double>::infinity();
-    return static_cast<double>(line.end_to_end.count());
+    const bool fits = !made.room || line.peak <= *made.room;
+    made.step = fits ? static_cast<double>(line.end_to_end.count()) : std::numeric_limits<double>::infinity();
+    const bytes held = made.room ? line.peak + *options_.memory - *made.room : line.peak;
+    made.peak = static_cast<double>(held.count());
+    made.communication = static_cast<double>(line.communication.count());
   }
 
   const Pipeline& way_;

@@ -33,10 +33,12 @@
 namespace shardweave::inline v0 {
 
 /// Makes the whole plan of a placement: lowers it, merges, orders, and tells when it ends. `step` is that end, in the
-/// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). `improved` makes a better
-/// plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the plan that is kept.
-/// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads all
-/// of it may be asked by several at once.
+/// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). Of plans that end at once
+/// the one of the lower `peak` is taken, and then the one of less `communication`, where plans have such numbers.
+/// `improved` makes a better plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the
+/// plan that is kept.
+/// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads
+/// all of it may be asked by several at once.
 template <class P>
 concept step_planner = requires(const P& planner, std::span<const strategy> choice, const solve_control& control) {
   { planner(choice, control).step } -> std::convertible_to<double>;
@@ -273,7 +275,7 @@ class step_search_run {
         const assignment choice = problem_.lift(answer.choice);
         better = tried_.consider({&choice, 1}, effort_.placements).has_value();
       };
-      for (const std::size_t other : tried_.fastest(few)) {
+      for (const std::size_t other : tried_.best_ones(few)) {
         const auto labels = problem_.labels_of(tried_[other].choice);
         for (std::uint32_t x = 0; x < own.size(); ++x) force(x, (*labels)[x]);
       }

@@ -4,6 +4,7 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/placement/cost.hpp>
+#include <shardweave/step/detail/is_better.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
@@ -47,13 +48,14 @@ class tried_plans {
   [[nodiscard]] const tried_plan& operator[](std::size_t i) const { return plans_[i]; }
   /// \pre there is one
   [[nodiscard]] const tried_plan& best() const { return plans_[best_]; }
-  /// Which ones end first, at most so many, the first one first.
-  [[nodiscard]] std::vector<std::size_t> fastest(std::size_t most) const {
-    std::vector<std::size_t> by_step(plans_.size());
-    for (std::size_t i = 0; i < by_step.size(); ++i) by_step[i] = i;
-    std::ranges::stable_sort(by_step, {}, [&](std::size_t i) { return plans_[i].step; });
-    by_step.resize(std::min(by_step.size(), most));
-    return by_step;
+  /// Which ones are best (`is_better`), at most so many, the best one first.
+  [[nodiscard]] std::vector<std::size_t> best_ones(std::size_t most) const {
+    std::vector<std::size_t> ranked(plans_.size());
+    for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = i;
+    std::ranges::stable_sort(ranked,
+                             [&](std::size_t i, std::size_t j) { return is_better(plans_[i].plan, plans_[j].plan); });
+    ranked.resize(std::min(ranked.size(), most));
+    return ranked;
   }
   /// Whether another plan would not be there in time.
   [[nodiscard]] bool is_late() const {
@@ -62,7 +64,7 @@ class tried_plans {
 
   /// Makes the plans of placements, on as many threads as there may be; not of those that do the work of one that was
   /// planned, and no more than `most` in all.
-  /// \returns the first of those whose plan is faster than all before and as fast as any of them; nothing: none
+  /// \returns the one whose plan is better than all before and the first of the best of them; nothing: none is
   std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most) {
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < some.size(); ++i) {
@@ -79,38 +81,38 @@ class tried_plans {
         seconds[k] = limit_.elapsed() - before;
       };
     });
-    std::optional<std::size_t> fastest;
+    std::optional<std::size_t> best_one;
     for (std::size_t k = 0; k < fresh.size(); ++k) {
       if (!made[k]) continue;
       seconds_of_plan_ = seconds[k];
       const auto step = static_cast<double>(made[k]->step);
-      const bool is_best = plans_.empty() || step < best().step;
+      const bool is_best = plans_.empty() || is_better(*made[k], best().plan);
       if (is_best) {
         best_ = plans_.size();
-        fastest = fresh[k];
+        best_one = fresh[k];
       }
       plans_.push_back({some[fresh[k]], step, *std::move(made[k])});
       if (is_best) report();
     }
-    return fastest;
+    return best_one;
   }
   /// Looks at so many of the best plans once more, and at the best of these at length.
   void improve(std::size_t some) {
-    const std::vector<std::size_t> best_ones = fastest(some);
+    const std::vector<std::size_t> glanced = best_ones(some);
     const auto improve_one = [&](std::size_t i, std::size_t effort) {
       if (limit_.expired() || !std::isfinite(plans_[i].step)) return;
       plan_type plan = planner_.improved(plans_[i].plan, effort, limit_.rest());
-      if (!(static_cast<double>(plan.step) < plans_[i].step)) return;
+      if (!is_better(plan, plans_[i].plan)) return;
       plans_[i].step = static_cast<double>(plan.step);
       plans_[i].plan = std::move(plan);
     };
-    for_each_number(best_ones.size(), control_.threads, [&] {
+    for_each_number(glanced.size(), control_.threads, [&] {
       return [&](std::size_t i) {
-        if (!is_late()) improve_one(best_ones[i], 1);
+        if (!is_late()) improve_one(glanced[i], 1);
       };
     });
-    for (const std::size_t i : best_ones)
-      if (plans_[i].step < best().step) best_ = i;
+    for (const std::size_t i : glanced)
+      if (is_better(plans_[i].plan, best().plan)) best_ = i;
     if (plans_.empty()) return;
     improve_one(best_, 10);
     report();
