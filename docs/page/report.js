@@ -675,40 +675,63 @@
     const here = section("placement");
     const placed = data.placement;
     if (here && placed) {
-      const uses = placed.labels.map(() => 0);
-      placed.rows.label.forEach((label) => ++uses[label]);
-      const order = placed.labels.map((_, i) => i).sort((a, b) => uses[b] - uses[a] || a - b);
-      const colourOf = new Map(order.map((label, i) => [label, "--p" + Math.min(i, 9)]));
-      const draw = (kind) => {
-        const cells = new Map(), layers = [];
-        placed.rows.kind.forEach((k, i) => {
-          if (k !== kind) return;
-          const part = placed.rows.part[i], layer = placed.rows.layer[i];
-          if (!cells.has(part)) cells.set(part, new Map());
-          const own = cells.get(part);
-          if (!own.has(layer)) own.set(layer, []);
-          own.get(layer).push(i);
-          if (!layers.includes(layer)) layers.push(layer);
+      const all = placed.plans.map((p) => {
+        const rows = { ...placed.plans[0].rows, ...p.rows };
+        const uses = placed.labels.map(() => 0);
+        const cells = placed.kinds.map(() => new Map());  // by kind, part and layer: rows
+        rows.label.forEach((label, i) => {
+          ++uses[label];
+          const parts = cells[rows.kind[i]];
+          if (!parts.has(rows.part[i])) parts.set(rows.part[i], new Map());
+          const own = parts.get(rows.part[i]);
+          if (!own.has(rows.layer[i])) own.set(rows.layer[i], []);
+          own.get(rows.layer[i]).push(i);
         });
-        const number = (layer) => (/^\d+$/.test(placed.layers[layer]) ? Number(placed.layers[layer]) : -1);
+        const labels = (kind, part, layer) => (cells[kind].get(part)?.get(layer) || []).map((r) => rows.label[r]);
+        return { name: plans[p.plan].name, rows, uses, cells, labels };
+      });
+      const total = placed.labels.map((_, label) => all.reduce((sum, p) => sum + p.uses[label], 0));
+      const order = placed.labels.map((_, i) => i).sort((a, b) => total[b] - total[a] || a - b);
+      const colourOf = new Map(order.map((label, i) => [label, "--p" + Math.min(i, 9)]));
+      const number = (layer) => (/^\d+$/.test(placed.layers[layer]) ? Number(placed.layers[layer]) : -1);
+      const textOf = (labels) => [...new Set(labels.map((label) => placed.labels[label]))].join(", ") || "nothing";
+      /** Values of a kind, and how many of them another plan places in another way. */
+      const counts = (kind, shown, other) => {
+        let values = 0, apart = 0;
+        shown.cells[kind].forEach((own, part) => own.forEach((rows, layer) => {
+          const there = other ? other.labels(kind, part, layer) : [];
+          values += rows.length;
+          if (other) apart += rows.filter((r, i) => shown.rows.label[r] !== there[i]).length;
+        }));
+        return [values, apart];
+      };
+      const draw = (kind, shown, other) => {
+        const cells = shown.cells[kind];
+        const layers = [...new Set([...cells.values()].flatMap((own) => [...own.keys()]))];
         layers.sort((a, b) => number(a) - number(b) || a - b);
         const body = make("tbody");
         for (const [part, own] of cells) {
           const row = make("tr", {}, make("th", { scope: "row", title: placed.parts[part] }, placed.parts[part]));
+          const there = (layer) => (other ? other.labels(kind, part, layer) : []);
+          const keyOf = (layer) => {
+            const labels = shown.labels(kind, part, layer);
+            return String([...new Set(labels)]) + (other && String(labels) !== String(there(layer)) ? "|" + there(layer) : "");
+          };
           for (let i = 0; i < layers.length;) {  // layers that are placed alike are one cell
             const same = own.get(layers[i]) || [];
-            const key = [...new Set(same.map((r) => placed.rows.label[r]))].join(" ");
+            const key = keyOf(layers[i]);
             let end = i + 1;
-            const alike = (l) => [...new Set((own.get(l) || []).map((r) => placed.rows.label[r]))].join(" ") === key;
-            while (end < layers.length && alike(layers[end])) ++end;
+            while (end < layers.length && keyOf(layers[end]) === key) ++end;
             if (!same.length) row.append(make("td", { class: "none", colspan: end - i }));
             else {
-              const text = [...new Set(same.map((r) => placed.labels[placed.rows.label[r]]))].join(", ");
+              const differs = key.includes("|");
+              const text = textOf(shown.labels(kind, part, layers[i]));
               let bytes = 0, n = 0;
-              for (let l = i; l < end; ++l) for (const r of own.get(layers[l])) { bytes += Number(placed.sizes[placed.rows.size[r]]); ++n; }
+              for (let l = i; l < end; ++l) for (const r of own.get(layers[l])) { bytes += Number(placed.sizes[shown.rows.size[r]]); ++n; }
               const range = placed.layers[layers[i]] + (end - i > 1 ? "–" + placed.layers[layers[end - 1]] : "");
-              row.append(make("td", { colspan: end - i, style: "background:var(" + colourOf.get(placed.rows.label[same[0]]) + ")",
-                title: placed.parts[part] + ", " + (number(layers[i]) < 0 ? "" : "layer ") + range + ": " + text + "; " + n + " of " + sizeText(bytes) + " per device" }, text));
+              row.append(make("td", { colspan: end - i, class: differs && "differs", style: "background:var(" + colourOf.get(shown.rows.label[same[0]]) + ")",
+                title: placed.parts[part] + ", " + (number(layers[i]) < 0 ? "" : "layer ") + range + ": " + text + "; " + n + " of " + sizeText(bytes) + " per device" +
+                  (differs ? "; " + other.name + ": " + textOf(there(layers[i])) : "") }, (differs ? "≠ " : "") + text));
             }
             i = end;
           }
@@ -721,15 +744,33 @@
             make("th", { scope: "col" }, number(l) < 0 ? placed.layers[l] : i + 1 === layers.length || (number(l) % every === 0 && i + every / 2 < layers.length - 1) ? placed.layers[l] : "")))),
           body));
       };
-      here.append(make("ul", { class: "legend" }, order.slice(0, 24).map((label) => make("li", {}, keySquare(colourOf.get(label)), placed.labels[label] + " ", make("b", {}, countText(uses[label]))))));
-      placed.kinds.forEach((kind, i) => {
-        if (i === 0) here.append(make("h3", {}, kind), draw(0));
-        else {
-          const more = make("details", { ontoggle: () => { if (more.open && more.children.length === 1) more.append(draw(i)); } },
-            make("summary", {}, kind));
-          here.append(more);
-        }
-      });
+      const opened = new Set([0]);
+      const picture = make("div");
+      const told = make("span", { class: "count", role: "status" });
+      /** One of the placements; what the one beside it places in another way is marked. */
+      const show = (i) => {
+        const shown = all[i], other = all[i === 0 ? 1 : 0];
+        const of = placed.kinds.map((_, kind) => counts(kind, shown, other));
+        const differing = of.reduce((sum, [, apart]) => sum + apart, 0);
+        if (other) told.textContent = countText(differing) + " of " + countText(of.reduce((sum, [values]) => sum + values, 0)) +
+          " values are placed in another way than in “" + other.name + "”" + (differing ? ", marked ≠" : "");
+        const name = (kind) => placed.kinds[kind] + (other ? ": " + countText(of[kind][1]) + " of " + countText(of[kind][0]) + " in another way" : "");
+        picture.replaceChildren(
+          make("ul", { class: "legend" }, order.filter((label) => shown.uses[label]).slice(0, 24).map((label) => make("li", {}, keySquare(colourOf.get(label)), placed.labels[label] + " ", make("b", {}, countText(shown.uses[label]))))),
+          ...placed.kinds.flatMap((_, kind) => {
+            if (kind === 0) return [make("h3", {}, name(0)), draw(0, shown, other)];
+            const more = make("details", { open: opened.has(kind), ontoggle: () => {
+              more.open ? opened.add(kind) : opened.delete(kind);
+              if (more.open && more.children.length === 1) more.append(draw(kind, shown, other));
+            } }, make("summary", {}, name(kind)));
+            return [more];
+          }));
+      };
+      const which = make("select", { "aria-label": "Whose placement", onchange: () => show(Number(which.value)) },
+        all.map((p, i) => make("option", { value: i }, p.name)));
+      if (all.length > 1) here.append(make("div", { class: "tools" }, which, told));
+      here.append(picture);
+      show(0);
     }
   }
 

@@ -6,6 +6,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/pipeline.hpp>
+#include <shardweave/placement/cost.hpp>
 #include <shardweave/report/html.hpp>
 #include <shardweave/report/unit_text.hpp>
 #include <shardweave/spmd/computation.hpp>
@@ -24,10 +25,9 @@
 namespace programs {
 
 /// How every parameter is placed, and every other result, by layer.
-/// \pre the plan has an assignment
 template <class Model>
 [[nodiscard]] std::vector<shardweave::placed_value> placed_values(const Model& model,
-                                                                  const shardweave::training_plan& plan) {
+                                                                  const shardweave::assignment& choice) {
   namespace sw = shardweave;
   std::vector<sw::placed_value> placed;
   const auto& operations = model.operations().operations;
@@ -41,7 +41,7 @@ template <class Model>
         part = op.name;  // "layers.7.wq.einsum" is "wq.einsum" of layer 7
         if (const auto at = part.find("." + layer + "."); at != std::string::npos) part.erase(0, at + layer.size() + 2);
       }
-      const sw::strategy s = plan.placement.choice[v];
+      const sw::strategy s = choice[v];
       placed.push_back({.kind = parameters ? "Parameters" : "Results of operations",
                         .part = std::move(part),
                         .layer = layer,
@@ -78,7 +78,6 @@ template <class Model>
     report.figures.push_back({need.fits() ? "of the device's memory" : "of the device's memory: DOES NOT FIT",
                               sw::percent_text(need.all() / need.capacity)});
   report.figures.push_back({"optimizer state", sw::size_text(need.state)});
-  report.placement = placed_values(model, plan);
   return report;
 }
 

@@ -55,17 +55,37 @@ void write_plan(const std::filesystem::path& folder, const sw::training_plan& pl
   for (sw::atomic_file* file : {&placement, &tasks, &schedule, &trace}) file->commit();
 }
 
-/// The plan beside the original order, in which nothing is merged.
-report_file write_report(const plan_files& files, const sw::training_plan& plan, const sw::html_options& told) {
-  if (files.report.empty()) return {files.report, files.report_is_asked_for, {}, {}};
-  const sw::task_graph& g = plan.lowered->tasks;
+/// What is made again.
+std::vector<char> again_of(const sw::lowered_graph& lowered) {
   std::vector<char> again;
-  for (const sw::task_origin& from : plan.lowered->origin) again.push_back(from.again ? 1 : 0);
-  const sw::schedule given = sw::in_order{}(g, {});
-  const sw::timeline before = sw::simulate(g, given, {.validate = false, .memory_samples = true});
-  const std::vector<sw::html_plan> both = {
-      {.name = "scheduled", .graph = &g, .order = &plan.tasks->order, .line = &plan.tasks->after, .again = again},
-      {.name = "in order", .graph = &g, .order = &given, .line = &before, .again = again}};
+  for (const sw::task_origin& from : lowered.origin) again.push_back(from.again ? 1 : 0);
+  return again;
+}
+
+/// The plan beside that of the least sum, or, where there is no other, beside the original order, in which nothing is
+/// merged.
+report_file write_report(const plan_files& files, const sw::spmd_cost_model& model, const sw::training_plan& plan,
+                         const sw::ordered_placement* least_sum, const sw::html_options& told) {
+  if (files.report.empty()) return {files.report, files.report_is_asked_for, {}, {}};
+  const sw::lowered_graph& beside = least_sum != nullptr ? *least_sum->lowered : *plan.lowered;
+  const sw::schedule order = least_sum != nullptr ? least_sum->order : sw::in_order{}(beside.tasks, {});
+  const sw::timeline line = sw::simulate(beside.tasks, order, {.validate = false, .memory_samples = true});
+  const std::vector<char> again = again_of(*plan.lowered), again_beside = again_of(beside);
+  const std::vector<sw::placed_value> placed = placed_values(model, plan.placement.choice);
+  std::vector<sw::placed_value> placed_beside;
+  if (least_sum != nullptr) placed_beside = placed_values(model, least_sum->choice);
+  const std::vector<sw::html_plan> both = {{.name = "scheduled",
+                                            .graph = &plan.lowered->tasks,
+                                            .order = &plan.tasks->order,
+                                            .line = &plan.tasks->after,
+                                            .again = again,
+                                            .placement = placed},
+                                           {.name = least_sum != nullptr ? "least sum" : "in order",
+                                            .graph = &beside.tasks,
+                                            .order = &order,
+                                            .line = &line,
+                                            .again = again_beside,
+                                            .placement = placed_beside}};
   return {files.report, files.report_is_asked_for, both, told};
 }
 
@@ -112,17 +132,19 @@ std::string write_files(const told_plan& told, const plan_files& files) {
   sw::training_shape of_all = told.step.shape;
   if (whole) of_all.batch *= whole->micro_batches;
   const planned_step all{told.step.name, told.step.parameters, of_all, told.step.mesh, told.step.device};
+  // what is told of other plans is told of those whose batch and collectives are whole
+  const bool is_cut = (told.parts && told.parts->is_kept()) || (told.pieces && told.pieces->is_kept());
   std::optional<double> bound;
   if (whole) {
     bound = whole->bound;
-  } else if (fastest && fastest->bounds.bound > 0 && !(told.parts && told.parts->is_kept()) &&
-             !(told.pieces && told.pieces->is_kept())) {
+  } else if (fastest && fastest->bounds.bound > 0 && !is_cut) {
     bound = fastest->bounds.bound;
   }
   sw::html_options told_of_plan = plan_report(all, told.model, drawn, fastest, bound, *told.need);
   if (!files.points.empty() && std::isfinite(files.points.back().best))
     told_of_plan.search.assign(files.points.begin(), files.points.end());
-  report_file page = write_report(files, drawn, told_of_plan);
+  const bool has_another = fastest && fastest->least_sum && !whole && !is_cut;
+  report_file page = write_report(files, told.model, drawn, has_another ? &*fastest->least_sum : nullptr, told_of_plan);
   if (!told_of_plan.search.empty()) {
     sw::atomic_file picture(files.search);
     picture.write(sw::svg_progress(files.points, {.title = told_of_plan.title}));

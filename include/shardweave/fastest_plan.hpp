@@ -57,9 +57,18 @@ concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy
   describe_work(std::declval<const G&>(), policy.work(model, 1U).alone(), [](vertex_t<G>) { return std::size_t{1}; });
 };
 
+/// A placement with the tasks that it is lowered to and their order.
+struct ordered_placement {
+  assignment choice = {};
+  std::shared_ptr<const lowered_graph> lowered = nullptr;
+  schedule order = {};
+};
+
 /// The shortest step that was found, as a plan, and how far from the best it is at most.
 struct fastest_plan_result {
   training_plan plan;
+  /// The plan of the least sum, where another placement was chosen and this one is within the memory, too.
+  std::optional<ordered_placement> least_sum = std::nullopt;
   /// In nanoseconds; none where the plan has a coalesced bucket, since work is told of buckets that are packed.
   step_bounds bounds;
   std::shared_ptr<const step_work> work = nullptr;  ///< what the bound is about: what plans take at least
@@ -108,6 +117,9 @@ class fastest_plan_run {
     found best = searched(problem, planner);
     take_bounds(best);
     if (!best.plan) best.plan = plan_of_pipeline();
+    if (first_ && std::isfinite(first_->step) && best.choice != plan_.placement.choice)
+      result_.least_sum =
+          ordered_placement{plan_.placement.choice, std::move(first_->lowered), std::move(first_->order)};
     take_placement(std::move(best.choice), problem);
     take_plan(*std::move(best.plan));
     join_equal(plan_.stages);
@@ -134,14 +146,19 @@ class fastest_plan_run {
     const assignment& start = plan_.placement.choice;
     plain_ = planner(start, timed_.rest());
     planner.knows(start, *plain_);
-    if (!options_.memory) return true;
+    if (!options_.memory) {
+      first_ = plain_;
+      return true;
+    }
     const double beside = bytes_of(options_.beside, start);
     const bytes peak = simulate(plain_->lowered->tasks, plain_->order, {.validate = false}).peak;
     const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options_.memory->count());
     if (is_over()) return fits;
     sees_memory_ = !fits && held() != nullptr && options_.host_bandwidth == 0;
     planner.limit([this] { return held(); });
-    if (!is_over()) planner.knows(start, fits ? *plain_ : planner(start, timed_.rest()));
+    if (is_over()) return fits;
+    first_ = fits ? *plain_ : planner(start, timed_.rest());
+    planner.knows(start, *first_);
     return fits;
   }
 
@@ -253,6 +270,7 @@ class fastest_plan_run {
   std::optional<held_values> held_;
   std::once_flag is_held_known_;
   std::optional<made_plan> plain_;  ///< of the least sum, made as if there were no limit
+  std::optional<made_plan> first_;  ///< of the least sum, within it
   bool sees_memory_ = false;        ///< where a limit is in the way of it
 };
 

@@ -164,6 +164,30 @@ class Report:
         expect(page.value(ground) != was, "the button does not change light and dark")
 
 
+    def places(self):
+        """The placements of two plans, by keys: how many values differ, and the cells that say so."""
+        page, expect = self.page, self.expect
+        placed = page.value("JSON.parse(document.getElementById('data').textContent).placement")
+        one, other = ({**placed["plans"][0]["rows"], **plan["rows"]} for plan in placed["plans"])
+        rows = list(zip(one["kind"], one["part"], one["label"], other["label"]))
+        apart = sum(a != b for *_, a, b in rows)
+        picture = "document.querySelector('#placement {}')"
+        told = page.value(picture.format(".count") + ".textContent")
+        expect(apart > 0 and told.startswith(f"{apart:,} of {len(rows):,} values"), f"{apart} differ, told is '{told}'")
+        page.value(picture.format("select") + ".focus()")
+        for plan, key in (0, "Home"), (1, "End"):
+            page.press(key)
+            parts = {}  # of the first picture: the marks of each part
+            for kind, part, *labels in rows:
+                if kind == 0 and labels[0] != labels[1]:
+                    parts.setdefault(placed["parts"][part], set()).add("≠ " + placed["labels"][labels[plan]])
+            cells = page.value("""[...document.querySelector('#placement table').querySelectorAll('td.differs')]
+                .map((cell) => [cell.parentElement.cells[0].textContent, cell.textContent])""")
+            marked = {}
+            for part, mark in cells:
+                marked.setdefault(part, set()).add(mark)
+            expect(parts and marked == parts, f"plan {plan}: {marked} are marked, expected {parts}")
+
     def painted(self):
         """When something is seen, and when the scripts have run, in milliseconds: the least of a few times, as others may use the
         machine."""
@@ -193,8 +217,9 @@ def main():
     # the texts have the order as given first, the reports last
     readme, performance = ((sources / name).read_text() for name in ("README.md", "docs/performance.md"))
     known_small = {name: printed_row(printed, name)[::-1] for name in ("end to end", "peak memory")}
-    known_main = {name: printed_row(readme, name)[::-1] for name in ("end to end", "peak memory")}
-    known_main["stalls"] = printed_row(readme, "exposed")[::-1]
+    known_main = {name: printed_row(readme, row)[:0:-1] for name, row in (
+        ("end to end", "end to end"), ("peak memory", "peak memory"), ("stalls", "exposed"))}
+    known_main["end to end"].append(re.search(r"least sum takes ([0-9.]+ ms)", readme)[1])  # the plan beside it
     captured = re.search(r"^\| llama3-8b-bw-64-2d \| measured \| ([0-9.]+) \|", performance, re.M)[1]
     wide, phone, wrong = (1200, 900), (390, 844), []
     for file, size, word, known in [
@@ -206,6 +231,8 @@ def main():
             report = Report(page, file.resolve().as_uri())
             report.tells(known)
             report.used(word)
+            if file.name == "llama3-8b.html":
+                report.places()
             if file == small:
                 report.beside(2)
                 report.reached()

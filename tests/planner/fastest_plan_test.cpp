@@ -96,6 +96,13 @@ TEST_SUITE("fastest plan") {
       CHECK(step.count() >= best);
       CHECK(found.bounds.bound <= static_cast<double>(best));
       faster += step < found.step_of_least_sum ? 1U : 0U;
+      // the plan of the least sum comes back, too, where another one is faster
+      CHECK(found.least_sum.has_value() == (found.plan.placement.choice != sum.placement.choice));
+      if (found.least_sum) {
+        CHECK(found.least_sum->choice == sum.placement.choice);
+        CHECK(sw::simulate(found.least_sum->lowered->tasks, found.least_sum->order).end_to_end ==
+              found.step_of_least_sum);
+      }
       best_of_all += step.count() == best ? 1U : 0U;
       // what comes back is one plan: tasks of its placement, an order that is valid, times that the simulator gives
       CHECK(found.plan.lowered->tasks.size() == m.lower(found.plan.placement.choice).size());
@@ -169,6 +176,7 @@ TEST_SUITE("fastest plan") {
     REQUIRE(found.plan.tasks);
     CHECK(found.plan.tasks->after.peak > sw::bytes(-1));
     CHECK(found.plan.placement.choice == way.run(m.graph, m).placement.choice);
+    CHECK_FALSE(found.least_sum);
   }
 }
 

@@ -1168,14 +1168,18 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     const auto line =
         object_of(plan(folder, config + shape + " --json --report " + (folder / "page.html").string()).out);
-    const std::string page = temporary_folder::read(folder / "page.html");
-    const std::string_view open = "<script type=\"application/json\" id=\"data\">";
-    const std::size_t from = page.find(open) + open.size();
-    const auto data = boost::json::parse(page.substr(from, page.find("</script>", from) - from)).as_object();
+    const auto data_of_page = [&] {
+      const std::string page = temporary_folder::read(folder / "page.html");
+      const std::string_view open = "<script type=\"application/json\" id=\"data\">";
+      const std::size_t from = page.find(open) + open.size();
+      return boost::json::parse(page.substr(from, page.find("</script>", from) - from)).as_object();
+    };
+    const auto data = data_of_page();
     const auto& told = data.at("plans").at(0).at("totals").as_object();
     for (const char* name : {"end_to_end_ns", "exposed_ns", "hidden_ns", "communication_ns", "peak_bytes"})
       CHECK_MESSAGE(whole(told, name) == whole(line, name), name);
-    CHECK(data.at("plans").at(1).at("totals").at("collectives") == line.at("collectives_before"));
+    CHECK(data.at("plans").at(1).at("name") == "least sum");
+    CHECK(data.at("plans").at(1).at("totals").at("end_to_end_ns") == line.at("step_of_least_sum_ns"));
     CHECK(data.at("bounds").at(0).at("ns") == line.at("makespan_bound_ns"));
     CHECK(data.at("bounds").at(1).at("ns") == line.at("step_bound_ns"));
     double shares = 0, prices = 0;
@@ -1185,11 +1189,25 @@ TEST_SUITE("plan_training") {
     // every parameter of the plan at its layer, with the strategy and the bytes of the summary's table
     const auto& placed = data.at("placement").as_object();
     CHECK(placed.at("kinds").at(0) == "Parameters");
-    CHECK(placed.at("rows").at("label").as_array().size() == placed.at("rows").at("size").as_array().size());
+    const auto& all = placed.at("plans").as_array();
+    REQUIRE(all.size() == 2);
+    const auto& rows = all[0].at("rows");
+    CHECK(rows.at("label").as_array().size() == rows.at("size").as_array().size());
     std::size_t parameters = 0;
-    for (const auto& kind : placed.at("rows").at("kind").as_array()) parameters += kind == 0 ? 1U : 0U;
+    for (const auto& kind : rows.at("kind").as_array()) parameters += kind == 0 ? 1U : 0U;
     CHECK(parameters > 0);
-    CHECK(placed.at("rows").at("kind").as_array().size() > parameters);
+    CHECK(rows.at("kind").as_array().size() > parameters);
+    CHECK(all[1].at("rows").at("label").as_array().size() == rows.at("label").as_array().size());
+    CHECK(all[1].at("rows").at("label") != rows.at("label"));  // the least sum places in another way
+
+    const auto sum = object_of(
+        plan(folder, config + shape + " --json --objective sum --report " + (folder / "page.html").string()).out);
+    const auto of_sum = data_of_page();
+    CHECK(of_sum.at("plans").at(1).at("name") == "in order");
+    CHECK(of_sum.at("plans").at(1).at("totals").at("collectives") == sum.at("collectives_before"));
+    REQUIRE(of_sum.at("placement").at("plans").as_array().size() == 1);
+    CHECK(of_sum.at("placement").at("plans").at(0).at("rows").at("label").as_array().size() ==
+          all[1].at("rows").at("label").as_array().size());
   }
 
   TEST_CASE("--help names what can be chosen and ends well") {

@@ -22,6 +22,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <utility>
@@ -238,33 +239,54 @@ TEST_SUITE("html") {
     CHECK(row_of(sw::html(plans), "end to end").size() == 3);
   }
 
-  TEST_CASE("a placement is listed by layer and part") {
+  TEST_CASE("placements are listed by layer and part; rows that plans share are told once") {
     const small_timeline small = two_products();
-    const json data = data_of(sw::html(
-        small.graph, small.schedule, small.line,
-        {.placement = {
-             {.part = "wq", .layer = "0", .label = "S(0)R", .per_device = sw::bytes(10)},
-             {.part = "wq", .layer = "1", .label = "S(1)R", .per_device = sw::bytes(20)},
-             {.kind = "results", .part = "out", .layer = "1", .label = "S(0)R", .per_device = sw::bytes(5)}}}));
+    const std::vector<sw::placed_value> one = {
+        {.part = "wq", .layer = "0", .label = "S(0)R", .per_device = sw::bytes(10)},
+        {.part = "wq", .layer = "1", .label = "S(1)R", .per_device = sw::bytes(20)},
+        {.kind = "results", .part = "out", .layer = "1", .label = "S(0)R", .per_device = sw::bytes(5)}};
+    std::vector<sw::placed_value> other = one;
+    other[1].label = "RR";
+    other[1].per_device = sw::bytes(40);
+    const auto named = [&](std::string name, std::span<const sw::placed_value> placement) {
+      return sw::html_plan{.name = std::move(name),
+                           .graph = &small.graph,
+                           .order = &small.schedule,
+                           .line = &small.line,
+                           .placement = placement};
+    };
+    const std::vector<sw::html_plan> plans = {named("a", one), named("b", {}), named("c", other),
+                                              named("d", std::span(other).first(2))};
+    const std::string page = sw::html(plans);
+    CHECK(page.find("id=\"placement\"") != std::string::npos);
+    const json data = data_of(page);
     const json& placed = data.at("placement");
-    CHECK(placed.at("labels").as_array().size() == 2);
+    CHECK(placed.at("labels").as_array().size() == 3);
+    CHECK(placed.at("labels").at(2) == "RR");
     CHECK(placed.at("kinds").at(1) == "results");
-    CHECK(numbers(placed.at("rows").at("label")) == std::vector<std::int64_t>{0, 1, 0});
-    CHECK(numbers(placed.at("rows").at("layer")) == std::vector<std::int64_t>{0, 1, 1});
-    CHECK(numbers(placed.at("rows").at("size")) == std::vector<std::int64_t>{0, 1, 2});
     CHECK(placed.at("sizes").at(1) == "20");
+    const json& all = placed.at("plans");
+    REQUIRE(all.as_array().size() == 3);
+    CHECK(all.at(0).at("plan") == 0);
+    CHECK(numbers(all.at(0).at("rows").at("label")) == std::vector<std::int64_t>{0, 1, 0});
+    CHECK(numbers(all.at(0).at("rows").at("layer")) == std::vector<std::int64_t>{0, 1, 1});
+    CHECK(numbers(all.at(0).at("rows").at("size")) == std::vector<std::int64_t>{0, 1, 2});
+    CHECK(all.at(1).at("plan") == 2);
+    CHECK(numbers(all.at(1).at("rows").at("label")) == std::vector<std::int64_t>{0, 2, 0});
+    CHECK(numbers(all.at(1).at("rows").at("size")) == std::vector<std::int64_t>{0, 3, 2});
+    CHECK_FALSE(all.at(1).at("rows").as_object().contains("layer"));
+    CHECK(numbers(all.at(2).at("rows").at("layer")) == std::vector<std::int64_t>{0, 1});  // it has rows of its own
   }
 
   TEST_CASE("whatever things are called, the page stays one page, and fetches nothing") {
     const std::string evil = "</script><script>alert(1)</script><!-- \"'&\\ \n\x01 \xFF \xC3\xA9";
     small_timeline small = two_products(evil);
+    const std::vector<sw::placed_value> placement = {{.kind = evil, .part = evil, .layer = evil, .label = evil}};
     const std::vector<sw::html_plan> plans = {
-        {.name = evil, .graph = &small.graph, .order = &small.schedule, .line = &small.line}};
-    const std::string page = sw::html(plans, {.subtitle = evil,
-                                              .figures = {{evil, evil}},
-                                              .bounds = {{evil, sw::nanoseconds(1)}},
-                                              .prices = {{evil, 1}},
-                                              .placement = {{.part = evil, .layer = evil, .label = evil}}});
+        {.name = evil, .graph = &small.graph, .order = &small.schedule, .line = &small.line, .placement = placement}};
+    const std::string page = sw::html(
+        plans,
+        {.subtitle = evil, .figures = {{evil, evil}}, .bounds = {{evil, sw::nanoseconds(1)}}, .prices = {{evil, 1}}});
     const std::string plain = sw::html(small.graph, small.schedule, small.line);
     CHECK(count_of("<script", page) == 3);  // the theme, the data, the behaviour
     CHECK(count_of("</script>", page) == 3);

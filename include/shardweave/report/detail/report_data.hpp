@@ -25,6 +25,7 @@
 #include <span>
 #include <string>
 #include <string_view>
+#include <tuple>
 #include <unordered_map>
 #include <vector>
 
@@ -47,6 +48,9 @@ class numbered_texts {
   std::unordered_map<std::string, std::size_t> numbers_;
   std::vector<std::string> all_;
 };
+
+/// Whether a report shows how the values of a plan are placed.
+[[nodiscard]] inline bool is_placed(const html_plan& p) { return !p.placement.empty(); }
 
 /// Writes plans as the data that the page's script reads: tasks and channels of each graph; spans, stalls, memory, the
 /// chain that makes the step, buckets and refusals of each plan.
@@ -98,7 +102,7 @@ class report_data {
     for (const html_plan& p : plans_) plan(p);
     out_.close(']');
     out_.key("placement");
-    options_.placement.empty() ? out_.null() : placement();
+    std::ranges::any_of(plans_, is_placed) ? placements() : out_.null();
     out_.close('}');
   }
 
@@ -341,18 +345,33 @@ class report_data {
     out_.close(']');
   }
 
-  void placement() {
+  /// Of each plan that has one; what stands in the same rows as in the first of them is not said again.
+  void placements() {
     numbered_texts kinds, parts, layers, labels, sizes;
-    const std::vector<placed_value>& all = options_.placement;
+    const auto where = [](const placed_value& v) { return std::tie(v.kind, v.part, v.layer); };
+    const html_plan* first = nullptr;
     out_.open('{');
-    out_.key("rows").open('{');
-    out_.numbers("kind", all, [&](const placed_value& v) { return kinds.number(v.kind); });
-    out_.numbers("part", all, [&](const placed_value& v) { return parts.number(v.part); });
-    out_.numbers("layer", all, [&](const placed_value& v) { return layers.number(v.layer); });
-    out_.numbers("label", all, [&](const placed_value& v) { return labels.number(v.label); });
-    out_.numbers("size", all,
-                 [&](const placed_value& v) { return sizes.number(std::to_string(v.per_device.count())); });
-    out_.close('}');
+    out_.key("plans").open('[');
+    for (const html_plan& p : plans_) {
+      const auto& all = p.placement;
+      if (!is_placed(p)) continue;
+      const bool has_own_rows = first == nullptr || !std::ranges::equal(all, first->placement, {}, where, where);
+      out_.open('{');
+      out_.key("plan").number(static_cast<std::size_t>(&p - plans_.data()));
+      out_.key("rows").open('{');
+      if (has_own_rows) {
+        out_.numbers("kind", all, [&](const placed_value& v) { return kinds.number(v.kind); });
+        out_.numbers("part", all, [&](const placed_value& v) { return parts.number(v.part); });
+        out_.numbers("layer", all, [&](const placed_value& v) { return layers.number(v.layer); });
+      }
+      out_.numbers("label", all, [&](const placed_value& v) { return labels.number(v.label); });
+      out_.numbers("size", all,
+                   [&](const placed_value& v) { return sizes.number(std::to_string(v.per_device.count())); });
+      out_.close('}');
+      out_.close('}');
+      if (first == nullptr) first = &p;
+    }
+    out_.close(']');
     out_.texts("kinds", kinds.all());
     out_.texts("parts", parts.all());
     out_.texts("layers", layers.all());

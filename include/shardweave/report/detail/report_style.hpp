@@ -78,6 +78,7 @@ table.grid thead th { overflow: visible; text-overflow: clip; }
 table.grid tbody th { width: 9rem; white-space: nowrap; overflow: hidden; text-overflow: ellipsis; position: sticky; left: 0; background: var(--ground); }
 table.grid col.part { width: 9rem; } table.grid col.apart { width: 5rem; }
 table.grid td { color: var(--on); border-radius: .2rem; } table.grid td.none { background: none; }
+table.grid td.differs { outline: 2px solid var(--text); outline-offset: -2px; font-weight: 600; }
 details { border-bottom: 1px solid var(--line); padding: .25rem 0; }
 summary { cursor: pointer; display: flex; flex-wrap: wrap; gap: 0 1rem; list-style-position: inside; }
 summary::before { content: "▸"; color: var(--faint); } details[open] > summary::before { content: "▾"; }

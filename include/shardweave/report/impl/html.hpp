@@ -12,6 +12,7 @@
 #include <shardweave/report/svg_progress.hpp>
 #include <shardweave/report/unit_text.hpp>
 
+#include <algorithm>
 #include <cstdint>
 
 /// \file
@@ -87,7 +88,7 @@ class html_writer {
   [[nodiscard]] std::vector<std::pair<std::string_view, std::string_view>> parts() const {
     std::vector<std::pair<std::string_view, std::string_view>> all = {
         {"step", "The step"}, {"waits", "What it waits for"}, {"timeline", "Timeline"}, {"memory", "Memory"}};
-    if (!options_.placement.empty()) all.emplace_back("placement", "Placement");
+    if (std::ranges::any_of(plans_, is_placed)) all.emplace_back("placement", "Placement");
     all.emplace_back("buckets", "Buckets");
     if (!options_.search.empty()) all.emplace_back("search", "The search");
     all.emplace_back("plans", plans_.size() > 1 ? "Plans side by side" : "Figures");
