@@ -219,10 +219,12 @@ class training_run {
   /// The plan: the fastest one, or that of the least sum.
   void place() {
     const auto before = std::move(plan_.stages);
+    sw::solve_control own = limit_.rest();
+    if (chosen_.batch_parts > 1) own.seconds /= 2;  // the rest is for the plan in parts
     plan_ = programs::about(chosen_.config, [&] {
-      if (!chosen_.for_step()) return way_.run(*model_, constraints_, limit_.rest());
+      if (!chosen_.for_step()) return way_.run(*model_, constraints_, own);
       ask_for_step();
-      fastest_ = sw::fastest_plan(way_, *model_, constraints_, how_, limit_.rest());
+      fastest_ = sw::fastest_plan(way_, *model_, constraints_, how_, own);
       if (!search_.empty()) search_.push_back({seconds(), search_.back().best, search_.back().bound});
       return std::move(fastest_->plan);
     });
@@ -276,7 +278,10 @@ class training_run {
     stage("parts", [&] {
       sw::training_shape of_part = training_.shape;
       of_part.batch /= chosen_.batch_parts;
-      const sw::spmd_cost_model model = training_.model_of(training_.graph_of(of_part), mesh_);
+      const sw::computation graph = training_.graph_of(of_part);
+      if (work_.is_interrupted()) return;
+      const sw::spmd_cost_model model = training_.model_of(graph, mesh_);
+      if (work_.is_interrupted()) return;
       const sw::pipeline in_parts(way_.solver, way_.pass, lowering_in_parts());
       parts_ = programs::try_batch_parts(plan_, in_parts, model, training_.constraints_of(model),
                                          chosen_.for_step() ? std::optional(how_) : std::nullopt, limit_.rest());

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "program.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/pipeline.hpp>
@@ -80,8 +81,11 @@ template <class Solver>
   auto stated = *plan.problem;
   stated.constraints.fixed.resize(stated.constraints.fixed.size() - told.constraints.size());
   const shardweave::deadline limit(control);
-  const auto problem = shardweave::compile(std::move(stated), limit.rest());
-  annotated_plan result{std::move(told), solver.solve(problem, limit.rest()), {}};
+  annotated_plan result{std::move(told), {}, {}};
+  unless_stopped([&] {
+    const auto problem = shardweave::compile(std::move(stated), limit.rest());
+    result.free = solver.solve(problem, limit.rest());
+  });
   result.cost = shardweave::change_of_optimum(result.free, plan.placement);
   result.cost.least = std::max(result.cost.least, 0.0);
   return result;

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "program.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>
@@ -128,12 +129,14 @@ void look_around(around_plan& around, const Model& model, const shardweave::trai
     around.explained.push_back({sw::explain(*plan.problem, choice, v), sw::alternatives(*plan.problem, choice, v)});
   }
   if (asked.best > 0) {
-    const auto problem = sw::compile(plan.problem, limit.rest());
     sw::best_plans_options options;
     const auto& operations = model.operations().operations;
     for (std::uint32_t v = 0; v < operations.size(); ++v)
       if (operations[v].kind == sw::role::parameter) options.differ_in.push_back(v);
-    around.plans = sw::best_plans(problem, solver, asked.best, limit.rest(), options);
+    unless_stopped([&] {
+      const auto problem = sw::compile(plan.problem, limit.rest());
+      around.plans = sw::best_plans(problem, solver, asked.best, limit.rest(), options);
+    });
   }
   around.parameters = parameters_held(model, choice);
   for (const std::string& wish : asked.wishes) {

@@ -1,5 +1,6 @@
 #pragma once
 
+#include "program.hpp"
 #include "recompute.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
@@ -48,15 +49,17 @@ template <class Way>
   namespace sw = shardweave;
   parts_tried tried{.parts = way.lowering.parts, .whole = plan.tasks->after.end_to_end};
   sw::training_plan made;
-  if (search) {
+  unless_stopped([&] {
+    if (!search) {
+      made = way.run(model, constraints, control);
+      return;
+    }
     search->search.bounds = false;  // what a plan in parts takes at least is not told
     search->held = nullptr;         // and so is what it holds
     sw::fastest_plan_result found = sw::fastest_plan(way, model, constraints, *search, control);
     tried.plans = found.plans;
     made = std::move(found.plan);
-  } else {
-    made = way.run(model, constraints, control);
-  }
+  });
   if (!made.tasks) return tried;
   tried.step = made.tasks->after.end_to_end;
   if (!tried.is_kept()) return tried;

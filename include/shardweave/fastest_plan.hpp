@@ -82,7 +82,8 @@ struct fastest_plan_result {
   double path_price = 0;
   /// What is made again, without its graph, which is the plan's; nothing: nothing is.
   std::optional<fitted_plan> fitted = std::nullopt;
-  std::optional<nanoseconds> step_without_limit = std::nullopt;  ///< of the same placement, which then does not fit
+  /// Of the same placement, which then does not fit; nothing where a stop came before it was planned.
+  std::optional<nanoseconds> step_without_limit = std::nullopt;
   /// What a byte of memory is worth in the bound, in ns.
   double memory_price = 0;
 
@@ -230,6 +231,7 @@ class fastest_plan_run {
 
   void take_placement(assignment choice, const placement_problem<double>& problem) {
     if (choice != plan_.placement.choice) {
+      plain_.reset();
       plan_.placement.choice = std::move(choice);
       plan_.placement.status = solve_status::feasible;
       plan_.placement.statistics.note = "placed for the step, not for the least sum.";
@@ -241,10 +243,11 @@ class fastest_plan_run {
     plan_.lowered = *made.lowered;
     if (made.fitted) {
       result_.fitted = *made.fitted;
-      const planner_type free(way_, model_, plan_.problem->vertices.size(), options_);
-      const made_plan unlimited =
-          timed_(plan_.stages, "search", [&] { return free(plan_.placement.choice, timed_.rest()); });
-      result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(unlimited.step));
+      if (!plain_ && !is_over()) {
+        const planner_type free(way_, model_, plan_.problem->vertices.size(), options_);
+        plain_ = timed_(plan_.stages, "search", [&] { return free(plan_.placement.choice, timed_.rest()); });
+      }
+      if (plain_) result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(plain_->step));
     }
     plan_.tasks = timed_(plan_.stages, "simulate", [&] {
       const task_graph& tasks = plan_.lowered->tasks;
@@ -269,8 +272,8 @@ class fastest_plan_run {
   training_plan& plan_ = result_.plan;
   std::optional<held_values> held_;
   std::once_flag is_held_known_;
-  std::optional<made_plan> plain_;  ///< of the least sum, made as if there were no limit
-  std::optional<made_plan> first_;  ///< of the least sum, within it
+  std::optional<made_plan> plain_;  ///< of the placement that is told, made as if there were no limit
+  std::optional<made_plan> first_;  ///< of the least sum, within the limit
   bool sees_memory_ = false;        ///< where a limit is in the way of it
 };
 

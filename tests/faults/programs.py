@@ -51,9 +51,9 @@ def jobs():
     plan = ("plan.json", "tasks.json", "schedule.json", "trace.json", "report.html")
     certified = plan + ("c.json.gz", "p.json.gz")
 
-    def train(name, more, outputs=plan, config="llama3-1b", mesh=("--mesh", "8x8"), threads="1"):
+    def train(name, more, outputs=plan, config="llama3-1b", mesh=("--mesh", "8x8"), threads="1", longest=8.0):
         words = ["plan_training", "{configs}/" + config + ".json", *mesh, "--json", "--threads", threads, "--out", "{out}"]
-        return Job("train " + name, words + list(more), outputs)
+        return Job("train " + name, words + list(more), outputs, longest=longest)
 
     def order(name, more, graph=tasks):
         words = ["schedule_tasks", graph, "--json", "--threads", "1", "--schedule", "{out}/s.json", "--trace", "{out}/t.json"]
@@ -80,6 +80,20 @@ def jobs():
         train("savings", ["--overlap", "windows"], mesh=("--mesh", "8")),
         train("untied", ["--layers", "untied"], mesh=("--mesh", "8")),
         train("deepseek", [], config="deepseek-v3", mesh=("--mesh", "64"))]
+    # within a memory: what is made again, and waits in the host's memory; of a small model and of one of 80 layers
+    in_memory = ["--memory", "3GiB"]
+    all_jobs += [
+        train("in memory", in_memory), train("in memory 70b", ["--memory", "30GiB"], config="llama3-70b", longest=20.0),
+        train("layout in memory 70b", ["--layout", "fsdp=8,tp=8", "--memory", "40GiB"], config="llama3-70b", mesh=()),
+        train("sum in memory", ["--objective", "sum", *in_memory]),
+        train("certificate in memory", [*in_memory, "--certificate", "{out}/c.json.gz", "--problem", "{out}/p.json.gz"],
+              certified),
+        train("offload", [*in_memory, "--offload", "50GB"], longest=20.0), train("offload 70b", ["--memory", "30GiB",
+              "--offload", "50GB"], config="llama3-70b", longest=20.0),
+        train("pieces", ["--pieces", "4"]), train("pieces in memory", ["--pieces", "4", *in_memory]),
+        train("batch parts", ["--batch-parts", "2"], longest=20.0),
+        train("batch parts by rule", ["--batch-parts", "2", "--recompute", "full", "--objective", "sum"]),
+        train("whole step", ["--whole-step", "--accumulate", "2"]), train("f8", ["--f8", "delayed"])]
     all_jobs += [order("best known", []), order("measured", ["--scheduler", "search", "--seconds", "20"])]
     all_jobs += [order(s, ["--scheduler", s]) for s in ("prefetch", "overlap", "torch_default", "exact")]
     all_jobs += [order("bucketing " + b, ["--bucketing", b, "--scheduler", "in_order"]) for b in ("benefit", "greedy")]
@@ -199,7 +213,8 @@ class Faults:
             if status == 3:
                 line = json.loads(said)
                 if job.words[0] == "plan_training":
-                    stages = ("lower", "bucket", "schedule", "simulate", "compare", "memory", "write", "certificate")
+                    # what searches (around, parts, pieces) has to look at the stop itself
+                    stages = ("lower", "bucket", "schedule", "simulate", "compare", "memory", "whole", "write", "certificate")
                     tail = sum(line["seconds"][s] for s in stages)
                 tail += line.get("certificate", {}).get("seconds", 0) if job.words[0] == "solve_placement" else 0
             wall_of_all = wall

@@ -1,3 +1,4 @@
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/memory/held_values.hpp>
@@ -18,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <span>
+#include <stop_token>
 #include <string_view>
 #include <vector>
 
@@ -109,6 +111,54 @@ TEST_SUITE("pipeline planner") {
     CHECK(again.lowered == made.lowered);
     CHECK(again.room == sw::gibibytes(1) - sw::bytes(1001));
     CHECK(again.peak == made.peak + 1001);
+  }
+
+  TEST_CASE("within a limit the plan that was known without one is not lowered anew, and the same comes of it") {
+    sw::random_source random(5);
+    std::size_t fitted = 0;
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(6, 3) || fitted == 0; ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
+      const sw::held_values held = m.held_at_loss();
+      sw::fastest_plan_options options;
+      options.memory = sw::bytes(peaks[peaks.size() / 4]);
+      tiny_steps::for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) {
+        planner anew(usual, m, m.times.size(), options), known(usual, m, m.times.size(), options);
+        const planner::plan plain = known(choice, {});
+        known.knows(choice, plain);
+        for (planner* one : {&anew, &known}) one->limit([&] { return &held; });
+        const planner::plan first = anew(choice, {}), second = known(choice, {});
+        CHECK(second.plain == plain.lowered);
+        CHECK(first.step == second.step);
+        CHECK(first.order.order == second.order.order);
+        CHECK((first.fitted != nullptr) == (second.fitted != nullptr));
+        fitted += second.fitted ? 1U : 0U;
+      });
+    }
+    CHECK(fitted > 0);
+  }
+
+  TEST_CASE("after a stop nothing is made again") {
+    sw::random_source random(6);
+    std::stop_source stop;
+    stop.request_stop();
+    sw::solve_control stopped;
+    stopped.stop = stop.get_token();
+    for (std::size_t i = 0; i < 5; ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      sw::fastest_plan_options options;
+      options.memory = sw::bytes(1);
+      planner one(usual, m, m.times.size(), options);
+      bool is_asked = false;
+      one.limit([&] { return is_asked = true, nullptr; });
+      const planner::plan made = one(std::vector<sw::strategy>(m.times.size()), stopped);
+      CHECK_FALSE(is_asked);
+      CHECK_FALSE(made.fitted);
+      CHECK_FALSE(std::isfinite(made.step));
+      CHECK(made.lowered != nullptr);  // one plan is made whatever comes
+    }
   }
 }
 

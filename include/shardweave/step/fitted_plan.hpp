@@ -102,8 +102,9 @@ template <class Order>
       solve_control rest = clock.rest_for_part();
       rest.gap = 1e-2;  // of what is made again, which is a small part of the step
       auto chosen = choices->within(now, rest);
-      if (!chosen.graph) break;
+      if (!chosen.graph || control.stop.stop_requested()) break;
       fitted_plan plan = with_again(lowered, std::move(chosen), again);
+      if (control.stop.stop_requested()) break;
       plan.order = order(plan.lowered.tasks);
       const timeline line = simulate(plan.lowered.tasks, plan.order, {.validate = false});
       plan.end = line.end_to_end;

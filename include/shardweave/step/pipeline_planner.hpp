@@ -67,13 +67,15 @@ class pipeline_planner {
     }
     if (made.fitted) regathers_ = made.fitted->regathers;
     known_ = std::move(made);
+    unlimited_.reset();
   }
-  /// From now on plans keep to the memory, and none is known. \param held  asked for whose values are made again, by
-  /// several threads, only if a plan does not fit as it is; null: none are. What it gives must outlive this
+  /// From now on plans keep to the memory, and the plan that was known is one that need not.
+  /// \param held  asked for whose values are made again, by several threads, only if a plan does not fit as it is, and
+  ///              must outlive this; null: none are
   void limit(std::function<const held_values*()> held) {
     is_limited_ = true;
     held_ = std::move(held);
-    known_.reset();
+    unlimited_ = std::exchange(known_, std::nullopt);
   }
 
   /// The plan of a placement. Complexity: a lowering and a pass, and under a limit several passes where values are made
@@ -82,14 +84,17 @@ class pipeline_planner {
     // passes that take all the time they are given would leave none for the next plan
     const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     const auto placed = choice.first(vertices_);
-    if (known_ && std::ranges::equal(placed, known_choice_)) return *known_;
+    const bool is_same = std::ranges::equal(placed, known_choice_);
+    if (known_ && is_same) return *known_;
     plan made;
-    if (!lower(made, placed, control)) return made;
+    const bool is_made = unlimited_ && is_same;
+    if (is_made) made = *unlimited_;
+    if (!is_made && !lower(made, placed, control)) return made;
     if (is_limited_) made.room = room_beside(placed);
     if (!regathers_) {
-      made.order = way_.pass.plan(made.lowered->tasks, part);
+      if (!is_made) made.order = way_.pass.plan(made.lowered->tasks, part);
       time(made);
-      if (!std::isfinite(made.step) && options_.within) {
+      if (!std::isfinite(made.step) && options_.within && !control.stop.stop_requested()) {
         made.order = options_.within(made.lowered->tasks, *made.room, part);
         time(made);
       }
@@ -161,10 +166,11 @@ class pipeline_planner {
     time(better);
     return detail::is_better(better, known) ? better : known;
   }
-  /// Makes values again until the timeline fits. \param aim  what it may hold, by which values are chosen
+  /// Makes values again until the timeline fits; after a stop none are.
+  /// \param aim  what it may hold, by which values are chosen
   void fit(plan& made, bytes aim, const solve_control& control) const {
-    const held_values* held = held_();
-    if (held == nullptr) return;
+    const held_values* held = control.stop.stop_requested() ? nullptr : held_();
+    if (held == nullptr || control.stop.stop_requested()) return;
     const auto order = [&](const task_graph& tasks) {
       const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
       return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
@@ -198,6 +204,7 @@ class pipeline_planner {
   std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
   assignment known_choice_ = {};
   std::optional<plan> known_ = std::nullopt;
+  std::optional<plan> unlimited_ = std::nullopt;  ///< what was known when the limit came
 };
 
 }  // namespace shardweave::inline v0
