@@ -8,6 +8,7 @@
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/io/json_writer.hpp>
 #include <shardweave/io/write_tasks.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
@@ -15,6 +16,7 @@
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/budgeted.hpp>
@@ -27,6 +29,7 @@
 #include <shardweave/spmd/standard_rules.hpp>
 
 #include <doctest/doctest.h>
+#include <support/limited_step.hpp>
 #include <support/random_tasks.hpp>
 #include <support/small_llama.hpp>
 
@@ -35,6 +38,10 @@
 #include <cstdint>
 #include <cstdio>
 #include <filesystem>
+#include <functional>
+#include <optional>
+#include <span>
+#include <stop_token>
 #include <string>
 #include <string_view>
 #include <thread>
@@ -161,6 +168,31 @@ void try_progress(const char* name, const Solver& solver, bool budget, sw::solve
       name, t, [&] { return text_of(solver.solve(p, control)); }, deterministic);
 }
 
+/// A tiny training step whose costs and work are a host's.
+struct trapped_step : tiny_training::model {
+  trap* t = nullptr;
+  [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const {
+    (*t)();
+    return model::strategy_count(v);
+  }
+  [[nodiscard]] double vertex_cost(std::uint32_t v, sw::strategy s) const {
+    (*t)();
+    return model::vertex_cost(v, s);
+  }
+  [[nodiscard]] double edge_cost(edge e, sw::strategy a, sw::strategy b) const {
+    (*t)();
+    return model::edge_cost(e, a, b);
+  }
+  [[nodiscard]] double vertex_time(std::uint32_t v, sw::strategy s) const {
+    (*t)();
+    return model::vertex_time(v, s);
+  }
+  [[nodiscard]] sw::edge_work edge_work(edge e, sw::strategy a, sw::strategy b) const {
+    (*t)();
+    return model::edge_work(e, a, b);
+  }
+};
+
 /// An engine whose n-th call fails.
 struct trapped_engine {
   static constexpr std::string_view name = "trapped";
@@ -269,6 +301,69 @@ TEST_SUITE("what hosts throw") {
             return text_of(sw::trws{}.solve(sw::compile(sw::describe(model.graph(), model))));
           },
           threads == 1);
+  }
+
+  TEST_CASE(
+      "in the search for the step costs, work, lowering, what is held and orders may throw, on several threads too") {
+    trap t;
+    const limited_step::tight_step tight = limited_step::random_step(2);
+    const trapped_step trapped{tight.model, &t};
+    for (const unsigned threads : {1U, 3U}) {
+      each_call_throws("costs and work", t, [&] {
+        return limited_step::text_of(limited_step::fastest_within(trapped, tight.memory, {.threads = threads}));
+      });
+      each_call_throws(
+          "calls", t,
+          [&] {
+            return limited_step::text_of(
+                limited_step::fastest_within(tight.model, tight.memory, {.threads = threads}, [&] { t(); }));
+          },
+          threads == 1);
+      each_call_throws(
+          "progress", t,
+          [&] {
+            const auto told = [&](const sw::progress_report&) { t(); };
+            return limited_step::text_of(
+                limited_step::fastest_within(tight.model, tight.memory, {.threads = threads, .progress = told}));
+          },
+          threads == 1);
+    }
+  }
+
+  TEST_CASE("who tells what is made again may throw") {
+    trap t;
+    const tiny_training::model m = limited_step::random_step(2).model;
+    const sw::task_graph g = m.lower(std::vector<sw::strategy>(m.times.size()));
+    const std::vector<std::uint32_t> block(g.size(), 0U);
+    each_call_throws("dropped", t, [&] {
+      std::string text;
+      for (const char dropped : sw::dropped_storages(g, block, [&](sw::task_index) {
+             t();
+             return true;
+           }))
+        text += dropped != 0 ? '1' : '0';
+      return text;
+    });
+  }
+
+  TEST_CASE(
+      "after a stop the search for the step asks a host for one more lowering and order at most, and has a plan") {
+    const limited_step::tight_step tight = limited_step::random_step(4);
+    int calls = 0;
+    static_cast<void>(limited_step::fastest_within(tight.model, tight.memory, {}, [&] { ++calls; }));
+    REQUIRE(calls > 3);
+    for (int n = 1; n <= calls; ++n) {
+      CAPTURE(n);
+      std::stop_source stop;
+      int now = 0;
+      const auto found = limited_step::fastest_within(tight.model, tight.memory, {.stop = stop.get_token()}, [&] {
+        if (++now == n) stop.request_stop();
+      });
+      CHECK(now <= n + 1);
+      REQUIRE(found.plan.tasks);
+      sw::validate_schedule(found.plan.lowered->tasks, found.plan.tasks->order);
+      CHECK((found.stopped || n == calls));
+    }
   }
 
   TEST_CASE("an engine and a sink of text may throw at any call") {
