@@ -153,7 +153,11 @@ TEST_SUITE("memory") {
       };
       try_from(try_from, 0);
       dropped += all - found.size();
+      bytes no_other;  // of what may be nothing but offloaded
+      for (const sw::block_value& value : block.values)
+        if (!value.may_keep && !value.may_drop) no_other += value.size;
       for (const auto& a : found) {
+        CHECK(a.offloaded <= rates.window + no_other);
         CHECK(sw::price_policy(block, a.values, rates) == a);
         for (const auto& b : found)
           if (&a != &b)

@@ -187,6 +187,24 @@ TEST_SUITE("check_certificate") {
     c.ruled_out[0] = {.vertex = 1, .strategies = {0}, .budget = 3};
     CHECK(failure_of(d, c) == "ruled_out[0] names budget 3, but there are only 1");
   }
+  TEST_CASE("a strategy is ruled out by what is above a limit, or below it, not by what just keeps it") {
+    for (const bool of_lower : {false, true}) {
+      // strategy 1 of b takes 6 at least, strategy 0 takes 5 at most
+      for (const double limit : {4.0, 5.0, 6.0, 7.0}) {
+        CAPTURE(of_lower);
+        CAPTURE(limit);
+        auto d = two_of_two(of_lower ? std::numeric_limits<double>::infinity() : limit);
+        if (of_lower) d.constraints.budgets[0].low = limit;
+        auto c = one_case({0, 0}, 0);
+        c.ruled_out.push_back(
+            {.vertex = 1, .strategies = {of_lower ? 0U : 1U}, .budget = 0, .of_lower_limit = of_lower});
+        const bool can_be_kept = of_lower ? 5 >= limit : 6 <= limit;
+        const std::string refusal = "ruled_out[0] rules out strategy " + std::to_string(of_lower ? 0 : 1) +
+                                    " of vertex 1, with which the limit can be kept";
+        CHECK(failure_of(d, c) == (can_be_kept ? refusal : ""));
+      }
+    }
+  }
   TEST_CASE_TEMPLATE("whatever the prices of savings are, no assignment is below what is proven", Cost, double,
                      std::int64_t) {
     std::size_t bounded = 0, tight = 0, refused = 0;

@@ -77,6 +77,20 @@ TEST_SUITE("check_certificate (orders)") {
     proves(0);
     CHECK(sw::simulate(g).end_to_end == sw::nanoseconds(5 + 33 + 2 + 20 + 3));
   }
+  TEST_CASE("of ways from joined work the shortest counts: what is done last may be what nothing else follows") {
+    sw::task_graph_builder b;  // a (20) and, through x (11), b (7) lead to v (3)
+    const auto a = b.add_task(work("a", 20)), early = b.add_task(work("b", 7));
+    const auto x = b.add_task(work("x", 11, {early})), v = b.add_task(work("v", 3, {a, x}));
+    const sw::task_graph g = std::move(b).build();
+    sw::order_certificate c = none();
+    c.heads = {{3 * v, {3 * a, 3 * early}}};
+    c.together = {3 * v};
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds(20 + 7 + 3));
+    c.heads = {};
+    c.tails = {{3 * early, {3 * x, 3 * v}}};  // after b: x, then v
+    c.together = {3 * early};
+    CHECK(sw::check_certificate(g, c).bound == sw::nanoseconds(7 + 11 + 3));
+  }
   TEST_CASE("a stream and a channel in a row, by Johnson's rule or by weights") {
     sw::task_graph_builder b;
     for (std::uint32_t c = 0; c < 2; ++c) b.add_group({.id = c, .size = 4});

@@ -18,7 +18,8 @@ inline constexpr std::size_t most_block_choices = 20;
 /// The policies of a block that no other one is as good as in time, kept, transient and offloaded bytes alike, the
 /// quickest first. What is best for any rows and any prices on these four is among them, if prices are not negative.
 ///
-/// At most `rates.window` bytes are offloaded. A value that may be nothing at all is refused.
+/// At most `rates.window` bytes are offloaded, beside values that may be nothing else. A value that may be nothing at
+/// all is refused.
 /// Complexity: all choices within the window, each in O(values + inputs + reads)
 /// \throws error (input) for a wrong block, or one in which more than `most_block_choices` values have a choice;
 ///         (stopped) if the control's limits came first
