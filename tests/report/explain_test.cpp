@@ -299,7 +299,7 @@ TEST_SUITE("diff") {
           "-----------------------------------------------------\n"
           "multiply              1      1  whole   split  -5.000\n"
           "same strategy         1                        +2.000\n");
-    CHECK(to_text(told, d, 0).find("and 1 more rows\n") != std::string::npos);
+    CHECK(to_text(told, d, 0).find("and 1 more row\n") != std::string::npos);
   }
 
   TEST_CASE("an assignment differs from itself in nothing") {
