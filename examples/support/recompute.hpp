@@ -1,5 +1,6 @@
 #pragma once
 
+#include "program.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
@@ -96,18 +97,22 @@ template <class Run>
   namespace sw = shardweave;
   std::optional<sw::bytes> least;
   const std::vector<std::uint32_t> blocks = sw::blocks_of_tasks(lowered, layers_of(model));
-  for (const bool regathers : {false, true}) {
-    const sw::activation_options how{.regather = regathers, .host_bandwidth = host_bandwidth};
-    const sw::recomputation_choices choices(lowered.tasks, blocks, how, control);
-    sw::bytes limit;  // rises from row to row to what the next one needs
-    while (!least || limit < *least) {
-      const sw::recomputation_plan plan = choices.within(limit, control);
-      if (plan.graph) least = limit;
-      if (!plan.chosen.shortage || plan.chosen.shortage->least <= limit) break;
-      limit = plan.chosen.shortage->least;
+  bool is_whole = false;
+  unless_stopped([&] {
+    for (const bool regathers : {false, true}) {
+      const sw::activation_options how{.regather = regathers, .host_bandwidth = host_bandwidth};
+      const sw::recomputation_choices choices(lowered.tasks, blocks, how, control);
+      sw::bytes limit;  // rises from row to row to what the next one needs
+      while (!least || limit < *least) {
+        const sw::recomputation_plan plan = choices.within(limit, control);
+        if (plan.graph) least = limit;
+        if (!plan.chosen.shortage || plan.chosen.shortage->least <= limit) break;
+        limit = plan.chosen.shortage->least;
+      }
     }
-  }
-  return least;
+    is_whole = true;
+  });
+  return is_whole ? least : std::nullopt;
 }
 
 /// The same by a rule, whatever it holds.

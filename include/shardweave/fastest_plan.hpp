@@ -278,8 +278,8 @@ class fastest_plan_run {
 };
 
 /// The faster of the plan without copies to the host's memory and that with them, where there may be some and the
-/// memory is in the way. The bound is of plans that may copy. Takes as long as both. \param state  as
-/// `fastest_plan_run::run` takes it
+/// memory is in the way. The bound is of plans that may copy. Takes as long as both.
+/// \param state  as `fastest_plan_run::run` takes it
 template <class Pipeline, class G, class Model, class State>
 [[nodiscard]] fastest_plan_result fastest_of_both(const Pipeline& way, const G& graph, const Model& model,
                                                   const fastest_plan_options& options, const solve_control& control,
@@ -340,7 +340,8 @@ template <class Solver, class Pass, class Lowering>
 }
 
 /// The same for any graph and cost model with costs in double, which the lowering understands and of whose work it
-/// tells. \param names  as `describe` takes them
+/// tells.
+/// \param names  as `describe` takes them
 template <class Solver, class Pass, class Lowering, planning_graph G, cost_model<G> M,
           vertex_names<G> Names = unnamed_vertices>
 [[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way, const G& graph,

@@ -146,7 +146,8 @@ class pipeline {
   }
 
   /// The same for any graph and cost model with costs in double, which the lowering understands. Edges that may hide
-  /// are those that an `overlap_cost_model` names. \param names  as `describe` takes them
+  /// are those that an `overlap_cost_model` names.
+  /// \param names  as `describe` takes them
   template <planning_graph G, cost_model<G> M, vertex_names<G> Names = unnamed_vertices>
   [[nodiscard]] training_plan run(const G& graph, const M& model, const constraint_set& constraints = {},
                                   const solve_control& control = {}, const Names& names = {}) const {

@@ -1,5 +1,6 @@
 # cmake -D source_dir=DIR -D formatter=clang-format-16 [-D UPDATE=ON] -P format.cmake
-# Every source is formatted as .clang-format says; with UPDATE it is made so.
+# Every source is formatted as .clang-format says; with UPDATE it is made so. What the formatter merges where a line of a
+# comment is too long is no better: \param and \throws begin a line.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
 
@@ -18,3 +19,10 @@ if(NOT status EQUAL 0)
   list(JOIN lines "\n  " text)
   message(FATAL_ERROR "not formatted (-D UPDATE=ON does it):\n  ${text}")
 endif()
+foreach(source IN LISTS sources)
+  file(STRINGS ${source} merged REGEX "^ *///.*[^ /].* [\\](param|throws) ")
+  if(merged AND source MATCHES "/include/")
+    list(JOIN merged "\n  " text)
+    message(FATAL_ERROR "${source}: a command of a comment stands within a line:\n  ${text}")
+  endif()
+endforeach()

@@ -21,7 +21,8 @@ namespace shardweave::inline v0 {
 /// ACM JEA 11 (2006), with sets for vertices and a search from both sides.
 class merge_order {
  public:
-  /// \pre g outlives the order \throws error if g has a cycle
+  /// \pre g outlives the order
+  /// \throws error if g has a cycle
   explicit merge_order(const compressed_graph& g);
 
   /// Position of a vertex's set in the order; positions are not contiguous.

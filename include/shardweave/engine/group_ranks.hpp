@@ -70,7 +70,8 @@ struct rank_layout {
   return layout;
 }
 
-/// Of every group. \throws error as `layout_of`
+/// Of every group.
+/// \throws error as `layout_of`
 [[nodiscard]] inline std::vector<rank_layout> layouts_of(std::span<const process_group> groups, std::int64_t world) {
   std::vector<rank_layout> layouts;
   for (const process_group& group : groups) layouts.push_back(layout_of(group, world));

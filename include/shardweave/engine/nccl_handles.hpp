@@ -51,7 +51,8 @@ inline void check_nccl(ncclResult_t code, std::string_view call, ncclComm_t comm
 }
 
 /// From now on this thread works on that device; -1 = the rank modulo the devices that the process sees.
-/// \returns the device. \throws error (backend) if there is none
+/// \returns the device.
+/// \throws error (backend) if there is none
 inline int use_device(int rank, int wanted) {
   const int count = device_count();
   const int device = wanted < 0 && count > 0 ? rank % count : wanted;

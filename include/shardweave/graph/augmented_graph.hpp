@@ -30,7 +30,8 @@ namespace shardweave::inline v0 {
 /// a list, STOC 1987, with plain renumbering.
 class augmented_graph {
  public:
-  /// \pre g outlives this \throws error if g has a cycle
+  /// \pre g outlives this
+  /// \throws error if g has a cycle
   explicit augmented_graph(const compressed_graph& g) : augmented_graph(g, stable_topological_order(g)) {}
   /// \pre `order` is a topological order of g, which outlives this
   augmented_graph(const compressed_graph& g, std::span<const std::uint32_t> order)

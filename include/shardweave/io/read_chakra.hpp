@@ -266,11 +266,11 @@ class chakra_json_reader {
 /// How the text of a trace is written.
 enum class chakra_format : std::uint8_t { messages, json };
 
-/// Reads the execution trace of one rank.
-/// Protocol buffers are those of MLCommons' `et_def.proto` as its tools write them: `GlobalMetadata`, then the nodes,
-/// each message behind its length (`TRACE.RANK.et`). JSON is what their jsonizer makes of such a file, or the one
-/// object with `workload_graph` that their feeder reads. What is not needed is passed over. \throws error (format)
-/// naming the text, the byte and the node: what is cut or of another shape, a number that is
+/// Reads the execution trace of one rank. Protocol buffers are those of MLCommons' `et_def.proto` as its tools write
+/// them: `GlobalMetadata`, then the nodes, each message behind its length (`TRACE.RANK.et`). JSON is what their
+/// jsonizer makes of such a file, or the one object with `workload_graph` that their feeder reads. What is not needed
+/// is passed over.
+/// \throws error (format) naming the text, the byte and the node: what is cut or of another shape, a number that is
 ///         negative or out of range
 /// Complexity: linear in the text
 [[nodiscard]] inline chakra_trace read_chakra(text_input& input, chakra_format format) {

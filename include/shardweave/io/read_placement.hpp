@@ -46,7 +46,8 @@ class placement_reader {
   }
 
  private:
-  /// A list of costs; null is a forbidden one. \param into  a vector or a builder of lists
+  /// A list of costs; null is a forbidden one.
+  /// \param into  a vector or a builder of lists
   template <class List>
   static json_shape costs(List& into) {
     json_shape list = json_list(json_value("a number or null", [&into](const json_scalar& s) {

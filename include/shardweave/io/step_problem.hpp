@@ -248,7 +248,8 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
   write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
 }
 
-/// Reads what `write_certificate` writes of a step; \throws error (format)
+/// Reads what `write_certificate` writes of a step;
+/// \throws error (format)
 [[nodiscard]] inline step_certificate read_step_certificate(text_source input, const read_options& options = {}) {
   step_certificate c;
   step_claim claim;

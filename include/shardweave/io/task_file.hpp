@@ -89,7 +89,8 @@ namespace detail {
 }
 
 /// Reads a task graph of any format; of a trace as `task_graph_of` does, by the file's name where the options state
-/// none. \throws error as `task_format_of`, `read_task_graph`, `read_chakra` and `task_graph_of` do, naming the file
+/// none.
+/// \throws error as `task_format_of`, `read_task_graph`, `read_chakra` and `task_graph_of` do, naming the file
 [[nodiscard]] inline task_graph read_any_task_graph(const std::filesystem::path& path,
                                                     const chakra_options& options = {}) {
   const task_format format = task_format_of(path);

@@ -86,7 +86,8 @@ struct batch_parts_lowering {
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen) const {
     return with_batch_parts(part(model, chosen), model, parts);
   }
-  /// The same, unless a stop comes first. \throws error (stopped) then
+  /// The same, unless a stop comes first.
+  /// \throws error (stopped) then
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen,
                                          const stop_token& stop) const {
     return with_batch_parts(part(model, chosen, stop), model, parts);

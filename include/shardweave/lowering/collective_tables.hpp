@@ -25,7 +25,8 @@ namespace shardweave::inline v0 {
 [[nodiscard]] std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit);
 
 /// A table for each operation that has a price on each group that some task uses, through every size that occurs and
-/// through points in between, evenly on a logarithmic scale. \param shapes  of the groups, by their position
+/// through points in between, evenly on a logarithmic scale.
+/// \param shapes  of the groups, by their position
 /// Complexity: one estimate per point.
 [[nodiscard]] std::vector<duration_table> collective_tables(std::span<const task_record> tasks,
                                                             const any_collectives& model,

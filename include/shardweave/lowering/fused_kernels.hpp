@@ -18,9 +18,10 @@ namespace shardweave::inline v0 {
 /// invalid.
 ///
 /// Lookups in tables, copies around collectives, conversions that need a scale of all that they convert ("quantize")
-/// and views keep their own time. \param compute    what moving data takes \param module_of  by task: only tasks of one
-/// module become one kernel, and tasks of `no_index` with none; empty: all
-///                   are of one. An operator of a framework that is one kernel, a norm for example, is such a module.
+/// and views keep their own time.
+/// \param compute    what moving data takes
+/// \param module_of  by task: only tasks of one module become one kernel, and tasks of `no_index` with none; empty: all
+///         are of one. An operator of a framework that is one kernel, a norm for example, is such a module.
 /// \pre the graph's order is topological; `module_of` is empty or has an entry for each task
 /// Source: fusion regions of PyTorch Inductor (element-wise operations and reductions, as long as no cycle closes).
 /// Complexity: O(V + E), nearly

@@ -41,7 +41,8 @@ struct optimizer_work {
   [[nodiscard]] nanoseconds all() const { return norm + reduction + clipping + update + gathering; }
 };
 
-/// What gathering so many elements takes. \param shared  the devices that share them out
+/// What gathering so many elements takes.
+/// \param shared  the devices that share them out
 [[nodiscard]] inline nanoseconds gathering_time(double elements, group_shape shared, const any_collectives& collectives,
                                                 double element_bytes) {
   const bytes all(static_cast<std::int64_t>(elements * element_bytes));

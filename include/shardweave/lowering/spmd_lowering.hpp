@@ -26,7 +26,8 @@ struct spmd_lowering {
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen) const {
     return lower(model, chosen, options);
   }
-  /// The same, unless a stop comes first. \throws error (stopped) then
+  /// The same, unless a stop comes first.
+  /// \throws error (stopped) then
   [[nodiscard]] lowered_graph operator()(const spmd_cost_model& model, std::span<const strategy> chosen,
                                          const stop_token& stop) const {
     return lower(model, chosen, options, stop);

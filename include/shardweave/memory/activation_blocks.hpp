@@ -52,11 +52,11 @@ struct activation_blocks {
 /// of a shard is made again by gathering, in a time that counts as if nothing hid it. Kept whatever the policy is what
 /// other blocks read, what is smaller than `options.least`, and of more than 16 large values of a block (12 where
 /// values may wait in the host's memory, as the four largest of those may that get there in time) the smallest.
-/// Gradients and everything else that lives is counted as the graph's own order has it. \param block_of  by task: the
-/// number of its block, counted in the order of the forward parts; `no_index` = in none \pre the graph's order is
-/// topological, and tasks state their phases \throws error (input) if a block lacks a part, forward parts do not begin
-/// in the order of the numbers or backward parts
-///         in the opposite one
+/// Gradients and everything else that lives is counted as the graph's own order has it.
+/// \param block_of  by task: the number of its block, counted in the order of the forward parts; `no_index` = in none
+/// \pre the graph's order is topological, and tasks state their phases
+/// \throws error (input) if a block lacks a part, forward parts do not begin in the order of the numbers or backward
+///         parts in the opposite one
 /// Complexity: O(V + E), and for every forward task the values of its block
 [[nodiscard]] activation_blocks activation_blocks_of(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                      const activation_options& options = {});

@@ -65,8 +65,9 @@ class recomputation_choices {
 
   /// The quickest recomputation within a limit: a policy for every block (`choose_policies`), and the graph that makes
   /// values again and copies others to the host and back (`with_recomputation`). The limit holds for the graph's own
-  /// order; one that launches collectives earlier may hold more. \param limit    of all that the graph's storages and
-  /// baseline take \param control  its gap is that of the choice
+  /// order; one that launches collectives earlier may hold more.
+  /// \param limit    of all that the graph's storages and baseline take
+  /// \param control  its gap is that of the choice
   [[nodiscard]] recomputation_plan within(bytes limit, const solve_control& control = {}) const;
 
  private:

@@ -23,8 +23,8 @@ namespace shardweave::inline v0 {
 ///
 /// Layers with and without experts are of the kinds "layers" and "dense". Groups are those of `llama_training_graph`,
 /// and wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, router, dispatch, experts.w1 to w3, shared.w1 to w3; of modules
-/// state_norm, token_norm, join. Source: DeepSeek-V3 Technical Report, arXiv:2412.19437. \throws error if a figure of
-/// the model or the shape is not positive, or two do not fit
+/// state_norm, token_norm, join. Source: DeepSeek-V3 Technical Report, arXiv:2412.19437.
+/// \throws error if a figure of the model or the shape is not positive, or two do not fit
 [[nodiscard]] computation deepseek_training_graph(const deepseek_config& config, training_shape shape);
 
 }  // namespace shardweave::inline v0

@@ -33,7 +33,8 @@ struct training_layout {
   zero_stage stage = zero_stage::parameters;
 
   /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "hsdp=4x8" (4 replicas of 8 shards), "cp=2": words of any order, each
-  /// once. \throws error (input) naming the word that is none
+  /// once.
+  /// \throws error (input) naming the word that is none
   [[nodiscard]] static training_layout parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
 

@@ -47,7 +47,8 @@ template <computation_range Computation, std::ranges::random_access_range Demand
 }
 
 /// What hides what where `hide` reaches its total, in no order. Pieces are not negative; a demand and a position may
-/// have several. \throws error as `hide` Complexity: as `hide`
+/// have several.
+/// \throws error as `hide` Complexity: as `hide`
 template <computation_range Computation, std::ranges::random_access_range Demands,
           duration_value Time = std::ranges::range_value_t<Computation>>
   requires hideable_range<Demands, Time>

@@ -29,8 +29,8 @@ struct savings_layout {
 /// Form `windows` asks what waits for what, within the limits that the problem states (`windows_form`). What an edge
 /// that hides earlier carries comes of parameters, so whatever computed it may run at any time before, and a chain of
 /// vertices with one input that ends in a result may run at any time after: vertices of both kinds move with their
-/// communication, and neither hide anything nor make anything wait. \throws error (input) in form `windows` for a
-/// cycle, naming a vertex of it, or for an edge against the list of the
+/// communication, and neither hide anything nor make anything wait.
+/// \throws error (input) in form `windows` for a cycle, naming a vertex of it, or for an edge against the list of the
 ///         vertices if there are windows of that, naming the edge
 /// Complexity: O((vertices + edges) log) and the strategies once
 template <cost_value Cost>

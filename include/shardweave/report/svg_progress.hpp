@@ -54,7 +54,8 @@ namespace detail {
 
 /// A static SVG: seconds to the right, the best answer and the bound as lines of steps, the gap between them shaded.
 /// Points are what was reported, in the order of time: a best that is worse than one before, or a bound that is lower,
-/// counts as the one before. \param points  at least one of them with a best
+/// counts as the one before.
+/// \param points  at least one of them with a best
 /// \throws error (input) if none has a best, or time runs backwards
 /// Complexity: O(points)
 [[nodiscard]] inline std::string svg_progress(std::span<const progress_point> points,

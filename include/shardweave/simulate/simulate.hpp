@@ -23,7 +23,8 @@ struct simulate_options {
 /// Complexity: O(V + E)
 [[nodiscard]] timeline simulate(const task_graph& g, const schedule& s, const simulate_options& options = {});
 
-/// The original order, as it stands. \throws error if that order is not topological
+/// The original order, as it stands.
+/// \throws error if that order is not topological
 [[nodiscard]] timeline simulate(const task_graph& g, const simulate_options& options = {});
 
 }  // namespace shardweave::inline v0

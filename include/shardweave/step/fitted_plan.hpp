@@ -52,7 +52,8 @@ struct fitted_plan {
   return plan;
 }
 
-/// By task: the block of its operation. \param block_of  by operation
+/// By task: the block of its operation.
+/// \param block_of  by operation
 /// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint32_t> blocks_of_tasks(const lowered_graph& lowered,
                                                                 std::span<const std::uint32_t> block_of) {

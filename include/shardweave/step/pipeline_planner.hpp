@@ -52,7 +52,8 @@ class pipeline_planner {
     std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
   };
 
-  /// Its plans do not keep to the memory yet. \param vertices  of a placement, the first that a search chooses for
+  /// Its plans do not keep to the memory yet.
+  /// \param vertices  of a placement, the first that a search chooses for
   /// \pre all outlive this
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}

@@ -56,7 +56,8 @@ struct step_work {
                             std::size_t way = 0) const {
     return tables[e.table].load(channel, a, b, way);
   }
-  /// The way of an edge that is worth least. \param prices  of a unit of each channel
+  /// The way of an edge that is worth least.
+  /// \param prices  of a unit of each channel
   [[nodiscard]] std::size_t cheapest_way(const work_edge& e, strategy a, strategy b,
                                          std::span<const double> prices) const {
     std::size_t best = 0;

@@ -43,7 +43,8 @@ class storage_uses {
   [[nodiscard]] bytes baseline() const { return baseline_; }
   /// The same uses, where only the storages that `counts` says take memory: what they alone hold, from the start (be
   /// the baseline stated otherwise) to the end. Trackers of parts that share no storage sum to that of the whole, but
-  /// for the buffers of buckets. \param counts  `counts(std::uint32_t storage)`, convertible to bool
+  /// for the buffers of buckets.
+  /// \param counts  `counts(std::uint32_t storage)`, convertible to bool
   template <class Counts>
   [[nodiscard]] storage_uses only(Counts counts) const {
     storage_uses part = *this;

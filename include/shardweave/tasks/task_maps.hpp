@@ -155,8 +155,7 @@ concept task_maps_of =
 /// Without a map of names tasks are called 0, 1, 2, ...
 /// \param tables  prices merged collectives; bucketing merges nothing that it cannot price
 /// \throws error of `task_graph_builder::build`, or naming a collective whose channel has no such number, or that
-/// states
-///         another size of its group than one before it
+///         states another size of its group than one before it
 /// Complexity: O(V + E)
 template <planning_graph G, task_maps_of<G> Maps>
 [[nodiscard]] task_graph make_task_graph(const G& g, const Maps& maps, std::vector<duration_table> tables = {},

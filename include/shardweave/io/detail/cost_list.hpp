@@ -165,7 +165,8 @@ class cost_list_builder {
   std::vector<known_text> texts_;
 };
 
-/// Takes numbers in bulk to a list of costs. \param CostOf  the cost of a number, or nothing
+/// Takes numbers in bulk to a list of costs.
+/// \param CostOf  the cost of a number, or nothing
 template <cost_value Cost, class List, class CostOf>
 struct cost_sink {
   List& into;

@@ -87,8 +87,8 @@ class trained_parameters {
   /// Elements that are gathered along a mesh dimension after the update.
   [[nodiscard]] double gathered(std::size_t d) const { return gathered_[d]; }
 
-  /// The part of a time that so many more of all updated elements take; parts add up to it. \param done  elements
-  /// before
+  /// The part of a time that so many more of all updated elements take; parts add up to it.
+  /// \param done  elements before
   [[nodiscard]] nanoseconds share(nanoseconds all, double& done, double more) const {
     const auto until = [&](double count) {
       return static_cast<std::int64_t>(static_cast<double>(all.count()) * (count / updated_));

@@ -31,7 +31,9 @@ class piece_prices {
   piece_prices(const spmd_cost_model& model, std::span<const strategy> choice, unsigned pieces)
       : model_(model), choice_(choice), pieces_(pieces) {}
 
-  /// Microseconds for one piece of a product. \param is_cut  which arguments are cut  \param gives_pieces  to others
+  /// Microseconds for one piece of a product.
+  /// \param is_cut  which arguments are cut
+  /// \param gives_pieces  to others
   [[nodiscard]] double product(std::uint32_t v, const std::vector<bool>& is_cut, bool gives_pieces) const {
     const computation& graph = model_.operations();
     const operation& op = graph.operations[v];

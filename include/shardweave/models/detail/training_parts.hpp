@@ -86,7 +86,8 @@ class training_parts {
     return out;
   }
 
-  /// The same by its parts. \param mask  [position, position]: added to the scores, very negative where they are hidden
+  /// The same by its parts.
+  /// \param mask  [position, position]: added to the scores, very negative where they are hidden
   value attend_plainly(value q, value k, value v, value mask) {
     const shape_vector heads = b_.of_value(q).shape, key_heads = b_.of_value(k).shape;
     const std::int64_t share = heads[1] / key_heads[1];

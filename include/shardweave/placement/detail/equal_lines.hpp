@@ -140,7 +140,8 @@ template <cost_value Cost>
   return {std::move(of_rows), std::move(of_columns)};
 }
 
-/// The same of entries that are told apart by their codes. \param codes  row-major
+/// The same of entries that are told apart by their codes.
+/// \param codes  row-major
 [[nodiscard]] inline std::pair<distinct_lines, distinct_lines> distinct_rows_and_columns(
     std::span<const std::uint16_t> codes, std::size_t rows, std::size_t columns) {
   const auto row = [&](std::size_t i) { return codes.data() + i * columns; };

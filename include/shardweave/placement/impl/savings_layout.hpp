@@ -21,7 +21,8 @@ namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// The order in which the vertices of a problem run. \throws error as `layout_of`
+/// The order in which the vertices of a problem run.
+/// \throws error as `layout_of`
 template <cost_value Cost>
 [[nodiscard]] std::vector<std::uint32_t> order_of_savings(const placement_description<Cost>& d,
                                                           const compressed_graph& graph, bool has_windows) {

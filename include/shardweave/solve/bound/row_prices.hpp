@@ -69,8 +69,9 @@ class row_prices {
   }
 
   /// Moves prices along a mean of this slope and those before, so far that the bound would rise by `distance` if it
-  /// were linear: Polyak's rule. \param slope   may be infinite \param newest  weight of this slope; the rest is the
-  /// direction of the step before
+  /// were linear: Polyak's rule.
+  /// \param slope   may be infinite
+  /// \param newest  weight of this slope; the rest is the direction of the step before
   void follow(std::span<const double> slope, double newest, double distance) {
     direction_.resize(price_.size());
     double square = 0;

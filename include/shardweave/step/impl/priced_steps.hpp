@@ -87,7 +87,8 @@ SHARDWEAVE_INLINE priced_steps::priced_steps(const placement_problem<double>& pr
   }
 }
 
-/// Joint classes of labels that no term tells apart. \param of  the class of each label
+/// Joint classes of labels that no term tells apart.
+/// \param of  the class of each label
 SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> priced_steps::classes_of(
     std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term) {
   interner<std::vector<std::uint32_t>, sequence_hash> known;

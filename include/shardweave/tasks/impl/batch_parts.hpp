@@ -117,7 +117,8 @@ class batch_parts_writer {
     }
   }
 
-  /// Whether a task waits for its own part, or needs what comes last in a turn. \param first  of the turn
+  /// Whether a task waits for its own part, or needs what comes last in a turn.
+  /// \param first  of the turn
   [[nodiscard]] bool ends_before(task_index t, task_index first) const {
     if (g_.kind(t) == task_kind::wait && use_[t] == part_use::of_part) return true;
     const auto comes_last = [&](task_index p) {

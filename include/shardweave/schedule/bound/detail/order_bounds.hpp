@@ -33,7 +33,8 @@ namespace shardweave::inline v0::detail {
           }};
 }
 
-/// A graph with whatever buckets. \param units  without any
+/// A graph with whatever buckets.
+/// \param units  without any
 [[nodiscard]] inline activity_network network_of_all_bucketings(const task_graph& g, const launch_units& units) {
   const std::vector<std::uint32_t> keys = bucket_keys(g);
   std::vector<bytes> total;

@@ -104,7 +104,8 @@ class proof_record {
     write(c, 0, number_of);
     add_savings(c);
   }
-  /// Adds one case that bounds everything. \param is_plain  without prices and messages
+  /// Adds one case that bounds everything.
+  /// \param is_plain  without prices and messages
   void write_root(placement_certificate<Cost>& c, bool is_plain) const {
     const placement_multipliers& of_root = multipliers_[nodes_.front().multipliers];
     c.multipliers.push_back(of_root.only_limits || is_plain ? multipliers_.front() : of_root);
