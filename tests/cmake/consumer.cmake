@@ -32,7 +32,7 @@ run(${work_dir}/build/consumer)
 if(way STREQUAL installed AND compiled IN_LIST components)
   run(${work_dir}/build/compiled_consumer)
 endif()
-if(way STREQUAL subdirectory)
+if(way STREQUAL installed)
   run(${work_dir}/build/no_exceptions)
 endif()
 
