@@ -4,7 +4,7 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/bucketing/merge_order.hpp>
+#include <shardweave/graph/augmented_graph.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/schedule/scheduler.hpp>
@@ -36,7 +36,7 @@ struct small_first {
     sw::bucketing_result result;
     const auto keys = sw::bucket_keys(g);          // equal: may be launched as one
     const auto unfit = sw::refused_as_members(g);  // may be in no bucket, and why
-    sw::merge_order merged(g.dependencies());      // refuses what would close a cycle
+    sw::augmented_graph merged(g.dependencies());  // refuses what would close a cycle
     std::map<std::uint32_t, std::vector<sw::bucket>> of_key;
     for (sw::task_index t = 0; t < g.size(); ++t) {
       if (!g.is_collective(t)) continue;

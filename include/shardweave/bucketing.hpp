@@ -6,7 +6,6 @@
 #include <shardweave/bucketing/bucketing_policy.hpp>
 #include <shardweave/bucketing/duplicates.hpp>
 #include <shardweave/bucketing/greedy.hpp>
-#include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/bucketing/overlap_preserving.hpp>
 #include <shardweave/bucketing/topological_span.hpp>
 // IWYU pragma: end_exports

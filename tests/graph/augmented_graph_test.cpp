@@ -1,3 +1,4 @@
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/graph/augmented_graph.hpp>
 
@@ -159,6 +160,17 @@ TEST_SUITE("augmented_graph") {
     for (std::uint32_t v = 0; v < 100; v += 9)
       for (std::uint32_t u = 0; u < 100; ++u) paths += long_one.has_path(u, v);
     CHECK(paths == 594);  // 0 + 9 + ... + 99
+  }
+  TEST_CASE("two merges that are harmless alone may close a cycle together") {
+    const sw::compressed_graph chains(4, ends{{0, 1}, {2, 3}});
+    sw::augmented_graph g(chains);
+    CHECK(g.merge(0, 3));
+    CHECK_FALSE(g.merge(1, 2));
+    CHECK(g.merge(1, 1));
+  }
+  TEST_CASE("a graph with a cycle is refused") {
+    const sw::compressed_graph ring(2, ends{{0, 1}, {1, 0}});
+    CHECK_THROWS_WITH_AS(sw::augmented_graph{ring}, "the graph has a cycle through vertex 0", sw::error);
   }
   TEST_CASE("what would close a cycle is refused and changes nothing") {
     sw::augmented_graph g(diamond());

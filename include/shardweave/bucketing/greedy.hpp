@@ -1,7 +1,6 @@
 #pragma once
 
 #include <shardweave/bucketing/bucketing_policy.hpp>
-#include <shardweave/bucketing/merge_order.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
@@ -17,6 +16,8 @@
 /// Fills buckets in graph order, up to a size.
 
 namespace shardweave::inline v0 {
+
+class augmented_graph;
 
 /// Of each key (operation, group, dtype, reduction) the collectives are taken in graph order and put into the
 /// open bucket until it would exceed its cap. One that depends on a member, or would close a cycle through
@@ -43,7 +44,7 @@ struct greedy {
   [[nodiscard]] std::vector<std::vector<task_index>> collect(const task_graph& g, std::vector<decision>& refused) const;
 
   /// Takes one bucket, or one collective that stays alone, off the front of the list.
-  void fill_one(const task_graph& g, const std::vector<std::uint32_t>& place, merge_order& order,
+  void fill_one(const task_graph& g, const std::vector<std::uint32_t>& place, augmented_graph& merged,
                 std::vector<task_index>& pending, bucketing_result& result) const;
 
   /// How many of the first collectives of the list would make the best bucket by size and gain, 1 if none:

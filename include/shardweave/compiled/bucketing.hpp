@@ -2,7 +2,6 @@
 
 #include <shardweave/bucketing/impl/bucket_key.hpp>
 #include <shardweave/bucketing/impl/greedy.hpp>
-#include <shardweave/bucketing/impl/merge_order.hpp>
 #include <shardweave/bucketing/impl/overlap_preserving.hpp>
 #include <shardweave/bucketing/impl/topological_span.hpp>
 

@@ -3,6 +3,8 @@
 #include <shardweave/bucketing/bucket_key.hpp>
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/graph/augmented_graph.hpp>
+#include <shardweave/graph/stable_order.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 
@@ -18,11 +20,12 @@ namespace shardweave::inline v0 {
 SHARDWEAVE_INLINE bucketing_result greedy::operator()(const task_graph& g, const solve_control& control) const {
   bucketing_result result;
   std::vector<std::vector<task_index>> by_key = collect(g, result.decisions);
-  merge_order order(g.dependencies());
+  const std::vector<std::uint32_t> order = stable_topological_order(g.dependencies());
   std::vector<std::uint32_t> place(g.size());  // in the graph as given, before any merge
-  for (task_index t = 0; t < g.size(); ++t) place[t] = order.place_of(t);
+  for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
+  augmented_graph merged(g.dependencies(), order);
   for (std::vector<task_index>& pending : by_key)
-    while (!pending.empty() && !control.stop.stop_requested()) fill_one(g, place, order, pending, result);
+    while (!pending.empty() && !control.stop.stop_requested()) fill_one(g, place, merged, pending, result);
   return result;
 }
 
@@ -54,7 +57,7 @@ SHARDWEAVE_INLINE std::vector<std::vector<task_index>> greedy::collect(const tas
 }
 
 SHARDWEAVE_INLINE void greedy::fill_one(const task_graph& g, const std::vector<std::uint32_t>& place,
-                                        merge_order& order, std::vector<task_index>& pending,
+                                        augmented_graph& merged, std::vector<task_index>& pending,
                                         bucketing_result& result) const {
   const task_index seed = pending.front();
   const std::size_t tried = promising(g, pending, result);
@@ -62,7 +65,7 @@ SHARDWEAVE_INLINE void greedy::fill_one(const task_graph& g, const std::vector<s
   std::size_t refusals = 0, i = 1;
   for (; i < tried && refusals < patience; ++i) {
     const task_index t = pending[i];
-    if (order.merge(seed, t)) {
+    if (merged.merge(seed, t)) {
       members.push_back(t);
       refusals = 0;
       continue;
