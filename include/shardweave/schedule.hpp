@@ -9,6 +9,7 @@
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bounds.hpp>
 #include <shardweave/schedule/module_plan.hpp>
 #include <shardweave/schedule/overlap_counts.hpp>
 #include <shardweave/schedule/overlap_scheduler.hpp>

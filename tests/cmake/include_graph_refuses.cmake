@@ -31,6 +31,9 @@ expect("there is no room extra in schedule" schedule/extra/a.hpp "${once}")
 expect("made of what is private to solve/linear" solve/linear/detail/a.hpp "${once}"
        solve/linear/b.hpp "${once}#include <shardweave/solve/linear/detail/a.hpp>\n"
        solve/linear/detail/c.hpp "${once}#include <shardweave/solve/linear/b.hpp>\n")
+expect("spmd/detail/a.hpp: includes what includes it" spmd/b.hpp "${once}#include <shardweave/spmd/impl/b.hpp>\n"
+       spmd/impl/b.hpp "${once}#include <shardweave/spmd/b.hpp>\n#include <shardweave/spmd/detail/a.hpp>\n"
+       spmd/detail/a.hpp "${once}#include <shardweave/spmd/b.hpp>\n")
 expect("private to graph" graph/detail/a.hpp "${once}" solve/b.hpp "${once}#include <shardweave/graph/detail/a.hpp>\n")
 expect("does not exist" core/a.hpp "${once}#include <shardweave/core/gone.hpp>\n")
 expect("there is no room extra" extra/a.hpp "${once}")

@@ -5,7 +5,7 @@
 #include <shardweave/schedule/bound/detail/activity_network.hpp>
 #include <shardweave/schedule/bound/detail/cheapest_in_bucket.hpp>
 #include <shardweave/schedule/bound/detail/machine_bounds.hpp>
-#include <shardweave/schedule/makespan_bound.hpp>
+#include <shardweave/schedule/makespan_bounds.hpp>
 #include <shardweave/tasks/duration_table.hpp>
 #include <shardweave/tasks/launch_units.hpp>
 #include <shardweave/tasks/order_certificate.hpp>
@@ -20,8 +20,7 @@
 #include <vector>
 
 /// \file
-/// How the bounds are computed, and what of the computation proves the best of them. To be included behind
-/// makespan_bound.hpp, which includes it in turn.
+/// How the bounds are computed, and what of the computation proves the best of them.
 
 namespace shardweave::inline v0::detail {
 
