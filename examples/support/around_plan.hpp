@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program.hpp"
+#include "unless_stopped.hpp"
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>

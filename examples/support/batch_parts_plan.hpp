@@ -1,7 +1,7 @@
 #pragma once
 
-#include "program.hpp"
 #include "recompute.hpp"
+#include "unless_stopped.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/fastest_plan.hpp>

@@ -1,6 +1,7 @@
 #pragma once
 
 #include "option_values.hpp"
+#include "schedulers.hpp"
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/overlap_settings.hpp>
 
@@ -10,7 +11,6 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
-#include <functional>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -22,9 +22,6 @@
 /// The settings of exposure-driven scheduling as flags, all of them from one table.
 
 namespace programs {
-
-/// What a command line says of the settings, in its order.
-using overlap_changes = std::vector<std::function<void(shardweave::overlap_settings&)>>;
 
 struct overlap_flag {
   using settings = shardweave::overlap_settings;

@@ -4,7 +4,6 @@
 #include "option_values.hpp"
 #include "peak_memory.hpp"
 #include "progress_line.hpp"
-#include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 
@@ -104,13 +103,6 @@ auto about(const std::string& file, Work work) {
   } catch (const std::bad_alloc&) {
     shardweave::refuse(shardweave::error_category::system, file + ": the memory does not suffice");
   }
-}
-
-/// Does what may be left out: a stop or a limit of time that comes before its end is no error.
-template <class Work>
-void unless_stopped(Work work) {
-  shardweave::try_to(work,
-                     [](const shardweave::error& e) { return e.category() == shardweave::error_category::stopped; });
 }
 
 /// Reads the command line and runs `body`, which returns the exit status. Whatever goes wrong becomes one line on

@@ -1,6 +1,6 @@
 #pragma once
 
-#include "program.hpp"
+#include "unless_stopped.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>

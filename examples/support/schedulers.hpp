@@ -1,9 +1,9 @@
 #pragma once
 
-#include "overlap_flags.hpp"
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/compatibility.hpp>
+#include <shardweave/schedule/overlap_settings.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
@@ -91,6 +91,9 @@ struct way {
                                            const shardweave::solve_control& control,
                                            std::optional<shardweave::bytes> budget = std::nullopt,
                                            std::optional<shardweave::bytes> aim = std::nullopt);
+
+/// What a command line says of the settings of exposure-driven scheduling, in its order.
+using overlap_changes = std::vector<std::function<void(shardweave::overlap_settings&)>>;
 
 /// The same with other settings of exposure-driven scheduling. Of a pass that is the scheduler alone only the settings
 /// count: the buckets given are scheduled.

@@ -39,6 +39,7 @@
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/solve/trws.hpp>
+#include <shardweave/solve/value_of_limit.hpp>
 // IWYU pragma: end_exports
 
 /// \file

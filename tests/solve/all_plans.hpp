@@ -105,4 +105,16 @@ tiny_problem<Cost> draw_tiny(std::uint64_t seed) {
   return draw_tiny<Cost>(seed, problem_features::combination(static_cast<unsigned>(seed * 37 % 128)));
 }
 
+/// Vertices that may each stay out of the room of a budget, at a cost.
+[[nodiscard]] inline sw::placement_description<double> knapsack(const std::vector<double>& costs, double high) {
+  sw::placement_description<double> d;
+  sw::budget room{.name = "room", .high = high};
+  for (std::uint32_t v = 0; v < costs.size(); ++v) {
+    d.vertices.push_back({.compute = {costs[v], 0}});
+    room.terms.push_back({v, {0, 1}});
+  }
+  d.constraints.budgets.push_back(room);
+  return d;
+}
+
 }  // namespace shardweave_test
