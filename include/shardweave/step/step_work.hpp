@@ -116,6 +116,10 @@ template <planning_graph G, class M, class Strategies>
                 "strategy) that return numbers, and edge_work(edge, producer_strategy, consumer_strategy) that returns "
                 "a shardweave::edge_work (shardweave::work_model), or the same by class "
                 "(shardweave::classified_work_model).");
+  static_assert(
+      sharing_work_model<M, G> || !requires(const M& m, edge_t<G> e) { m.share_key(e); },
+      "The model has a member share_key, but not what telling shared work needs: a const member "
+      "share_key(edge) that returns a whole number (shardweave::sharing_work_model).");
   const vertex_numbering<G> number(g);
   step_work result;
   result.channels = static_cast<std::size_t>(model.channel_count());
