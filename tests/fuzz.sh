@@ -18,8 +18,8 @@ install_missing
 find_clang || { say "fuzz.sh: there is no clang++ from 16 on whose sanitizers link" && exit 2; }
 work=$root/build/fuzz
 mkdir -p "$work"
-flags=(-std=c++20 -O1 -g -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined -I "$root/include" -I "$tests"
-       -isystem /usr/include/eigen3)
+headers=(-I "$root/include" -I "$tests" -I "$root" -isystem /usr/include/eigen3)
+flags=(-std=c++20 -O1 -g -fno-sanitize-recover=all -fsanitize=fuzzer-no-link,address,undefined "${headers[@]}")
 launcher=$(command -v ccache || true)
 if [ "$minutes" = coverage ]; then
   version=$("$clang" -dumpversion | cut -d. -f1)
@@ -29,7 +29,7 @@ if [ "$minutes" = coverage ]; then
   work=$work/coverage
   rm -rf "$work/profiles"
   mkdir -p "$work/tests" "$work/profiles"
-  flags=(-std=c++20 -O1 -fprofile-instr-generate -fcoverage-mapping -I "$root/include" -I "$tests" -isystem /usr/include/eigen3)
+  flags=(-std=c++20 -O1 -fprofile-instr-generate -fcoverage-mapping "${headers[@]}")
   echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
   $launcher "$clang" -std=c++20 -O1 -c "$work/json.cpp" -o "$work/json.o"
   $launcher "$clang" -std=c++20 -O1 -c "$tests/fuzz/replay.cpp" -o "$work/replay.o"

@@ -1,19 +1,24 @@
 // Any text is read as a certificate or refused; what is read is written and read again to the same text, and whatever
 // it says, nothing that it proves of a small problem is above that problem's optimum, or above the end of an order of a
-// small task graph.
+// small task graph, or of a plan of a small step.
 #include <shardweave/io/order_certificate.hpp>
 #include <shardweave/io/placement_certificate.hpp>
+#include <shardweave/io/step_problem.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_work.hpp>
 #include <shardweave/tasks/bucket_costs.hpp>
 #include <shardweave/tasks/check_order_certificate.hpp>
 #include <shardweave/tasks/task_graph_builder.hpp>
 
 #include <support/small_tasks.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <memory>
 #include <string>
 #include <string_view>
@@ -100,6 +105,53 @@ void try_as_order(std::string_view text) {
   }
 }
 
+/// Three vertices in a row, whose plans do one thing after the other, and hold no more than 5 bytes at once.
+constexpr std::string_view small_step_text = R"({"format":"shardweave.placement","version":1,
+  "vertices":[{"compute":[3,5]},{"compute":[2,4]},{"compute":[1,1]}],"edges":[{"from":0,"to":1},{"from":1,"to":2}],
+  "work":{"channels":3,"limits":[5],"times":[[3,5],[2,4],[1,1]],"vertices":[0,1,2],"matrices":[[0,4,4,0],[3,1,1,2]],
+    "tables":[{"loads":[null,0,1],"chain":0}],
+    "edges":[{"from":0,"to":1,"tables":0,"share":0},{"from":1,"to":2,"tables":0,"share":1}]}})";
+
+struct small_training {
+  sw::step_problem problem;
+  double best = std::numeric_limits<double>::infinity();  ///< of the plans that keep to the limit
+
+  small_training() {
+    auto input = sw::text_input::of_memory("step", small_step_text);
+    problem = sw::read_step_problem(input);
+    const sw::step_work& work = *problem.work;
+    for (unsigned choice = 0; choice < 8; ++choice) {
+      const auto of = [&](std::uint32_t v) { return static_cast<sw::strategy>(choice >> v & 1U); };
+      double end = 0, held = 0;
+      for (std::uint32_t v = 0; v < 3; ++v) end += work.times[work.times_of[v]][of(v)];
+      for (const sw::work_edge& e : work.edges) {
+        end += work.chain(e, of(e.from), of(e.to));
+        held += work.load(e, 2, of(e.from), of(e.to));
+      }
+      if (held <= work.limits.front()) best = std::min(best, end);
+    }
+  }
+};
+
+void try_as_step(std::string_view text) {
+  static const small_training step;
+  try {
+    auto input = sw::text_input::of_memory("input", text, 1 + text.size() / 3);
+    const sw::step_certificate c = sw::read_step_certificate(input);
+    const auto written_as = [](const sw::step_certificate& any) {
+      return sw::json_string([&](sw::json_writer& out) { sw::write_certificate(out, any); });
+    };
+    const std::string first = written_as(c);
+    auto again = sw::text_input::of_memory("again", first, 64);
+    if (written_as(sw::read_step_certificate(again)) != first) std::abort();
+    const auto verdict = sw::check_certificate(step.problem.description, *step.problem.work, c);
+    if (verdict.accepted &&
+        (c.placement.infeasible || c.placement.lower_bound > step.best || verdict.bound > step.best))
+      std::abort();
+  } catch (const sw::error&) {
+  }
+}
+
 }  // namespace
 
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
@@ -107,5 +159,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_as<double>(text);
   try_as<std::int64_t>(text);
   try_as_order(text);
+  try_as_step(text);
   return 0;
 }

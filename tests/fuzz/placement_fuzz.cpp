@@ -1,6 +1,7 @@
-// Any text is read or refused, alike in pieces of any size, and what was read is written and read again to the same
-// text.
-#include <shardweave/io/placement.hpp>
+// Any text is read as a placement problem, with the work of its step if it says any, or refused, alike in pieces of any
+// size, and what was read is written and read again to the same text.
+#include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/step_problem.hpp>
 
 #include <cstddef>
 #include <cstdint>
@@ -12,12 +13,14 @@ namespace sw = shardweave;
 
 namespace {
 
-std::string written(const sw::placement_description<double>& d) {
-  return sw::json_string([&](sw::json_writer& out) { sw::write_placement(out, d); });
+std::string written(const sw::step_problem& p) {
+  return sw::json_string([&](sw::json_writer& out) {
+    p.work ? sw::write_step_problem(out, p.description, *p.work) : sw::write_placement(out, p.description);
+  });
 }
-sw::placement_description<double> read(std::string_view text, std::size_t piece) {
+sw::step_problem read(std::string_view text, std::size_t piece) {
   auto input = sw::text_input::of_memory("input", text, piece);
-  return sw::read_placement(input);
+  return sw::read_step_problem(input);
 }
 
 }  // namespace
@@ -42,6 +45,8 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
     if (!is_read || other != first) std::abort();
   }
   if (!is_read) return 0;
+  auto look = sw::text_input::of_memory("input", text, 7);
+  if (sw::placement_format_of(look) != sw::placement_format::shardweave) std::abort();
   if (written(read(first, 64)) != first) std::abort();
   return 0;
 }

@@ -6,7 +6,9 @@
 #include <doctest/doctest.h>
 #include <support/refusal.hpp>
 
+#include <cstdint>
 #include <filesystem>
+#include <limits>
 #include <string>
 #include <tuple>
 #include <utility>
@@ -223,6 +225,13 @@ TEST_SUITE("read_llama_config") {
           "hidden_size is 99999999999999999999, expected a positive whole number");
     CHECK(refusal(with("\"num_hidden_layers\": 3", "\"num_hidden_layers\": 1000000000000")) ==
           "the text is no config: num_hidden_layers is 1000000000000, expected 10000 at most");
+    const std::string most = std::to_string(std::numeric_limits<std::int64_t>::max());
+    CHECK(refusal(with("\"num_attention_heads\": 4", "\"num_attention_heads\": " + most)) ==
+          "the text is no config: num_attention_heads is " + most + ", expected 1000000000 at most");
+    CHECK(refusal(with("\"intermediate_size\": 96", "\"intermediate_size\": 100000000000")) ==
+          "the text is no config: intermediate_size is 100000000000, expected 1000000000 at most");
+    CHECK(refusal(with("\"hidden_size\": 64", "\"hidden_size\": 960000000"))
+              .starts_with("the text is no config: the model has "));  // 10^18 weights and more
     CHECK(refusal(with("64", "null")) == "hidden_size is null, expected a positive whole number");
     CHECK(refusal(with("500000", "[1]")) == "rope_theta is a list, expected a positive number");
     CHECK(refusal(with("1e-05", "-1")) == "rms_norm_eps is -1, expected a positive number");

@@ -377,6 +377,10 @@ TEST_SUITE("llama_training_graph") {
                          "model 'tiny': rope_theta is -1, expected a positive number", sw::error);
     CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(tiny(false), {2, 0}),
                          "model 'tiny': batch is 2 and sequence 0, expected positive numbers", sw::error);
+    const std::int64_t many = 3'000'000'000;
+    CHECK_THROWS_WITH_AS((void)sw::llama_training_graph(tiny(false), {many, many}),
+                         doctest::Contains("is more than any step takes, expected 1000000000000 tokens at most"),
+                         sw::error);
   }
 }
 

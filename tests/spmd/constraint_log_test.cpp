@@ -13,8 +13,10 @@
 
 #include <algorithm>
 #include <bit>
+#include <cstddef>
 #include <set>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace constraint_log_tests {
@@ -122,6 +124,9 @@ TEST_SUITE("constraint_log") {
     CHECK(again.add(layers_tied{}) == 8);
     CHECK(refusal_of([] { (void)constraint_log::parse("2 tie_layers\n2 pair_gradients\n"); }) ==
           "'2 pair_gradients' is no record, expected a number of at least 3 and a demand");
+    CHECK(refusal_of([] {
+            (void)constraint_log::parse("4294967295 tie_layers\n");
+          }).starts_with("'4294967295 tie_layers' is no record, "));  // no record could follow
     CHECK(refusal_of([] { (void)constraint_log::parse("tie_layers"); }) ==
           "'tie_layers' is no record, expected a number of at least 1 and a demand");
     CHECK(refusal_of([] { (void)constraint_log::parse("4 do it"); }).starts_with("'do it' is no demand, expected "));
@@ -152,6 +157,32 @@ TEST_SUITE("constraint_log") {
     CHECK(mine.ties.front().why == "#5 tie_layers");
     CHECK(constraints_of(model, log, {5}).fixed.empty());
     CHECK(constraints_of(model, log, {5}).ties.size() == mine.ties.size());
+  }
+
+  TEST_CASE("a star stands for any text, and many of them take no longer") {
+    const auto slowly = [](const auto& self, std::string_view name, std::string_view pattern) -> bool {
+      if (pattern.empty()) return name.empty();
+      if (pattern.front() != '*')
+        return !name.empty() && name.front() == pattern.front() && self(self, name.substr(1), pattern.substr(1));
+      return self(self, name, pattern.substr(1)) || (!name.empty() && self(self, name.substr(1), pattern));
+    };
+    sw::random_source random(4);
+    const auto text = [&](std::string_view letters) {
+      std::string made;
+      for (std::size_t i = random.below(8); i-- > 0;) made += letters[random.below(letters.size())];
+      return made;
+    };
+    std::size_t fitting = 0;
+    for (std::size_t i = 0; i < 20'000; ++i) {
+      const std::string name = text("ab"), pattern = text("ab**");
+      const bool does = slowly(slowly, name, pattern);
+      CHECK_MESSAGE(sw::detail::fits(name, pattern) == does, name << " " << pattern);
+      fitting += does ? 1U : 0U;
+    }
+    CHECK(fitting > 1000);
+    std::string stars;
+    for (int i = 0; i < 30; ++i) stars += "*a";
+    CHECK_FALSE(sw::detail::fits(std::string(60, 'a'), stars + "b"));  // 10^17 ways to lay thirty stars
   }
 
   TEST_CASE("patterns name operations") {

@@ -73,8 +73,8 @@ inline constexpr std::int64_t most_layers = 10'000;
   std::int64_t head_size = 0;
   std::size_t ignored = 0;
   const auto check = [&]() -> std::string {
-    std::string wrong = config.problem();
-    if (wrong.empty()) wrong = detail::wrong_layers(config.num_hidden_layers);
+    std::string wrong = detail::wrong_layers(config.num_hidden_layers);
+    if (wrong.empty()) wrong = config.problem();
     if (!wrong.empty()) return "is no config: " + wrong;
     if (head_size == 0 || head_size == config.head_size()) return {};
     return "is no config: head_dim is " + std::to_string(head_size) + ", expected hidden_size / num_attention_heads (" +
@@ -125,8 +125,8 @@ inline constexpr std::int64_t most_layers = 10'000;
     c.sigmoid_scores = scoring == 0;
     c.merit = method == 0 ? group_merit::best_two : group_merit::best;
     if (method == 2) c.n_group = c.topk_group = 1;  // experts are chosen from all
-    std::string wrong = c.problem();
-    if (wrong.empty()) wrong = detail::wrong_layers(c.num_hidden_layers);
+    std::string wrong = detail::wrong_layers(c.num_hidden_layers);
+    if (wrong.empty()) wrong = c.problem();
     if (wrong.empty() && key_heads != 0 && key_heads != c.num_attention_heads)
       wrong = detail::wrong_field("num_key_value_heads", key_heads,
                                   "num_attention_heads (" + std::to_string(c.num_attention_heads) + ")");

@@ -49,15 +49,7 @@ struct deepseek_config {
   double capacity_factor = 1;
 
   /// Number of weights that are trained; the bias of sigmoid scores is none.
-  [[nodiscard]] std::int64_t parameter_count() const {
-    const std::int64_t d = hidden_size;
-    const std::int64_t dense = std::min(first_k_dense_replace, num_hidden_layers);
-    const std::int64_t sparse = num_hidden_layers - dense;
-    const std::int64_t experts =
-        n_routed_experts * (3 * d * moe_intermediate_size + d) + 3 * d * n_shared_experts * moe_intermediate_size;
-    return num_hidden_layers * (attention_parameters() + 2 * d) + dense * 3 * d * intermediate_size + sparse * experts +
-           2 * vocab_size * d + d;
-  }
+  [[nodiscard]] std::int64_t parameter_count() const { return weights<std::int64_t>(); }
   /// Weights of the modules that predict further tokens, without embedding and output, which are those of the model.
   [[nodiscard]] std::int64_t further_parameter_count() const {
     deepseek_config one = *this;
@@ -75,11 +67,12 @@ struct deepseek_config {
   }
   /// Slots that an expert has for the tokens of one sequence.
   [[nodiscard]] std::int64_t capacity(std::int64_t sequence) const {
-    const double even = static_cast<double>(sequence * num_experts_per_tok) / static_cast<double>(n_routed_experts);
+    const double even = static_cast<double>(sequence) * static_cast<double>(num_experts_per_tok) /
+                        static_cast<double>(n_routed_experts);
     return std::max<std::int64_t>(1, static_cast<std::int64_t>(std::ceil(capacity_factor * even)));
   }
 
-  /// What is wrong: the field that is not positive, or two that do not fit. Empty if nothing is.
+  /// What is wrong: the field that is not positive or beyond any model, or two that do not fit. Empty if nothing is.
   [[nodiscard]] std::string problem() const {
     std::string wrong = detail::first_not_positive<std::int64_t>({{"hidden_size", hidden_size},
                                                                   {"num_hidden_layers", num_hidden_layers},
@@ -108,7 +101,8 @@ struct deepseek_config {
     if (wrong = problem_of_groups(); !wrong.empty()) return wrong;
     wrong = detail::first_not_positive<double>(
         {{"routed_scaling_factor", routed_scaling_factor}, {"capacity_factor", capacity_factor}});
-    return wrong.empty() ? detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}}) : wrong;
+    if (wrong.empty()) wrong = detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}});
+    return wrong.empty() ? detail::too_many_weights(weights<double>()) : wrong;
   }
 
  private:
@@ -126,12 +120,21 @@ struct deepseek_config {
                                  "no more than the experts of topk_group groups (" + std::to_string(open) + ")");
     return {};
   }
-  [[nodiscard]] std::int64_t attention_parameters() const {
-    const std::int64_t d = hidden_size;
-    const std::int64_t query = num_attention_heads * (qk_nope_head_dim + qk_rope_head_dim);
-    return (q_lora_rank == 0 ? d * query : q_lora_rank * (d + 1 + query)) + d * (kv_lora_rank + qk_rope_head_dim) +
-           kv_lora_rank * (1 + num_attention_heads * (qk_nope_head_dim + v_head_dim)) +
-           num_attention_heads * v_head_dim * d;
+  template <class Number>
+  [[nodiscard]] Number weights() const {
+    const auto n = [](std::int64_t count) { return static_cast<Number>(count); };
+    const Number d = n(hidden_size);
+    const Number dense = n(std::min(first_k_dense_replace, num_hidden_layers));
+    const Number sparse = n(num_hidden_layers) - dense;
+    const Number experts = n(n_routed_experts) * (3 * d * n(moe_intermediate_size) + d) +
+                           3 * d * n(n_shared_experts) * n(moe_intermediate_size);
+    const Number heads = n(num_attention_heads);
+    const Number query = heads * n(qk_nope_head_dim + qk_rope_head_dim);
+    const Number attention =
+        (q_lora_rank == 0 ? d * query : n(q_lora_rank) * (d + 1 + query)) + d * n(kv_lora_rank + qk_rope_head_dim) +
+        n(kv_lora_rank) * (1 + heads * n(qk_nope_head_dim + v_head_dim)) + heads * n(v_head_dim) * d;
+    return n(num_hidden_layers) * (attention + 2 * d) + dense * 3 * d * n(intermediate_size) + sparse * experts +
+           2 * n(vocab_size) * d + d;
   }
 };
 

@@ -35,15 +35,9 @@ struct llama_config {
   [[nodiscard]] bool is_gated() const { return feed_forward == feed_forward_kind::gated_silu; }
 
   /// Number of weights: attention, feed-forward and norms of every layer, final norm, embedding, output.
-  [[nodiscard]] std::int64_t parameter_count() const {
-    const std::int64_t d = hidden_size;
-    const std::int64_t attention = 2 * d * (num_attention_heads + num_key_value_heads) * head_size();
-    const std::int64_t norms = 2 * d + (normed_heads ? 2 * head_size() : 0);
-    return num_hidden_layers * (attention + (is_gated() ? 3 : 2) * d * intermediate_size + norms) + d +
-           (tie_word_embeddings ? 1 : 2) * vocab_size * d;
-  }
+  [[nodiscard]] std::int64_t parameter_count() const { return weights<std::int64_t>(); }
 
-  /// What is wrong: the field that is not positive, or two that do not fit. Empty if nothing is.
+  /// What is wrong: the field that is not positive or beyond any model, or two that do not fit. Empty if nothing is.
   [[nodiscard]] std::string problem() const {
     std::string wrong = detail::first_not_positive<std::int64_t>({{"hidden_size", hidden_size},
                                                                   {"num_hidden_layers", num_hidden_layers},
@@ -53,6 +47,7 @@ struct llama_config {
                                                                   {"vocab_size", vocab_size}});
     if (!wrong.empty()) return wrong;
     if (head_dim < 0) return detail::wrong_field("head_dim", head_dim, "0 or a positive number");
+    if (wrong = detail::beyond_counts("head_dim", head_dim); !wrong.empty()) return wrong;
     if (head_dim > 0 && rotary && head_dim % 2 != 0) return detail::wrong_field("head_dim", head_dim, "an even number");
     if (head_dim == 0 && hidden_size % ((rotary ? 2 : 1) * num_attention_heads) != 0)
       return detail::wrong_field(
@@ -63,7 +58,19 @@ struct llama_config {
       return detail::wrong_field("num_attention_heads", num_attention_heads,
                                  "a multiple of num_key_value_heads (" + std::to_string(num_key_value_heads) + ")");
     wrong = detail::first_not_positive<double>({{"rope_theta", rope_theta}});
-    return wrong.empty() ? detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}}) : wrong;
+    if (wrong.empty()) wrong = detail::first_negative<double>({{"rms_norm_eps", rms_norm_eps}});
+    return wrong.empty() ? detail::too_many_weights(weights<double>()) : wrong;
+  }
+
+ private:
+  template <class Number>
+  [[nodiscard]] Number weights() const {
+    const auto n = [](std::int64_t count) { return static_cast<Number>(count); };
+    const Number d = n(hidden_size);
+    const Number attention = 2 * d * n(num_attention_heads + num_key_value_heads) * n(head_size());
+    const Number norms = 2 * d + (normed_heads ? 2 * n(head_size()) : 0);
+    return n(num_hidden_layers) * (attention + n(is_gated() ? 3 : 2) * d * n(intermediate_size) + norms) + d +
+           n(tie_word_embeddings ? 1 : 2) * n(vocab_size) * d;
   }
 };
 

@@ -60,19 +60,19 @@ class savings_tracker {
     count_change();
   }
 
-  /// \pre demand is one of the demands given
+  /// \pre d is one of the demands given
   /// \throws error if the time is negative or not a number
-  void set_amount(std::size_t demand, Time value) {
-    detail::refuse_unless_time(value, "the amount of demand", demand);
-    const Time change = Time(value - amounts_[demand]);
-    amounts_[demand] = value;
-    if (change == Time{} || group_of_[demand] == no_position) return;
-    change_group(group_of_[demand], change);
+  void set_amount(std::size_t d, Time value) {
+    detail::refuse_unless_time(value, "the amount of demand", d);
+    const Time change = Time(value - amounts_[d]);
+    amounts_[d] = value;
+    if (change == Time{} || group_of_[d] == no_position) return;
+    change_group(group_of_[d], change);
     count_change();
   }
 
   [[nodiscard]] Time computation(std::size_t position) const { return computation_[position]; }
-  [[nodiscard]] Time amount(std::size_t demand) const { return amounts_[demand]; }
+  [[nodiscard]] Time amount(std::size_t d) const { return amounts_[d]; }
 
   /// The savings now.
   [[nodiscard]] Time total() {

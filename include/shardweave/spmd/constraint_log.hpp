@@ -7,6 +7,7 @@
 #include <charconv>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <string>
 #include <string_view>
 #include <system_error>
@@ -55,7 +56,8 @@ class constraint_log {
       if (line.empty()) continue;
       record r;
       const auto [rest, code] = std::from_chars(line.data(), line.data() + line.size(), r.id);
-      if (code != std::errc{} || rest == line.data() + line.size() || *rest != ' ' || r.id < log.next_)
+      const bool is_last = r.id == std::numeric_limits<std::uint32_t>::max();  // none could follow it
+      if (code != std::errc{} || rest == line.data() + line.size() || *rest != ' ' || r.id < log.next_ || is_last)
         refuse(error_category::format, "'" + std::string(line) + "' is no record, expected a number of at least " +
                                            std::to_string(log.next_) + " and a demand");
       r.what = parse_demand(line.substr(static_cast<std::size_t>(rest + 1 - line.data())));
@@ -72,15 +74,21 @@ class constraint_log {
 
 namespace detail {
 
-/// Whether a name fits a pattern in which * stands for any text.
+/// Whether a name fits a pattern in which * stands for any text. Of what stands between two stars the first place will
+/// do, whatever follows.
+/// Complexity: O(name * pattern)
 [[nodiscard]] inline bool fits(std::string_view name, std::string_view pattern) {
-  const std::size_t star = pattern.find('*');
+  std::size_t star = pattern.find('*');
   if (star == std::string_view::npos) return name == pattern;
   if (!name.starts_with(pattern.substr(0, star))) return false;
-  const std::string_view rest = pattern.substr(star + 1);
-  for (std::size_t at = star; at <= name.size(); ++at)
-    if (fits(name.substr(at), rest)) return true;
-  return false;
+  name.remove_prefix(star);
+  for (pattern.remove_prefix(star + 1);; pattern.remove_prefix(star + 1)) {
+    star = pattern.find('*');
+    if (star == std::string_view::npos) return name.ends_with(pattern);
+    const std::size_t at = name.find(pattern.substr(0, star));
+    if (at == std::string_view::npos) return false;
+    name.remove_prefix(at + star);
+  }
 }
 
 }  // namespace detail

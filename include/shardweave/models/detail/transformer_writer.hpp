@@ -27,6 +27,10 @@ void check_training(const Config& config, training_shape shape) {
   if (shape.batch <= 0 || shape.sequence <= 0)
     wrong("batch is " + std::to_string(shape.batch) + " and sequence " + std::to_string(shape.sequence) +
           ", expected positive numbers");
+  constexpr std::int64_t most_tokens = 1'000'000'000'000;  // with the figures of any model their sizes stay in 64 bits
+  if (shape.batch > most_tokens / shape.sequence)
+    wrong("a batch of " + std::to_string(shape.batch) + " sequences of " + std::to_string(shape.sequence) +
+          " tokens is more than any step takes, expected " + std::to_string(most_tokens) + " tokens at most");
 }
 
 /// Layers are m = x + attention(norm(x)) and m + feed(norm(m)), between an embedding and, after a last norm, the

@@ -161,8 +161,8 @@ class savings_collector {
     for (const auto& [of_layout, number] : channels) result_.channel_of[number] = static_cast<std::uint32_t>(of_layout);
   }
 
-  void add_own(std::uint32_t demand, std::uint32_t variable, std::vector<Cost> amounts) {
-    add_to(result_.own, own_at_, demand, variable, amounts);
+  void add_own(std::uint32_t of, std::uint32_t variable, std::vector<Cost> amounts) {
+    add_to(result_.own, own_at_, of, variable, amounts);
   }
   using places = std::map<std::pair<std::uint32_t, std::uint32_t>, std::size_t>;
   static void add_to(std::vector<label_amount<Cost>>& terms, places& at, std::uint32_t where, std::uint32_t variable,

@@ -203,8 +203,8 @@ class savings_rows {
   }
 
   /// The claim of a demand that may use a segment.
-  [[nodiscard]] std::size_t claim_at(std::size_t demand, std::size_t segment) const {
-    auto at = std::lower_bound(chains_.claims.begin(), chains_.claims.end(), demand,
+  [[nodiscard]] std::size_t claim_at(std::size_t of, std::size_t segment) const {
+    auto at = std::lower_bound(chains_.claims.begin(), chains_.claims.end(), of,
                                [](const budget_claim& c, std::size_t d) { return c.place < d; });
     const auto pays = [&](const budget_claim& c) {
       const budget_chain& chain = chains_.chains[c.chain];
