@@ -139,6 +139,9 @@ struct certified {
   bool proves_answer = false;  ///< that nothing is better than the answer, or that there is none
   std::size_t cases = 0;
   double seconds = 0;
+  /// What the solver says where that is more than the certificate proves.
+  std::optional<sw::solve_status> solver_status = std::nullopt;
+  double solver_bound = 0;
 };
 
 /// Proves the answer's bound in words of the problem, and writes that.
@@ -163,6 +166,26 @@ certified certify(const sw::placement_description<Cost>& d, const sw::placement_
   return result;
 }
 
+/// Of an answer with a certificate is claimed what the certificate proves, no more and no less.
+template <class Cost>
+void claim_what_is_certified(sw::solution<Cost>& answer, certified& c) {
+  if (!c.written || c.infeasible) return;
+  const double own = answer.lower_bound;
+  if (c.proves_answer) {
+    if (answer.status == sw::solve_status::optimal) return;
+    answer.status = sw::solve_status::optimal;
+    answer.lower_bound = static_cast<double>(answer.objective);
+  } else {
+    if (own > c.bound) {
+      c.solver_status = answer.status;
+      c.solver_bound = own;
+    }
+    if (answer.status == sw::solve_status::optimal) answer.status = sw::solve_status::feasible;
+    answer.lower_bound = c.bound;
+  }
+  if (answer.lower_bound != own) answer.statistics.bound_by = "certificate";
+}
+
 template <class Cost>
 void print_certified(const certified& c, const sw::solution<Cost>& answer, const std::string& unit) {
   if (!c.written) return print_line("certificate", "none: what contradicts each other is more than this proof can say");
@@ -171,8 +194,10 @@ void print_certified(const certified& c, const sw::solution<Cost>& answer, const
   text += ", by " + sw::count_text(c.cases, "case") + ", " + text_of(c.seconds) + " s";
   if (c.proves_answer) {
     text += answer.has_assignment() ? ": nothing is better" : "";
-  } else if (answer.status == sw::solve_status::optimal || answer.lower_bound > c.bound) {
-    text += "; that the bound is as high as above rests on the solver's word";
+  } else if (c.solver_status) {
+    text += "; that " +
+            (c.solver_status == sw::solve_status::optimal ? "nothing is better" : "it is " + text_of(c.solver_bound)) +
+            " rests on the solver's word";
   }
   print_line("certificate", text);
 }
@@ -202,7 +227,11 @@ std::string json_line(const sw::placement_description<Cost>& d, const sw::soluti
       out.key("certificate").begin_object().key("lower_bound");
       proof->written && !proof->infeasible ? out.value(proof->bound) : out.null();
       out.member("infeasible", proof->infeasible).member("proves_answer", proof->proves_answer);
-      out.member("cases", proof->cases).member("seconds", proof->seconds).end_object();
+      out.member("cases", proof->cases).member("seconds", proof->seconds);
+      if (proof->solver_status)
+        out.member("solver_status", sw::name_of(*proof->solver_status))
+            .member("solver_lower_bound", proof->solver_bound);
+      out.end_object();
     }
     out.member("build_seconds", build_seconds).member("peak_rss_bytes", programs::peak_rss_bytes());
     out.end_object().line();
@@ -245,6 +274,7 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
   std::optional<certified> proof;
   if (!chosen.certificate.empty())
     proof = certify<Cost>(*d, compiled ? &*compiled : nullptr, answer, chosen.certificate, control);
+  if (proof) claim_what_is_certified(answer, *proof);
   work.progress.clear();
   const bool interrupted = work.is_interrupted();
 
@@ -289,10 +319,10 @@ int main(int argc, char** argv) {
   app.add_option("--solution", chosen.solution, "file for the assignment, its price and its bound");
   app.add_option("--answer", chosen.answer,
                  "file for the assignment alone, one line [0, 2, 1]; - prints that line and no summary");
-  app.add_option(
-      "--certificate", chosen.certificate,
-      "file for a proof of the lower bound, which check_certificate checks; takes as long as --seconds again, "
-      "at most");
+  app.add_option("--certificate", chosen.certificate,
+                 "file for a proof of the lower bound, which check_certificate checks; what it proves is what is "
+                 "claimed; takes as "
+                 "long as --seconds again, at most");
   app.footer(programs::help_section("Solvers", known) + programs::help_section("Overlap", programs::overlaps()));
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {

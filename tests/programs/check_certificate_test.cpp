@@ -122,6 +122,49 @@ class two_checkers {
 }  // namespace
 
 TEST_SUITE("check_certificate (program)") {
+  TEST_CASE("of an answer with a certificate no more is claimed than that proves, and no less") {
+    const temporary_folder folder;
+    // costs that pull at each other around many cycles: a dynamic program proves the optimum at once, messages and
+    // branching do not
+    std::string vertices, edges;
+    for (int v = 0; v < 60; ++v) {
+      vertices += (v > 0 ? "," : "") + std::string("{\"compute\":[0,0,0]}");
+      for (const int step : {1, 2})
+        edges += (edges.empty() ? "" : ",") + std::string("{\"from\":") + std::to_string(v) +
+                 ",\"to\":" + std::to_string((v + step) % 60) + ",\"communication\":" + std::to_string(v % 2) + "}";
+    }
+    const auto hard =
+        folder
+            .write("hard.json", "{\"format\":\"shardweave.placement\",\"version\":1,\"vertices\":[" + vertices +
+                                    "],\"matrices\":[[5,1,2,1,6,1,3,1,4],[7,2,1,1,4,3,2,1,9]],\"edges\":[" + edges +
+                                    "]}")
+            .string();
+    const auto easy = folder.write("easy.json", contest).string(), proof = (folder / "proof.json").string();
+    std::size_t less = 0, more = 0;
+    for (const std::string& what :
+         {hard + " --seconds 0.5 --solver elimination", hard + " --seconds 0.5 --solver local_search",
+          easy + " --seconds 1e-9 --solver exhaustive", easy}) {
+      const auto solved = run_program("solve_placement", what + " --json --certificate " + proof, folder.path());
+      CAPTURE(what);
+      REQUIRE(solved.status <= 1);
+      const auto said = boost::json::parse(solved.out).as_object();
+      const auto& certified = said.at("certificate").as_object();
+      const double bound = said.at("lower_bound").to_number<double>();
+      const bool proves = certified.at("proves_answer").as_bool();
+      CHECK((said.at("status").as_string() == "optimal") == proves);
+      if (!proves) CHECK(bound == certified.at("lower_bound").to_number<double>());
+      if (certified.contains("solver_status")) {
+        ++less;
+        CHECK(certified.at("solver_status").as_string() == "optimal");
+        CHECK(certified.at("solver_lower_bound").to_number<double>() > bound);
+        CHECK(said.at("status").as_string() == "feasible");
+      } else if (!proves) {
+        ++more;
+      }
+    }
+    CHECK(less == 1);
+    CHECK(more == 2);  // of local search, and of a search that was stopped at once
+  }
   TEST_CASE("a proof is accepted, one that claims more is refused by the step that does not hold") {
     const temporary_folder folder;
     const auto problem = folder.write("problem.json", contest).string(), proof = (folder / "proof.json").string();
