@@ -6,9 +6,7 @@
 #include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/deepseek_config.hpp>
 #include <shardweave/models/f8_products.hpp>
-#include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
-#include <shardweave/models/graph_writer.hpp>
 #include <shardweave/models/joint_graph.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>

@@ -1,6 +1,5 @@
 #include <shardweave/models/alias_pass.hpp>
 #include <shardweave/models/graph_builder.hpp>
-#include <shardweave/models/graph_writer.hpp>
 #include <shardweave/models/shape_inference.hpp>
 
 #include <doctest/doctest.h>

@@ -306,7 +306,7 @@ class augmented_graph {
     if (n != end) write(before, n, s);
   }
   void insert(std::uint32_t s, std::uint32_t place, bool behind) {
-    std::uint32_t p = behind ? place : at32(before, place), n = behind ? at32(after, place) : place;
+    const std::uint32_t p = behind ? place : at32(before, place), n = behind ? at32(after, place) : place;
     std::uint64_t low = p == end ? 0 : at(label, p), high = n == end ? end_label : at(label, n);
     if (high - low < 2) {
       renumber();

@@ -1,18 +1,28 @@
 #pragma once
 
-#include <shardweave/models/fused_operations.hpp>
+#include <shardweave/models/shape_inference.hpp>
+#include <shardweave/spmd/computation.hpp>
 
 #include <cstdint>
+#include <functional>
+#include <map>
+#include <optional>
 #include <string>
+#include <string_view>
+#include <tuple>
+#include <unordered_map>
 #include <utility>
 #include <vector>
 
 /// \file
-/// The operations of training graphs, with their shapes inferred: how a host describes its own model.
+/// Writes a computation operation by operation, with shapes inferred: how a host describes its own model.
 
 namespace shardweave::inline v0 {
 
-/// A graph writer that knows the operations for which the library has placement rules.
+class backward_pass;
+
+/// Collects operations in topological order, and knows those for which the library has placement rules: each infers its
+/// shapes and refuses operands that do not fit. Negative dimensions count from the last.
 ///
 /// ```
 /// graph_builder b("two layers");
@@ -21,65 +31,74 @@ namespace shardweave::inline v0 {
 /// b.result(b.einsum("bk,kn->bn", {x, w}));
 /// const computation graph = joint_graph(std::move(b));  // with the backward half; insert_aliases(b.finish()): without
 /// ```
-class graph_builder : public fused_operations {
+///
+/// Where an operation belongs (phase, repeated layer, group) is set before it is added and stays until it is set again;
+/// names are made of that and are unique. The n-th operation that is added to a layer in a phase has the same site in
+/// every layer of that kind, so repeated layers are to be written in the same order of operations.
+class graph_builder {
  public:
-  using fused_operations::fused_operations;
+  /// What an operation gave: a handle into the builder that made it.
+  struct value {
+    std::uint32_t vertex = 0;
+    friend bool operator==(const value&, const value&) = default;
+  };
+
+  explicit graph_builder(std::string name) { made_.name = std::move(name); }
+
+  graph_builder& when(phase p) { return when_ = p, *this; }
+  graph_builder& group(std::string name) { return group_ = std::move(name), *this; }
+  /// \param index  which repetition; -1 outside repeated layers
+  /// \param kind   layers of different structure have different kinds
+  graph_builder& layer(std::int64_t index, const std::string& kind = "layers");
+  /// What follows belongs to the layer and group of `v`, and its site is made of that of `v`: it is the same in every
+  /// layer, whatever other operations a layer has.
+  /// \param extra  for operations that some layers have and others have not; they are counted apart
+  graph_builder& beside(value v, bool extra = false);
+
+  // What comes from outside
+  value parameter(std::string name, tensor what) { return source(std::move(name), "parameter", role::parameter, what); }
+  value input(std::string name, tensor what) { return source(std::move(name), "input", role::input, what); }
+  value constant(std::string name, tensor what) { return source(std::move(name), "constant", role::constant, what); }
+  /// The incoming gradient of a result.
+  value tangent(std::string name, value of);
+
+  /// Any other operation: `op` is the key of its rules. More than one output makes a tuple.
+  value apply(const std::string& op, const std::vector<value>& inputs, std::vector<tensor> outputs,
+              attributes with = {});
+
+  /// The graph returns `v`.
+  void result(value v) { made_.results.push_back(v.vertex); }
+  /// The graph returns `gradient`, which belongs to a parameter or an input.
+  void gradient(value of, value gradient);
+
+  /// `y` is differentiated by a rule of its own, in place of those of the operations it was made by: the rule gives the
+  /// gradients of the values that it names, and none goes further back from `y`. An empty rule stops gradients.
+  void with_gradient(value y, std::function<void(backward_pass&)> rule);
+  /// The rule set so, or null.
+  [[nodiscard]] const std::function<void(backward_pass&)>* own_rule_of(value y) const;
+
+  /// What has been written up to now.
+  [[nodiscard]] const computation& so_far() const { return made_; }
+  /// What is known of a value; of a tuple, of its first element.
+  [[nodiscard]] const tensor& of_value(value v) const { return elements_of(v).front(); }
+  /// The elements of a tuple; of any other value, itself.
+  [[nodiscard]] const std::vector<tensor>& elements_of(value v) const { return made_.operations[v.vertex].outputs; }
+
+  /// Ends the graph with the vertex "output". The builder is empty afterwards.
+  [[nodiscard]] computation finish();
 
   // Contractions and attention
-  value einsum(const std::string& equation, const std::vector<value>& operands) {
-    const std::string who = next_name("einsum");
-    std::vector<shape_vector> shapes;
-    for (const value v : operands) {
-      shapes.push_back(of_value(v).shape);
-      if (of_value(v).type != of_value(operands.front()).type)
-        refuse(error_category::input, who + ": operands have element types " +
-                                          std::string(name_of(of_value(operands.front()).type)) + " and " +
-                                          std::string(name_of(of_value(v).type)) + ", expected one");
-    }
-    tensor out{einsum_shape(who, equation, shapes), of_value(operands.front()).type};
-    return apply("einsum", operands, {std::move(out)}, {.equation = equation});
-  }
+  value einsum(const std::string& equation, const std::vector<value>& operands);
   /// Causal attention of q [B, H, S, h] on k [B, KV, S, h] and v [B, KV, S, h'], where H is a multiple of KV.
   /// Gives a tuple: output [B, H, S, h'], log-sum-exp [B, H, S], and two elements of random state.
-  value sdpa(value q, value k, value v) {
-    const tensor& like = of_value(q);
-    const tensor& keys = of_value(k);
-    shape_vector matching = keys.shape;  // of values, which may be of another width
-    if (matching.size() == 4 && of_value(v).rank() == 4) matching[3] = of_value(v).shape[3];
-    if (like.rank() != 4 || keys.rank() != 4 || keys.shape[1] == 0 || like.shape[1] % keys.shape[1] != 0 ||
-        like.shape[0] != keys.shape[0] || like.shape[3] != keys.shape[3] || matching != of_value(v).shape)
-      refuse(error_category::input, next_name("sdpa") + ": q " + text_of(like.shape) + ", k " + text_of(keys.shape) +
-                                        " and v " + text_of(of_value(v).shape) +
-                                        " do not match, expected [B, H, S, h] and twice [B, KV, S, h]");
-    const tensor sums{{like.shape[0], like.shape[1], like.shape[2]}, dtype::f32};
-    const tensor out{{like.shape[0], like.shape[1], like.shape[2], matching[3]}, like.type};
-    return apply("sdpa", {q, k, v}, {out, sums, {{2}, dtype::i64}, {{}, dtype::i64}});
-  }
+  value sdpa(value q, value k, value v);
   /// Gives a tuple: the gradients of q, k and v.
-  value sdpa_backward(value gradient, value q, value k, value v, value out, value sums, value seed, value offset) {
-    return apply("sdpa_backward", {gradient, q, k, v, out, sums, seed, offset}, {fresh(q), fresh(k), fresh(v)});
-  }
-  value getitem(value tuple, std::int64_t index) {
-    const std::vector<tensor>& elements = elements_of(tuple);
-    if (index < 0 || static_cast<std::size_t>(index) >= elements.size())
-      refuse(error_category::input, next_name("getitem") + ": element " + std::to_string(index) + " of a tuple of " +
-                                        std::to_string(elements.size()));
-    return apply("getitem", {tuple}, {elements[static_cast<std::size_t>(index)]}, {.index = index});
-  }
+  value sdpa_backward(value gradient, value q, value k, value v, value out, value sums, value seed, value offset);
+  value getitem(value tuple, std::int64_t index);
   /// Rows of `weight` [V, D] chosen by whole numbers.
-  value embedding(value weight, value indices) {
-    if (of_value(weight).rank() != 2)
-      refuse(error_category::input, next_name("embedding") + ": found a weight " + text_of(of_value(weight).shape) +
-                                        ", expected two dimensions");
-    shape_vector shape = of_value(indices).shape;
-    shape.push_back(of_value(weight).shape.back());
-    return apply("embedding", {weight, indices}, {{std::move(shape), of_value(weight).type}});
-  }
+  value embedding(value weight, value indices);
   /// Adds up the gradients of equal rows; gives [rows, D].
-  value embedding_backward(value gradient, value indices, std::int64_t rows) {
-    const tensor& g = of_value(gradient);
-    return apply("embedding_backward", {gradient, indices}, {{{rows, g.shape.back()}, g.type}});
-  }
+  value embedding_backward(value gradient, value indices, std::int64_t rows);
 
   // Element by element
   value add(value a, value b) { return binary("add", a, b); }
@@ -114,68 +133,92 @@ class graph_builder : public fused_operations {
   value mean(value x, shape_vector dims, bool keep_dims = false) { return reduce("mean", x, dims, keep_dims); }
   value amax(value x, shape_vector dims, bool keep_dims = false) { return reduce("amax", x, dims, keep_dims); }
   value amin(value x, shape_vector dims, bool keep_dims = false) { return reduce("amin", x, dims, keep_dims); }
-  value permute(value x, const shape_vector& dims) {
-    tensor out{permuted_shape(next_name("permute"), of_value(x).shape, dims), of_value(x).type};
-    out.contiguous = false;
-    return apply("permute", {x}, {std::move(out)}, {.dims = dims});
-  }
-  value view(value x, shape_vector shape) {
-    tensor out{std::move(shape), of_value(x).type};
-    if (out.element_count() != of_value(x).element_count())
-      refuse(error_category::input, next_name("view") + ": " + text_of(of_value(x).shape) + " cannot be seen as " +
-                                        text_of(out.shape) + ", which has another number of elements");
-    return apply("view", {x}, {std::move(out)});
-  }
+  value permute(value x, const shape_vector& dims);
+  value view(value x, shape_vector shape);
   /// Repeats extents of 1, and adds leading dimensions.
-  value expand(value x, shape_vector shape) {
-    const tensor& from = of_value(x);
-    demand(broadcast_shape(next_name("expand"), from.shape, shape) == shape, "expand",
-           text_of(from.shape) + " cannot be repeated to " + text_of(shape));
-    tensor out{std::move(shape), from.type};
-    out.contiguous = false;
-    return apply("expand", {x}, {std::move(out)});
-  }
+  value expand(value x, shape_vector shape);
   /// [..., 2] of f32 as [...] of c64.
-  value view_as_complex(value x) {
-    tensor out = of_value(x);
-    if (out.shape.empty() || out.shape.back() != 2 || out.type != dtype::f32)
-      refuse(error_category::input, next_name("view_as_complex") + ": found " + std::string(name_of(out.type)) + " " +
-                                        text_of(out.shape) + ", expected f32 with a last extent of 2");
-    out.shape.pop_back();
-    out.type = dtype::c64;
-    return apply("view_as_complex", {x}, {std::move(out)});
-  }
-  value view_as_real(value x) {
-    tensor out = of_value(x);
-    if (out.type != dtype::c64)
-      refuse(error_category::input,
-             next_name("view_as_real") + ": found " + std::string(name_of(out.type)) + ", expected c64");
-    out.shape.push_back(2);
-    out.type = dtype::f32;
-    return apply("view_as_real", {x}, {std::move(out)});
-  }
+  value view_as_complex(value x);
+  value view_as_real(value x);
+
+  // Along one dimension
+  value softmax(value x, std::int64_t dim) { return along("softmax", {x}, dim); }
+  value log_softmax(value x, std::int64_t dim) { return along("log_softmax", {x}, dim); }
+  /// From the gradient of a softmax and its result.
+  value softmax_backward(value gradient, value y, std::int64_t dim);
+  /// The same of a log_softmax.
+  value log_softmax_backward(value gradient, value y, std::int64_t dim);
+  value cumsum(value x, std::int64_t dim) { return along("cumsum", {x}, dim); }
+  /// Elements [first, first + length).
+  value slice(value x, std::int64_t dim, std::int64_t first, std::int64_t length);
+  /// The inverse of a slice: zeros around x, which starts at `first` of `length`.
+  value pad(value x, std::int64_t dim, std::int64_t first, std::int64_t length);
+  /// Gives a tuple: consecutive parts of these lengths.
+  value split(value x, const shape_vector& lengths, std::int64_t dim);
+  value cat(const std::vector<value>& parts, std::int64_t dim);
+  /// Gives a tuple: the k largest elements, largest first, and their positions.
+  value topk(value x, std::int64_t k, std::int64_t dim);
+
+  // By number
+  /// Elements of x along one dimension; the result has the shape of `indices`.
+  value gather(value x, value indices, std::int64_t dim);
+  /// Adds gradients of equal elements; gives `length` elements along the dimension.
+  value gather_backward(value gradient, value indices, std::int64_t length, std::int64_t dim);
+  /// x with `values` added where the indices say.
+  value scatter_add(value x, value indices, value values, std::int64_t dim);
+  /// How often each number below `bins` comes.
+  value histogram(value numbers, std::int64_t bins);
+
+  // The loss
+  /// logits [..., C], classes [...] -> a tuple: loss of each row, and the logarithm of its sum of exponents.
+  value cross_entropy(value logits, value classes);
+  value cross_entropy_backward(value gradient, value logits, value classes, value sums);
+
+  // Mixtures of experts, see `standard_rules`
+  /// Tokens [G, S, D] and for each k experts [G, S, k] -> slots [E, G, capacity, D]: in each group the slots of an
+  /// expert are taken in the order of tokens; a token that finds none is dropped there.
+  value moe_dispatch(value tokens, value experts, std::int64_t count, std::int64_t capacity);
+  /// The sum of a token's slots, each times its weight [G, S, k]; a dropped one counts as zero.
+  value moe_combine(value slots, value experts, value weights);
+  /// The same with weights of one: also the gradient of `moe_dispatch`.
+  value moe_combine(value slots, value experts);
+  /// Gives a tuple: the gradients of slots and of weights.
+  value moe_combine_backward(value gradient, value slots, value experts, value weights);
 
  private:
-  value unary(const std::string& op, value x, double scalar = 0) {
-    return apply(op, {x}, {of_value(x)}, {.scalar = scalar});
-  }
-  value binary(const std::string& op, value a, value b) {
-    const tensor& x = of_value(a);
-    const tensor& y = of_value(b);
-    tensor out{broadcast_shape(next_name(op), x.shape, y.shape), promoted(x.type, y.type)};
-    out.contiguous = (x.contiguous || x.shape != out.shape) && (y.contiguous || y.shape != out.shape);
-    return apply(op, {a, b}, {std::move(out)});
-  }
-  value converted(const char* op, value x, dtype to, bool contiguous) {
-    tensor out{of_value(x).shape, to, contiguous};
-    return apply(op, {x}, {std::move(out)});
-  }
-  value reduce(const char* op, value x, const shape_vector& dims, bool keep_dims) {
-    const tensor& from = of_value(x);
-    shape_vector normal = normalized_dims(next_name(op), from.shape, dims);
-    tensor out{reduced_shape(from.shape, normal, keep_dims), from.type};
-    return apply(op, {x}, {std::move(out)}, {.dims = std::move(normal), .keep_dims = keep_dims});
-  }
+  /// The name that the next operation of this kind gets, but for a number that makes it unique.
+  [[nodiscard]] std::string next_name(std::string_view op) const;
+  value source(std::string name, const char* op, role kind, tensor what);
+  value append(operation op);
+  std::uint64_t next_position();
+  std::string unique(std::string name);
+  value unary(const std::string& op, value x, double scalar = 0);
+  value binary(const std::string& op, value a, value b);
+  value converted(const char* op, value x, dtype to, bool contiguous);
+  value reduce(const char* op, value x, const shape_vector& dims, bool keep_dims);
+  [[nodiscard]] tensor fresh(value like) const { return {of_value(like).shape, of_value(like).type}; }
+  void demand(bool holds, std::string_view op, const std::string& what) const;
+  [[nodiscard]] std::size_t dim_of(std::string_view op, value x, std::int64_t dim) const;
+  value along(const char* op, const std::vector<value>& inputs, std::int64_t dim);
+  /// Equal extents in all dimensions but d.
+  void demand_alike(std::string_view op, const shape_vector& shape, value indices, std::size_t d) const;
+  [[nodiscard]] tensor combined(value slots, value experts) const;
+
+  computation made_;
+  phase when_ = phase::forward;
+  std::string group_;
+  std::string kind_ = "layers";
+  std::int64_t layer_ = -1;
+  std::unordered_map<std::string, std::uint32_t> names_;
+  std::vector<std::string> kinds_;
+  std::map<std::tuple<std::string, phase, std::int64_t>, std::uint32_t> position_;
+  std::optional<std::pair<std::uint32_t, bool>> beside_;
+  std::map<std::pair<std::uint32_t, bool>, std::uint32_t> followers_;
+  std::unordered_map<std::uint32_t, std::function<void(backward_pass&)>> own_rules_;
 };
 
 }  // namespace shardweave::inline v0
+
+#ifndef SHARDWEAVE_COMPILED
+#include <shardweave/models/impl/graph_builder.hpp>
+#endif

@@ -1,5 +1,4 @@
 #include <shardweave/core/random.hpp>
-#include <shardweave/models/fused_operations.hpp>
 #include <shardweave/models/graph_builder.hpp>
 #include <shardweave/models/shape_inference.hpp>
 
@@ -19,7 +18,7 @@
 // The operations that training fuses: their shapes, their refusals, and that the backward ones give the gradients
 // that finite differences of the forward ones give.
 
-namespace fused_operations_tests {
+namespace operations_of_training_tests {
 namespace {
 
 namespace sw = shardweave;
@@ -110,7 +109,7 @@ value norm(builder& b, const char* op, const std::vector<value>& in, std::size_t
 
 }  // namespace
 
-TEST_SUITE("fused_operations") {
+TEST_SUITE("operations of training") {
   TEST_CASE("shapes and types follow") {
     builder b("shapes");
     const value x = b.input("x", {{4, 6, 8}, dtype::bf16});
@@ -246,4 +245,4 @@ TEST_SUITE("fused_operations") {
   }
 }
 
-}  // namespace fused_operations_tests
+}  // namespace operations_of_training_tests
