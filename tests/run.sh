@@ -23,10 +23,10 @@ if [ "$mode" != quick ]; then
   want_clang
   want 'lld-16|lld-17|lld-18|lld-19|lld-20|lld-21' has_lld  # a fifth of the time to link what is sanitized
   want clang-format-16 has_command clang-format-16  # test `format`
+  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
 fi
 if [ "$mode" = full ]; then
   others=(g++-{12..15} clang++-{16..21})
-  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
   # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
   want 'dpkg-dev' has_command dpkg-buildpackage
   want debhelper has_command dh
@@ -84,6 +84,11 @@ else
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
 fi
 
+# clang-tidy on what the last commit changed
+if [ "$mode" != quick ] && has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then
+  if [ "$mode" = full ]; then "$root/tests/tidy.py"; else "$root/tests/tidy.py" --seconds 60; fi
+fi
+
 if [ "$mode" = full ]; then
   if find_clang; then  # data races
     check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
@@ -94,7 +99,6 @@ if [ "$mode" = full ]; then
     if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
     check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
   done
-  if has_command clang-tidy-19 && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then "$root/tests/tidy.py"; fi
   "$root/tests/mutate.sh"
   for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
   "$root/tests/valgrind.sh"

@@ -1,8 +1,10 @@
 #!/usr/bin/env python3
-"""clang-tidy on the lines that changed: `tests/tidy.py [BASE]`, BASE a commit (default: the one before the last).
+"""clang-tidy on the lines that changed: `tests/tidy.py [--seconds N] [BASE]`, BASE a commit (default: the one before the
+last). After N seconds no further file is begun, and how many are left is told.
 
 Of every public header that changed a translation unit of its own is looked at, of every source itself. What stands in lines
 that did not change is not told. Ends with status 1 if there is a finding, 2 without clang-tidy 19 or later."""
+import argparse
 import concurrent.futures
 import json
 import os
@@ -12,6 +14,7 @@ import shutil
 import subprocess
 import sys
 import tempfile
+import time
 
 root = pathlib.Path(__file__).resolve().parents[1]
 flags = ["-std=c++20", "-I", str(root / "include"), "-I", str(root / "tests"), "-isystem", "/usr/include/eigen3"]
@@ -53,15 +56,27 @@ def main() -> int:
     if tidy is None:
         print("tidy.py: no clang-tidy from 19 on is here", file=sys.stderr)
         return 2
-    lines = changed_lines(sys.argv[1] if len(sys.argv) > 1 else "HEAD~1")
-    found = 0
+    arguments = argparse.ArgumentParser(description="clang-tidy on the lines that changed")
+    arguments.add_argument("base", nargs="?", default="HEAD~1")
+    arguments.add_argument("--seconds", type=float, default=float("inf"))
+    asked = arguments.parse_args()
+    end = time.monotonic() + asked.seconds
+    lines = changed_lines(asked.base)
+    found = left = 0
+
+    def in_time(*what: object) -> str | None:
+        return findings(*what) if time.monotonic() < end else None
+
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(findings, tidy, name, ranges, folder) for name, ranges in sorted(lines.items())]
+        jobs = [pool.submit(in_time, tidy, name, ranges, folder) for name, ranges in sorted(lines.items())]
         for job in jobs:
-            if text := job.result():
+            text = job.result()
+            left += text is None
+            if text:
                 found += text.count("error:") + text.count("warning:")
                 print(text, flush=True)
-    print(f"{len(lines)} files changed, {found} findings")
+    print(f"{len(lines)} files changed, {left} of them not looked at for want of time, {found} findings" if left else
+          f"{len(lines)} files changed, {found} findings")
     return 1 if found else 0
 
 
