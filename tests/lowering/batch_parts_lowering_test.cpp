@@ -51,6 +51,13 @@ TEST_SUITE("batch parts lowering") {
     std::size_t sums = 0;
     for (sw::task_index t = 0; t < in_parts.tasks.size(); ++t) sums += in_parts.tasks.op(t) == "accumulate" ? 1U : 0U;
     CHECK(sums == half.model.operations().gradient_of.size());
+    for (sw::task_index t = 0; t < in_parts.tasks.size(); ++t) {  // takes as long as reading its inputs and writing
+      if (in_parts.tasks.op(t) != "accumulate") continue;
+      REQUIRE(in_parts.tasks.inputs(t).size() == 2);
+      sw::bytes moves = in_parts.tasks.output(t, 0).size;
+      for (const sw::task_index p : in_parts.tasks.inputs(t)) moves += in_parts.tasks.output(p, 0).size;
+      CHECK(in_parts.tasks.duration(t) == sw::from_microseconds(half.model.compute().memory_time(moves)));
+    }
     for (const auto& [parameter, gradient] : half.model.operations().gradient_of) {
       const sw::task_index now = in_parts.task_of[gradient], was = of_whole.task_of[gradient];
       CHECK(in_parts.tasks.output(now, 0).size == of_whole.tasks.output(was, 0).size);

@@ -148,6 +148,14 @@ TEST_SUITE("whole_step") {
     const sw::timeline line = sw::simulate(g, all);
     CHECK(added_time(three)["accumulate"] == three.work.accumulation * 2);
     CHECK(three.work.accumulation > sw::nanoseconds());
+    std::size_t sums = 0, of_sums = 0;  // the third gradient is added to the sum of the first two
+    for (sw::task_index t = 0; t < g.size(); ++t)
+      if (g.op(t) == "accumulate") {
+        ++sums;
+        of_sums += g.op(g.inputs(t)[0]) == "accumulate" ? 1U : 0U;
+      }
+    CHECK(sums > 0);
+    CHECK(2 * of_sums == sums);
     const sw::nanoseconds most = once.end_to_end * 3 + three.work.accumulation * 2 + three.work.all();
     CHECK(line.end_to_end <= most);
     CHECK(line.end_to_end >= once.compute * 3 + three.work.all());
@@ -167,6 +175,14 @@ TEST_SUITE("whole_step") {
     CHECK(inputs["parameter"] == inputs_once["parameter"]);
     CHECK(inputs["optimizer_state"] == inputs_once["optimizer_state"]);
     CHECK(inputs["data"] == inputs_once["data"] + 2 * 2);
+    sw::bytes own;  // of one micro-batch
+    for (sw::task_index t = 0; t < before.size(); ++t) {
+      const sw::role kind = of.model.operations().operations[of.lowered.origin[t].operation].kind;
+      if (before.kind(t) == sw::task_kind::input && kind != sw::role::parameter && kind != sw::role::constant)
+        own += before.storages()[before.output_storage(t, 0)].size;
+    }
+    CHECK(own > sw::bytes());
+    CHECK(g.memory_baseline() == before.memory_baseline() + three.state + own + own);
   }
 
   TEST_CASE("buckets and what is to come after what are those of the part, in every micro-batch") {

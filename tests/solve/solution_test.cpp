@@ -95,6 +95,29 @@ TEST_SUITE("solution") {
     CHECK_FALSE(sw::proves<double>(1e9 - 2, 1e9));
     CHECK_FALSE(sw::proves<double>(-infinity, 0));
   }
+  TEST_CASE(
+      "of two answers the better bound stays, and of equal assignments the earlier one, or the one that is proven") {
+    const auto of = [](sw::strategy s, double objective, double bound, sw::solve_status status) {
+      sw::solution<double> one;
+      one.choice = {s};
+      one.objective = objective;
+      one.lower_bound = bound;
+      one.status = status;
+      return one;
+    };
+    using enum sw::solve_status;
+    const auto first = of(0, 5, 1, feasible), second = of(1, 5, 3, feasible), better = of(2, 4, 2, feasible),
+               proven = of(3, 5, 5, optimal);
+    CHECK(sw::merged(first, second).choice == first.choice);
+    CHECK(sw::merged(second, first).choice == second.choice);
+    for (const auto& both : {sw::merged(first, second), sw::merged(second, first)}) CHECK(both.lower_bound == 3);
+    CHECK(sw::merged(first, better).choice == better.choice);
+    CHECK(sw::merged(better, first).choice == better.choice);
+    CHECK(sw::merged(first, proven).choice == proven.choice);
+    CHECK(sw::merged(proven, first).choice == proven.choice);
+    CHECK(sw::merged(first, proven).status == optimal);
+  }
+
   TEST_CASE("states have names") {
     CHECK(sw::name_of(sw::solve_status::optimal) == "optimal");
     CHECK(sw::name_of(sw::solve_status::feasible) == "feasible");

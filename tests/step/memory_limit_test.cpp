@@ -135,6 +135,31 @@ TEST_SUITE("memory limit") {
     expect({.channel = 0, .first = s.model.loss(), .edges = {early}, .has_head = true}, "may be done before vertex");
   }
 
+  TEST_CASE("what stands there once for several layers is held, and made again, as often as there are layers") {
+    sw::random_source random(7);
+    const tiny_training::model m = tiny_training::random_model(random);
+    const sw::step_work plain = sw::describe_work(m.graph, m);
+    sw::held_values held = m.held_at_loss();
+    const sw::step_work once = sw::with_policies(plain, held, 1e9, m.times.size());
+    for (sw::held_value& v : held.values) v.count = 3;
+    const sw::step_work thrice = sw::with_policies(plain, held, 1e9, m.times.size());
+    REQUIRE(once.edges.size() > plain.edges.size());
+    REQUIRE(thrice.edges.size() == once.edges.size());
+    double kept = 0, again = 0;
+    for (std::size_t e = plain.edges.size(); e < once.edges.size(); ++e) {
+      const sw::work_table &a = once.tables[once.edges[e].table], &b = thrice.tables[thrice.edges[e].table];
+      for (std::size_t c = 0; c < once.channels; ++c) {
+        REQUIRE(a.loads[c].size() == b.loads[c].size());
+        for (std::size_t i = 0; i < a.loads[c].size(); ++i) {
+          CHECK(b.loads[c][i] == 3 * a.loads[c][i]);
+          (c == 0 ? again : kept) += a.loads[c][i];
+        }
+      }
+    }
+    CHECK(kept > 0);
+    CHECK(again > 0);
+  }
+
   TEST_CASE("what does not fit together is refused by name") {
     sw::random_source random(3);
     const tiny_training::model m = tiny_training::random_model(random);

@@ -64,9 +64,9 @@ TEST_SUITE("priced steps") {
       const std::size_t rows = 1 + random.below(6), columns = 1 + random.below(6);
       std::vector<std::vector<double>> gain(rows, std::vector<double>(columns));
       for (auto& row : gain)
-        for (double& g : row) g = static_cast<double>(random.below(20));
+        for (double& g : row) g = static_cast<double>(random.below(20)) - (i % 2 == 0 ? 0.0 : 10.0);
       const auto game = sw::detail::value_of_game(gain);
-      double least = 1e9, most = 0;  // what the rows make sure of, and what the columns do
+      double least = 1e9, most = -1e9;  // what the rows make sure of, and what the columns do
       for (std::size_t c = 0; c < columns; ++c) {
         double sum = 0;
         for (std::size_t r = 0; r < rows; ++r) sum += game.rows[r] * gain[r][c];

@@ -1,10 +1,15 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/branch_and_bound.hpp>
 #include <shardweave/solve/exhaustive.hpp>
+#include <shardweave/solve/solution.hpp>
+#include <shardweave/solve/solver.hpp>
 #include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/smoothed_weights.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
@@ -22,6 +27,7 @@
 #include <limits>
 #include <stop_token>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -48,6 +54,20 @@ struct stated {
   [[nodiscard]] sw::step_bounds bound(const sw::solve_control& control = {}) const {
     return sw::step_bound(problem, work, sw::exhaustive{}, {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0}, {},
                           control);
+  }
+};
+
+/// Finds what is best, and proves half of it.
+struct half_proven {
+  static constexpr std::string_view name = "half_proven";
+  static constexpr sw::solver_abilities abilities = sw::exhaustive::abilities;
+  template <sw::cost_value Cost>
+  [[nodiscard]] sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem,
+                                         const sw::solve_control& control = {}) const {
+    sw::solution<Cost> answer = sw::exhaustive{}.solve(problem, control);
+    answer.lower_bound /= 2;
+    answer.status = sw::solve_status::feasible;
+    return answer;
   }
 };
 
@@ -126,6 +146,43 @@ TEST_SUITE("step bound") {
       });
       CHECK(bounds.bound == doctest::Approx(least).epsilon(1e-7));
     }
+  }
+
+  TEST_CASE("of the claims that a search finds none of a channel or along a path could be larger") {
+    sw::random_source random(9);
+    std::size_t chosen = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(100); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      sw::detail::claim_search search(s.work);
+      tiny_steps::for_each_assignment(s.model, [&](const std::vector<sw::strategy>& choice) {
+        const sw::taken_work taken = sw::work_of(s.work, choice);
+        std::vector<double> most(s.work.machines() + 1);  // the last: along a path
+        for (std::uint32_t c = 0; c < s.work.machines(); ++c) {
+          std::vector<double> of_share(s.work.shares);
+          std::vector<std::size_t> edges(s.work.shares);
+          for (std::size_t e = 0; e < s.work.edges.size(); ++e) {
+            double& largest = of_share[s.work.edges[e].share];
+            largest = std::max(largest, taken.load[e * s.work.channels + c]);
+            chosen += ++edges[s.work.edges[e].share] == 2 ? 1U : 0U;
+          }
+          for (const double load : of_share) most[c] += load;
+          for (const double time : taken.time) most[c] += c == 0 ? time : 0;
+        }
+        const auto walk = [&](const auto& self, std::uint32_t v, double length) -> void {
+          most.back() = std::max(most.back(), length += taken.time[v]);
+          for (std::size_t e = 0; e < s.work.edges.size(); ++e)
+            if (s.work.edges[e].from == v) self(self, s.work.edges[e].to, length + taken.chain[e]);
+        };
+        for (std::uint32_t v = 0; v < s.work.vertex_count(); ++v) walk(walk, v, 0);
+        std::vector<double> found(most.size());
+        for (const sw::step_claim& claim : search.largest(taken)) {
+          double& of = claim.channel == sw::step_claim::path ? found.back() : found[claim.channel];
+          of = std::max(of, sw::value_of(claim, s.work, taken));
+        }
+        for (std::size_t c = 0; c < most.size(); ++c) CHECK(found[c] == doctest::Approx(most[c]).epsilon(1e-12));
+      });
+    }
+    CHECK(chosen > 0);  // shares of several edges
   }
 
   TEST_CASE("a certificate is checked without the search, and one that proves less is not believed") {
@@ -213,6 +270,18 @@ TEST_SUITE("step bound") {
     expect({.channel = sw::step_claim::path, .first = 77}, "vertex 77 does not exist");
     const std::uint32_t to = s.work.edges[0].to;
     expect({.channel = sw::step_claim::path, .first = to, .edges = {0}}, "where the path has come to");
+  }
+
+  TEST_CASE("the bound is made of what the solver proves, not of what it finds") {
+    sw::random_source random(6);
+    for (std::size_t i = 0; i < shardweave_test::at_scale(20); ++i) {
+      const stated s(tiny_steps::random_model(random));
+      const sw::step_bounds whole = s.bound();
+      const sw::step_bounds half =
+          sw::step_bound(s.problem, s.work, half_proven{}, {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0});
+      CHECK(half.bound > 0);
+      CHECK(2 * half.bound <= whole.bound * (1 + 1e-5));
+    }
   }
 
   TEST_CASE("a stop and a limit of time leave a bound that is valid") {
