@@ -15,6 +15,8 @@
 #include <shardweave/io/solution.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/whole_step.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -44,8 +46,14 @@
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
+#include <shardweave/step/certify_step.hpp>
+#include <shardweave/step/fitted_plan.hpp>
+#include <shardweave/step/step_bound.hpp>
+#include <shardweave/step/step_certificate.hpp>
+#include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
+#include <support/limited_step.hpp>
 #include <support/random_problem.hpp>
 #include <support/random_tasks.hpp>
 #include <support/small_llama.hpp>
@@ -284,6 +292,52 @@ TEST_SUITE("allocations that fail") {
                        std::to_string(sw::makespan_bound(g, s.buckets).value().count());
               },
               40) > 0);
+  }
+
+  TEST_CASE("the search for the step within a memory loses nothing, nor do a bound on it and its proof") {
+    const limited_step::tight_step tight = limited_step::random_step(1);
+    CHECK(each_fails(
+              "fastest_plan",
+              [&] { return limited_step::text_of(limited_step::fastest_within(tight.model, tight.memory)); }, 20) > 0);
+    const auto problem = sw::compile(sw::describe(tight.model.graph, tight.model));
+    const sw::step_work work = sw::describe_work(tight.model.graph, tight.model);
+    CHECK(each_fails(
+              "step bound",
+              [&] {
+                const auto found = sw::step_bound(problem, work, sw::exhaustive{}, {.rounds = 6});
+                const sw::step_certificate proof = sw::certify_step(found, problem, work);
+                const auto verdict = sw::check_certificate(*problem.description(), work, proof);
+                CHECK(verdict.accepted);
+                return std::to_string(found.bound) + " " + std::to_string(verdict.bound) + verdict.failure;
+              },
+              20) > 0);
+  }
+
+  TEST_CASE("making values again and a whole step lose nothing") {
+    const sw::spmd_cost_model model = small_model();
+    const std::vector<sw::strategy> choice(model.graph().vertex_count());
+    const sw::lowered_graph lowered = sw::lower(model, choice);
+    std::vector<std::uint32_t> layer;
+    for (const sw::operation& op : model.operations().operations)
+      layer.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    const sw::bytes peak = sw::simulate(lowered.tasks).peak;
+    CHECK(each_fails(
+              "recomputation",
+              [&] {
+                const sw::recomputation_choices choices(lowered.tasks, sw::blocks_of_tasks(lowered, layer),
+                                                        {.least = sw::bytes(1)});
+                auto made = choices.within(peak - sw::bytes(1));
+                CHECK(made.graph);
+                return text_of_graph(sw::with_again(lowered, std::move(made), false).lowered.tasks);
+              },
+              12) > 0);
+    CHECK(each_fails(
+              "whole step",
+              [&] {
+                const sw::whole_step whole = sw::with_optimizer(lowered, model, choice, {.micro_batches = 2});
+                return text_of_graph(whole.lowered.tasks);
+              },
+              12) > 0);
   }
 
   TEST_CASE("buckets, orders and reports lose nothing") {

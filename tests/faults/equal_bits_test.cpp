@@ -9,6 +9,8 @@
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/tasks.hpp>
 #include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/whole_step.hpp>
+#include <shardweave/memory/recomputation_choices.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
@@ -31,10 +33,14 @@
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
+#include <shardweave/step/fitted_plan.hpp>
 
 #include <doctest/doctest.h>
+#include <support/limited_step.hpp>
 #include <support/random_problem.hpp>
 #include <support/random_tasks.hpp>
+#include <support/scale.hpp>
+#include <support/small_llama.hpp>
 
 #include <bit>
 #include <cstdint>
@@ -171,6 +177,42 @@ TEST_SUITE("equal bits") {
       all << text_of([&](sw::json_writer& out) { sw::write_task_graph(out, sw::lower(model, answer.choice).tasks); });
       CHECK(all.text() == "1268e48a6fba4bc1");
     }
+  }
+
+  TEST_CASE("the fastest plan within a memory and its bound are the same, on several threads too") {
+    const limited_step::tight_step tight = limited_step::random_step(1);
+    std::string of_one;
+    for (const unsigned threads : {1U, 3U}) {
+      const auto found = limited_step::fastest_within(tight.model, tight.memory, {.threads = threads});
+      bits all;
+      all << limited_step::text_of(found) << found.bounds.bound;
+      if (of_one.empty()) of_one = all.text();
+      CHECK(all.text() == of_one);
+    }
+    if (!shardweave_test::is_sanitized) CHECK(of_one == "8a532194b693222a");  // of a larger step
+  }
+
+  TEST_CASE("what is made again, and a whole step, are the same") {
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(shardweave_test::small_llama(), sw::device_mesh({2}), sw::roofline{device},
+                                    sw::node_table<>(device));
+    const std::vector<sw::strategy> choice(model.graph().vertex_count());
+    const sw::lowered_graph lowered = sw::lower(model, choice);
+    std::vector<std::uint32_t> layer;
+    for (const sw::operation& op : model.operations().operations)
+      layer.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    const sw::recomputation_choices choices(lowered.tasks, sw::blocks_of_tasks(lowered, layer),
+                                            {.least = sw::bytes(1)});
+    bits all;
+    for (const std::int64_t less : {1, 4096, 65536}) {
+      const auto made = choices.within(sw::simulate(lowered.tasks).peak - sw::bytes(less));
+      all << static_cast<double>(made.chosen.time.count()) << static_cast<double>(made.chosen.kept.count());
+      if (made.graph) all << text_of([&](sw::json_writer& out) { sw::write_task_graph(out, made.graph->tasks); });
+    }
+    all << text_of([&](sw::json_writer& out) {
+      sw::write_task_graph(out, sw::with_optimizer(lowered, model, choice, {.micro_batches = 2}).lowered.tasks);
+    });
+    CHECK(all.text() == "f8800d76e7a61e92");
   }
 
   TEST_CASE("orders and their timelines are the same") {

@@ -307,7 +307,8 @@ class Faults:
                 if stdout is not subprocess.PIPE:
                     stdout.close()
                 os.chmod(out, 0o755)
-                if child.returncode == 1 and ("no feasible" in complained or "before the stop" in complained):
+                nothing = ("no feasible", "before the stop", "no plan within")
+                if child.returncode == 1 and any(words in complained for words in nothing):
                     continue  # there is nothing to write yet
                 if child.returncode != 2:
                     self.say(job, f"{fault}: status {child.returncode}, {complained!r}")
@@ -424,15 +425,19 @@ class Faults:
             start = time.monotonic()
             out = tempfile.mkdtemp(prefix="out-", dir=self.data)
             child = subprocess.Popen(self.line(job, out), stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=out, preexec_fn=limits)
-            try:
-                said, complained = child.communicate(timeout=120)
-            except subprocess.TimeoutExpired:
+            said = None
+            while said is None:
+                try:
+                    said, complained = child.communicate(timeout=10)
+                except subprocess.TimeoutExpired:  # on a loaded machine its own time counts
+                    if time.clock_gettime((~child.pid << 3) | 2) > 100 or time.monotonic() - start > 3600:
+                        break
+            shutil.rmtree(out)
+            if said is None:
                 child.kill()
                 child.communicate()
-                self.say(job, "no end after 120 s")
+                self.say(job, "no end after 100 s of CPU time")
                 continue
-            finally:
-                shutil.rmtree(out)
             complained = complained.decode(errors="replace")
             lines = [l for l in complained.splitlines() if l.startswith(words[0] + ": ")]
             peak = json.loads(said).get("peak_rss_bytes", 0) / 2**20 if said.strip().startswith(b"{") else 0
