@@ -109,6 +109,72 @@ TEST_SUITE("memory") {
     }
   }
 
+  TEST_CASE("fixed rules for 32 layers cost what was published for them, and more than the best choice") {
+    struct row {
+      double usable, loss;  ///< GiB
+      std::int64_t scale;
+      // ms; 0: it does not fit
+      double uniform;           ///< the best policy that all layers share
+      double selective;         ///< torchtitan's selective_op
+      double full_and_some;     ///< so many layers as a whole, the rest selective_op
+      double full_and_nothing;  ///< so many layers as a whole, the rest keep all
+      double full;              ///< all layers as a whole
+    };
+    constexpr row known[] = {
+        {74, 3.425, 1, 17.3, 172.3, 172.3, 87.4, 399.5},   {64, 3.425, 1, 31.3, 172.3, 172.3, 149.8, 399.5},
+        {56, 3.425, 1, 98.2, 172.3, 172.3, 199.8, 399.5},  {48, 3.425, 1, 159.2, 172.3, 172.3, 249.7, 399.5},
+        {74, 27.40, 1, 133.9, 172.3, 172.3, 237.2, 399.5}, {74, 6.850, 2, 386.9, 0, 373.0, 549.4, 799.1},
+        {56, 6.850, 2, 489.4, 0, 557.6, 649.3, 799.1}};
+    for (const row& r : known) {
+      CAPTURE(r.usable);
+      CAPTURE(r.loss);
+      const auto block = llama_layer(r.scale), free = llama_layer(r.scale, false);
+      std::vector<sw::retention> selective(values, sw::retention::recompute);
+      for (const std::uint32_t kept : {x, q0, v, o, a1}) selective[kept] = sw::retention::keep;
+      const sw::block_policy nothing = sw::price_policy(free, dropping({}));
+      const sw::block_policy some = sw::price_policy(free, selective);
+      const sw::block_policy all = sw::price_policy(free, dropping({n1, n2, g, a1, a3, q, k, v, h, o}));
+      const sw::memory_rows rows =
+          shardweave_test::published_choice{.usable = r.usable, .loss = r.loss, .known = 0, .scale = r.scale, .rate = 0}
+              .rows();
+      const auto of = [&](const std::vector<sw::block_policy>& allowed) {
+        const auto best = shardweave_test::choose_for_32(allowed, rows);
+        CHECK(best.shortage.has_value() == best.policy.empty());
+        return best.policy.empty() ? 0 : ms(best.time);
+      };
+      CHECK(of({some}) == doctest::Approx(r.selective).epsilon(0.02));
+      CHECK(of({all, some}) == doctest::Approx(r.full_and_some).epsilon(0.02));
+      CHECK(of({all, nothing}) == doctest::Approx(r.full_and_nothing).epsilon(0.02));
+      CHECK(of({all}) == doctest::Approx(r.full).epsilon(0.02));
+      const std::vector<sw::block_policy> policies = sw::block_policies(block);
+      double uniform = std::numeric_limits<double>::infinity();
+      for (const sw::block_policy& policy : policies)
+        if (const double time = of({policy}); time > 0) uniform = std::min(uniform, time);
+      CHECK(uniform == doctest::Approx(r.uniform).epsilon(0.02));
+      const double best = ms(shardweave_test::choose_for_32(policies, rows).time);
+      for (const double rule : {uniform, r.full_and_some, r.full_and_nothing, r.full}) CHECK(best <= rule * 1.0005);
+    }
+    // every k-th layer as a whole
+    const auto free = llama_layer(1, false);
+    const std::vector<sw::block_policy> nothing{sw::price_policy(free, dropping({}))};
+    const std::vector<sw::block_policy> all{sw::price_policy(free, dropping({n1, n2, g, a1, a3, q, k, v, h, o}))};
+    const auto every = [&](std::size_t k, double usable) {
+      std::vector<sw::memory_block> blocks(32);
+      for (std::size_t l = 0; l < blocks.size(); ++l)
+        blocks[l] = {.policies = (l + 1) % k == 0 ? all : nothing,
+                     .beside = mebibytes(104) * static_cast<std::int64_t>(31 - l)};
+      const shardweave_test::published_choice device{
+          .usable = usable, .loss = 3.425, .known = 0, .scale = 1, .rate = 0};
+      const auto chosen = sw::choose_policies(blocks, device.rows());
+      return chosen.policy.empty() ? 0 : ms(chosen.time);
+    };
+    CHECK(every(4, 74) == doctest::Approx(99.9).epsilon(0.02));
+    CHECK(every(3, 74) == doctest::Approx(124.9).epsilon(0.02));
+    for (const double usable : {74.0, 64.0, 56.0}) CHECK(every(2, usable) == doctest::Approx(199.8).epsilon(0.02));
+    for (const double usable : {64.0, 56.0})
+      for (const std::size_t k : {3U, 4U}) CHECK(every(k, usable) == 0);
+  }
+
   TEST_CASE("a choice is the best of all choices, and only what no choice keeps is refused") {
     sw::random_source random(5);
     std::size_t feasible = 0, tight = 0;
