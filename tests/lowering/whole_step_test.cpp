@@ -16,6 +16,7 @@
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
 #include <shardweave/step/predict_step.hpp>
+#include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <doctest/doctest.h>
 
@@ -183,6 +184,92 @@ TEST_SUITE("whole_step") {
     }
     CHECK(own > sw::bytes());
     CHECK(g.memory_baseline() == before.memory_baseline() + three.state + own + own);
+  }
+
+  TEST_CASE("gradients that are reduced once are sums of all micro-batches, added up before anything is reduced") {
+    for (const char* words : {"zero1=8", "dp=8", "fsdp=4,tp=2", "hsdp=2x4"})
+      for (const std::int64_t count : {1, 2, 3}) {
+        CAPTURE(words);
+        CAPTURE(count);
+        const part of = lay_out(words);
+        const sw::task_graph& before = of.lowered.tasks;
+        const auto whole_of = [&](bool once) {
+          return sw::with_optimizer(of.lowered, of.model, of.choice, {.micro_batches = count, .reduces_once = once});
+        };
+        const sw::whole_step once = whole_of(true), each = whole_of(false);
+        const sw::task_graph& g = once.lowered.tasks;
+        std::map<sw::task_index, std::pair<std::size_t, sw::task_index>> from;  // micro-batch and task of the part
+        for (std::size_t m = 0; m < once.copies.size(); ++m)
+          for (sw::task_index t = 0; t < before.size(); ++t)
+            if (once.copies[m][t] != sw::no_index) from.try_emplace(once.copies[m][t], m, t);
+
+        // what an updated gradient is made of, followed back through sums, transfers and conversions
+        std::map<sw::task_index, std::map<std::size_t, int>> known;
+        const auto made_of = [&](const auto& self, sw::task_index t) -> const std::map<std::size_t, int>& {
+          const auto [at, fresh] = known.try_emplace(t);
+          if (!fresh) return at->second;
+          std::map<std::size_t, int> all;
+          const auto add = [&](sw::task_index p) {
+            for (const auto& [m, times] : self(self, p)) all[m] += times;
+          };
+          if (g.op(t) == "accumulate") {
+            for (const sw::task_index p : g.inputs(t)) add(p);
+          } else if (from.contains(t) && count > 1 && once.copies[0][from.at(t).second] == sw::no_index) {
+            for (const sw::task_index p : g.inputs(t)) add(p);  // done with the last one alone
+          } else {
+            REQUIRE(from.contains(t));
+            all[from.at(t).first] = 1;
+          }
+          return known[t] = std::move(all);
+        };
+        std::size_t updated = 0;
+        for (const auto& [parameter, gradient] : of.model.operations().gradient_of) {
+          const sw::task_index given = once.copies.back()[of.lowered.task_of[gradient]];
+          sw::task_index sum = given;  // a sum of it stands in for it, where it is not made of sums itself
+          for (const sw::task_index t : once.added)
+            if (g.op(t) == "accumulate" && g.inputs(t)[1] == given) sum = t;
+          const auto& parts = made_of(made_of, sum);
+          CHECK(parts.size() == static_cast<std::size_t>(count));
+          for (const auto& [m, times] : parts) CHECK(times == 1);
+          bool is_read = false;
+          for (const auto& e : g.dependencies().out(sum)) is_read = is_read || g.op(e.target) == "clip";
+          CHECK(is_read);
+          ++updated;
+        }
+        CHECK(updated > 10);
+
+        // reduced once in place of each time, and what is added up are gradients before that
+        const auto reduced = [&](const sw::whole_step& whole) {
+          std::int64_t bytes = 0;
+          const std::vector<bool> tags = sw::fsdp_tags(whole.lowered.tasks);
+          for (sw::task_index t = 0; t < whole.lowered.tasks.size(); ++t)
+            if (tags[t] && whole.lowered.tasks.is_collective(t) &&
+                whole.lowered.tasks.collective(t).op != sw::collective::all_gather)
+              bytes += whole.lowered.tasks.collective(t).bytes_in.count();
+          return bytes;
+        };
+        CHECK(reduced(each) == reduced(once) * count);
+        std::int64_t added = 0;
+        for (const sw::task_index t : once.added)
+          if (g.op(t) == "accumulate") added += g.output(t, 0).size.count();
+        // in f32; of two tensor ranks each adds up half of the elements, but of the embedding and the norms
+        const std::int64_t gradients = tiny.parameter_count() * 4, table = tiny.vocab_size * tiny.hidden_size * 4;
+        const bool is_cut = std::string(words).ends_with("tp=2");
+        CHECK(added >= (count - 1) * (is_cut ? gradients / 2 : gradients));
+        CHECK(added <= (count - 1) * ((is_cut ? (gradients + table) / 2 : gradients) + 100'000));
+        CHECK(once.work.accumulation >= each.work.accumulation);
+        CHECK(added_time(once)["accumulate"] == once.work.accumulation * (count - 1));
+
+        for (const sw::schedule& order :
+             {sw::in_order{}(before, {}), sw::prefetch{}(before, sw::greedy{.cap = sw::mebibytes(200)}(before, {}))}) {
+          const sw::schedule all = once.order(order);
+          CHECK_NOTHROW(sw::validate_schedule(g, all));
+          const sw::timeline line = sw::simulate(g, all), other = sw::simulate(each.lowered.tasks, each.order(order));
+          if (count == 1) CHECK(line.end_to_end == other.end_to_end);
+          if (words == std::string("zero1=8") && count > 1) CHECK(line.peak > other.peak);
+          CHECK(line.peak.count() <= other.peak.count() + 2 * tiny.parameter_count() * 4);
+        }
+      }
   }
 
   TEST_CASE("buckets and what is to come after what are those of the part, in every micro-batch") {

@@ -22,13 +22,17 @@ namespace shardweave::inline v0 {
 struct whole_step_options {
   /// `gathered_bytes` 0: parameters that are updated in parts are gathered in their own type.
   optimizer_options optimizer = {};
-  std::int64_t micro_batches = 1;  ///< forward and backward parts, whose gradients are reduced each time and added up
+  std::int64_t micro_batches = 1;  ///< forward and backward parts, whose gradients are added up
+  /// Gradients are added up where they are made, before they are reduced, and reduced with the last micro-batch: less
+  /// communication, and each device holds gradients as they are before that. Else they are reduced each time.
+  bool reduces_once = false;
 };
 
 /// A step with its optimizer, and where the tasks of the given graph went.
 struct whole_step {
   lowered_graph lowered = {};  ///< a task of the optimizer is of the operation of a parameter that it is for
-  /// By micro-batch and task of the given graph: its task. Parameters and constants are there once.
+  /// By micro-batch and task of the given graph: its task. Parameters and constants are there once; `no_index` is what
+  /// is done with the last micro-batch alone.
   std::vector<std::vector<task_index>> copies = {};
   std::vector<task_index> added = {};  ///< tasks that the given graph does not have, in their order, without inputs
   optimizer_work work = {};            ///< what these tasks take, summed by what they are for
@@ -46,8 +50,10 @@ struct whole_step {
 /// the optimizer's tasks one after the other. These are, layer by layer: the norm of its gradients, their scaling, the
 /// update of its parameters in place, which frees the gradients; then, per mesh dimension, one gather of all parameters
 /// that were updated in parts. With several micro-batches the whole part is repeated; from the second one on each
-/// gradient is added to that of the first, in place. Results other than gradients (the loss) are those of the last
-/// micro-batch. Times are those of `work_of_optimizer`, shared out by elements.
+/// gradient is added to that of the first, in place, or, with `reduces_once`, what becomes a gradient by nothing but
+/// transfers and copies, which then follow the last one alone. Results other than gradients (the loss) are those of the
+/// last micro-batch. Times are those of `work_of_optimizer`, shared out by elements, and what is
+/// added up before it is reduced takes what its own bytes take.
 ///
 /// \param lowered  of the model, with or without values that are made again
 /// \param chosen   one strategy per operation

@@ -2,8 +2,8 @@
 
 #include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
+#include <shardweave/lowering/detail/gradient_sums.hpp>
 #include <shardweave/lowering/detail/step_tasks.hpp>
-#include <shardweave/lowering/detail/trained_parameters.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/tasks/task.hpp>
@@ -11,7 +11,6 @@
 
 #include <cstddef>
 #include <cstdint>
-#include <map>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,30 +20,29 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The forward and backward part of a step, as often as it has micro-batches; from the second one on each gradient is
-/// added to that of the first, in place.
+/// The forward and backward part of a step, as often as it has micro-batches; from the second one on what is to be
+/// added up is added to that of the first, in place where nobody else reads that.
 class micro_batches {
  public:
-  /// \param accumulation  what adding all gradients of one takes
   /// \pre all outlive this object
-  micro_batches(const lowered_graph& given, const computation& operations, const trained_parameters& parameters,
-                nanoseconds accumulation, step_tasks& to)
+  micro_batches(const lowered_graph& given, const computation& operations, const gradient_sums& sums, step_tasks& to)
       : given_(given),
         g_(given.tasks),
         operations_(operations.operations),
-        parameters_(parameters),
-        accumulation_(accumulation),
-        to_(to) {}
+        sums_(sums),
+        to_(to),
+        sum_of_(g_.size(), no_index),
+        sum_storage_(g_.size()) {}
 
   /// Adds one: the first one keeps names and storages. \returns the bytes of further inputs
-  bytes add() {
+  bytes add(bool is_last) {
     const std::size_t m = copies_.size();
     std::vector<task_index>& now = copies_.emplace_back(g_.size(), no_index);
     const std::string suffix = m == 0 ? "" : "." + std::to_string(m);
     std::vector<std::uint32_t> storage_now(g_.storages().size(), no_index);
     bytes more{};
     for (task_index t = 0; t < g_.size(); ++t) {
-      if (g_.kind(t) == task_kind::output) continue;
+      if (g_.kind(t) == task_kind::output || (sums_.is_last_alone[t] != 0 && !is_last)) continue;
       const operation& op = operations_[given_.origin[t].operation];
       const bool is_input = g_.kind(t) == task_kind::input;
       if (m > 0 && is_input && (op.kind == role::parameter || op.kind == role::constant)) {
@@ -53,8 +51,9 @@ class micro_batches {
       }
       task_record r = g_.record(t);
       r.name += suffix;
-      for (task_index& p : r.inputs) p = now[p];
+      for (task_index& p : r.inputs) p = sums_.is_last_alone[t] != 0 && sums_.is_added[p] != 0 ? total_of(p) : now[p];
       for (task_index& p : r.after) p = now[p];
+      std::erase(r.after, no_index);
       if (r.completes) r.completes = now[*r.completes];
       for (output_record& o : r.outputs) {
         if (m == 0 || o.storage == no_index || is_of_parameter(o.storage)) continue;
@@ -66,17 +65,15 @@ class micro_batches {
         o.storage = own;
       }
       now[t] = to_.add(std::move(r), given_.origin[t]);
+      if (m > 0 && sums_.is_added[t] != 0) add_up(t, m);
     }
-    if (m > 0) accumulate(m);
     return more;
   }
   /// By micro-batch and task of the given graph: its task.
   [[nodiscard]] const std::vector<std::vector<task_index>>& copies() const { return copies_; }
-  /// By operation of a parameter: the task that gives the sum of its gradients. Empty of a single one.
-  [[nodiscard]] const std::map<std::uint32_t, task_index>& sums() const { return sum_of_; }
-  [[nodiscard]] task_index gradient_of(const trained_parameter& p) const {
-    const auto sum = sum_of_.find(p.operation);
-    return sum == sum_of_.end() ? copies_[0][p.gradient] : sum->second;
+  /// The task that gives what a task of the given graph gives of all micro-batches.
+  [[nodiscard]] task_index total_of(task_index t) const {
+    return sum_of_[t] != no_index ? sum_of_[t] : copies_.back()[t];
   }
 
  private:
@@ -94,34 +91,33 @@ class micro_batches {
     return is_shared_[storage];
   }
 
-  /// Adds the gradients of a micro-batch to those before, in place.
-  void accumulate(std::size_t m) {
-    double done = 0;
-    for (const trained_layer& layer : parameters_.layers())
-      for (const trained_parameter& p : layer.parameters) {
-        task_index& sum = sum_of_[p.operation];
-        if (m == 1) sum = copies_[0][p.gradient];
-        task_record r{.name = std::string(g_.name_of(p.gradient)) + ".sum" + (m == 1 ? "" : "." + std::to_string(m)),
-                      .op = "accumulate",
-                      .kind = task_kind::other,
-                      .duration = parameters_.share(accumulation_, done, p.updated)};
-        r.inputs = {sum, copies_[m][p.gradient]};
-        r.role = task_role::gradient;
-        r.outputs = {g_.record(p.gradient).outputs.front()};  // the first one's storage
-        r.when = phase::backward;
-        sum = to_.add_new(std::move(r), p.operation);
+  /// Adds what a micro-batch gives to that of those before it.
+  void add_up(task_index t, std::size_t m) {
+    task_record r{.name = std::string(g_.name_of(t)) + ".sum" + (m == 1 ? "" : "." + std::to_string(m)),
+                  .op = "accumulate",
+                  .kind = task_kind::other,
+                  .duration = sums_.time[t]};
+    r.inputs = {m == 1 ? copies_[0][t] : sum_of_[t], copies_[m][t]};
+    r.role = task_role::gradient;
+    r.outputs = g_.record(t).outputs;  // the first one's storages
+    if (sums_.needs_memory[t] != 0)
+      for (std::size_t i = 0; i < r.outputs.size(); ++i) {
+        if (m == 1) sum_storage_[t].push_back(to_.builder.add_storage(r.outputs[i].size));
+        r.outputs[i].storage = sum_storage_[t][i];
       }
+    r.when = phase::backward;
+    sum_of_[t] = to_.add_new(std::move(r), given_.origin[t].operation);
   }
 
   const lowered_graph& given_;
   const task_graph& g_;
   const std::vector<operation>& operations_;
-  const trained_parameters& parameters_;
-  nanoseconds accumulation_;
+  const gradient_sums& sums_;
   step_tasks& to_;
   std::vector<std::vector<task_index>> copies_;
   std::vector<bool> is_shared_;
-  std::map<std::uint32_t, task_index> sum_of_;
+  std::vector<task_index> sum_of_;                       ///< by task of the given graph: the last sum of its results
+  std::vector<std::vector<std::uint32_t>> sum_storage_;  ///< where the first one's memory cannot take it
 };
 
 }  // namespace shardweave::inline v0::detail

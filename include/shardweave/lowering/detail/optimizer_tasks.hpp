@@ -40,6 +40,8 @@ class optimizer_tasks {
 
   /// What its tasks take.
   [[nodiscard]] const optimizer_work& work() const { return work_; }
+  /// Says what adding the gradients of a micro-batch takes.
+  void accumulates(nanoseconds time) { work_.accumulation = time; }
   /// What the optimizer keeps: known when its tasks are written.
   [[nodiscard]] bytes state() const { return state_; }
 
@@ -49,9 +51,12 @@ class optimizer_tasks {
     task_record ready{.name = "optimizer.ready", .op = "barrier", .kind = task_kind::other};
     for (const std::vector<task_index>& copy : batches.copies())
       for (task_index t = 0; t < g_.size(); ++t)
-        if (g_.kind(t) != task_kind::output && g_.kind(t) != task_kind::input && is_last(t))
+        if (copy[t] != no_index && g_.kind(t) != task_kind::output && g_.kind(t) != task_kind::input && is_last(t))
           ready.after.push_back(copy[t]);
-    for (const auto& [operation, sum] : batches.sums()) ready.after.push_back(sum);
+    for (const trained_layer& layer : parameters_.layers())
+      for (const trained_parameter& p : layer.parameters)
+        if (const task_index sum = batches.total_of(p.gradient); sum != batches.copies().back()[p.gradient])
+          ready.after.push_back(sum);
     const task_index barrier = add_new(std::move(ready), any);
     const task_index scale = options_.clips ? norm(batches, barrier, any) : barrier;
 
@@ -60,7 +65,7 @@ class optimizer_tasks {
     for (const trained_layer& layer : parameters_.layers()) {
       const std::uint32_t first = layer.parameters.front().operation;
       std::vector<task_index> gradients;
-      for (const trained_parameter& p : layer.parameters) gradients.push_back(batches.gradient_of(p));
+      for (const trained_parameter& p : layer.parameters) gradients.push_back(batches.total_of(p.gradient));
       if (options_.clips) {
         task_record clip =
             in_place(layer.name() + ".clip", "clip", parameters_.share(work_.clipping, clipped, layer.updated));
@@ -149,7 +154,7 @@ class optimizer_tasks {
     std::vector<task_index> parts;
     for (const trained_layer& layer : parameters_.layers()) {
       task_record part = in_place(layer.name() + ".norm", "norm", parameters_.share(work_.norm, done, layer.updated));
-      for (const trained_parameter& p : layer.parameters) part.inputs.push_back(batches.gradient_of(p));
+      for (const trained_parameter& p : layer.parameters) part.inputs.push_back(batches.total_of(p.gradient));
       part.after = {barrier};
       part.role = task_role::gradient;
       part.outputs = {{bytes(4), to_.builder.add_storage(bytes(4)), "float32", {1}}};

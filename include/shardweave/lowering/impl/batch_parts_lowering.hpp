@@ -5,6 +5,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/lowering/batch_parts_lowering.hpp>
+#include <shardweave/lowering/detail/part_uses.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/tasks/batch_parts.hpp>
@@ -16,29 +17,13 @@
 
 namespace shardweave::inline v0 {
 
-namespace detail {
-
-/// Whether an operation gives of a sum of arguments the sum of its results, but for rounding.
-inline bool is_additive(const operation& op, const rule_table& rules) {
-  return op.inputs.size() == 1 && op.kind == role::none && !op.outputs.empty() &&
-         (op.op == "cast" || rules.of(op).cost.is_view);
-}
-
-}  // namespace detail
-
 SHARDWEAVE_INLINE lowered_graph with_batch_parts(const lowered_graph& part, const spmd_cost_model& model,
                                                  unsigned parts) {
   const task_graph& g = part.tasks;
-  std::vector<char> of_batch(g.size()), additive(g.size());
-  for (task_index t = 0; t < g.size(); ++t) {
-    const operation& op = model.operations().operations[part.origin[t].operation];
-    of_batch[t] = op.kind == role::input || op.kind == role::tangent ? 1 : 0;
-    additive[t] = part.origin[t].is_redistribution() || detail::is_additive(op, model.rules()) ? 1 : 0;
-  }
   const auto sum_time = [&](bytes size) {  // two are read, one is written
     return from_microseconds(model.compute().memory_time(bytes(3 * size.count())));
   };
-  graph_of_parts made = with_batch_parts(g, uses_of_parts(g, of_batch, additive), parts, sum_time);
+  graph_of_parts made = with_batch_parts(g, detail::uses_of_parts(part, model), parts, sum_time);
   lowered_graph result;
   for (const task_index from : made.original) result.origin.push_back(part.origin[from]);
   std::vector<task_index> now = made.copies.front();

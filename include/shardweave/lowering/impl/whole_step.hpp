@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/lowering/detail/gradient_sums.hpp>
 #include <shardweave/lowering/detail/micro_batches.hpp>
 #include <shardweave/lowering/detail/optimizer_tasks.hpp>
 #include <shardweave/lowering/detail/step_tasks.hpp>
@@ -29,9 +30,12 @@ SHARDWEAVE_INLINE whole_step with_optimizer(const lowered_graph& lowered, const 
   step_tasks to;
   to.builder = task_graph_builder::like(g);
   optimizer_tasks optimizer(g, model, parameters, options.optimizer, to);
-  micro_batches batches(lowered, model.operations(), parameters, optimizer.work().accumulation, to);
+  const gradient_sums sums = options.reduces_once ? gradient_sums(lowered, model, options.optimizer)
+                                                  : gradient_sums(g, parameters, optimizer.work().accumulation);
+  optimizer.accumulates(sums.all);
+  micro_batches batches(lowered, model.operations(), sums, to);
   bytes more_inputs{};
-  for (std::int64_t m = 0; m < options.micro_batches; ++m) more_inputs += batches.add();
+  for (std::int64_t m = 0; m < options.micro_batches; ++m) more_inputs += batches.add(m + 1 == options.micro_batches);
   const std::vector<task_index> updated = optimizer.write(batches);
   whole_step result{.copies = batches.copies(), .work = optimizer.work(), .state = optimizer.state()};
 
@@ -83,16 +87,25 @@ SHARDWEAVE_INLINE schedule whole_step::order(const schedule& part) const {
     if (g.kind(t) == task_kind::input && g.role(t) == task_role::optimizer_state) put(t);
   for (const std::vector<task_index>& copy : copies) {
     for (const task_index t : part.order) {
-      if (g.kind(copy[t]) == task_kind::output) continue;
+      if (copy[t] == no_index || g.kind(copy[t]) == task_kind::output) continue;
       put(copy[t]);
       if (const auto sum = sum_after.find(copy[t]); sum != sum_after.end()) put(sum->second);
     }
-    for (const bucket& b : part.buckets) {
-      all.buckets.push_back(b);
-      for (task_index& t : all.buckets.back().members) t = copy[t];
+    for (bucket b : part.buckets) {
+      for (task_index& t : b.members) t = copy[t];
+      if (std::erase(b.members, no_index) > 0) {
+        if (b.members.size() < 2) continue;
+        b.bytes_in = b.bytes_out = {};
+        for (const task_index t : b.members) {
+          b.bytes_in += g.collective(t).bytes_in;
+          b.bytes_out += g.collective(t).bytes_out;
+        }
+      }
+      all.buckets.push_back(std::move(b));
     }
     for (const auto& [earlier, later] : part.after)
-      if (g.kind(copy[later]) != task_kind::output) all.after.emplace_back(copy[earlier], copy[later]);
+      if (copy[earlier] != no_index && copy[later] != no_index && g.kind(copy[later]) != task_kind::output)
+        all.after.emplace_back(copy[earlier], copy[later]);
   }
   for (const task_index t : rest) put(t);
   return all;

@@ -1,0 +1,71 @@
+#pragma once
+
+#include <shardweave/core/units.hpp>
+#include <shardweave/cost/compute_profile.hpp>
+#include <shardweave/lowering/detail/part_uses.hpp>
+#include <shardweave/lowering/detail/trained_parameters.hpp>
+#include <shardweave/lowering/lowered_graph.hpp>
+#include <shardweave/lowering/optimizer_step.hpp>
+#include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/tasks/batch_parts.hpp>
+#include <shardweave/tasks/task.hpp>
+#include <shardweave/tasks/task_graph.hpp>
+
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+/// \file
+/// What micro-batches add up.
+
+namespace shardweave::inline v0::detail {
+
+/// Which results of a forward and backward part are added up over micro-batches, what that takes, and which tasks are
+/// done on the sums, with the last one alone.
+struct gradient_sums {
+  std::vector<char> is_last_alone;  ///< by task
+  std::vector<char> is_added;       ///< by task: whether its results are added up
+  std::vector<char> needs_memory;   ///< by task: whether the first one's memory cannot take the sum
+  std::vector<nanoseconds> time;    ///< by task: of adding those of one micro-batch
+  nanoseconds all;                  ///< the same of all tasks
+
+  /// Gradients as the part gives them, reduced. \param all  what adding them takes
+  gradient_sums(const task_graph& g, const trained_parameters& parameters, nanoseconds all_of_them) : gradient_sums(g) {
+    double done = 0;
+    for (const trained_layer& layer : parameters.layers())
+      for (const trained_parameter& p : layer.parameters) {
+        is_added[p.gradient] = 1;
+        time[p.gradient] = parameters.share(all_of_them, done, p.updated);
+      }
+    all = all_of_them;
+  }
+  /// What becomes gradients by transfers and copies alone, in the type in which it is reduced.
+  gradient_sums(const lowered_graph& part, const spmd_cost_model& model, const optimizer_options& options)
+      : gradient_sums(part.tasks) {
+    const task_graph& g = part.tasks;
+    const std::vector<part_use> use = uses_of_parts(part, model, false);
+    for (task_index t = 0; t < g.size(); ++t) {
+      is_last_alone[t] = use[t] == part_use::of_sum && g.kind(t) != task_kind::output ? 1 : 0;
+      for (const task_index p : g.inputs(t)) {
+        if (use[p] != part_use::of_part) continue;
+        const bool is_returned = g.kind(t) == task_kind::output && g.role(p) != task_role::gradient;
+        if (use[t] == part_use::of_sum && !is_returned) is_added[p] = 1;
+        if (use[t] == part_use::of_part || g.kind(p) == task_kind::view) needs_memory[p] = 1;
+      }
+    }
+    constexpr double of_gradients = 4;  // what the options count is of gradients in f32
+    for (task_index t = 0; t < g.size(); ++t) {
+      if (is_added[t] == 0 || !(options.accumulate_bytes > 0)) continue;
+      double size = 0;
+      for (std::size_t i = 0; i < g.output_count(t); ++i) size += static_cast<double>(g.output(t, i).size.count());
+      const bytes moved(static_cast<std::int64_t>(size * options.accumulate_bytes / of_gradients));
+      all += time[t] = from_microseconds(model.compute().memory_time(moved));
+    }
+  }
+
+ private:
+  explicit gradient_sums(const task_graph& g)
+      : is_last_alone(g.size()), is_added(g.size()), needs_memory(g.size()), time(g.size()) {}
+};
+
+}  // namespace shardweave::inline v0::detail
