@@ -8,6 +8,7 @@
 
 #include <doctest/doctest.h>
 #include <support/published_llama.hpp>
+#include <support/refusal.hpp>
 #include <support/scale.hpp>
 
 #include <algorithm>
@@ -298,9 +299,13 @@ TEST_SUITE("llama_training_graph") {
     const std::vector<std::size_t> tokens{3, 1, 4, 1, 5, 9, 2, 10}, labels{1, 4, 1, 5, 9, 2, 10, 0};
     using feed = sw::feed_forward_kind;
     for (const auto kind : {feed::gated_silu, feed::gelu, feed::squared_relu})
-      for (const auto how : {sw::training_loss::fused, sw::training_loss::float32, sw::training_loss::sharded}) {
+      for (const auto& [how, chunks] :
+           {std::pair(sw::training_loss::fused, 1), std::pair(sw::training_loss::float32, 1),
+            std::pair(sw::training_loss::sharded, 1), std::pair(sw::training_loss::fused, 2),
+            std::pair(sw::training_loss::float32, 4), std::pair(sw::training_loss::sharded, 2)}) {
         CAPTURE(static_cast<int>(kind));
         CAPTURE(static_cast<int>(how));
+        CAPTURE(chunks);
         if (shardweave_test::is_sanitized && static_cast<int>(kind) + 1 != static_cast<int>(how))
           continue;  // each once
         sw::llama_config config = tiny(false);
@@ -308,7 +313,8 @@ TEST_SUITE("llama_training_graph") {
         config.rotary = false;
         config.head_dim = config.hidden_size / config.num_attention_heads + 1;  // odd, and not the usual one
         std::int64_t weights_there = 0;
-        const sw::computation graph = sw::llama_training_graph(config, {2, 4, how});
+        const sw::computation graph =
+            sw::llama_training_graph(config, {.batch = 2, .sequence = 4, .loss = how, .loss_chunks = chunks});
         for (const sw::operation& op : graph.operations)
           if (op.kind == sw::role::parameter) weights_there += op.outputs[0].element_count();
         CHECK(weights_there == config.parameter_count());
@@ -316,7 +322,17 @@ TEST_SUITE("llama_training_graph") {
         interpreter::array classes = interpreter::zeros({2, 4});
         std::ranges::copy(labels, classes.data.begin());
         made.sources["labels"] = classes;
-        made.sources["tangent"].data[0] = 1;
+        const double times = chunks == 1 ? 1 : 1.75;  // as a scaled loss has it
+        made.sources["tangent"].data[0] = times;
+        if (chunks > 1) {
+          made.sources["one"] = interpreter::zeros({1, 1});
+          made.sources["one"].data[0] = 1;
+          const std::int64_t rows = 2 * 4 / chunks;  // no value has more words than those of a chunk
+          for (const sw::operation& op : graph.operations)
+            for (const sw::tensor& t : op.outputs)
+              if (op.kind != sw::role::parameter && t.rank() == 3 && t.shape[2] == config.vocab_size)
+                CHECK(t.element_count() == rows * config.vocab_size);
+        }
         const auto values = interpreter::run(graph, made.sources);
 
         // the mean of log(sum(exp(y))) - y[label], from the logits of the graph without a loss
@@ -340,7 +356,7 @@ TEST_SUITE("llama_training_graph") {
         for (const auto& [parameter, gradient] : graph.gradient_of) {
           interpreter::array& p = given.at(graph.operations[parameter].name);
           for (std::size_t k = 0; k < p.data.size(); k += 1 + p.data.size() / 3) {
-            const double expected = finite_difference::slope(p.data[k], loss);
+            const double expected = times * finite_difference::slope(p.data[k], loss);
             const double got = values[gradient].front().data[k].real();
             CHECK(std::abs(got - expected) / (1e-2 + std::abs(expected)) < 1e-5);
             largest = std::max(largest, std::abs(expected));
@@ -348,6 +364,17 @@ TEST_SUITE("llama_training_graph") {
         }
         CHECK(largest > 1e-2);  // otherwise nothing was compared
       }
+  }
+
+  TEST_CASE("chunks of a loss are equal, and there is a loss") {
+    const auto refusal = [](sw::training_shape shape) {
+      return shardweave_test::refusal_of([&] { (void)sw::llama_training_graph(tiny(false), shape); });
+    };
+    CHECK(refusal({.batch = 2, .sequence = 6, .loss = sw::training_loss::fused, .loss_chunks = 4}) ==
+          "model 'tiny': the loss of a sequence of 6 has no 4 equal chunks");
+    CHECK(refusal({.batch = 2, .sequence = 6, .loss = sw::training_loss::fused, .loss_chunks = 0}) ==
+          "model 'tiny': the loss of a sequence of 6 has no 0 equal chunks");
+    CHECK(refusal({.batch = 2, .sequence = 6, .loss_chunks = 3}) == "model 'tiny': chunks are of a loss, found logits");
   }
 
   TEST_CASE("figures that make no model are refused") {

@@ -94,6 +94,9 @@ struct training_shape {
   std::int64_t sequence = 1;
   training_loss loss = training_loss::logits;
   attention_form attention = attention_form::fused;
+  /// The loss is computed in so many chunks of each sequence, gradients right after it, so that there are logits of one
+  /// chunk at a time; the output weight's gradient is added up over them.
+  std::int64_t loss_chunks = 1;
 };
 
 }  // namespace shardweave::inline v0

@@ -146,40 +146,6 @@ class training_parts {
     return project("w2", w.w2, a);
   }
 
-  /// The mean over all tokens of the cross entropy of logits [batch, position, word].
-  value mean_loss(value logits, value classes, training_loss how) {
-    b_.group("loss");
-    if (how == training_loss::fused) return b_.mean(b_.getitem(b_.cross_entropy(logits, classes), 0), {0, 1});
-    const value wide = b_.conv(logits, dtype::f32);
-    if (how == training_loss::sharded) return b_.mean(loss_of_pieces(wide, classes), {0, 1});
-    const shape_vector shape = b_.of_value(wide).shape;
-    const value picked = b_.view(classes, {shape[0], shape[1], 1});
-    const value logs = b_.log_softmax(wide, -1);
-    const value loss = b_.neg(b_.gather(logs, picked, -1));
-    b_.with_gradient(loss, [wide, logs, picked, words = shape[2]](backward_pass& p) {
-      graph_builder& b = p.builder();
-      const value of_logs = b.gather_backward(b.neg(p.gradient()), picked, words, -1);
-      p.give(wide, b.log_softmax_backward(of_logs, logs, -1));
-    });
-    return b_.mean(loss, {0, 1});
-  }
-
-  /// The loss of each token, [batch, position, 1], by operations that all may be cut by words.
-  value loss_of_pieces(value wide, value classes) {
-    const shape_vector shape = b_.of_value(wide).shape;
-    const value picked = b_.view(classes, {shape[0], shape[1], 1});
-    const value most = b_.amax(wide, {-1}, true);
-    const value sum = b_.sum(b_.exp(b_.sub(wide, most)), {-1}, true);
-    const value all = b_.add(b_.log(sum), most);
-    const value loss = b_.sub(all, b_.gather(wide, picked, -1));
-    b_.with_gradient(loss, [wide, all, picked, words = shape[2]](backward_pass& p) {
-      graph_builder& b = p.builder();
-      const value share = b.mul(b.exp(b.sub(wide, all)), p.gradient());
-      p.give(wide, b.sub(share, b.gather_backward(p.gradient(), picked, words, -1)));
-    });
-    return loss;
-  }
-
   /// Neighbours along the last of four dimensions, as complex numbers.
   value as_pairs(value x) {
     const shape_vector shape = b_.of_value(x).shape;

@@ -1,7 +1,7 @@
 #pragma once
 
 #include <shardweave/core/error.hpp>
-#include <shardweave/models/detail/training_parts.hpp>
+#include <shardweave/models/detail/loss_parts.hpp>
 #include <shardweave/models/joint_graph.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/spmd/computation.hpp>
@@ -17,7 +17,7 @@
 
 namespace shardweave::inline v0::detail {
 
-/// \throws error if there is a problem with the config, or no tokens are given to the model
+/// \throws error if there is a problem with the config, no tokens are given to the model, or no equal chunks are left
 template <class Config>
 void check_training(const Config& config, training_shape shape) {
   const auto wrong = [&](const std::string& what) {
@@ -31,11 +31,15 @@ void check_training(const Config& config, training_shape shape) {
   if (shape.batch > most_tokens / shape.sequence)
     wrong("a batch of " + std::to_string(shape.batch) + " sequences of " + std::to_string(shape.sequence) +
           " tokens is more than any step takes, expected " + std::to_string(most_tokens) + " tokens at most");
+  if (shape.loss_chunks <= 0 || shape.sequence % shape.loss_chunks != 0)
+    wrong("the loss of a sequence of " + std::to_string(shape.sequence) + " has no " +
+          std::to_string(shape.loss_chunks) + " equal chunks");
+  if (shape.loss_chunks > 1 && shape.loss == training_loss::logits) wrong("chunks are of a loss, found logits");
 }
 
 /// Layers are m = x + attention(norm(x)) and m + feed(norm(m)), between an embedding and, after a last norm, the
 /// output. A model derives from this to say what the two are.
-class transformer_writer : protected training_parts {
+class transformer_writer : protected loss_parts {
  public:
   /// From tokens to logits, and from the gradient of the logits to those of all parameters.
   computation write() {
@@ -55,8 +59,12 @@ class transformer_writer : protected training_parts {
     b_.layer(-1);
     const value y = normalize("norm", last_norm, x, eps_);
     const value head = transposed("output", output);
-    const value logits = b_.einsum("bsk,kn->bsn", {y, head});
-    b_.result(has_loss ? mean_loss(logits, labels, s_.loss) : logits);
+    if (s_.loss_chunks > 1) {
+      b_.result(mean_loss_of_chunks(y, head, labels, s_.loss, s_.loss_chunks));
+    } else {
+      const value logits = b_.einsum("bsk,kn->bsn", {y, head});
+      b_.result(has_loss ? mean_loss(logits, labels, s_.loss) : logits);
+    }
     for (std::int64_t l = layer_count_; l < layer_count_ + further_count_; ++l) {
       x = add_further(l, x, table);
       const value more = normalize("norm", weights_of_layer(l).last, x, eps_);
@@ -72,7 +80,7 @@ class transformer_writer : protected training_parts {
   /// \param further  so many modules follow that predict one token more each
   template <class Config>
   transformer_writer(const Config& config, training_shape shape, bool tied, std::int64_t further = 0)
-      : training_parts(config.name),
+      : loss_parts(config.name),
         s_(shape),
         vocabulary_(config.vocab_size),
         width_(config.hidden_size),
