@@ -207,8 +207,8 @@ class training_run {
   }
   void propagate() {
     if (chosen_.propagate) {
-      const auto usual = programs::usual_annotations(*model_, programs::batch_sharded(mesh_, false),
-                                                     programs::batch_sharded(mesh_, true));
+      const auto usual = programs::usual_annotations(*model_, programs::batch_sharded(*model_, false),
+                                                     training_.result_placement(*model_));
       annotations_.insert(annotations_.begin(), usual.begin(), usual.end());
     }
     told_ = programs::about("--annotate", [&] { return sw::propagate(*model_, annotations_); });
@@ -360,7 +360,8 @@ class training_run {
   void add_optimizer() {
     if (!chosen_.whole_step || !plan_.tasks || is_too_large()) return;
     stage("whole", [&] {
-      sw::whole_step_options asked{.micro_batches = chosen_.accumulate};
+      sw::whole_step_options asked{.micro_batches = chosen_.accumulate,
+                                   .reduces_once = chosen_.reduce_once || training_.reduces_once()};
       asked.optimizer.clips = !chosen_.no_clip;
       asked.optimizer.state_bytes = chosen_.optimizer_bytes;
       whole_ = programs::whole_of(*model_, plan_, fastest_, asked);

@@ -2,6 +2,7 @@
 
 #include <shardweave/models/llama_config.hpp>
 
+#include <cstdint>
 #include <string>
 #include <vector>
 
@@ -14,6 +15,7 @@ struct named_loss {
   std::string name;
   std::string about;
   shardweave::training_loss loss;
+  std::int64_t chunks = 1;  ///< unless another number is asked for
 };
 
 [[nodiscard]] inline std::vector<named_loss> losses() {
@@ -22,7 +24,9 @@ struct named_loss {
       {"logits", "with the logits: no loss is computed, their gradient comes in", logits},
       {"fused", "with the cross entropy of the logits as they are, one kernel each way", fused},
       {"float32", "with that of a copy in f32, whose logarithms and gradients are tensors: eager frameworks", float32},
-      {"sharded", "in f32, where logits may be cut by words: no device has all words of a token", sharded}};
+      {"sharded", "in f32, where logits may be cut by words: no device has all words of a token", sharded},
+      {"chunked", "as float32, of 8 chunks of each sequence one after the other, gradients included; see --loss-chunks",
+       float32, 8}};
 }
 
 }  // namespace programs

@@ -35,7 +35,9 @@ struct plan_options {
   std::string calibration;
   std::string f8 = "off";
   std::int64_t sequence = 8192;
+  bool context_parallel = false;
   std::string loss = "logits";
+  std::int64_t loss_chunks = 0;  ///< 0: as the loss has it
   bool reduce_f32 = false;
   std::int64_t batch = 0;  // 0: two sequences for every device of the first mesh dimension
   std::string objective;   ///< empty: as `for_step` says
@@ -59,6 +61,7 @@ struct plan_options {
   unsigned batch_parts = 1;
   bool whole_step = false;
   std::int64_t accumulate = 1;
+  bool reduce_once = false;
   bool no_clip = false;
   std::string layout;  ///< empty: placements are searched
   around_options around;
@@ -108,9 +111,18 @@ struct plan_options {
         ->capture_default_str();
     app.add_option("--batch", batch, "sequences in the global batch (default: twice the first mesh dimension)")
         ->check(whole_within(1, 1 << 20));
+    CLI::Option* const context_option = app.add_flag(
+        "--context-parallel", context_parallel,
+        "attention may be cut by positions, too, beside keys and values that are gathered; so it is in any "
+        "case where the batch has fewer sequences than the first mesh dimension has devices");
     app.add_option("--loss", loss, "where the model's graph ends; see below")
         ->check(one_of(names_of(losses())))
         ->capture_default_str();
+    app.add_option(
+           "--loss-chunks", loss_chunks,
+           "N: do any loss in so many chunks of each sequence, each from its logits to their gradients, so that "
+           "a device has logits of one chunk at a time (default: 1; 8 with --loss chunked)")
+        ->check(whole_within(1, 1024));
     app.add_flag("--reduce-f32", reduce_f32,
                  "gradients that are kept in f32 are added up in it, too: more bytes than in bf16");
     CLI::Option* const objective_option =
@@ -187,7 +199,7 @@ struct plan_options {
         app.add_option(
                "--layout", layout,
                "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
-               "dp=8, zero1=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
+               "dp=8, zero1=8, zero2=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
             ->excludes(mesh_option);
     CLI::Option* const whole = app.add_flag("--whole-step", whole_step,
                                             "also plan what follows the backward part, as tasks: gradient norm, "
@@ -197,6 +209,11 @@ struct plan_options {
            "N: micro-batches of --batch sequences in a whole step, whose gradients are reduced each time and added up")
         ->check(whole_within(1, 256))
         ->capture_default_str()
+        ->needs(whole);
+    app.add_flag(
+           "--reduce-once", reduce_once,
+           "of a whole step: add up gradients of micro-batches as they are made, and reduce the sum with the last "
+           "one: less communication, more memory (so it is with --layout dp and zero1)")
         ->needs(whole);
     app.add_flag("--no-clip", no_clip, "of a whole step: leave out the norm of gradients and their clipping")
         ->needs(whole);
@@ -234,7 +251,7 @@ struct plan_options {
         "--search", search,
         "FILE.svg: how step and bound came together, over the seconds of the search; then the report has it, too");
     // a layout leaves nothing to search, and is kept to whatever it holds
-    for (CLI::Option* const of_search : {objective_option, budget_option, meshes_option, search_option})
+    for (CLI::Option* const of_search : {objective_option, budget_option, meshes_option, search_option, context_option})
       layout_option->excludes(of_search);
     report.add_to(app, "report.html in the folder of --out; without it plan_report.html, or none with --json");
     app.footer(help_section("Devices", devices()) + help_section("Models of collectives", collective_models()) +

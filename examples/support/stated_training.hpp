@@ -28,6 +28,7 @@
 #include <shardweave/spmd/standard_rules.hpp>
 #include <shardweave/spmd/training_constraints.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
@@ -42,12 +43,18 @@
 
 namespace programs {
 
-/// Batch over the first mesh dimension, and over the last one, if there is another, what is left: nothing of the
-/// inputs, the vocabulary of the logits.
-[[nodiscard]] inline shardweave::sharding batch_sharded(const shardweave::device_mesh& mesh, bool of_results) {
-  std::string text = "S(0)";
-  for (std::size_t d = 1; d < mesh.shape().size(); ++d)
-    text += of_results && d + 1 == mesh.shape().size() ? "S(2)" : "R";
+/// Whether there are fewer sequences than devices along the first mesh dimension.
+[[nodiscard]] inline bool has_few_sequences(const shardweave::computation& graph, const shardweave::device_mesh& mesh) {
+  const auto tokens = std::ranges::find(graph.operations, shardweave::role::input, &shardweave::operation::kind);
+  return tokens->outputs.front().shape.front() < mesh.extent(0);
+}
+
+/// Sequences over the first mesh dimension, or their positions where there are too few; and over the last one, if
+/// there is another, what is left: nothing of the inputs, the vocabulary of the logits.
+[[nodiscard]] inline shardweave::sharding batch_sharded(const shardweave::spmd_cost_model& model, bool of_results) {
+  const shardweave::device_mesh& mesh = model.mesh();
+  std::string text = has_few_sequences(model.operations(), mesh) ? "S(1)" : "S(0)";
+  for (std::size_t d = 1; d < mesh.rank(); ++d) text += of_results && d + 1 == mesh.rank() ? "S(2)" : "R";
   return shardweave::sharding::parse(text);
 }
 
@@ -68,7 +75,8 @@ class stated_training {
         device(device_of(chosen)),
         shape({.batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
                .sequence = chosen.sequence,
-               .loss = loss_of(chosen)}),
+               .loss = loss_of(chosen).loss,
+               .loss_chunks = chosen.loss_chunks > 0 ? chosen.loss_chunks : loss_of(chosen).chunks}),
         chosen_(chosen),
         compute_(compute_of(device, chosen.compute == "published")),
         collectives_(make_collective_model(
@@ -107,7 +115,9 @@ class stated_training {
             on,
             compute_,
             collectives_,
-            layout ? shardweave::layout_rules(*layout) : shardweave::standard_rules(),
+            layout ? shardweave::layout_rules(*layout)
+                   : shardweave::standard_rules(
+                         {.attention_by_positions = chosen_.context_parallel || has_few_sequences(graph, on)}),
             {.reduce_after_cast = chosen_.reduce_f32, .threads = chosen_.common.threads}};
   }
   /// \param placed  as `training_options` has it
@@ -115,8 +125,8 @@ class stated_training {
                                                           const std::vector<std::uint32_t>& placed = {}) const {
     return about(chosen_.config, [&] {
       if (layout) return shardweave::layout_constraints(model, *layout);
-      shardweave::training_options usual{.inputs = batch_sharded(model.mesh(), false),
-                                         .results = result_placement(model.mesh()),
+      shardweave::training_options usual{.inputs = batch_sharded(model, false),
+                                         .results = result_placement(model),
                                          .tie_layers = chosen_.layers != "untied",
                                          .placed = placed};
       if (chosen_.memory_budget) usual.device_memory = shardweave::bytes(*chosen_.memory_budget);
@@ -124,13 +134,21 @@ class stated_training {
       return shardweave::training_constraints(model, usual);
     });
   }
+  /// Logits are cut as their inputs are, and by words; a loss is one number, which every device has.
+  [[nodiscard]] shardweave::sharding result_placement(const shardweave::spmd_cost_model& model) const {
+    return shape.loss == shardweave::training_loss::logits
+               ? batch_sharded(model, true)
+               : shardweave::sharding::parse(std::string(model.mesh().rank(), 'R'));
+  }
   /// Where parameters are gathered again in the backward pass, whatever is planned.
   [[nodiscard]] bool regathers() const {
     return chosen_.regather || (layout && layout->stage == shardweave::zero_stage::parameters);
   }
+  /// Whether gradients of several micro-batches are reduced once a step.
+  [[nodiscard]] bool reduces_once() const { return layout && layout->reduces_once(); }
   /// How many devices that hold the same parameters share their optimizer's state.
   [[nodiscard]] double state_sharers() const {
-    return layout && layout->stage == shardweave::zero_stage::optimizer ? static_cast<double>(layout->sharers()) : 1;
+    return layout && layout->updates_parts() ? static_cast<double>(layout->sharers()) : 1;
   }
 
  private:
@@ -155,16 +173,9 @@ class stated_training {
     device.memory -= *chosen.reserve;
     return device;
   }
-  [[nodiscard]] static shardweave::training_loss loss_of(const plan_options& chosen) {
-    for (const named_loss& known : losses())
-      if (known.name == chosen.loss) return known.loss;
-    return shardweave::training_loss::logits;
-  }
-  /// Logits are cut as their inputs are, and by words; a loss is one number, which every device has.
-  [[nodiscard]] shardweave::sharding result_placement(const shardweave::device_mesh& on) const {
-    return shape.loss == shardweave::training_loss::logits
-               ? batch_sharded(on, true)
-               : shardweave::sharding::parse(std::string(on.shape().size(), 'R'));
+  [[nodiscard]] static named_loss loss_of(const plan_options& chosen) {
+    const std::vector<named_loss> all = losses();
+    return *std::ranges::find(all, chosen.loss, &named_loss::name);
   }
   /// Published shares of the peaks, where there are some of the device and they are wanted.
   [[nodiscard]] static shardweave::compute_profile compute_of(const shardweave::device_profile& device,

@@ -6,9 +6,12 @@
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/solve/auto_solver.hpp>
 #include <shardweave/spmd/describe_spmd.hpp>
 #include <shardweave/spmd/spmd_cost_model.hpp>
+#include <shardweave/spmd/standard_rules.hpp>
+#include <shardweave/spmd/training_constraints.hpp>
 #include <shardweave/tasks/fsdp_tags.hpp>
 
 #include <doctest/doctest.h>
@@ -42,11 +45,13 @@ struct laid_out {
   sw::lowered_graph lowered;
 };
 
-laid_out lay_out(const sw::llama_config& config, const std::string& words, bool again = false) {
+laid_out lay_out(const sw::llama_config& config, const std::string& words, bool again = false,
+                 sw::training_shape shape = {.sequence = 4096}) {
   const auto layout = sw::training_layout::parse(words);
   const auto device = sw::find_device("h100");
-  sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 2 * layout.data_ranks(), .sequence = 4096}),
-                            layout.mesh(), sw::roofline{device}, sw::alpha_beta(device), sw::layout_rules(layout),
+  shape.batch = 2 * layout.data_ranks();
+  sw::spmd_cost_model model(sw::llama_training_graph(config, shape), layout.mesh(), sw::roofline{device},
+                            sw::alpha_beta(device), sw::layout_rules(layout),
                             {.reduce_after_cast = true});  // gradients are added up in f32
   const auto problem = sw::compile(sw::describe(model, sw::layout_constraints(model, layout)));
   const auto placed = sw::auto_solver{}.solve(problem);
@@ -103,9 +108,92 @@ TEST_SUITE("training_layout") {
 
   using sw::collective;
 
+  TEST_CASE("a loss in chunks gathers and reduces the output weight as one of all logits does, and holds fewer") {
+    for (const char* words : {"fsdp=8", "fsdp=2,tp=4", "fsdp=2,cp=4"}) {
+      CAPTURE(words);
+      const auto of = [&](std::int64_t chunks) {
+        return lay_out(tiny(), words, false,
+                       {.sequence = 4096, .loss = sw::training_loss::float32, .loss_chunks = chunks});
+      };
+      const laid_out whole = of(1), cut = of(8);
+      for (const std::uint32_t group : {0U, 1U})
+        for (const collective op : {collective::all_gather, collective::reduce_scatter}) {
+          const auto moved_by = [&](const laid_out& plan) {
+            double bytes = 0;
+            for (const bool of_parameters : {false, true})
+              if (const auto all = moved_on(plan, group, of_parameters); all.contains(op))
+                bytes += static_cast<double>(all.at(op).bytes);
+            return bytes;
+          };
+          CHECK(moved_by(cut) <= moved_by(whole) * 1.1);  // a little more may save launches
+        }
+      const auto most_logits = [](const laid_out& plan) {
+        std::int64_t most = 0;
+        const sw::task_graph& g = plan.lowered.tasks;
+        for (sw::task_index t = 0; t < g.size(); ++t) {
+          const sw::operation& op = plan.model.operations().operations[plan.lowered.origin[t].operation];
+          if (op.group == "loss" && !op.outputs.empty() && op.outputs.front().rank() == 3 &&
+              op.outputs.front().shape[2] == 32000)
+            most = std::max(most, g.output(t, 0).size.count());
+        }
+        return most;
+      };
+      CHECK(most_logits(cut) * 8 == most_logits(whole));
+    }
+  }
+
+  TEST_CASE("a search may cut attention by positions, prices it as the layout that states it, and finds no worse") {
+    // one long sequence on four devices: nothing of the batch can be cut, and of three heads not each device has one
+    sw::llama_config config = tiny();
+    config.hidden_size = 384;
+    config.num_attention_heads = config.num_key_value_heads = 3;
+    config.intermediate_size = 1024;
+    const auto device = sw::find_device("h100");
+    const auto layout = sw::training_layout::parse("fsdp=1,cp=4");
+    const auto graph = sw::llama_training_graph(config, {.batch = 1, .sequence = 32768});
+    const auto model_by = [&](const sw::rule_table& rules) {
+      return sw::spmd_cost_model(graph, layout.mesh(), sw::roofline{device}, sw::alpha_beta(device), rules);
+    };
+    const auto model = model_by(sw::standard_rules({.attention_by_positions = true}));
+    const sw::training_options wanted{.inputs = sw::sharding::parse("S(1)"), .results = sw::sharding::parse("S(1)")};
+    const auto problem = sw::compile(sw::describe(model, sw::training_constraints(model, wanted)));
+    const auto found = sw::auto_solver{}.solve(problem);
+    REQUIRE(found.status == sw::solve_status::optimal);
+
+    const auto stated_model = model_by(sw::layout_rules(layout));
+    const auto stated =
+        sw::auto_solver{}.solve(sw::compile(sw::describe(stated_model, sw::layout_constraints(stated_model, layout))));
+    REQUIRE(stated.has_assignment());
+    // the stated plan is one of the search's, strategy by strategy, at the same price
+    const double of_stated = sw::evaluate(problem, stated.choice).objective;
+    CHECK(of_stated == doctest::Approx(stated.objective).epsilon(1e-9));
+    CHECK(found.objective <= of_stated * (1 + 1e-9));
+    // and what it gains over attention that is whole on each device
+    const auto whole_model = model_by(sw::standard_rules());
+    const auto whole =
+        sw::auto_solver{}.solve(sw::compile(sw::describe(whole_model, sw::training_constraints(whole_model, wanted))));
+    REQUIRE(whole.has_assignment());
+    CHECK(found.objective < whole.lower_bound);
+    std::size_t cut = 0;
+    const auto& operations = model.operations().operations;
+    for (std::uint32_t v = 0; v < operations.size(); ++v)
+      if (operations[v].op == "sdpa" || operations[v].op == "sdpa_backward") {
+        const sw::mesh_strategy& placed = model.strategies(v).strategies[found.choice[v]];
+        CHECK(placed.outputs.front() == sw::sharding::parse("S(2)"));
+        ++cut;
+      }
+    CHECK(cut == 4);
+    // lowered as the layout is: keys and values are gathered, and what is made of their gradients is reduced
+    const laid_out plan{model, sw::lower(model, found.choice)};
+    const std::int64_t keys = 32768LL * 3 * 128 * 2;  // bf16
+    const auto all = moved_on(plan, 0, false);
+    CHECK(all.at(collective::all_gather).bytes >= 2 * 2 * keys);
+    CHECK(all.at(collective::reduce_scatter).bytes >= 2 * keys);
+  }
+
   TEST_CASE("words are read, written, and refused by name") {
-    for (const char* words :
-         {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "hsdp=4x8", "hsdp=2x16,tp=2", "zero1=8,cp=2,tp=4"})
+    for (const char* words : {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "zero2=8", "hsdp=4x8", "hsdp=2x16,tp=2",
+                              "zero1=8,cp=2,tp=4"})
       CHECK(sw::training_layout::parse(words).to_string() == words);
     CHECK(sw::training_layout::parse("tp=2,fsdp=4") == sw::training_layout::parse("fsdp=4,tp=2"));
     CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").size() == 64);
@@ -163,10 +251,12 @@ TEST_SUITE("training_layout") {
       if (all.contains(collective::all_reduce)) reduced += all.at(collective::all_reduce).bytes;
     }
     CHECK(reduced == 4 * parameters);
-    const laid_out zero = lay_out(tiny(), "zero1=8");
-    CHECK(held(zero) == 4 * parameters);
-    CHECK(moved_on(zero, 0, true).at(collective::reduce_scatter).bytes == 4 * parameters);
-    CHECK_FALSE(moved_on(zero, 0, true).contains(collective::all_gather));
+    for (const char* words : {"zero1=8", "zero2=8"}) {
+      const laid_out zero = lay_out(tiny(), words);
+      CHECK(held(zero) == 4 * parameters);
+      CHECK(moved_on(zero, 0, true).at(collective::reduce_scatter).bytes == 4 * parameters);
+      CHECK_FALSE(moved_on(zero, 0, true).contains(collective::all_gather));
+    }
   }
 
   TEST_CASE("replicas of shards all-reduce what their shards have scattered") {

@@ -214,7 +214,17 @@ TEST_SUITE("plan_training") {
       CHECK(whole(wide, "end_to_end_ns") > whole(fused, "end_to_end_ns"));  // two more tensors of f32 go by
       CHECK(whole(wide, "peak_bytes") > whole(logits, "peak_bytes"));
       CHECK(planned(how + "--loss sharded").at("fits").as_bool());
+      // an eighth of the logits at a time, and the products of the output weight are as many
+      const auto chunked = planned(how + "--loss chunked");
+      CHECK(whole(chunked, "peak_bytes") < whole(wide, "peak_bytes"));
+      CHECK(real(chunked, "end_to_end_ns") == doctest::Approx(real(wide, "end_to_end_ns")).epsilon(0.25));
+      const auto same = planned(how + "--loss float32 --loss-chunks 8");
+      for (const char* field : {"end_to_end_ns", "peak_bytes"}) CHECK(whole(same, field) == whole(chunked, field));
+      CHECK(whole(planned(how + "--loss fused --loss-chunks 4"), "peak_bytes") < whole(fused, "peak_bytes"));
     }
+    const auto odd = plan(folder, line + "--loss chunked --loss-chunks 3");
+    CHECK(odd.status == 2);
+    CHECK(odd.err.find("the loss of a sequence of 2048 has no 3 equal chunks") != std::string::npos);
     const std::string out = (folder / "plan").string();
     const auto narrow_reductions = [&](const std::string& words) {
       planned("--layout fsdp=4 --bucketing none --out " + out + words);
@@ -1059,14 +1069,46 @@ TEST_SUITE("plan_training") {
           std::string::npos);
   }
 
+  TEST_CASE("a batch of fewer sequences than devices is cut by positions, also in attention") {
+    const temporary_folder folder;
+    const std::string config = folder.write("tiny.json", tiny).string();
+    const std::string line = config + " --batch 1 --sequence 32768 --threads 1 --json ";
+    const auto out = (folder / "plan").string();
+    for (const auto& [mesh, layout] : {std::pair("4", "fsdp=1,cp=4"), std::pair("4x2", "fsdp=1,cp=4,tp=2")}) {
+      CAPTURE(mesh);
+      const auto run = plan(folder, line + "--mesh " + mesh + " --out " + out);
+      CAPTURE(run.err);
+      REQUIRE(run.status == 0);
+      const auto found = object_of(run.out), stated = object_of(plan(folder, line + "--layout " + layout).out);
+      CHECK(whole(found, "end_to_end_ns") <= whole(stated, "end_to_end_ns"));
+      CHECK(whole(found, "step_bound_ns") <= whole(found, "end_to_end_ns"));
+      // no device computes attention of all positions
+      const sw::task_graph g = sw::read_task_graph(folder / "plan" / "tasks.json");
+      std::size_t kernels = 0;
+      for (sw::task_index t = 0; t < g.size(); ++t) {
+        if (g.op(t) != "sdpa") continue;
+        ++kernels;
+        CHECK(g.output(t, 0).size.count() <= 32768 * 512 * 2 / 4);
+      }
+      CHECK(kernels == 2);
+    }
+    CHECK(plan(folder, line + "--mesh 4 --propagate").status == 0);
+    // elsewhere it is a matter of asking, and what may be chosen costs no less than what need not
+    const auto cost = [&](const std::string& more) {
+      return real(object_of(plan(folder, config + shape + " --json --gap 0" + more).out), "objective_us");
+    };
+    CHECK(cost(" --context-parallel") <= cost("") * (1 + 1e-9));
+    CHECK(plan(folder, line + "--layout cp=4 --context-parallel").status == 2);
+  }
+
   TEST_CASE("a batch that does not fit the mesh ends with status 1 and names what cannot be placed") {
     const temporary_folder folder;
     const std::string config = folder.write("tiny.json", tiny).string();
-    const auto run = plan(folder, config + " --mesh 4x2 --sequence 256 --batch 3 --out " + (folder / "plan").string());
+    const auto run = plan(folder, config + " --mesh 4x2 --sequence 3 --batch 3 --out " + (folder / "plan").string());
     CHECK(run.status == 1);
     REQUIRE(is_one_line(run.err));
     CHECK(run.err.starts_with("plan_training: " + config + ": "));
-    CHECK(run.err.find("'tokens' cannot be placed S(0)R") != std::string::npos);
+    CHECK(run.err.find("'tokens' cannot be placed S(1)R") != std::string::npos);
     CHECK(run.out.empty());
     CHECK(!fs::exists(folder / "plan"));
   }

@@ -534,9 +534,7 @@ TEST_SUITE("standard_rules") {
   }
 
   TEST_CASE("attention is cut by positions of queries beside whole keys and values, and so is what masks them") {
-    rule_table rules = standard_rules();
-    rules.add("sdpa", attention_rule{.by_positions = true}, {.moves_data_only = true});
-    rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = true}, {.moves_data_only = true});
+    const rule_table rules = standard_rules({.attention_by_positions = true});
     const std::vector<std::pair<std::string, std::string>> masks = {
         {"4x8x4x4", "S(2)"}, {"4x1x4x4", "S(2)"}, {"1x8x4x4", "S(2)"}, {"4x4", "S(0)"}, {"4x1x1x4", "R"}, {"1x4", "R"}};
     for (const auto& [mask, lies] : masks)

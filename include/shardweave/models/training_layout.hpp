@@ -18,7 +18,8 @@ namespace shardweave::inline v0 {
 /// ZeRO.
 enum class zero_stage : std::uint8_t {
   none,        ///< everything is whole on each; gradients are all-reduced
-  optimizer,   ///< gradients are scattered, each updates its part, parameters are gathered after the step
+  optimizer,   ///< ZeRO-1: gradients are scattered once a step, each updates its part, parameters are gathered after it
+  gradients,   ///< ZeRO-2: the same, but gradients of every micro-batch are scattered, and each keeps its part of them
   parameters,  ///< parameters, gradients and optimizer state are shared out; parameters are gathered for each use
 };
 
@@ -32,8 +33,8 @@ struct training_layout {
   std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
   zero_stage stage = zero_stage::parameters;
 
-  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "hsdp=4x8" (4 replicas of 8 shards), "cp=2": words of any order, each
-  /// once.
+  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2": words of any
+  /// order, each once.
   /// \throws error (input) naming the word that is none
   [[nodiscard]] static training_layout parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
@@ -42,6 +43,11 @@ struct training_layout {
   [[nodiscard]] std::int64_t data_ranks() const { return replicas * shards; }
   /// Ranks that share out what `stage` says.
   [[nodiscard]] std::int64_t sharers() const { return shards * context; }
+  /// Whether each updates a part of the parameters that it computes with, all of which are gathered after that.
+  [[nodiscard]] bool updates_parts() const { return stage == zero_stage::optimizer || stage == zero_stage::gradients; }
+  /// Whether gradients of several micro-batches are added up where they are made, and reduced once a step: data
+  /// parallelism without sharing, and ZeRO-1.
+  [[nodiscard]] bool reduces_once() const { return stage == zero_stage::none || stage == zero_stage::optimizer; }
   [[nodiscard]] std::int64_t size() const { return data_ranks() * context * tensor; }
   /// \throws error if an extent is not positive
   [[nodiscard]] device_mesh mesh() const;

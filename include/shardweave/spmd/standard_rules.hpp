@@ -8,10 +8,19 @@
 
 namespace shardweave::inline v0 {
 
+/// What may be said of operators beyond what always holds.
+struct standard_rule_options {
+  /// Attention may be cut by positions, too, as context parallelism does: see `attention_rule`. What long sequences of
+  /// few batches need.
+  bool attention_by_positions = false;
+  /// Share of attention's products that is computed, in (0, 1]: a half where kernels skip what the mask hides.
+  double causal = 1;
+};
+
 /// A table with the operators of transformer training graphs. Its strategies are those that PyTorch's
 /// DTensor offers, but for an embedding cut by rows, whose indices are whole here (a partial result cannot be
-/// made from whole indices, so that upstream can never choose it).
-[[nodiscard]] rule_table standard_rules();
+/// made from whole indices, so that upstream can never choose it), and for what the options say.
+[[nodiscard]] rule_table standard_rules(const standard_rule_options& options = {});
 
 }  // namespace shardweave::inline v0
 

@@ -4,7 +4,6 @@
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/spmd/computation.hpp>
-#include <shardweave/spmd/rules/attention.hpp>
 #include <shardweave/spmd/rules/selection.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/standard_rules.hpp>
@@ -13,6 +12,7 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <iterator>
 #include <set>
 #include <system_error>
 #include <utility>
@@ -117,7 +117,7 @@ class layout_writer {
     along(v, replica_, dim_placement::replicate());
     along(v, context_, dim_placement::replicate());
     along(v, shard_, dim_placement::replicate());
-    if (layout_.stage != zero_stage::parameters && !(layout_.stage == zero_stage::optimizer && is_gradient)) return;
+    if (layout_.stage != zero_stage::parameters && !(layout_.updates_parts() && is_gradient)) return;
     // the dimension that tensor parallelism leaves: both cuts of one would nest
     std::size_t where = cut_by_tensor ? 1 - cut : 0;
     if (op.outputs.front().shape[where] < layout_.sharers() && op.outputs.front().rank() == 2 && !cut_by_tensor)
@@ -229,15 +229,27 @@ class layout_writer {
   std::int64_t sequence_ = 0;
 };
 
+/// The words of those that see different data.
+struct named_stage {
+  std::string_view name;
+  zero_stage stage;
+};
+inline constexpr named_stage layout_stages[] = {{"dp", zero_stage::none},
+                                                {"zero1", zero_stage::optimizer},
+                                                {"zero2", zero_stage::gradients},
+                                                {"fsdp", zero_stage::parameters},
+                                                {"hsdp", zero_stage::parameters}};
+
 }  // namespace detail
 
 SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) {
+  using detail::named_stage, detail::layout_stages;
   training_layout layout;
   std::set<std::string_view> known;
   const auto wrong = [&](std::string_view word) {
     refuse(error_category::input,
            "layout '" + std::string(text) + "': '" + std::string(word) +
-               "', expected words like fsdp=8, tp=8, cp=2, dp=8, zero1=8 or hsdp=4x8, each once");
+               "', expected words like fsdp=8, tp=8, cp=2, dp=8, zero1=8, zero2=8 or hsdp=4x8, each once");
   };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -253,7 +265,8 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
       return n;
     };
     std::string_view amount = word.substr(is + 1);
-    const bool of_data = name == "fsdp" || name == "dp" || name == "zero1" || name == "hsdp";
+    const auto word_of_data = std::ranges::find(layout_stages, name, &named_stage::name);
+    const bool of_data = word_of_data != std::end(layout_stages);
     if (!known.insert(of_data ? "data" : name).second) wrong(word);
     if (name == "hsdp") {
       const std::size_t by = amount.find('x');
@@ -263,7 +276,7 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
     }
     if (of_data) {
       layout.shards = number(amount);
-      layout.stage = name == "dp" ? zero_stage::none : name == "zero1" ? zero_stage::optimizer : zero_stage::parameters;
+      layout.stage = word_of_data->stage;
     } else if (name == "tp") {
       layout.tensor = number(amount);
     } else if (name == "cp") {
@@ -276,10 +289,10 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
 }
 
 SHARDWEAVE_INLINE std::string training_layout::to_string() const {
-  std::string text = replicas > 1                     ? "hsdp=" + std::to_string(replicas) + "x"
-                     : stage == zero_stage::none      ? "dp="
-                     : stage == zero_stage::optimizer ? "zero1="
-                                                      : "fsdp=";
+  std::string text =
+      replicas > 1
+          ? "hsdp=" + std::to_string(replicas) + "x"
+          : std::string(std::ranges::find(detail::layout_stages, stage, &detail::named_stage::stage)->name) + "=";
   text += std::to_string(shards);
   if (context > 1) text += ",cp=" + std::to_string(context);
   return tensor > 1 ? text + ",tp=" + std::to_string(tensor) : text;
@@ -305,14 +318,7 @@ SHARDWEAVE_INLINE device_mesh training_layout::mesh() const {
 }
 
 SHARDWEAVE_INLINE rule_table layout_rules(const training_layout& layout, double causal) {
-  rule_table rules = standard_rules();
-  const bool cut = layout.context > 1;
-  const auto part = [&](attention_flops all) {
-    return [all, causal](const operation_view& view) { return all(view) * causal; };
-  };
-  rules.add("sdpa", attention_rule{.by_positions = cut}, {.flops = part({}), .kernel = kernel_kind::attention});
-  rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = cut},
-            {.flops = part({.query = 1, .with_keys = 3, .with_values = 2}), .kernel = kernel_kind::attention_backward});
+  rule_table rules = standard_rules({.attention_by_positions = layout.context > 1, .causal = causal});
   // a loss over words that are cut: each rank marks those labels that are among its words
   rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false, .by_place = true});
   return rules;

@@ -41,6 +41,18 @@ inline void add_line_rules(rule_table& rules) {
   rules.add("index_put", indexing_rule{index_action::put});
 }
 
+/// Scaled dot-product attention, forward and backward.
+inline void add_attention_rules(rule_table& rules, const standard_rule_options& options) {
+  const auto cost = [&](attention_flops all, kernel_kind kernel) {
+    return operator_cost{
+        .flops = [all, causal = options.causal](const operation_view& view) { return all(view) * causal; },
+        .kernel = kernel};
+  };
+  rules.add("sdpa", attention_rule{.by_positions = options.attention_by_positions}, cost({}, kernel_kind::attention));
+  rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = options.attention_by_positions},
+            cost({.query = 1, .with_keys = 3, .with_values = 2}, kernel_kind::attention_backward));
+}
+
 /// Convolutions and what else works on pictures.
 inline void add_picture_rules(rule_table& rules) {
   using results = convolution_results;
@@ -79,7 +91,7 @@ inline void add_training_rules(rule_table& rules) {
 
 }  // namespace detail
 
-SHARDWEAVE_INLINE rule_table standard_rules() {
+SHARDWEAVE_INLINE rule_table standard_rules(const standard_rule_options& options) {
   const operator_cost view{.is_view = true, .flops = {}};
   rule_table rules;
   for (const char* source : {"parameter", "input", "constant", "tangent"})
@@ -87,11 +99,7 @@ SHARDWEAVE_INLINE rule_table standard_rules() {
   rules.add("alias", any_placement_rule{}, view);
 
   rules.add("einsum", einsum_rule{}, {.is_view = false, .flops = einsum_flops{}});
-  rules.add("sdpa", attention_rule{}, {.is_view = false, .flops = attention_flops{}, .kernel = kernel_kind::attention});
-  rules.add("sdpa_backward", attention_rule{.query = 1},
-            {.is_view = false,
-             .flops = attention_flops{.query = 1, .with_keys = 3, .with_values = 2},
-             .kernel = kernel_kind::attention_backward});
+  detail::add_attention_rules(rules, options);
   rules.add("embedding", embedding_rule{});
   rules.add("embedding_backward", embedding_backward_rule{});
 

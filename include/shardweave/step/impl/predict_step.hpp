@@ -343,7 +343,7 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   const double computed = static_cast<double>(stated.model.parameter_count()) / static_cast<double>(layout.tensor);
   const double updated = layout.stage == zero_stage::none ? computed : computed / static_cast<double>(layout.sharers());
   optimizer_options optimizer = stated.framework.optimizer;
-  if (layout.stage != zero_stage::optimizer) optimizer.gathered_bytes = 0;
+  if (!layout.updates_parts()) optimizer.gathered_bytes = 0;
   training_layout of_shards = layout;  // shards of a sequence are shards
   of_shards.shards = std::exchange(of_shards.context, 1) * layout.shards;
   const device_mesh mesh = of_shards.mesh();
