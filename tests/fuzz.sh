@@ -52,6 +52,8 @@ echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
 compile -c "$work/json.cpp" -o "$work/json.o"
 
 found=0
+files=$(mktemp -d)  # what an interrupted target leaves goes with this
+trap 'rm -rf "$files"' EXIT
 for name in "$@"; do
   compile -c "$tests/fuzz/${name}_fuzz.cpp" -o "$work/$name.o"
   "$clang" -fsanitize=fuzzer,address,undefined "$work/$name.o" "$work/json.o" -lz -o "$work/fuzz_$name"
@@ -63,7 +65,7 @@ for name in "$@"; do
       lengths=(-max_len=300 -len_control=0)
       for i in {1..150}; do head -c 250 /dev/urandom >"$work/corpus/$name/random-$i"; done ;;
   esac
-  "$work/fuzz_$name" -rss_limit_mb=4096 -timeout=60 "${lengths[@]}" -print_final_stats=1 \
+  TMPDIR=$files "$work/fuzz_$name" -rss_limit_mb=4096 -timeout=60 "${lengths[@]}" -print_final_stats=1 \
     -artifact_prefix="$work/$name-" "$work/corpus/$name" "$tests/fuzz/corpus/$name" >"$work/$name.log" 2>&1 &
   while sleep 1 && ticks=$(awk '{print $14 + $15}' /proc/$!/stat 2>/dev/null); do
     if ((ticks >= minutes * 60 * $(getconf CLK_TCK))); then kill -INT $! && break; fi
