@@ -39,11 +39,18 @@ struct gradient_sums {
       }
     all = all_of_them;
   }
-  /// What becomes gradients by transfers and copies alone, in the type in which it is reduced.
+  /// What becomes gradients by transfers, copies and conversions alone, as it is before the first transfer.
   gradient_sums(const lowered_graph& part, const spmd_cost_model& model, const optimizer_options& options)
       : gradient_sums(part.tasks) {
     const task_graph& g = part.tasks;
-    const std::vector<part_use> use = uses_of_parts(part, model, false);
+    std::vector<part_use> use = uses_of_parts(part, model);
+    std::vector<char> is_sent(g.size());  // before that a conversion is done first, so that its result is added up
+    for (task_index t = 0; t < g.size(); ++t) {
+      if (use[t] != part_use::of_sum || g.kind(t) == task_kind::output) continue;
+      is_sent[t] = part.origin[t].is_redistribution() ? 1 : 0;
+      for (const task_index p : g.inputs(t)) is_sent[t] |= is_sent[p];
+      if (is_sent[t] == 0) use[t] = part_use::of_part;
+    }
     for (task_index t = 0; t < g.size(); ++t) {
       is_last_alone[t] = use[t] == part_use::of_sum && g.kind(t) != task_kind::output ? 1 : 0;
       for (const task_index p : g.inputs(t)) {

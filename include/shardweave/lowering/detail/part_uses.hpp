@@ -22,16 +22,13 @@ inline bool is_additive(const operation& op, const rule_table& rules) {
 }
 
 /// By task: whether it is done once where the batch comes in parts.
-/// \param before_casts  what is converted may be added up before that, in the narrower type
-inline std::vector<part_use> uses_of_parts(const lowered_graph& part, const spmd_cost_model& model,
-                                           bool before_casts = true) {
+inline std::vector<part_use> uses_of_parts(const lowered_graph& part, const spmd_cost_model& model) {
   const task_graph& g = part.tasks;
   std::vector<char> of_batch(g.size()), additive(g.size());
   for (task_index t = 0; t < g.size(); ++t) {
     const operation& op = model.operations().operations[part.origin[t].operation];
     of_batch[t] = op.kind == role::input || op.kind == role::tangent ? 1 : 0;
-    const bool is_added_later = !before_casts && op.op == "cast";
-    additive[t] = part.origin[t].is_redistribution() || (is_additive(op, model.rules()) && !is_added_later) ? 1 : 0;
+    additive[t] = part.origin[t].is_redistribution() || is_additive(op, model.rules()) ? 1 : 0;
   }
   return shardweave::uses_of_parts(g, of_batch, additive);
 }
