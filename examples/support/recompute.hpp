@@ -97,6 +97,8 @@ template <class Run>
   namespace sw = shardweave;
   std::optional<sw::bytes> least;
   const std::vector<std::uint32_t> blocks = sw::blocks_of_tasks(lowered, layers_of(model));
+  sw::solve_control any_choice = control;  // that fits, however long it takes
+  any_choice.gap = 1e9;
   bool is_whole = false;
   unless_stopped([&] {
     for (const bool regathers : {false, true}) {
@@ -104,7 +106,7 @@ template <class Run>
       const sw::recomputation_choices choices(lowered.tasks, blocks, how, control);
       sw::bytes limit;  // rises from row to row to what the next one needs
       while (!least || limit < *least) {
-        const sw::recomputation_plan plan = choices.within(limit, control);
+        const sw::recomputation_plan plan = choices.within(limit, any_choice);
         if (plan.graph) least = limit;
         if (!plan.chosen.shortage || plan.chosen.shortage->least <= limit) break;
         limit = plan.chosen.shortage->least;

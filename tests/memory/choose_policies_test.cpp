@@ -201,7 +201,7 @@ TEST_SUITE("memory") {
       if (random.below(2) == 0) rows.host = bytes(static_cast<std::int64_t>(random.below(10)));
       // every choice, one after the other
       std::optional<std::int64_t> best;
-      std::int64_t unlimited = 0;
+      std::int64_t unlimited = 0, lowest = 1000;  // memory of any choice
       std::vector<std::size_t> at(layers);
       const std::function<void(std::size_t)> try_from = [&](std::size_t l) {
         if (l < layers) {
@@ -216,7 +216,9 @@ TEST_SUITE("memory") {
           time += p.time.count(), kept += p.kept.count(), host += p.offloaded.count();
           peak = std::max(peak, kept + p.transient.count() + blocks[j].beside.count());
         }
-        if (std::max(peak, kept + rows.after.count()) > rows.limit.count() || host > rows.host.count()) return;
+        if (host > rows.host.count()) return;
+        lowest = std::min(lowest, std::max(peak, kept + rows.after.count()));
+        if (std::max(peak, kept + rows.after.count()) > rows.limit.count()) return;
         if (!best || time < *best) best = time;
       };
       try_from(0);
@@ -234,6 +236,7 @@ TEST_SUITE("memory") {
         CHECK((chosen.shortage->limit == rows.limit || chosen.shortage->limit == rows.host));
         CHECK(chosen.shortage->least < bytes(1000));
         CHECK(chosen.shortage->block <= layers);
+        if (rows.host == sw::memory_rows{}.host) CHECK(chosen.shortage->least.count() <= lowest);
         continue;
       }
       ++feasible;

@@ -52,7 +52,9 @@ class policy_rows {
     const auto [backward, forward] = taken_by_rows(l);
     return std::max(std::max(taken, backward + p.transient.count()) + p.kept.count(), forward);
   }
-  /// The first row that no choice keeps by itself.
+  /// The first row that no choice keeps by itself, or, where the host has room for all, beside those of later blocks:
+  /// then nothing means that some choice fits.
+  /// Complexity: O(blocks * policies)
   [[nodiscard]] std::optional<memory_shortage> shortage() const {
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       std::int64_t least_at_peak = std::numeric_limits<std::int64_t>::max();
@@ -65,7 +67,7 @@ class policy_rows {
     const std::int64_t kept = least_before_.back();
     if (kept + rows_.after.count() > rows_.limit.count())
       return memory_shortage{blocks_.size(), bytes(kept) + rows_.after, rows_.limit};
-    return std::nullopt;
+    return host_binds() ? std::nullopt : shortage_of_all();
   }
   [[nodiscard]] bool fits(const std::vector<std::uint32_t>& policy) const {
     std::int64_t kept = 0, offloaded = 0;
@@ -86,6 +88,19 @@ class policy_rows {
   }
 
  private:
+  /// The less the later blocks take the less a block and those take together: block by block the least is known.
+  [[nodiscard]] std::optional<memory_shortage> shortage_of_all() const {
+    std::int64_t taken = 0;
+    for (std::size_t l = blocks_.size(); l-- > 0;) {
+      std::int64_t least = std::numeric_limits<std::int64_t>::max();
+      for (const block_policy& p : blocks_[l].policies)
+        if (is_allowed(l, p)) least = std::min(least, taken_by(l, p, taken));
+      taken = least;
+      if (needed(taken, l) > limit()) return memory_shortage{l, bytes(needed(taken, l)), rows_.limit};
+    }
+    return std::nullopt;
+  }
+
   std::span<const memory_block> blocks_;
   memory_rows rows_;
   std::vector<std::int64_t> least_before_;  ///< kept by so many first blocks
