@@ -18,9 +18,12 @@
 
 namespace shardweave::inline v0::detail {
 
-class loss_parts : protected training_parts {
- protected:
-  using training_parts::training_parts;
+class loss_parts {
+ public:
+  using value = graph_builder::value;
+
+  /// \pre parts outlives this
+  explicit loss_parts(training_parts& parts) : p_(parts), b_(parts.builder()) {}
 
   /// The mean over all tokens of the cross entropy of logits [batch, position, word].
   value mean_loss(value logits, value classes, training_loss how) {
@@ -34,23 +37,26 @@ class loss_parts : protected training_parts {
   /// The same from what the output is computed of, so that there are logits of one chunk at a time: after its losses
   /// the gradients of its part of `x`, and of the output weight, which are added up. The backward pass takes both as
   /// they are, times the gradient of the loss, which nothing in a chunk needs. Chunk i has every chunks-th position
-  /// from the i-th on, so that each device has a part of each, however positions are cut. \param x       [batch,
-  /// position, width] \param weight  [width, word] \pre the positions are a multiple of the chunks
+  /// from the i-th on, so that each device has a part of each, however positions are cut.
+  /// \param x       [batch, position, width]
+  /// \param weight  [width, word]
+  /// \pre the positions are a multiple of the chunks
   value mean_loss_of_chunks(value x, value weight, value classes, training_loss how, std::int64_t chunks) {
     const shape_vector shape = b_.of_value(x).shape;
     const shape_vector of_chunk{shape[0], shape[1] / chunks};
     const auto tokens = static_cast<double>(shape[0] * shape[1]);
-    const value one = in("loss").constant("one", {{1, 1}, dtype::f32});  // what the losses of a chunk are weighted with
+    const value one =
+        p_.in("loss").constant("one", {{1, 1}, dtype::f32});  // what the losses of a chunk are weighted with
     const value all_classes = b_.view(classes, {of_chunk[0], of_chunk[1], chunks});
-    const value all_places = in("norm").view(x, {of_chunk[0], of_chunk[1], chunks, shape[2]});
-    const value back = in("output").permute(weight, {1, 0});
+    const value all_places = p_.in("norm").view(x, {of_chunk[0], of_chunk[1], chunks, shape[2]});
+    const value back = p_.in("output").permute(weight, {1, 0});
     std::vector<value> of_x;
     value sum{}, of_weight{};
     for (std::int64_t i = 0; i < chunks; ++i) {
       const auto add_up = [&](value& total, value more) { total = i == 0 ? more : b_.add(total, more); };
-      const value places = in("norm").view(b_.slice(all_places, 2, i, 1), {of_chunk[0], of_chunk[1], shape[2]});
-      const value logits = in("output").einsum("bsk,kn->bsn", {places, weight});
-      const value picked = in("loss").view(b_.slice(all_classes, 2, i, 1), of_chunk);
+      const value places = p_.in("norm").view(b_.slice(all_places, 2, i, 1), {of_chunk[0], of_chunk[1], shape[2]});
+      const value logits = p_.in("output").einsum("bsk,kn->bsn", {places, weight});
+      const value picked = p_.in("loss").view(b_.slice(all_classes, 2, i, 1), of_chunk);
       const token_losses of = losses_of(logits, picked, how);
       const shape_vector rows = b_.of_value(of.loss).shape;
       add_up(sum, b_.sum(b_.view(of.loss, of_chunk), {0, 1}));
@@ -63,7 +69,7 @@ class loss_parts : protected training_parts {
       add_up(of_weight, b_.einsum("bsn,bsk->kn", {gradient, places}));
       b_.when(phase::forward);
     }
-    const value loss = in("loss").div_scalar(sum, tokens);
+    const value loss = p_.in("loss").div_scalar(sum, tokens);
     b_.with_gradient(loss, [=](backward_pass& p) {
       graph_builder& b = p.builder();
       const value share = b.conv(b.div_scalar(p.gradient(), tokens), b.of_value(x).type);
@@ -112,6 +118,9 @@ class loss_parts : protected training_parts {
               return b.sub(share, b.gather_backward(g, picked, words, -1));
             }};
   }
+
+  training_parts& p_;
+  graph_builder& b_;
 };
 
 }  // namespace shardweave::inline v0::detail

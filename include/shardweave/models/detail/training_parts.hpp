@@ -18,7 +18,7 @@ namespace shardweave::inline v0::detail {
 /// Parameters are f32 and computed with in bf16. Gradients of norms and of silu are those of frameworks, which write
 /// them for the whole and not for its operations.
 class training_parts {
- protected:
+ public:
   using value = graph_builder::value;
 
   struct feed_weights {
@@ -26,6 +26,8 @@ class training_parts {
   };
 
   explicit training_parts(std::string name) : b_(std::move(name)) {}
+
+  [[nodiscard]] graph_builder& builder() { return b_; }
 
   graph_builder& in(const std::string& group) {
     b_.group(group);
@@ -158,6 +160,7 @@ class training_parts {
     return b_.conv(b_.view(real, {shape[0], shape[1], shape[2], 2 * shape[3]}), dtype::bf16);
   }
 
+ private:
   graph_builder b_;
 };
 

@@ -18,7 +18,9 @@ namespace shardweave::inline v0 {
 namespace detail {
 
 /// Latent attention, and a gated feed-forward or a mixture of experts.
-class deepseek_writer final : public transformer_writer {
+class deepseek_layers {
+  using value = graph_builder::value;
+  using feed_weights = training_parts::feed_weights;
   struct layer_weights {
     value wq, wq_a, q_norm, wq_b, wkv_a, kv_norm, wkv_b, wo;
     feed_weights dense, shared;
@@ -26,90 +28,97 @@ class deepseek_writer final : public transformer_writer {
   };
 
  public:
-  deepseek_writer(const deepseek_config& config, training_shape shape)
-      : transformer_writer(config, shape, false, config.num_nextn_predict_layers),
+  /// \pre parts outlives this
+  deepseek_layers(training_parts& parts, const deepseek_config& config, training_shape shape)
+      : p_(parts),
+        b_(parts.builder()),
         c_(config),
+        s_(shape),
         weights_(static_cast<std::size_t>(config.num_hidden_layers + config.num_nextn_predict_layers)) {}
 
- private:
-  [[nodiscard]] bool is_dense(std::int64_t l) const {
-    return l < std::min(c_.first_k_dense_replace, c_.num_hidden_layers);
-  }
-  [[nodiscard]] std::string kind_of(std::int64_t l) const override {
+  [[nodiscard]] std::string kind_of(std::int64_t l) const {
     if (l >= c_.num_hidden_layers) return "further";
     return is_dense(l) ? "dense" : "layers";
   }
-  layer_weights& weights_of(std::int64_t l) { return weights_[static_cast<std::size_t>(l)]; }
-
-  void add_weights(std::int64_t l, const std::string& at) override {
+  void add_weights(std::int64_t l, const std::string& at) {
     const std::int64_t d = c_.hidden_size;
     const std::int64_t heads = c_.num_attention_heads;
     const std::int64_t query = heads * (c_.qk_nope_head_dim + c_.qk_rope_head_dim);
     layer_weights& w = weights_of(l);
     if (c_.q_lora_rank == 0) {
-      w.wq = weight("wq", {query, d}, at);
+      w.wq = p_.weight("wq", {query, d}, at);
     } else {
-      w.wq_a = weight("wq_a", {c_.q_lora_rank, d}, at);
-      w.q_norm = weight("q_norm", {c_.q_lora_rank}, at);
-      w.wq_b = weight("wq_b", {query, c_.q_lora_rank}, at);
+      w.wq_a = p_.weight("wq_a", {c_.q_lora_rank, d}, at);
+      w.q_norm = p_.weight("q_norm", {c_.q_lora_rank}, at);
+      w.wq_b = p_.weight("wq_b", {query, c_.q_lora_rank}, at);
     }
-    w.wkv_a = weight("wkv_a", {c_.kv_lora_rank + c_.qk_rope_head_dim, d}, at);
-    w.kv_norm = weight("kv_norm", {c_.kv_lora_rank}, at);
-    w.wkv_b = weight("wkv_b", {heads * (c_.qk_nope_head_dim + c_.v_head_dim), c_.kv_lora_rank}, at);
-    w.wo = weight("wo", {d, heads * c_.v_head_dim}, at);
+    w.wkv_a = p_.weight("wkv_a", {c_.kv_lora_rank + c_.qk_rope_head_dim, d}, at);
+    w.kv_norm = p_.weight("kv_norm", {c_.kv_lora_rank}, at);
+    w.wkv_b = p_.weight("wkv_b", {heads * (c_.qk_nope_head_dim + c_.v_head_dim), c_.kv_lora_rank}, at);
+    w.wo = p_.weight("wo", {d, heads * c_.v_head_dim}, at);
     if (is_dense(l)) {
-      w.dense = feed_weights_of(d, c_.intermediate_size, at);
+      w.dense = p_.feed_weights_of(d, c_.intermediate_size, at);
     } else {
       const std::int64_t e = c_.n_routed_experts;
       const std::int64_t f = c_.moe_intermediate_size;
-      w.router = weight("router", {e, d}, at);
-      w.w1 = weight("experts.w1", {e, d, f}, at);
-      w.w2 = weight("experts.w2", {e, f, d}, at);
-      w.w3 = weight("experts.w3", {e, d, f}, at);
-      w.shared = feed_weights_of(d, c_.n_shared_experts * f, at, "shared.");
+      w.router = p_.weight("router", {e, d}, at);
+      w.w1 = p_.weight("experts.w1", {e, d, f}, at);
+      w.w2 = p_.weight("experts.w2", {e, f, d}, at);
+      w.w3 = p_.weight("experts.w3", {e, d, f}, at);
+      w.shared = p_.feed_weights_of(d, c_.n_shared_experts * f, at, "shared.");
     }
   }
-  void add_constants() override {
+  void add_constants() {
     rotations_ = b_.constant("rotations", {{s_.sequence, c_.qk_rope_head_dim / 2}, dtype::c64});
     if (c_.sigmoid_scores) balance_ = b_.constant("balance", {{c_.n_routed_experts}, dtype::f32});
   }
 
+  value add_attention(std::int64_t l, value y) {
+    const layer_weights& w = weights_of(l);
+    const std::int64_t nope = c_.qk_nope_head_dim;
+    const std::int64_t rope = c_.qk_rope_head_dim;
+    value q;
+    if (c_.q_lora_rank == 0) {
+      q = p_.project("wq", w.wq, y);
+    } else {
+      q = p_.project("wq_b", w.wq_b, p_.normalize("q_norm", w.q_norm, p_.project("wq_a", w.wq_a, y), c_.rms_norm_eps));
+    }
+    const value latent = b_.split(p_.project("wkv_a", w.wkv_a, y), {c_.kv_lora_rank, rope}, 2);
+    const value content = b_.getitem(latent, 0);
+    const value position = b_.getitem(latent, 1);
+    const value normed = p_.normalize("kv_norm", w.kv_norm, content, c_.rms_norm_eps);
+    const value expanded = as_heads(p_.project("wkv_b", w.wkv_b, normed));
+    const value kv = b_.split(expanded, {nope, c_.v_head_dim}, 3);
+    b_.group("rope");
+    const value angles = b_.view(rotations_, {1, s_.sequence, 1, rope / 2});
+    const value parts = b_.split(as_heads(q), {nope, rope}, 3);
+    const value query = b_.cat({b_.getitem(parts, 0), p_.turned(p_.as_pairs(b_.getitem(parts, 1)), angles)}, 3);
+    const value one_key = p_.turned(p_.as_pairs(b_.view(position, {s_.batch, s_.sequence, 1, rope})), angles);
+    const value keys = b_.expand(one_key, {s_.batch, s_.sequence, c_.num_attention_heads, rope});
+    const value key = b_.cat({b_.getitem(kv, 0), keys}, 3);
+    b_.group("attention");
+    const value qt = b_.permute(query, {0, 2, 1, 3});
+    const value kt = b_.permute(key, {0, 2, 1, 3});
+    const value out = p_.attend(qt, kt, b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3}));
+    return p_.project("wo", w.wo, from_heads(b_.permute(out, {0, 2, 1, 3})));
+  }
+
+  value add_feed(std::int64_t l, value y) {
+    const layer_weights& w = weights_of(l);
+    return is_dense(l) ? p_.feed(w.dense, y) : mix(w, y);
+  }
+
+ private:
+  [[nodiscard]] bool is_dense(std::int64_t l) const {
+    return l < std::min(c_.first_k_dense_replace, c_.num_hidden_layers);
+  }
+  layer_weights& weights_of(std::int64_t l) { return weights_[static_cast<std::size_t>(l)]; }
   value as_heads(value x) {
     return b_.view(
         x, {s_.batch, s_.sequence, c_.num_attention_heads, b_.of_value(x).shape.back() / c_.num_attention_heads});
   }
   value from_heads(value x) {
     return b_.view(x, {s_.batch, s_.sequence, c_.num_attention_heads * b_.of_value(x).shape.back()});
-  }
-
-  value add_attention(std::int64_t l, value y) override {
-    const layer_weights& w = weights_of(l);
-    const std::int64_t nope = c_.qk_nope_head_dim;
-    const std::int64_t rope = c_.qk_rope_head_dim;
-    value q;
-    if (c_.q_lora_rank == 0) {
-      q = project("wq", w.wq, y);
-    } else {
-      q = project("wq_b", w.wq_b, normalize("q_norm", w.q_norm, project("wq_a", w.wq_a, y), c_.rms_norm_eps));
-    }
-    const value latent = b_.split(project("wkv_a", w.wkv_a, y), {c_.kv_lora_rank, rope}, 2);
-    const value content = b_.getitem(latent, 0);
-    const value position = b_.getitem(latent, 1);
-    const value normed = normalize("kv_norm", w.kv_norm, content, c_.rms_norm_eps);
-    const value expanded = as_heads(project("wkv_b", w.wkv_b, normed));
-    const value kv = b_.split(expanded, {nope, c_.v_head_dim}, 3);
-    b_.group("rope");
-    const value angles = b_.view(rotations_, {1, s_.sequence, 1, rope / 2});
-    const value parts = b_.split(as_heads(q), {nope, rope}, 3);
-    const value query = b_.cat({b_.getitem(parts, 0), turned(as_pairs(b_.getitem(parts, 1)), angles)}, 3);
-    const value one_key = turned(as_pairs(b_.view(position, {s_.batch, s_.sequence, 1, rope})), angles);
-    const value keys = b_.expand(one_key, {s_.batch, s_.sequence, c_.num_attention_heads, rope});
-    const value key = b_.cat({b_.getitem(kv, 0), keys}, 3);
-    b_.group("attention");
-    const value qt = b_.permute(query, {0, 2, 1, 3});
-    const value kt = b_.permute(key, {0, 2, 1, 3});
-    const value out = attend(qt, kt, b_.permute(b_.getitem(kv, 1), {0, 2, 1, 3}));
-    return project("wo", w.wo, from_heads(b_.permute(out, {0, 2, 1, 3})));
   }
 
   /// The scores, but 0 for experts of groups that are not chosen. No gradient goes through a choice.
@@ -127,7 +136,7 @@ class deepseek_writer final : public transformer_writer {
 
   /// The weights of a token's experts, which are written to `chosen`.
   value route(value router, value y, value& chosen) {
-    const value y32 = in("router").conv(y, dtype::f32);
+    const value y32 = p_.in("router").conv(y, dtype::f32);
     const value logits = b_.einsum("bsd,ed->bse", {y32, router});
     const value scores = c_.sigmoid_scores ? b_.sigmoid(logits) : b_.softmax(logits, 2);
     value ranked = c_.sigmoid_scores ? b_.add(scores, balance_) : scores;
@@ -152,28 +161,26 @@ class deepseek_writer final : public transformer_writer {
   value mix(const layer_weights& w, value y) {
     value chosen;
     const value weights = route(w.router, y, chosen);
-    const value slots = in("dispatch").moe_dispatch(y, chosen, c_.n_routed_experts, c_.capacity(s_.sequence));
+    const value slots = p_.in("dispatch").moe_dispatch(y, chosen, c_.n_routed_experts, c_.capacity(s_.sequence));
     const auto product = [&](const std::string& group, value weight, const char* equation, value x) {
-      const value narrow = in(group).cast(weight, dtype::bf16);
+      const value narrow = p_.in(group).cast(weight, dtype::bf16);
       return b_.einsum(equation, {x, narrow});
     };
     const value u = product("experts.w1", w.w1, "egcd,edf->egcf", slots);
     b_.group("silu");
-    const value s = silu(u);
+    const value s = p_.silu(u);
     const value gate = product("experts.w3", w.w3, "egcd,edf->egcf", slots);
-    const value z = in("silu").mul(s, gate);
+    const value z = p_.in("silu").mul(s, gate);
     const value made = product("experts.w2", w.w2, "egcf,efd->egcd", z);
-    const value routed = in("dispatch").moe_combine(made, chosen, weights);
-    const value shared = feed(w.shared, y, "shared.");
-    return in("dispatch").add(routed, shared);
+    const value routed = p_.in("dispatch").moe_combine(made, chosen, weights);
+    const value shared = p_.feed(w.shared, y, "shared.");
+    return p_.in("dispatch").add(routed, shared);
   }
 
-  value add_feed(std::int64_t l, value y) override {
-    const layer_weights& w = weights_of(l);
-    return is_dense(l) ? feed(w.dense, y) : mix(w, y);
-  }
-
+  training_parts& p_;
+  graph_builder& b_;
   deepseek_config c_;
+  training_shape s_;
   std::vector<layer_weights> weights_;
   value rotations_, balance_;
 };
@@ -182,7 +189,8 @@ class deepseek_writer final : public transformer_writer {
 
 SHARDWEAVE_INLINE computation deepseek_training_graph(const deepseek_config& config, training_shape shape) {
   detail::check_training(config, shape);
-  return detail::deepseek_writer(config, shape).write();
+  return detail::transformer_writer<detail::deepseek_layers>(config, shape, false, config.num_nextn_predict_layers)
+      .write();
 }
 
 }  // namespace shardweave::inline v0
