@@ -29,7 +29,8 @@ struct gradient_sums {
   std::vector<nanoseconds> time;    ///< by task: of adding those of one micro-batch
   nanoseconds all;                  ///< the same of all tasks
 
-  /// Gradients as the part gives them, reduced. \param all  what adding them takes
+  /// Gradients as the part gives them, reduced.
+  /// \param all  what adding them takes
   gradient_sums(const task_graph& g, const trained_parameters& parameters, nanoseconds all_of_them) : gradient_sums(g) {
     double done = 0;
     for (const trained_layer& layer : parameters.layers())
