@@ -4,6 +4,7 @@
 #include <shardweave/memory/held_values.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/schedule/benefit.hpp>
+#include <shardweave/schedule/in_order.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/simulate/validate_schedule.hpp>
 #include <shardweave/solve/exhaustive.hpp>
@@ -15,6 +16,7 @@
 #include <support/scale.hpp>
 #include <support/tiny_training.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -50,12 +52,16 @@ void check(const planner::plan& made) {
   if (made.room) CHECK(line.peak <= *made.room);
 }
 
+double in_order_peak(const planner::plan& made) {
+  return static_cast<double>(sw::simulate(made.lowered->tasks, sw::in_order{}(made.lowered->tasks, {})).peak.count());
+}
+
 }  // namespace
 
 TEST_SUITE("pipeline planner") {
   TEST_CASE("plans keep to the memory once they are told to, and those improved are no slower") {
     sw::random_source random(3);
-    std::size_t as_they_are = 0, made_again = 0, none = 0, improved = 0;
+    std::size_t as_they_are = 0, made_again = 0, none = 0, improved = 0, holds_more = 0;
     for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(60, 8); ++i) {
       CAPTURE(i);
       const tiny_training::model m = tiny_training::random_model(random);
@@ -64,6 +70,7 @@ TEST_SUITE("pipeline planner") {
       const sw::held_values held = m.held_at_loss();
       sw::fastest_plan_options options;
       options.memory = sw::bytes(peaks[random.below(peaks.size())]);
+      options.fills = i % 2 == 0;
       planner free(usual, m, m.times.size(), options), limited(usual, m, m.times.size(), options);
       std::size_t asked = 0;
       limited.limit([&] { return ++asked, &held; });
@@ -85,14 +92,18 @@ TEST_SUITE("pipeline planner") {
         check(better);
         CHECK(better.step <= made.step);
         improved += better.step < made.step ? 1U : 0U;
+        const bool more = better.peak > std::max(made.peak, in_order_peak(made));
+        if (!options.fills && !made.fitted) CHECK_FALSE(more);
+        holds_more += options.fills && !made.fitted && more ? 1U : 0U;  // the room is there to be used
       });
     }
     MESSAGE(as_they_are << " fit as they are, " << made_again << " make values again, " << none << " do not fit, "
-                        << improved << " are improved");
+                        << improved << " are improved, " << holds_more << " hold more than before");
     CHECK(as_they_are > 0);
     CHECK(made_again > 0);
     CHECK(none > 0);
     CHECK(improved > 0);
+    CHECK((shardweave_test::is_sanitized || holds_more > 0));
   }
 
   TEST_CASE("a plan that is known is not made again, and has the room of its placement") {

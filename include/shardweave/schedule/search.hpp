@@ -52,6 +52,9 @@ struct search {
   std::size_t cone = 200;        ///< units that move together at most
   /// Other buckets may be made of all that may be launched together; else they stay as given.
   bool rebucket = false;
+  /// Where the stream stalls, work that needs nothing since may come from anywhere behind: for budgets with room, since
+  /// what it makes is held until then.
+  bool fills = false;
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
                                     const solve_control& control = {}) const {
@@ -85,6 +88,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   detail::order_walk walk(g, uses, in_units(g, s), memory);
   detail::search_moves moves(g, walk, reach, cone);
   if (rebucket) moves.allow_buckets();
+  if (fills) moves.allow_fills();
   random_source random(control.seed);
   // with a time limit only that ends the search
   const bool timed = control.seconds < std::numeric_limits<double>::infinity();

@@ -38,6 +38,9 @@ struct fastest_plan_options {
   std::size_t changes = 3000;
   std::size_t rounds = 8;  ///< so often at most; of large graphs less
   bool rebucket = true;    ///< that search may change buckets, too
+  /// It fills stalls (`search::fills`), and may hold all of `memory` for that; else no more than the plan or the
+  /// original order does, where the plan fits as it is.
+  bool fills = false;
 };
 
 }  // namespace shardweave::inline v0

@@ -116,6 +116,7 @@ class pipeline_planner {
     const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
+    by.fills = options_.fills;
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
@@ -142,9 +143,9 @@ class pipeline_planner {
     return bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
   }
   /// What a search over orders may hold: of a plan that fits as it is no more than that plan or the original order
-  /// does.
-  [[nodiscard]] static bytes room_of(const plan& made) {
-    if (made.fitted) return *made.room;
+  /// does, unless it is to fill stalls.
+  [[nodiscard]] bytes room_of(const plan& made) const {
+    if (made.room && (made.fitted || options_.fills)) return *made.room;
     const task_graph& tasks = made.lowered->tasks;
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
     const bytes own = std::max(peak(in_order{}(tasks, {})), peak(made.order));

@@ -370,6 +370,42 @@ TEST_SUITE("search") {
     }
     CHECK(met * 10 > all * 9);
   }
+  TEST_CASE("work that stands far behind a stall fills it where it needs nothing of what stands between") {
+    // a forward part of short work that waits for a gather each time, a long chain behind it, and at its end work that
+    // needs one value of the forward part each and nothing of the chain
+    constexpr int layers = 20, distance = 2000;
+    problem p;
+    std::vector<sw::task_index> values;
+    sw::task_index value = p.mm(1);
+    for (int i = 0; i < layers; ++i) {
+      value = p.mm(1, {p.ag(10, {value})});
+      values.push_back(value);
+    }
+    for (int i = 0; i < distance; ++i) value = p.mm(1, {value});
+    for (const sw::task_index v : values) p.mm(5, {v, p.mm(5, {v})});
+    const sw::task_graph g = p.graph();
+    const std::int64_t in_all = 1 + layers * 11 + distance;
+    const auto end = [&](const sw::search<sw::in_order>& policy) {
+      return sw::simulate(g, policy(g, {})).end_to_end.count();
+    };
+    CHECK(end({.changes = 0, .runs = 0}) == in_all + layers * 10);
+    const std::int64_t filled = end({.changes = 10'000, .runs = 0, .reach = 100, .fills = true});
+    CHECK(end({.changes = 10'000, .runs = 0, .reach = 100}) > filled);
+    CHECK(filled >= in_all + 10);  // at the first gather there is nothing yet
+    CHECK(filled <= in_all + 50);
+    // all of a stall is filled, or as much as there is; what begins too soon, launches and waits stay
+    const sw::storage_uses uses(g);
+    sw::detail::order_walk walk(g, uses, {g, {}, sw::in_order{}(g, {}).order}, std::nullopt);
+    sw::detail::order_edits edits(g, walk.edit(), 60);
+    const std::uint32_t second = walk.stalls()[1].place, size = walk.order().size();
+    CHECK_FALSE(edits.fill(second, sw::nanoseconds(4), second));
+    CHECK_FALSE(edits.fill(second, sw::nanoseconds(10), size - 1));  // needs what stands before it
+    REQUIRE(edits.fill(second, sw::nanoseconds(10), second));
+    REQUIRE(walk.settle());
+    CHECK(walk.price().end_to_end.count() == in_all + (layers - 1) * 10);
+    CHECK(walk.stalls()[1].place > second + 2);
+    CHECK_FALSE(edits.fill(second + 2, sw::nanoseconds(10), second));  // of the first layer nothing is left
+  }
   TEST_CASE("a change is judged by what the buckets behind it cost now, not by what they cost once") {
     // 300 independent products, then two gathers that are packed for 100 and hidden behind the last product
     problem p;
@@ -395,7 +431,7 @@ TEST_SUITE("search") {
     CHECK(walk.price().end_to_end == sw::nanoseconds(300 * 10 + 1000));
   }
   TEST_CASE("the price of changed order and buckets is the simulator's, from whatever checkpoint it was walked") {
-    std::size_t joined = 0, parted = 0;
+    std::size_t joined = 0, parted = 0, filled = 0;
     for (std::uint64_t seed = 1; seed <= shardweave_test::sized(4U, 2U); ++seed) {
       const std::size_t blocks = shardweave_test::sized<std::size_t>(900, 300);
       const sw::task_graph g = random_tasks(seed, {.blocks = blocks, .groups = 2, .longest = 90});
@@ -427,8 +463,17 @@ TEST_SUITE("search") {
             parted +=
                 edits.divide(order.bucket_of(t), {members.rbegin(), members.rend()}, random.below(members.size()));
           } else {
-            random.chance(0.5) ? edits.pull(std::max(a, b), std::min(a, b))
-                               : edits.push(std::min(a, b), std::max(a, b));
+            const auto takes = sw::nanoseconds(static_cast<std::int64_t>(random.below(200)));
+            switch (random.below(3)) {
+              case 0:
+                edits.pull(std::max(a, b), std::min(a, b));
+                break;
+              case 1:
+                edits.push(std::min(a, b), std::max(a, b));
+                break;
+              default:
+                filled += edits.fill(std::min(a, b), takes, random.chance(0.5) ? std::max(a, b) : 0);
+            }
           }
         }
         // what makes it worse for now, too, so that there is something to change
@@ -451,6 +496,7 @@ TEST_SUITE("search") {
     }
     CHECK(joined > 10);
     CHECK(parted > 10);
+    CHECK(filled > 10);
   }
 }
 

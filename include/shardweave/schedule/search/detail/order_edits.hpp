@@ -1,8 +1,10 @@
 #pragma once
 
+#include <shardweave/core/units.hpp>
 #include <shardweave/schedule/search/detail/bucketed_order.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <utility>
@@ -39,6 +41,30 @@ class order_edits {
     from = order_->first_place(from);
     if (!mark_users(from, to, no_index)) return false;
     order_->arrange(from, to, [this](task_index t) { return is_marked(t) ? 1 : 0; });
+    return true;
+  }
+  /// Moves work to a place from where it stands later, the first that needs nothing of what stands between: as much as
+  /// takes so long. Launches and waits stay.
+  /// \param behind  a place: what stands before it stays, too
+  bool fill(std::uint32_t to, nanoseconds amount, std::uint32_t behind) {
+    to = order_->first_place(to);
+    ++stamp_;
+    nanoseconds found;
+    std::uint32_t last = to;
+    std::size_t moved = 0;
+    for (std::uint32_t i = std::max(behind, to); i < order_->size() && found < amount && moved < most_; ++i) {
+      const task_index t = (*order_)[i];
+      if (g_->is_collective(t) || g_->kind(t) == task_kind::wait) continue;
+      const auto is_there = [&](const auto& e) { return order_->place_of(e.source) < to || is_marked(e.source); };
+      if (found + g_->duration(t) > amount || !std::ranges::all_of(g_->dependencies().in(t), is_there)) continue;
+      mark(t);
+      if (g_->duration(t) == nanoseconds(0)) continue;
+      found += g_->duration(t);
+      last = i;
+      ++moved;
+    }
+    if (last == to) return false;
+    order_->arrange(to, last, [this](task_index t) { return is_marked(t) ? 0 : 1; });
     return true;
   }
   /// Launches two collectives, each with its bucket, as one: where the earlier stands now, or the later.

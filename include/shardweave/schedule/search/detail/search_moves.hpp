@@ -43,6 +43,8 @@ class search_moves {
     for (task_index t = 0; t < g_->size(); ++t)
       if (key_[t] != no_index && of_key[key_[t]] > 1) candidates_.push_back(t);
   }
+  /// Stalls may be filled with work from anywhere behind them, too.
+  void allow_fills() { fills_ = true; }
   [[nodiscard]] bool may_change_order() const { return !walk_->stalls().empty(); }
   [[nodiscard]] bool may_change_buckets() const { return !candidates_.empty(); }
   [[nodiscard]] bool may_change() const { return may_change_order() || may_change_buckets(); }
@@ -56,14 +58,14 @@ class search_moves {
     return random.chance(many ? 0.03 : 0.15) ? put_off(random) : change_order(random);
   }
 
-  /// A launch is moved forward, with what leads to it; a wait is put off; other work is pulled before it.
+  /// A launch is moved forward, with what leads to it; a wait is put off; other work is pulled before it, or fills it.
   /// \pre may_change_order()
   bool change_order(random_source& random) {
     const bucketed_order& order = walk_->order();
-    const std::uint32_t at = stalled(random).place;
+    const auto [at, lasts] = stalled(random);
     const std::uint32_t launched = order.place_of(walk_->waits_for(order[at]));
     const std::uint32_t distance = draw_distance(random);
-    switch (random.below(6)) {
+    switch (random.below(fills_ ? 7 : 6)) {
       case 0:
       case 1:
         edits_.pull(launched, earlier(launched, distance));
@@ -74,6 +76,9 @@ class search_moves {
       case 3:
       case 4:
         edits_.pull(later(at, distance), at);
+        break;
+      case 6:
+        edits_.fill(at, lasts, at + static_cast<std::uint32_t>(random.below(order.size() - at)));
         break;
       default: {
         const auto any = static_cast<std::uint32_t>(random.below(order.size() - 1));
@@ -239,6 +244,7 @@ class search_moves {
   order_edits edits_;
   std::uint32_t reach_;
   std::size_t most_;
+  bool fills_ = false;
   std::vector<std::uint32_t> key_;
   std::vector<task_index> candidates_;
 };
