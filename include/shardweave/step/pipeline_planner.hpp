@@ -12,6 +12,7 @@
 #include <shardweave/schedule/search.hpp>
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/step/detail/is_better.hpp>
+#include <shardweave/step/detail/least_peak.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
@@ -93,9 +94,11 @@ class pipeline_planner {
     if (!is_made && !lower(made, placed, control)) return made;
     if (is_limited_) made.room = room_beside(placed);
     if (!regathers_) {
-      if (!is_made) made.order = way_.pass.plan(made.lowered->tasks, part);
+      const bool may_fit = !made.room || !detail::exceeds_in_any_order(made.lowered->tasks, *made.room);
+      if (!may_fit) made.order = in_order{}(made.lowered->tasks, {});
+      if (may_fit && !is_made) made.order = way_.pass.plan(made.lowered->tasks, part);
       time(made);
-      if (!std::isfinite(made.step) && options_.within && !control.stop.stop_requested()) {
+      if (!std::isfinite(made.step) && may_fit && options_.within && !control.stop.stop_requested()) {
         made.order = options_.within(made.lowered->tasks, *made.room, part);
         time(made);
       }
