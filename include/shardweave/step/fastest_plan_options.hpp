@@ -38,9 +38,10 @@ struct fastest_plan_options {
   std::size_t changes = 3000;
   std::size_t rounds = 8;  ///< so often at most; of large graphs less
   bool rebucket = true;    ///< that search may change buckets, too
-  /// It fills stalls (`search::fills`), and may hold all of `memory` for that; else no more than the plan or the
-  /// original order does, where the plan fits as it is.
-  bool fills = false;
+  /// A plan that fits `memory` as it is and waits for a hundredth of its step or more has its stalls filled when it is
+  /// improved (`search::fills`), and may hold all of the memory for that; else the search over orders holds no more
+  /// than the plan or the original order does.
+  bool fills = true;
 };
 
 }  // namespace shardweave::inline v0

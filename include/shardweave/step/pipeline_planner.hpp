@@ -118,8 +118,8 @@ class pipeline_planner {
       }
     const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
-    by.memory = room_of(best);
-    by.fills = options_.fills;
+    by.fills = effort > 1 && is_to_be_filled(best);
+    by.memory = room_of(best, by.fills);
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
@@ -140,15 +140,22 @@ class pipeline_planner {
  private:
   static constexpr std::size_t rounds_of_tasks = 400'000;
   static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
+  static constexpr double worth_filling = 0.01;   ///< of the step: what has to be waited for, since memory pays
 
   /// Of the device's memory, for the timeline.
   [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
     return bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
   }
+  /// Whether work of later is to fill the stalls of a plan: where there is room, and enough is waited for.
+  [[nodiscard]] bool is_to_be_filled(const plan& made) const {
+    if (!options_.fills || !made.room || made.fitted) return false;
+    const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
+    return static_cast<double>(line.exposed.count()) >= worth_filling * made.step;
+  }
   /// What a search over orders may hold: of a plan that fits as it is no more than that plan or the original order
   /// does, unless it is to fill stalls.
-  [[nodiscard]] bytes room_of(const plan& made) const {
-    if (made.room && (made.fitted || options_.fills)) return *made.room;
+  [[nodiscard]] bytes room_of(const plan& made, bool fills) const {
+    if (made.room && (made.fitted || fills)) return *made.room;
     const task_graph& tasks = made.lowered->tasks;
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
     const bytes own = std::max(peak(in_order{}(tasks, {})), peak(made.order));
