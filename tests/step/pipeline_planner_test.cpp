@@ -88,7 +88,7 @@ TEST_SUITE("pipeline planner") {
         made_again += made.fitted ? 1U : 0U;
         none += std::isfinite(made.step) ? 0U : 1U;
         if (!std::isfinite(made.step)) return;
-        const planner::plan better = limited.improved(made, 1, {});
+        const planner::plan better = limited.improved(made, 2, {});
         check(better);
         CHECK(better.step <= made.step);
         improved += better.step < made.step ? 1U : 0U;
