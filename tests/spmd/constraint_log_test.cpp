@@ -166,7 +166,7 @@ TEST_SUITE("constraint_log") {
         return !name.empty() && name.front() == pattern.front() && self(self, name.substr(1), pattern.substr(1));
       return self(self, name, pattern.substr(1)) || (!name.empty() && self(self, name.substr(1), pattern));
     };
-    sw::random_source random(4);
+    random_source random(4);
     const auto text = [&](std::string_view letters) {
       std::string made;
       for (std::size_t i = random.below(8); i-- > 0;) made += letters[random.below(letters.size())];
@@ -176,13 +176,13 @@ TEST_SUITE("constraint_log") {
     for (std::size_t i = 0; i < 20'000; ++i) {
       const std::string name = text("ab"), pattern = text("ab**");
       const bool does = slowly(slowly, name, pattern);
-      CHECK_MESSAGE(sw::detail::fits(name, pattern) == does, name << " " << pattern);
+      CHECK_MESSAGE(detail::fits(name, pattern) == does, name << " " << pattern);
       fitting += does ? 1U : 0U;
     }
     CHECK(fitting > 1000);
     std::string stars;
     for (int i = 0; i < 30; ++i) stars += "*a";
-    CHECK_FALSE(sw::detail::fits(std::string(60, 'a'), stars + "b"));  // 10^17 ways to lay thirty stars
+    CHECK_FALSE(detail::fits(std::string(60, 'a'), stars + "b"));  // 10^17 ways to lay thirty stars
   }
 
   TEST_CASE("patterns name operations") {
