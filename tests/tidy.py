@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
 """clang-tidy on the lines that changed: `tests/tidy.py [--seconds N] [BASE]`, BASE a commit (default: the one before the
-last). After N seconds no further file is begun, and how many are left is told.
+last). After N seconds it ends, and how many files are left is told: a large one takes a minute or two.
 
 Of every public header that changed a translation unit of its own is looked at, of every source itself. What stands in lines
 that did not change is not told. Ends with status 1 if there is a finding, 2 without clang-tidy 19 or later."""
@@ -36,8 +36,8 @@ def changed_lines(base: str) -> dict[str, list[list[int]]]:
     return lines
 
 
-def findings(tidy: str, name: str, ranges: list[list[int]], folder: str) -> str:
-    """What clang-tidy says of some lines of a file."""
+def findings(tidy: str, name: str, ranges: list[list[int]], folder: str, end: float) -> str | None:
+    """What clang-tidy says of some lines of a file; nothing if it has not said it by then."""
     source = root / name
     if name.startswith("include/"):
         source = pathlib.Path(folder) / (name.replace("/", "_") + ".cpp")
@@ -45,8 +45,15 @@ def findings(tidy: str, name: str, ranges: list[list[int]], folder: str) -> str:
     elif name.endswith(".hpp"):
         return ""  # of programs and tests: seen with the sources that include them
     only = json.dumps([{"name": name, "lines": ranges}])
-    run = subprocess.run([tidy, "--quiet", f"--config-file={root / '.clang-tidy'}", "--header-filter=.*", f"--line-filter={only}",
-                          str(source), "--", *flags], capture_output=True, text=True)
+    rest = end - time.monotonic()
+    if rest <= 0:
+        return None
+    try:
+        run = subprocess.run([tidy, "--quiet", f"--config-file={root / '.clang-tidy'}", "--header-filter=.*",
+                              f"--line-filter={only}", str(source), "--", *flags], capture_output=True, text=True,
+                             timeout=None if rest == float("inf") else rest)
+    except subprocess.TimeoutExpired:
+        return None
     return "\n".join(line for line in run.stdout.splitlines() if line)
 
 
@@ -63,12 +70,8 @@ def main() -> int:
     end = time.monotonic() + asked.seconds
     lines = changed_lines(asked.base)
     found = left = 0
-
-    def in_time(*what: object) -> str | None:
-        return findings(*what) if time.monotonic() < end else None
-
     with tempfile.TemporaryDirectory() as folder, concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
-        jobs = [pool.submit(in_time, tidy, name, ranges, folder) for name, ranges in sorted(lines.items())]
+        jobs = [pool.submit(findings, tidy, name, ranges, folder, end) for name, ranges in sorted(lines.items())]
         for job in jobs:
             text = job.result()
             left += text is None
