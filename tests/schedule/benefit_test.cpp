@@ -111,15 +111,6 @@ TEST_SUITE("benefit") {
     }
     CHECK((shardweave_test::is_sanitized || better > 3));
   }
-  TEST_CASE("a price puts the budget first, then the time, then the number of launches") {
-    const auto price = [](std::int64_t excess, std::int64_t end, std::size_t launches) {
-      return sw::schedule_price{sw::bytes(excess), sw::nanoseconds(end), launches};
-    };
-    CHECK(price(0, 100, 9) < price(1, 10, 1));
-    CHECK(price(0, 10, 9) < price(0, 11, 1));
-    CHECK(price(0, 10, 8) < price(0, 10, 9));
-    CHECK_FALSE(price(3, 1, 1) < price(3, 1, 1));
-  }
   TEST_CASE("captured graphs end before the best of the passes of others, in the memory of the original order") {
     for (const captured& one : graphs) {
       const auto file = shared_data(std::string("tasks/") + one.name + ".json.gz");

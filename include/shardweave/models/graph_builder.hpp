@@ -221,4 +221,5 @@ class graph_builder {
 
 #ifndef SHARDWEAVE_COMPILED
 #include <shardweave/models/impl/graph_builder.hpp>
+#include <shardweave/models/impl/graph_operators.hpp>
 #endif

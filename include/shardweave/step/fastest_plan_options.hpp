@@ -38,9 +38,9 @@ struct fastest_plan_options {
   std::size_t changes = 3000;
   std::size_t rounds = 8;  ///< so often at most; of large graphs less
   bool rebucket = true;    ///< that search may change buckets, too
-  /// A plan that fits `memory` as it is and waits for a hundredth of its step or more has its stalls filled when it is
-  /// improved (`search::fills`), and may hold all of the memory for that; else the search over orders holds no more
-  /// than the plan or the original order does.
+  /// If the plan that is kept fits `memory` as it is and still waits for a hundredth of its step or more, that search
+  /// goes on with stalls filled (`search::fills`), by which a plan may hold all of the memory: as long as a round makes
+  /// the step shorter by a five-hundredth. Else it holds no more than the plan or the original order does.
   bool fills = true;
 };
 

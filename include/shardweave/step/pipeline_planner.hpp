@@ -116,31 +116,23 @@ class pipeline_planner {
         fit(other, bytes(known.room->count() - known.room->count() / spare), control);
         if (detail::is_better(other, best)) best = std::move(other);
       }
-    const task_graph& tasks = best.lowered->tasks;
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
-    by.fills = effort > 1 && is_to_be_filled(best);
-    by.memory = room_of(best, by.fills);
+    by.memory = room_of(best);
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
-    const std::size_t rounds =
-        std::min(std::max<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1), options_.rounds);
-    for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
-      part.seconds = clock.rest().seconds;
-      const double before = best.step;
-      best = searched(best, by, part);
-      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
-      if (best.step <= least * (1 + worth_a_round) || best.step > before * (1 - worth_a_round)) break;
-      ++part.seed;
-      by.runs = 0;  // of the start: they are made
-    }
-    return best;
+    best = searched_in_rounds(std::move(best), by, part, clock);
+    if (!is_to_be_filled(best)) return best;
+    by.fills = true;
+    by.runs = 0;  // of the start: they are made
+    by.memory = *best.room;
+    return searched_in_rounds(std::move(best), by, part, clock);
   }
 
  private:
   static constexpr std::size_t rounds_of_tasks = 400'000;
   static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
-  static constexpr double worth_filling = 0.01;   ///< of the step: what has to be waited for, since memory pays
+  static constexpr double worth_filling = 0.01;   ///< of the step: what has to be waited for
 
   /// Of the device's memory, for the timeline.
   [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
@@ -153,9 +145,9 @@ class pipeline_planner {
     return static_cast<double>(line.exposed.count()) >= worth_filling * made.step;
   }
   /// What a search over orders may hold: of a plan that fits as it is no more than that plan or the original order
-  /// does, unless it is to fill stalls.
-  [[nodiscard]] bytes room_of(const plan& made, bool fills) const {
-    if (made.room && (made.fitted || fills)) return *made.room;
+  /// does.
+  [[nodiscard]] static bytes room_of(const plan& made) {
+    if (made.fitted) return *made.room;
     const task_graph& tasks = made.lowered->tasks;
     const auto peak = [&](const schedule& s) { return simulate(tasks, s, {.validate = false}).peak; };
     const bytes own = std::max(peak(in_order{}(tasks, {})), peak(made.order));
@@ -171,6 +163,23 @@ class pipeline_planner {
     try_to([&] { made.lowered = made.plain = std::make_shared<const lowered_graph>(lower_all()); },
            [](const error& e) { return e.category() == error_category::stopped; });
     return made.lowered != nullptr && !(known_ && control.stop.stop_requested());
+  }
+  /// Searches on while a round gains something worth it. What fills stalls holds more, so it has to gain that much.
+  [[nodiscard]] plan searched_in_rounds(plan best, search<> by, solve_control part, const deadline& clock) const {
+    const task_graph& tasks = best.lowered->tasks;
+    const std::size_t rounds =
+        std::min(std::max<std::size_t>(rounds_of_tasks / std::max<std::size_t>(tasks.size(), 1), 1), options_.rounds);
+    for (std::size_t i = 0; i < rounds && !clock.expired(); ++i) {
+      part.seconds = clock.rest().seconds;
+      plan next = searched(best, by, part);
+      const bool is_worth_it = next.step <= best.step * (1 - worth_a_round);
+      if (is_worth_it || !by.fills) best = std::move(next);
+      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
+      if (!is_worth_it || best.step <= least * (1 + worth_a_round)) break;
+      ++part.seed;
+      by.runs = 0;
+    }
+    return best;
   }
   [[nodiscard]] plan searched(const plan& known, const search<>& by, const solve_control& control) const {
     plan better = known;

@@ -30,15 +30,16 @@ struct gradient_sums {
   nanoseconds all;                  ///< the same of all tasks
 
   /// Gradients as the part gives them, reduced.
-  /// \param all  what adding them takes
-  gradient_sums(const task_graph& g, const trained_parameters& parameters, nanoseconds all_of_them) : gradient_sums(g) {
+  /// \param accumulation  what adding all of them takes
+  gradient_sums(const task_graph& g, const trained_parameters& parameters, nanoseconds accumulation)
+      : gradient_sums(g) {
     double done = 0;
     for (const trained_layer& layer : parameters.layers())
       for (const trained_parameter& p : layer.parameters) {
         is_added[p.gradient] = 1;
-        time[p.gradient] = parameters.share(all_of_them, done, p.updated);
+        time[p.gradient] = parameters.share(accumulation, done, p.updated);
       }
-    all = all_of_them;
+    all = accumulation;
   }
   /// What becomes gradients by transfers, copies and conversions alone, as it is before the first transfer.
   gradient_sums(const lowered_graph& part, const spmd_cost_model& model, const optimizer_options& options)

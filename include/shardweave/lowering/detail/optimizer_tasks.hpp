@@ -40,8 +40,6 @@ class optimizer_tasks {
 
   /// What its tasks take.
   [[nodiscard]] const optimizer_work& work() const { return work_; }
-  /// Says what adding the gradients of a micro-batch takes.
-  void accumulates(nanoseconds time) { work_.accumulation = time; }
   /// What the optimizer keeps: known when its tasks are written.
   [[nodiscard]] bytes state() const { return state_; }
 

@@ -32,12 +32,12 @@ SHARDWEAVE_INLINE whole_step with_optimizer(const lowered_graph& lowered, const 
   optimizer_tasks optimizer(g, model, parameters, options.optimizer, to);
   const gradient_sums sums = options.reduces_once ? gradient_sums(lowered, model, options.optimizer)
                                                   : gradient_sums(g, parameters, optimizer.work().accumulation);
-  optimizer.accumulates(sums.all);
   micro_batches batches(lowered, model.operations(), sums, to);
   bytes more_inputs{};
   for (std::int64_t m = 0; m < options.micro_batches; ++m) more_inputs += batches.add(m + 1 == options.micro_batches);
   const std::vector<task_index> updated = optimizer.write(batches);
   whole_step result{.copies = batches.copies(), .work = optimizer.work(), .state = optimizer.state()};
+  result.work.accumulation = sums.all;
 
   // what the given graph returns but for gradients, and the updated parameters
   std::vector<bool> is_gradient(g.size());
