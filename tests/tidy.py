@@ -2,7 +2,7 @@
 """clang-tidy on the lines that changed: `tests/tidy.py [--seconds N] [BASE]`, BASE a commit (default: the one before the
 last). After N seconds it ends, and how many files are left is told: a large one takes a minute or two.
 
-Of every public header that changed a translation unit of its own is looked at, of every source itself. What stands in lines
+Of every header that changed a translation unit of its own is looked at, of every source itself. What stands in lines
 that did not change is not told. Ends with status 1 if there is a finding, 2 without clang-tidy 19 or later."""
 import argparse
 import concurrent.futures
@@ -41,7 +41,7 @@ def findings(tidy: str, name: str, ranges: list[list[int]], folder: str, end: fl
     source = root / name
     if name.startswith("include/"):
         source = pathlib.Path(folder) / (name.replace("/", "_") + ".cpp")
-        source.write_text(f"#include <{name.removeprefix('include/').replace('/impl/', '/')}>\n")
+        source.write_text(f"#include <{name.removeprefix('include/')}>\n")
     elif name.endswith(".hpp"):
         return ""  # of programs and tests: seen with the sources that include them
     only = json.dumps([{"name": name, "lines": ranges}])
