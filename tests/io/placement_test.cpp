@@ -4,6 +4,8 @@
 #include "support/temporary_folder.hpp"
 #include <shardweave/io/placement.hpp>
 #include <shardweave/io/placement_file.hpp>
+#include <shardweave/io/read_placement.hpp>
+#include <shardweave/io/write_placement.hpp>
 #include <shardweave/overlap/window.hpp>
 #include <shardweave/placement/evaluate.hpp>
 

@@ -2,6 +2,7 @@
 #include <shardweave/cost/alpha_beta.hpp>
 #include <shardweave/cost/autoparallel_formula.hpp>
 #include <shardweave/cost/node_table.hpp>
+#include <shardweave/spmd/redistribution.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 
 #include <doctest/doctest.h>

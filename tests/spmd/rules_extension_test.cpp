@@ -1,5 +1,6 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/cost/node_table.hpp>
+#include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/rules/letters.hpp>
 #include <shardweave/spmd/rules/local_region.hpp>
 #include <shardweave/spmd/rules/shape.hpp>

@@ -49,7 +49,7 @@ struct profiled_durations {
   std::vector<nanoseconds> durations = {};  ///< of all tasks; what is not matched keeps the graph's
   std::size_t matched = 0;
   std::vector<task_index> unmatched = {};  ///< tasks that work, and that the profile does not know
-  std::vector<std::string> unused = {};    ///< operators of the profile that no task matches, each once
+  std::vector<std::string> unused = {};    ///< operators with calls that no task matches, each once
 };
 
 namespace detail {
