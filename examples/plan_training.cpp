@@ -109,9 +109,20 @@ class training_run {
     add_optimizer();
     const std::string refusal = refusal_of_plan();
     tell(refusal, interrupted);
-    if (refusal.empty()) return interrupted ? programs::interrupted : programs::done;
-    std::fprintf(stderr, "plan_training: %s: %s\n", chosen_.config.c_str(), refusal.c_str());
-    return programs::no_answer;
+    const auto complain = [&](const std::string& what) {
+      std::fprintf(stderr, "plan_training: %s: %s\n", chosen_.config.c_str(), what.c_str());
+    };
+    if (!refusal.empty()) {
+      complain(refusal);
+      return programs::no_answer;
+    }
+    if (interrupted) return programs::interrupted;
+    if (const double needed = needed_bytes(); need_ && need_->is_known() && needed > need_->capacity) {
+      complain("the plan needs " + sw::size_text(needed) + ", " + sw::size_text(needed - need_->capacity) +
+               " more than the " + sw::size_text(need_->capacity) + " of " + name_of_limit());
+      return programs::does_not_fit;
+    }
+    return programs::done;
   }
 
  private:
@@ -369,6 +380,15 @@ class training_run {
     });
   }
 
+  [[nodiscard]] std::string name_of_limit() const {
+    return chosen_.memory ? "--memory"
+                          : std::string(training_.device.name) + (chosen_.reserve ? " less --reserve" : "");
+  }
+  /// Of a device, by the plan and the whole step.
+  [[nodiscard]] double needed_bytes() const {
+    return std::max(need_ ? need_->all() : 0.0,
+                    whole_ ? static_cast<double>(whole_->plan.tasks->after.peak.count()) : 0.0);
+  }
   /// Why there is no answer; empty if there is one.
   [[nodiscard]] std::string refusal_of_plan() const {
     if (!plan_.placement.has_assignment())
@@ -410,10 +430,8 @@ class training_run {
     if (chosen_.common.json) {
       std::fputs(programs::json_line(told, certified, interrupted, seconds()).c_str(), stdout);
     } else if (plan_.tasks) {
-      const std::string limit =
-          chosen_.memory ? "--memory" : std::string(training_.device.name) + (chosen_.reserve ? " less --reserve" : "");
       const std::string page =
-          programs::page_of(told, certified, limit, chosen_.regather, refusal.empty() ? chosen_.out : "");
+          programs::page_of(told, certified, name_of_limit(), chosen_.regather, refusal.empty() ? chosen_.out : "");
       std::fputs((page + report).c_str(), stdout);
     }
   }

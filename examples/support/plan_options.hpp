@@ -149,12 +149,12 @@ struct plan_options {
            "(the same, by the structure of the graph), untied (each for itself)")
         ->check(one_of({"tied", "found", "untied"}))
         ->capture_default_str();
-    CLI::Option* const memory_option =
-        add_size(app, "--memory", memory,
-                 "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state "
-                 "must stay "
-                 "within it; if no such plan is found there is no answer (default: the device's, less --reserve, which "
-                 "a plan may exceed)");
+    CLI::Option* const memory_option = add_size(
+        app, "--memory", memory,
+        "of a device, such as 80GiB or 500MB: the timeline's peak, inputs included, and the optimizer's state "
+        "must stay "
+        "within it; if no such plan is found there is no answer (default: the device's, less --reserve; a plan that "
+        "needs more is told all the same, with exit status 4)");
     add_size(app, "--reserve", reserve,
              "of the device's memory that a plan may not count on, such as 5GiB: the context, what the allocator loses "
              "(default: nothing)")
@@ -258,7 +258,7 @@ struct plan_options {
                help_section("Losses", losses()) + help_section("Solvers", known) + help_section("Overlap", overlaps()) +
                help_section("Recomputation", recomputations()) + help_section("Bucketings", bucketings()) +
                help_section("Schedulers", schedulers()));
-    common.add_to(app, "placing and scheduling");
+    common.add_to(app, "placing and scheduling", false, "the device");
   }
 };
 

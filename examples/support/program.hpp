@@ -29,8 +29,8 @@
 namespace programs {
 
 /// 0 done, 1 no feasible answer, 2 wrong input or usage, 3 a signal ended the work early, the best so far is the
-/// answer.
-enum exit_status : int { done = 0, no_answer = 1, wrong_input = 2, interrupted = 3 };
+/// answer, 4 the answer needs more than a machine has by itself, which nobody stated as a limit.
+enum exit_status : int { done = 0, no_answer = 1, wrong_input = 2, interrupted = 3, does_not_fit = 4 };
 
 /// Options of every program.
 struct common_options {
@@ -41,7 +41,9 @@ struct common_options {
 
   /// \param what_takes_seconds  what --seconds limits; null: nothing does
   /// \param is_stopped          a signal stops the work, which has an answer then
-  void add_to(CLI::App& app, const char* what_takes_seconds, bool is_stopped = false) {
+  /// \param fits_where           what an answer may not fit (`does_not_fit`); null: there is no such thing
+  void add_to(CLI::App& app, const char* what_takes_seconds, bool is_stopped = false,
+              const char* fits_where = nullptr) {
     app.add_flag("--json", json, "print one JSON object, and nothing else, on standard output");
     app.add_option("--seed", seed, "of what is random (default 1)")
         ->check(within<std::uint64_t>(0, std::numeric_limits<std::uint64_t>::max(), "a whole number from 0 on"));
@@ -58,7 +60,9 @@ struct common_options {
                "\nThe first Ctrl-C (or SIGTERM) stops the work: the best so far is the answer, files are written, and "
                "the exit\nstatus is 3. The second one ends the program at once.\n"
                "Exit status: 0 done, 1 no feasible answer, 2 wrong input or usage, 3 stopped by a signal, with an "
-               "answer.\n");
+               "answer" +
+               (fits_where == nullptr ? std::string() : std::string(", 4 an answer that does not fit ") + fits_where) +
+               ".\n");
   }
   [[nodiscard]] shardweave::solve_control control() const {
     return {.seconds = seconds, .seed = seed, .threads = threads};
@@ -118,7 +122,7 @@ int run(CLI::App& app, int argc, char** argv, Body body) {
   // what was answered must have arrived
   const auto told = [&](int status) {
     errno = 0;
-    if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || (status != done && status != interrupted))
+    if ((std::fflush(stdout) == 0 && std::ferror(stdout) == 0) || status == no_answer || status == wrong_input)
       return status;
     return complain(std::string("standard output: cannot be written") +
                         (errno != 0 ? std::string(": ") + std::strerror(errno) : std::string()),

@@ -921,6 +921,25 @@ TEST_SUITE("plan_training") {
          {"of optimizer state\n", "results until their last use", "--memory-budget", "with --regather"})
       CHECK_MESSAGE(told.out.find(words) != std::string::npos, words);
 
+    // without --memory that is an answer, which says of itself that it does not fit
+    const auto reserve = [&](double of_state) {
+      return line + "--reserve " +
+             std::to_string((std::int64_t{80} << 30) - peak - static_cast<std::int64_t>(of_state));
+    };
+    const double held = real(roomy, "optimizer_bytes");
+    const std::string reserved = reserve(held / 2);
+    const auto beyond = plan(folder, reserved + " --out beyond");
+    CHECK(beyond.status == 4);
+    CHECK(beyond.err.find("tiny.json: the plan needs ") != std::string::npos);
+    CHECK(beyond.err.find(" more than the ") != std::string::npos);
+    CHECK(beyond.err.ends_with(" of h100 less --reserve\n"));
+    CHECK(beyond.out.find("DOES NOT FIT") != std::string::npos);
+    CHECK(fs::exists(folder.path() / "beyond" / "plan.json"));
+    const auto beyond_line = plan(folder, reserved + " --json");
+    CHECK(beyond_line.status == 4);
+    CHECK_FALSE(object_of(beyond_line.out).at("fits").as_bool());
+    CHECK(plan(folder, reserve(std::ceil(held))).status == 0);
+
     // what it says no placement undercuts is refused as a budget, by another count
     const auto least = static_cast<std::int64_t>(real(tight, "least_bytes"));
     CHECK(least > 0);
@@ -940,7 +959,9 @@ TEST_SUITE("plan_training") {
     const auto run = [&](const std::string& more) {
       return run_program("plan_training", config.string() + " --mesh 8 --report none " + more, folder.path());
     };
-    const auto line = boost::json::parse(run("--json").out).as_object();
+    const auto told = run("--json");
+    CHECK(told.status == 4);
+    const auto line = boost::json::parse(told.out).as_object();
     CHECK_FALSE(line.at("fits").as_bool());
     CHECK(line.at("step_gap").is_null());
     CHECK(line.at("step_bound_ns").to_number<double>() > line.at("end_to_end_ns").to_number<double>());

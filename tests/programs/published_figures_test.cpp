@@ -102,7 +102,8 @@ TEST_SUITE("figures on the pages") {
       for (const auto& [compute, told] : {std::pair("roofline", cells[3]), std::pair("published", cells[4])}) {
         const auto run = plan(model == "1B" ? "llama3-1b" : "llama3-8b",
                               "--mesh " + cells[2] + " --json --gap 0 --recompute none --compute " + compute);
-        REQUIRE(run.status == 0);
+        const bool fits = boost::json::parse(run.out).at("fits").as_bool();  // of 8B on 8 devices nothing is made again
+        REQUIRE(run.status == (fits ? 0 : 4));
         const auto ns = boost::json::parse(run.out).at("end_to_end_ns").to_number<double>();
         char text[32];
         std::snprintf(text, sizeof text, "%.2f", ns * 1e-6);
