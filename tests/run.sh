@@ -70,7 +70,7 @@ check() {
 # What one compiler is enough for is checked under clang++, which is the faster one at headers.
 if [ "$mode" != quick ] && find_clang; then
   if [ "$mode" = full ]; then
-    check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF
+    check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF -D SHARDWEAVE_PROGRAM_FLAGS=-O1
     alone=ON  # every public header
   else
     check programs -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF \
