@@ -55,6 +55,17 @@ if [ "$mode" = full ] && ! has_command conan >/dev/null; then
   fi
 fi
 
+# clang-tidy on what the last commit changed: in full, or beside the tests
+can_tidy() { has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; }
+# tidy_beside: for a minute, while tests run, some of which wait for each other
+tidying=
+tidy_beside() {
+  if can_tidy; then
+    "$root/tests/tidy.py" --seconds 60 >"$root/build/tidy.log" 2>&1 &
+    tidying=$!
+  fi
+}
+
 # check NAME OPTIONS...: configure, build and test in build/NAME
 check() {
   local build=$root/build/$1 start=$SECONDS
@@ -64,6 +75,7 @@ check() {
   in_steps "$build/build.log" cmake --build "$build" --parallel "$jobs"
   if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
+  if [ "$mode" = all ] && [ "$1" != programs ]; then tidy_beside; fi
   ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
 }
 
@@ -84,9 +96,13 @@ else
   [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
 fi
 
-# clang-tidy on what the last commit changed
-if [ "$mode" != quick ] && has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then
-  if [ "$mode" = full ]; then "$root/tests/tidy.py"; else "$root/tests/tidy.py" --seconds 60; fi
+if [ -n "$tidying" ]; then
+  status=0
+  wait "$tidying" || status=$?
+  cat "$root/build/tidy.log" >&2
+  if [ "$status" != 0 ]; then exit "$status"; fi
+elif [ "$mode" = full ] && can_tidy; then
+  "$root/tests/tidy.py"
 fi
 
 if [ "$mode" = full ]; then
