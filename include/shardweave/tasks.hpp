@@ -13,7 +13,6 @@
 #include <shardweave/tasks/order_certificate.hpp>
 #include <shardweave/tasks/pieces.hpp>
 #include <shardweave/tasks/profiled_run.hpp>
-#include <shardweave/tasks/regather.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/split_phases.hpp>
 #include <shardweave/tasks/task.hpp>
