@@ -105,12 +105,16 @@ inline void join_equal(std::vector<stage_time>& stages) {
 /// `Pass`: a bucketing policy and a scheduler become `two_steps`, one policy that decides both (`scheduling_pass`) is
 /// asked once. A cost model of a host's own takes a lowering of its own: the fourth argument, or the third after a
 /// pass. A pipeline is a value, `run` is const.
-template <class Solver = auto_solver, scheduling_pass Pass = two_steps<greedy, prefetch>,
-          class Lowering = spmd_lowering>
+template <class Solver = auto_solver, class Pass = two_steps<greedy, prefetch>, class Lowering = spmd_lowering>
 class pipeline {
   static_assert(shardweave::solver<Solver, double>,
                 "The first policy of a pipeline must be a solver for placement problems with costs in double "
                 "(shardweave::solver).");
+  static_assert(
+      scheduling_pass<Pass>,
+      "The second policy of a pipeline must be a bucketing policy with a scheduler after it, or have a static "
+      "member name and a const member plan(task_graph, solve_control) that returns a schedule "
+      "(shardweave::scheduling_pass).");
 
  public:
   Solver solver;

@@ -1,4 +1,4 @@
-// expect: linear_backend
+// expect: The backend of lp_relaxation must have a member name and a const member solve
 #include <shardweave/solve/lp_relaxation.hpp>
 namespace sw = shardweave;
 struct my_backend {
@@ -8,4 +8,4 @@ struct my_backend {
 #endif
 };
 using mine = sw::lp_relaxation<my_backend>;
-void use(const mine&) {}
+mine made() { return mine(); }

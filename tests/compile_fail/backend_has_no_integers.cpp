@@ -1,4 +1,4 @@
-// expect: integer_backend
+// expect: The backend of ilp must take whole numbers
 #include <shardweave/solve/ilp.hpp>
 namespace sw = shardweave;
 struct my_backend {
@@ -9,4 +9,4 @@ struct my_backend {
   sw::backend_outcome solve(const sw::linear_model&, const sw::backend_limits&) const { return {}; }
 };
 using mine = sw::ilp<my_backend>;
-void use(const mine&) {}
+mine made() { return mine(); }

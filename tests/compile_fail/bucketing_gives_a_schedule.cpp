@@ -1,4 +1,4 @@
-// expect: bucketing_policy
+// expect: A bucketing policy must have a static member name and a const call .task_graph, solve_control. that
 #include <shardweave/bucketing/bucketing_policy.hpp>
 namespace sw = shardweave;
 struct my_buckets {

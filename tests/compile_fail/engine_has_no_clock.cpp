@@ -1,4 +1,4 @@
-// expect: collective_engine
+// expect: An engine must have a member name, connect.groups.
 #include <shardweave/engine/replay.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
 namespace sw = shardweave;

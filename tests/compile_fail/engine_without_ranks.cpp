@@ -1,4 +1,4 @@
-// expect: ranked_engine
+// expect: An engine that is one rank of several must have rank.., size.. and largest.numbers.
 #include <shardweave/engine/rank_agreement.hpp>
 #include <shardweave/engine/virtual_engine.hpp>
 namespace sw = shardweave;

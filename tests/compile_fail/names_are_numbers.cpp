@@ -1,4 +1,4 @@
-// expect: vertex_names
+// expect: Names of vertices must be a property map or a call .vertex. that gives text
 #include "plain_costs.hpp"
 #include <shardweave/placement/describe.hpp>
 

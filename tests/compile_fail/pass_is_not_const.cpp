@@ -1,4 +1,4 @@
-// expect: scheduling_pass
+// expect: The second policy of a pipeline must be a bucketing policy with a scheduler after it, or have a static
 #include <shardweave/pipeline.hpp>
 #include <shardweave/solve/trws.hpp>
 namespace sw = shardweave;

@@ -1,4 +1,4 @@
-// expect: step_planner
+// expect: What makes plans must have a const call .placement, solve_control. that returns a plan with a number .step.
 #include <shardweave/step/step_search.hpp>
 
 #include <cstddef>

@@ -1,4 +1,4 @@
-// expect: feasibility_question
+// expect: What smallest_conflict asks must be called with the numbers of some demands
 #include <shardweave/spmd/smallest_conflict.hpp>
 namespace sw = shardweave;
 #ifdef SHARDWEAVE_REFUSED

@@ -1,4 +1,4 @@
-// expect: scheduler
+// expect: A scheduler must have a static member name and a const call .task_graph, bucketing_result,
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/scheduler.hpp>
 namespace sw = shardweave;

@@ -1,4 +1,4 @@
-// expect: text_sink
+// expect: A sink of text must be called with a std::string_view
 #include <shardweave/report/chrome_trace.hpp>
 namespace sw = shardweave;
 void write(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& line) {

@@ -1,4 +1,5 @@
-// expect: solve
+// expect: A solver must have static members name and abilities and a const member solve
+#include <shardweave/solve/best_plans.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 
 struct my_solver {
@@ -16,7 +17,6 @@ struct my_solver {
   }
 };
 
-template <shardweave::solver<double> Solver>
-void use_solver(const Solver&) {}
-
-void use() { use_solver(my_solver{}); }
+auto three(const shardweave::placement_problem<double>& problem) {
+  return shardweave::best_plans(problem, my_solver{}, 3);
+}

@@ -37,10 +37,13 @@ struct no_bucketing {
 };
 
 /// The buckets of a task graph by a policy.
-template <bucketing_policy P>
+template <class P>
 [[nodiscard]] bucketing_result bucket_collectives(const task_graph& g, const P& policy,
                                                   const solve_control& control = {}) {
-  return policy(g, control);
+  static_assert(bucketing_policy<P>,
+                "A bucketing policy must have a static member name and a const call (task_graph, solve_control) that "
+                "returns a bucketing_result (shardweave::bucketing_policy).");
+  if constexpr (bucketing_policy<P>) return policy(g, control);
 }
 
 /// The same over any graph and its property maps; members are positions in `vertices(g)`.

@@ -97,6 +97,15 @@ void check_agreement(const task_graph& g, const schedule& s, Engine& engine) {
     }
 }
 
+/// Says what an engine lacks that is not one rank of several.
+template <class Engine>
+void check_agreement(const task_graph&, const schedule&, Engine&) {
+  static_assert(
+      ranked_engine<Engine>,
+      "An engine that is one rank of several must have rank(), size() and largest(numbers), beside what every "
+      "engine has (shardweave::ranked_engine).");
+}
+
 /// The graph with durations on which all ranks agree: task by task the lower median of what they have. Every rank
 /// calls, and has the same durations afterwards, so that all decide alike.
 /// \throws error (input) naming the first rank whose tasks are not those of rank 0, on all ranks

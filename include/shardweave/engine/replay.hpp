@@ -198,11 +198,14 @@ class replayer {
 ///
 /// \throws error of `validate_schedule`, of `costs_of`, of `check_agreement`, and of the engine
 /// Complexity: O(V + E), and what the engine takes
-template <collective_engine Engine>
+template <class Engine>
 [[nodiscard]] timeline replay(const task_graph& g, const schedule& s, Engine& engine,
                               const replay_options& options = {}) {
+  static_assert(collective_engine<Engine>,
+                "An engine must have a member name, connect(groups), run(compute_call), start(collective_call), "
+                "wait(number), finish(), now() and span(number) (shardweave::collective_engine).");
   validate_schedule(g, s);
-  return detail::replayer<Engine>(g, s, engine).run(options);
+  if constexpr (collective_engine<Engine>) return detail::replayer<Engine>(g, s, engine).run(options);
 }
 
 }  // namespace shardweave::inline v0

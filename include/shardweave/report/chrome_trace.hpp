@@ -238,10 +238,12 @@ class chrome_trace_writer {
 /// \pre the schedule is valid, and the timeline is of this graph and schedule
 /// \throws error (input) for a timeline of another size, and what the sink throws
 /// Complexity: O(V) time and memory, besides the text
-template <text_sink Sink>
+template <class Sink>
 void write_chrome_trace(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line,
                         const chrome_trace_options& options = {}) {
-  detail::chrome_trace_writer<std::remove_reference_t<Sink>>(sink, g, s, line, options).write();
+  static_assert(text_sink<Sink>, "A sink of text must be called with a std::string_view (shardweave::text_sink).");
+  if constexpr (text_sink<Sink>)
+    detail::chrome_trace_writer<std::remove_reference_t<Sink>>(sink, g, s, line, options).write();
 }
 
 /// The same as one text.

@@ -34,9 +34,12 @@ concept scheduler =
     };
 
 /// The schedule of a task graph and its buckets by a policy.
-template <scheduler S>
+template <class S>
 [[nodiscard]] schedule schedule_tasks(const task_graph& g, const bucketing_result& buckets, const S& policy,
                                       const solve_control& control = {}) {
+  static_assert(scheduler<S>,
+                "A scheduler must have a static member name and a const call (task_graph, bucketing_result, "
+                "solve_control) that returns a schedule (shardweave::scheduler).");
   return policy(g, buckets, control);
 }
 

@@ -280,11 +280,13 @@ class plan_search {
 /// Source: E. Lawler, A procedure for computing the K best solutions to discrete optimization problems, Management
 /// Science 18 (1972).
 template <cost_value Cost, class S>
-  requires solver<S, Cost>
 [[nodiscard]] plan_ranking<Cost> best_plans(const placement_problem<Cost>& problem, const S& policy, std::size_t count,
                                             const solve_control& control = {}, const best_plans_options& options = {}) {
+  static_assert(solver<S, Cost>,
+                "A solver must have static members name and abilities and a const member solve(placement_problem, "
+                "solve_control) that returns a solution (shardweave::solver).");
   if (count == 0) refuse(error_category::input, "0 plans are asked for, expected at least 1");
-  return detail::plan_search<Cost, S>(problem, policy, control, options).run(count);
+  if constexpr (solver<S, Cost>) return detail::plan_search<Cost, S>(problem, policy, control, options).run(count);
 }
 
 }  // namespace shardweave::inline v0

@@ -26,8 +26,11 @@ namespace shardweave::inline v0 {
 /// is asked again.
 ///
 /// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
-template <integer_backend Backend>
+template <class Backend>
 struct ilp {
+  static_assert(integer_backend<Backend>,
+                "The backend of ilp must take whole numbers, and have a member name and a const member "
+                "solve(linear_model, backend_limits) that returns a backend_outcome (shardweave::integer_backend).");
   static constexpr std::string_view name = "ilp";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 

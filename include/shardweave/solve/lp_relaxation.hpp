@@ -19,8 +19,11 @@ namespace shardweave::inline v0 {
 /// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
 ///
 /// Complexity: that of an LP with one column per label and per pair of classes
-template <linear_backend Backend>
+template <class Backend>
 struct lp_relaxation {
+  static_assert(linear_backend<Backend>,
+                "The backend of lp_relaxation must have a member name and a const member solve(linear_model, "
+                "backend_limits) that returns a backend_outcome (shardweave::linear_backend).");
   static constexpr std::string_view name = "lp_relaxation";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 

@@ -80,4 +80,13 @@ template <feasibility_question F>
   return candidate;
 }
 
+/// Says what a question lacks.
+template <class F>
+std::vector<std::size_t> smallest_conflict(std::size_t, F&&) {
+  static_assert(feasibility_question<F>,
+                "What smallest_conflict asks must be called with the numbers of some demands, a span of const size_t, "
+                "and say whether they hold together (shardweave::feasibility_question).");
+  return {};
+}
+
 }  // namespace shardweave::inline v0

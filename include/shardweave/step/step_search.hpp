@@ -321,12 +321,19 @@ class step_search_run {
 /// and planner do.
 /// Source: prices and columns as in column generation; the choice of prices by pattern search.
 /// Complexity: at most `plans` plans and placements, beside those of `step_bound` and the looks at orders
-template <class S, step_planner Planner>
-  requires solver<S, double>
+template <class S, class Planner>
 [[nodiscard]] auto search_step(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
                                const S& policy, const Planner& planner, const assignment& start,
                                const step_search_options& options = {}, const solve_control& control = {}) {
-  return detail::step_search_run<S, Planner>(problem, least, alone, policy, planner, options, control).run(start);
+  static_assert(solver<S, double>,
+                "What places under prices must be a solver for placement problems with costs in double "
+                "(shardweave::solver).");
+  static_assert(step_planner<Planner>,
+                "What makes plans must have a const call (placement, solve_control) that returns a plan with a number "
+                "`step`, and a const member improved(plan, effort, solve_control) that returns another "
+                "(shardweave::step_planner).");
+  if constexpr (solver<S, double> && step_planner<Planner>)
+    return detail::step_search_run<S, Planner>(problem, least, alone, policy, planner, options, control).run(start);
 }
 
 }  // namespace shardweave::inline v0
