@@ -134,6 +134,7 @@ void print_summary(const sw::placement_description<Cost>& d, const sw::solution<
 /// What a certificate proves, and what that says of an answer.
 struct certified {
   bool written = false;
+  std::string why_not = {};  ///< it was not written
   bool infeasible = false;
   double bound = 0;
   bool proves_answer = false;  ///< that nothing is better than the answer, or that there is none
@@ -144,7 +145,7 @@ struct certified {
   double solver_bound = 0;
 };
 
-/// Proves the answer's bound in words of the problem, and writes that.
+/// Proves the answer's bound in words of the problem, and writes that, unless the time does not suffice.
 /// \param problem  null where the constraints contradict each other
 template <class Cost>
 certified certify(const sw::placement_description<Cost>& d, const sw::placement_problem<Cost>* problem,
@@ -152,11 +153,16 @@ certified certify(const sw::placement_description<Cost>& d, const sw::placement_
   const stopwatch watch;
   std::optional<sw::placement_certificate<Cost>> c;
   if (problem != nullptr) {
-    c = sw::certify_placement(*problem, answer.has_assignment() ? answer.objective : sw::forbidden<Cost>, {}, control);
+    try {
+      c = sw::certify_placement(*problem, answer.has_assignment() ? answer.objective : sw::forbidden<Cost>, {},
+                                control);
+    } catch (const sw::error& e) {  // the answer remains, without a proof
+      return {.why_not = e.what(), .seconds = watch.seconds()};
+    }
   } else {
-    c = sw::certify_infeasible(d);
+    c = sw::certify_infeasible(d, control);
   }
-  if (!c) return {.seconds = watch.seconds()};
+  if (!c) return {.why_not = "what contradicts each other is more than this proof can say", .seconds = watch.seconds()};
   sw::write_certificate(file, *c);
   certified result{.written = true, .infeasible = c->infeasible, .bound = static_cast<double>(c->lower_bound)};
   result.proves_answer = answer.has_assignment() ? sw::proves(result.bound, answer.objective) : c->infeasible;
@@ -188,7 +194,7 @@ void claim_what_is_certified(sw::solution<Cost>& answer, certified& c) {
 
 template <class Cost>
 void print_certified(const certified& c, const sw::solution<Cost>& answer, const std::string& unit) {
-  if (!c.written) return print_line("certificate", "none: what contradicts each other is more than this proof can say");
+  if (!c.written) return print_line("certificate", "none: " + c.why_not);
   std::string text = c.infeasible ? "nothing is feasible" : "no less than " + text_of(c.bound);
   if (!c.infeasible && !unit.empty()) text += " " + unit;
   text += ", by " + sw::count_text(c.cases, "case") + ", " + text_of(c.seconds) + " s";
@@ -226,6 +232,7 @@ std::string json_line(const sw::placement_description<Cost>& d, const sw::soluti
     if (proof) {
       out.key("certificate").begin_object().key("lower_bound");
       proof->written && !proof->infeasible ? out.value(proof->bound) : out.null();
+      if (!proof->written) out.member("why_not", proof->why_not);
       out.member("infeasible", proof->infeasible).member("proves_answer", proof->proves_answer);
       out.member("cases", proof->cases).member("seconds", proof->seconds);
       if (proof->solver_status)
@@ -322,7 +329,7 @@ int main(int argc, char** argv) {
   app.add_option("--certificate", chosen.certificate,
                  "file for a proof of the lower bound, which check_certificate checks; what it proves is what is "
                  "claimed; takes as "
-                 "long as --seconds again, at most");
+                 "long as --seconds again, at most; after a stop what was checked by then is written, if anything was");
   app.footer(programs::help_section("Solvers", known) + programs::help_section("Overlap", programs::overlaps()));
   chosen.common.add_to(app, "solving");
   return programs::run(app, argc, argv, [&] {

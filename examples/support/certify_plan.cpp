@@ -9,6 +9,20 @@
 #include <shardweave/step/certify_step.hpp>
 
 namespace programs {
+namespace {
+
+/// The plan remains where there was no time for a proof of its bound.
+template <class Prove>
+void in_time(certified_plan& result, Prove prove) {
+  try {
+    prove();
+  } catch (const shardweave::error& e) {
+    if (e.category() != shardweave::error_category::stopped) throw;
+    result.why_not = e.what();
+  }
+}
+
+}  // namespace
 
 certified_plan certify_plan(const shardweave::training_plan& plan,
                             const std::optional<shardweave::fastest_plan_result>& fastest,
@@ -26,21 +40,24 @@ certified_plan certify_plan(const shardweave::training_plan& plan,
   const shardweave::placement_problem<double> compiled =
       shardweave::compile(result.of_step ? fastest->bounded : plan.problem).without_savings();
   if (result.of_step) {
-    const shardweave::step_certificate c =
-        shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
-    result.bound = shardweave::bound_of(c, *fastest->work);
     result.claimed = fastest->bounds.bound;
-    shardweave::write_certificate(certificate, c);
+    in_time(result, [&] {
+      const auto c = shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
+      result.bound = shardweave::bound_of(c, *fastest->work);
+      shardweave::write_certificate(certificate, c);
+    });
     return result;
   }
   if (plan.problem->counted != shardweave::savings_form::off)
     shardweave::refuse(shardweave::error_category::input,
                        "--certificate proves bounds of costs and of steps, and does not know "
                        "savings: it needs --overlap off");
-  const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, control);
-  result.bound = c.lower_bound;
   result.claimed = plan.placement.lower_bound;
-  shardweave::write_certificate(certificate, c);
+  in_time(result, [&] {
+    const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, control);
+    result.bound = c.lower_bound;
+    shardweave::write_certificate(certificate, c);
+  });
   return result;
 }
 

@@ -15,13 +15,14 @@ namespace programs {
 /// What a certificate proves, and where it is.
 struct certified_plan {
   bool of_step = false;
-  double bound = 0;    ///< nanoseconds of a step, or the problem's unit of a sum
-  double claimed = 0;  ///< the bound that was found
+  std::string why_not = {};  ///< no certificate was written
+  double bound = 0;          ///< nanoseconds of a step, or the problem's unit of a sum
+  double claimed = 0;        ///< the bound that was found
   std::string certificate;
   std::string problem;
 };
 
-/// Writes the problem that a plan's bound is about, and a proof of it.
+/// Writes the problem that a plan's bound is about, and a proof of it, unless the time does not suffice for one.
 /// \param certificate  file, or empty for none
 /// \param problem  file; empty: named after the certificate
 /// \throws error (input) if the bound is one that certificates do not know

@@ -241,7 +241,8 @@ struct plan_options {
         ->check(not_negative());
     app.add_option("--certificate", certificate,
                    "file for a proof of the bound on the step, or with --objective sum of the placement's, which "
-                   "check_certificate checks; takes as long as --seconds again, at most");
+                   "check_certificate checks; takes as long as --seconds again, at most; after a stop what was checked "
+                   "by then is written, if anything was");
     app.add_option(
         "--problem", problem,
         "file for the placement problem, with the work of its step: what a certificate is about (default: with "

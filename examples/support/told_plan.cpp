@@ -106,6 +106,7 @@ const sw::budget_use* memory_use(const sw::training_plan& plan) {
 /// One line or two; what rests on a solver's word is said.
 std::string certified_text(const certified_plan& c, const std::string& unit) {
   if (c.certificate.empty()) return "\nThe problem is in " + c.problem + ".\n";
+  if (!c.why_not.empty()) return "\nThere is no certificate: " + c.why_not + ".\n";
   const auto text_of = [&](double bound) {
     if (c.of_step) return sw::time_text(sw::nanoseconds(static_cast<std::int64_t>(std::floor(bound))));
     return sw::json_string([&](sw::json_writer& out) { out.value(bound); }) + " " + unit;
@@ -119,7 +120,12 @@ std::string certified_text(const certified_plan& c, const std::string& unit) {
 
 void write_certified(sw::json_writer& out, const certified_plan& c) {
   out.key("certificate").begin_object().member("of", c.of_step ? "step" : "placement");
-  out.member("lower_bound", c.bound).member("problem", c.problem).end_object();
+  if (c.why_not.empty()) {
+    out.member("lower_bound", c.bound);
+  } else {
+    out.key("lower_bound").null().member("why_not", c.why_not);
+  }
+  out.member("problem", c.problem).end_object();
 }
 
 }  // namespace

@@ -1,3 +1,4 @@
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
@@ -14,6 +15,7 @@
 #include <cstdint>
 #include <limits>
 #include <memory>
+#include <stop_token>
 #include <string>
 #include <utility>
 #include <vector>
@@ -133,6 +135,20 @@ TEST_SUITE("check_certificate") {
     }
     CHECK(refused > at_scale(300));
     CHECK(held > at_scale(300));
+  }
+  TEST_CASE("a check that is stopped accepts nothing, and says how far it came") {
+    const auto d = two_of_two();
+    const auto fine = one_case({-1, 1}, 3);
+    REQUIRE(sw::proven_by(d, fine).bound == 3);
+    std::stop_source source;
+    CHECK(sw::proven_by<double>(d, fine, nullptr, {.seconds = 60, .stop = source.get_token()}).bound == 3);
+    source.request_stop();
+    for (const sw::solve_control& over :
+         {sw::solve_control{.seconds = 0}, sw::solve_control{.stop = source.get_token()}}) {
+      const auto verdict = sw::proven_by<double>(d, fine, nullptr, over);
+      CHECK(!verdict.accepted);
+      CHECK(verdict.failure == "cases[0] was not checked before the stop");
+    }
   }
   TEST_CASE("each step that does not hold is named, with what was found") {
     const auto d = two_of_two();

@@ -173,6 +173,42 @@ TEST_SUITE("solve_placement") {
     }
   }
 
+  TEST_CASE("where there is no time to check a certificate the answer is there without one, and it says so") {
+    const temporary_folder folder;
+    constexpr std::uint64_t strategies = 1200;  // an answer takes a moment, checking a proof of it many
+    std::string ones, costs;
+    for (std::uint64_t i = 0; i < strategies; ++i) ones += i > 0 ? ",1" : "1";
+    for (std::uint64_t i = 0; i < strategies * strategies; ++i)
+      costs += (i > 0 ? "," : "") + std::to_string(i * i % 1'000'003) + ".1";
+    const auto problem = folder.write(
+        "wide.json",
+        R"({"format":"shardweave.placement","version":1,"name":"wide","vertices":[{"name":"a","compute":[)" + ones +
+            R"(]},{"name":"b","compute":[)" + ones + R"(]}],"matrices":[[)" + costs +
+            R"(]],"edges":[{"from":0,"to":1,"communication":0}]})");
+    bool is_without = false;
+    for (double seconds = 0.03; seconds < 4 && !is_without; seconds *= 1.5) {
+      CAPTURE(seconds);
+      const auto run =
+          run_program("solve_placement",
+                      problem.string() + " --json --threads 1 --seconds " + std::to_string(seconds) + " --solution " +
+                          (folder / "s.json").string() + " --certificate " + (folder / "c.json").string(),
+                      folder.path());
+      const auto line = boost::json::parse(run.out).as_object();
+      const auto& certificate = line.at("certificate").as_object();
+      CHECK(std::filesystem::exists(folder / "c.json") == !certificate.contains("why_not"));
+      if (line.at("objective").is_null()) continue;
+      CHECK(run.status == 0);
+      const auto stored = sw::read_solution<double>(folder / "s.json");
+      CHECK(stored.answer.objective == doctest::Approx(line.at("objective").to_number<double>()));
+      if (!certificate.contains("why_not")) break;
+      is_without = true;
+      CHECK(certificate.at("why_not").as_string() == "no proof of a bound on 'wide' was checked in the time");
+      CHECK(certificate.at("lower_bound").is_null());
+      CHECK(!certificate.at("proves_answer").as_bool());
+    }
+    CHECK((is_without || std::filesystem::exists(folder / "c.json")));  // a machine may be that fast
+  }
+
   TEST_CASE("the second signal ends it at once") {
     const temporary_folder folder;
     folder.write("hard.json", hard());

@@ -23,6 +23,7 @@ template certificate_verdict<double> check_certificate(const placement_descripti
                                                        const placement_certificate<double>&,
                                                        const costs_in_place<double>*);
 template certificate_verdict<double> proven_by(const placement_description<double>&,
-                                               const placement_certificate<double>&, const costs_in_place<double>*);
+                                               const placement_certificate<double>&, const costs_in_place<double>*,
+                                               const solve_control&);
 
 }  // namespace shardweave::inline v0

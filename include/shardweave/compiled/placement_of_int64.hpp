@@ -27,6 +27,6 @@ template certificate_verdict<std::int64_t> check_certificate(const placement_des
                                                              const costs_in_place<std::int64_t>*);
 template certificate_verdict<std::int64_t> proven_by(const placement_description<std::int64_t>&,
                                                      const placement_certificate<std::int64_t>&,
-                                                     const costs_in_place<std::int64_t>*);
+                                                     const costs_in_place<std::int64_t>*, const solve_control&);
 
 }  // namespace shardweave::inline v0

@@ -44,7 +44,8 @@ template class priced_problem<double>;
 template class reduction<double>;
 template class savings_ascent<double>;
 
-template std::optional<placement_certificate<double>> certify_infeasible(const placement_description<double>&);
+template std::optional<placement_certificate<double>> certify_infeasible(const placement_description<double>&,
+                                                                         const solve_control&);
 template placement_certificate<double> certify_placement(const placement_problem<double>&, double,
                                                          const certify_options&, const solve_control&);
 template placement_certificate<double> certify_placement(const placement_problem<double>&,

@@ -47,7 +47,7 @@ template class reduction<std::int64_t>;
 template class savings_ascent<std::int64_t>;
 
 template std::optional<placement_certificate<std::int64_t>> certify_infeasible(
-    const placement_description<std::int64_t>&);
+    const placement_description<std::int64_t>&, const solve_control&);
 template placement_certificate<std::int64_t> certify_placement(const placement_problem<std::int64_t>&, std::int64_t,
                                                                const certify_options&, const solve_control&);
 template placement_certificate<std::int64_t> certify_placement(const placement_problem<std::int64_t>&,

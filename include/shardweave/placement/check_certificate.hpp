@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
@@ -43,10 +44,12 @@ template <cost_value Cost>
                                                           const costs_in_place<Cost>* other = nullptr);
 
 /// The same without regard to what is claimed: `bound` is what the proof proves, if it is one.
+/// \param control  once it asks to stop, or its time is up, the proof is not accepted: `failure` says so
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> proven_by(const placement_description<Cost>& d,
                                                   const placement_certificate<Cost>& c,
-                                                  const costs_in_place<Cost>* other = nullptr);
+                                                  const costs_in_place<Cost>* other = nullptr,
+                                                  const solve_control& control = {});
 
 }  // namespace shardweave::inline v0
 

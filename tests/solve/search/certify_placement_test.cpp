@@ -1,3 +1,4 @@
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/check_certificate.hpp>
@@ -15,8 +16,10 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <ctime>
 #include <memory>
 #include <optional>
+#include <stop_token>
 #include <string>
 #include <type_traits>
 #include <utility>
@@ -203,6 +206,79 @@ TEST_SUITE("certify_placement") {
     const auto early = sw::certify_placement(*problem, sw::forbidden<double>, {}, {.seconds = 0});
     CHECK(early.lower_bound <= one.lower_bound);
     CHECK(sw::check_certificate(stated.description, early).accepted);
+  }
+  TEST_CASE("the time limit holds for the last check, too: what was checked before it is returned") {
+    // a search of minutes, of whose cases none is ever bounded by much
+    sw::random_source random(5);
+    sw::placement_description<double> d;
+    constexpr std::uint32_t vertices = 40;
+    const auto draw = [&](std::size_t count) {
+      std::vector<double> costs(count);
+      for (double& c : costs) c = static_cast<double>(random.below(1000));
+      return costs;
+    };
+    double optimum_at_most = 0, least = 0;  // at first no more than the least of all is known
+    for (std::uint32_t v = 0; v < vertices; ++v) {
+      d.vertices.push_back({.name = std::to_string(v), .compute = draw(4)});
+      optimum_at_most += d.vertices.back().compute[0];
+      least += *std::ranges::min_element(d.vertices.back().compute);
+      for (std::uint32_t u = 0; u < v; ++u) {
+        if (random.below(4) != 0) continue;
+        const std::vector<double> costs = draw(16);
+        optimum_at_most += costs[0];
+        least += *std::ranges::min_element(costs);
+        d.edges.push_back({.from = u, .to = v, .communication = static_cast<std::uint32_t>(d.tables.size())});
+        d.tables.push_back(
+            std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_entries(4, 4, costs)));
+      }
+    }
+    const auto problem = compiled(d);
+    REQUIRE(problem);
+    std::size_t with_cases = 0, better = 0, without = 0;
+    for (double seconds = 1e-6; seconds < 4; seconds *= 4) {
+      CAPTURE(seconds);
+      const auto begin = std::clock();
+      std::optional<sw::placement_certificate<double>> c;
+      try {
+        c = sw::certify_placement(*problem, optimum_at_most, {}, {.seconds = seconds});
+      } catch (const sw::error& e) {
+        CHECK(e.category() == sw::error_category::stopped);
+        ++without;
+      }
+      // the time of the processor, since others may have it by the clock
+      CHECK(static_cast<double>(std::clock() - begin) / CLOCKS_PER_SEC < seconds + 1);
+      if (!c) continue;
+      CHECK(sw::check_certificate(d, *c).accepted);
+      CHECK(c->lower_bound >= least - 1e-6);
+      CHECK(c->lower_bound <= optimum_at_most);
+      better += c->lower_bound > least ? 1U : 0U;
+      with_cases += c->cases.size() > 1 ? 1U : 0U;
+    }
+    CHECK(better > 0);
+    CHECK(with_cases > 0);
+    CHECK(without < 11);
+  }
+  TEST_CASE("a stop does not wait for a check that takes longer than a moment: then there is no proof") {
+    constexpr std::size_t strategies = 2000;
+    std::vector<double> costs(strategies * strategies);
+    for (std::size_t i = 0; i < costs.size(); ++i) costs[i] = static_cast<double>(i * i % 1'000'003) + 0.1;
+    sw::placement_description<double> d;
+    for (const char* name : {"wide", "wider"})
+      d.vertices.push_back({.name = name, .compute = std::vector<double>(strategies, 1)});
+    d.edges.push_back({.from = 0, .to = 1, .communication = 0});
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(
+        sw::cost_table<double>::from_entries(strategies, strategies, costs)));
+    const auto problem = compiled(d);
+    REQUIRE(problem);
+    std::stop_source source;
+    source.request_stop();
+    CHECK_THROWS_WITH(
+        static_cast<void>(sw::certify_placement(*problem, sw::forbidden<double>, {}, {.stop = source.get_token()})),
+        "no proof of a bound on '' was checked in the time");
+    const auto small = shardweave_test::draw_problem<double>(11, {.budgets = false, .timed = false});
+    const auto c =
+        sw::certify_placement(*compiled(small.description), sw::forbidden<double>, {}, {.stop = source.get_token()});
+    CHECK(sw::check_certificate(small.description, c).accepted);
   }
   TEST_CASE("what cannot be certified is said") {
     const auto stated = shardweave_test::draw_problem<double>(3);

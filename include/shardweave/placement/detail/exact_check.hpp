@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/placement/constraints.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
@@ -25,14 +26,15 @@
 
 namespace shardweave::inline v0::detail {
 
-/// The problem in whole numbers of 2^-bits.
-/// \pre Whole holds all sums
+/// The problem in whole numbers of 2^-bits. Once the time is up nothing that is computed means anything.
+/// \pre Whole holds all sums; all outlive this object
 template <cost_value Cost, class Whole>
 class exact_check {
  public:
-  exact_check(const placement_description<Cost>& d, const stated_form<Cost>& form, const number_range& range)
-      : d_(d), form_(form), range_(range) {
-    for (std::uint32_t x = 0; x < form.size(); ++x) {
+  exact_check(const placement_description<Cost>& d, const stated_form<Cost>& form, const number_range& range,
+              const deadline& limit)
+      : d_(d), form_(form), range_(range), limit_(limit) {
+    for (std::uint32_t x = 0; x < form.size() && !limit.expired(); ++x) {
       auto& costs = unary_.emplace_back(form.strategies(x));
       for (strategy s = 0; s < costs.size(); ++s) {
         for (const auto& l : form.lists(x)) costs[s] += of_cost(l.costs[s], l.times);
@@ -40,6 +42,7 @@ class exact_check {
       }
     }
     for (const auto& t : form.tables()) {
+      if (limit.expired()) return;
       auto& costs = tables_.emplace_back();
       costs.reserve(t.row.size() * t.column.size());
       for (const strategy a : t.row)
@@ -103,7 +106,7 @@ class exact_check {
       for (const auto& of : unary_) result.belief.emplace_back(of.size());
     }
     for (const row_price& p : m.prices) {
-      if (p.price == 0) continue;
+      if (p.price == 0 || limit_.expired()) continue;
       const int shift = range_.bits - m.price_bits - range_.usage[p.budget];
       result.apart -= shifted<Whole>(Whole(p.price) * limit_of(p.budget, p.price > 0), shift);
       const budget& b = d_.constraints.budgets[p.budget];
@@ -119,7 +122,7 @@ class exact_check {
     for (const moved_cost& one : m.messages)
       message_of[form_.pair_between(form_.unknown_of(one.first), form_.unknown_of(one.second))] = &one;
     for (std::size_t p = 0; p < message_of.size(); ++p) {
-      if (!with_costs && message_of[p] == nullptr) continue;
+      if ((!with_costs && message_of[p] == nullptr) || limit_.expired()) continue;
       move(p, message_of[p], range_.bits - m.message_bits, with_costs, left, result.belief);
     }
     for (std::uint32_t x = 0; x < left.size(); ++x) {
@@ -235,6 +238,7 @@ class exact_check {
   const placement_description<Cost>& d_;
   const stated_form<Cost>& form_;
   const number_range& range_;
+  const deadline& limit_;
   std::vector<std::vector<Whole>> unary_, tables_;
 };
 

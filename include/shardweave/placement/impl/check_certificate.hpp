@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/detail/certificate_shape.hpp>
 #include <shardweave/placement/detail/exact_check.hpp>
@@ -35,13 +36,15 @@ template <cost_value Cost>
 /// The cases of a certificate, one after another.
 /// \param forms   the problem, then as it is at the prices of savings that the certificate lists
 /// \param claims  its claim counts
+/// \param limit   what is computed after it is not used
 template <cost_value Cost, class Whole>
 [[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d,
                                                 const std::deque<stated_form<Cost>>& forms, const number_range& range,
-                                                const placement_certificate<Cost>& c, bool claims) {
+                                                const placement_certificate<Cost>& c, bool claims,
+                                                const deadline& limit) {
   const stated_form<Cost>& form = forms.front();
   std::deque<exact_check<Cost, Whole>> at_prices;
-  for (const stated_form<Cost>& one : forms) at_prices.emplace_back(d, one, range);
+  for (const stated_form<Cost>& one : forms) at_prices.emplace_back(d, one, range, limit);
   const exact_check<Cost, Whole>& exact = at_prices.front();
   const auto exact_at = [&](const placement_multipliers& m) -> const exact_check<Cost, Whole>& {
     return at_prices[m.savings ? *m.savings + 1 : 0];
@@ -53,9 +56,11 @@ template <cost_value Cost, class Whole>
     verdict.failure = step + " " + what;
     return verdict;
   };
+  const auto ends_at = [&](const std::string& step) { return fails(step, "was not checked before the stop"); };
   auto all = std::make_shared<strategies_left>(form.all_left());
   form.propagate(*all);
   for (std::size_t i = 0; i < c.ruled_out.size(); ++i) {
+    if (limit.expired()) return ends_at("ruled_out[" + std::to_string(i) + "]");
     if (auto wrong = exact.rule_out(c.ruled_out[i], *all)) return fails("ruled_out[" + std::to_string(i) + "]", *wrong);
     form.propagate(*all, {form.unknown_of(c.ruled_out[i].vertex)});
     ++verdict.steps;
@@ -73,6 +78,7 @@ template <cost_value Cost, class Whole>
     open.pop_back();
     const placement_case& one = c.cases[at.number];
     const std::string step = "cases[" + std::to_string(at.number) + "]";
+    if (limit.expired()) return ends_at(step);
     if (std::exchange(seen[at.number], 1) != 0) return fails(step, "is a part of two others, or twice of one");
     auto left = at.above;
     if (at.part != nullptr) {
@@ -97,6 +103,7 @@ template <cost_value Cost, class Whole>
     if (one.multipliers) {
       const placement_multipliers& m = c.multipliers[*one.multipliers];
       const std::optional<Whole> found = exact_at(m).bound(m, *left);
+      if (limit.expired()) return ends_at(step);
       if (found && m.only_limits) return fails(step, "is not shown to break a limit, which only_limits is for");
       if (found && (!least || *found < *least)) least = found;
       if (claims && !exact.proves(found, c)) {
@@ -129,7 +136,8 @@ template <cost_value Cost, class Whole>
 template <cost_value Cost>
 [[nodiscard]] certificate_verdict<Cost> run_check(const placement_description<Cost>& d,
                                                   const placement_certificate<Cost>& c, bool claims,
-                                                  const costs_in_place<Cost>* other) {
+                                                  const costs_in_place<Cost>* other, const solve_control& control) {
+  const deadline limit(control);
   validate(d);
   std::deque<stated_form<Cost>> forms;
   forms.emplace_back(d, other);
@@ -162,6 +170,7 @@ template <cost_value Cost>
   bool is_number = !is_forbidden(c.lower_bound);
   if constexpr (std::floating_point<Cost>) is_number = std::isfinite(c.lower_bound);
   if (!is_number) return fails("the lower bound is no number");
+  if (limit.expired()) return fails("cases[0] was not checked before the stop");
   number_range range = range_of(d, forms.front(), c);
   for (std::size_t i = 1; i < forms.size(); ++i) {
     const number_range one = range_of(d, forms[i], c);
@@ -170,21 +179,21 @@ template <cost_value Cost>
   }
   // everything that is ever added up is below an eighth of this; one bit is the sign's
   const bool fits = std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
-  return fits ? checked<Cost, whole_128>(d, forms, range, c, claims)
-              : checked<Cost, whole_of_any_size>(d, forms, range, c, claims);
+  return fits ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
+              : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);
 }
 }  // namespace detail
 
 template <cost_value Cost>
 certificate_verdict<Cost> check_certificate(const placement_description<Cost>& d, const placement_certificate<Cost>& c,
                                             const costs_in_place<Cost>* other) {
-  return detail::run_check(d, c, true, other);
+  return detail::run_check(d, c, true, other, {});
 }
 
 template <cost_value Cost>
 certificate_verdict<Cost> proven_by(const placement_description<Cost>& d, const placement_certificate<Cost>& c,
-                                    const costs_in_place<Cost>* other) {
-  return detail::run_check(d, c, false, other);
+                                    const costs_in_place<Cost>* other, const solve_control& control) {
+  return detail::run_check(d, c, false, other, control);
 }
 
 }  // namespace shardweave::inline v0

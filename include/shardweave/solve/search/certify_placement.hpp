@@ -9,15 +9,16 @@
 #include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/detail/bounded_search.hpp>
+#include <shardweave/solve/search/detail/proof_at_hand.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/proof_relaxation.hpp>
 #include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <algorithm>
 #include <cmath>
-#include <concepts>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -37,16 +38,18 @@ namespace detail {
 
 /// Strategies that compiling dropped because of limits, with what proves each.
 /// \param wanted  what compiling left, per unknown; empty: whatever can be ruled out
+/// \param limit   ends it: what was ruled out until then
 template <cost_value Cost>
 [[nodiscard]] std::vector<strategies_ruled_out> ruled_out_by_limits(const placement_description<Cost>& d,
                                                                     const stated_form<Cost>& form,
-                                                                    const strategies_left& wanted) {
+                                                                    const strategies_left& wanted,
+                                                                    const deadline& limit) {
   std::vector<strategies_ruled_out> result;
   strategies_left left = form.all_left();
   form.propagate(left);
   const std::vector<usage_row> rows = form.rows();
   const auto is_done = [&] {
-    if (left == wanted) return true;
+    if (limit.expired() || left == wanted) return true;
     return std::any_of(left.begin(), left.end(),
                        [](const auto& of) { return std::count(of.begin(), of.end(), 1) == 0; });
   };
@@ -55,8 +58,9 @@ template <cost_value Cost>
     for (const usage_row& row : rows)
       for (const bool of_low : {false, true}) {
         if (std::isinf(of_low ? row.low : row.high)) continue;
+        if (limit.expired()) return result;
         const double sign = of_low ? -1 : 1;
-        const double limit = of_low ? -row.low : row.high;
+        const double most = of_low ? -row.low : row.high;
         const auto used = form.template usage<double>(d.constraints.budgets[row.budget], row.time,
                                                       [&](double u) { return sign * u; });
         const auto least_of = [&](std::uint32_t x) {
@@ -68,12 +72,12 @@ template <cost_value Cost>
         double total = 0;
         for (std::uint32_t x = 0; x < form.size(); ++x) total += least_of(x);
         for (std::uint32_t x = 0; x < form.size(); ++x) {
-          if (used[x].empty() && total <= limit + budget_tolerance) continue;
+          if (used[x].empty() && total <= most + budget_tolerance) continue;
           const double least = least_of(x);
           strategies_ruled_out found{form.first_vertex(x), {}, row.budget, row.time, of_low};
           for (strategy s = 0; s < left[x].size(); ++s)
             if (left[x][s] != 0 && (wanted.empty() || wanted[x][s] == 0) &&
-                total - least + (used[x].empty() ? 0 : used[x][s]) > limit + 4 * budget_tolerance)
+                total - least + (used[x].empty() ? 0 : used[x][s]) > most + 4 * budget_tolerance)
               found.strategies.push_back(s);
           if (found.strategies.empty()) continue;
           for (const strategy s : found.strategies) left[x][s] = 0;
@@ -87,17 +91,6 @@ template <cost_value Cost>
       }
   }
   return result;
-}
-
-/// The bound at which everything is proven. Of floating costs a little below that of the best assignment, but proof
-/// enough.
-template <cost_value Cost>
-[[nodiscard]] Cost claim_of(const incumbent<Cost>& best) {
-  if constexpr (std::floating_point<Cost>) {
-    return static_cast<Cost>(best.upper() - 0.9 * optimality_tolerance * std::max(1.0, std::abs(best.upper())));
-  } else {
-    return best.cost();
-  }
 }
 
 /// Looks for a proof among placements of the compiled problem, perhaps with other costs, which `other` tells in full.
@@ -114,46 +107,33 @@ template <cost_value Cost>
   best.set_cutoff(known);
   const stated_form<Cost> form(d, other);
   const stated_multipliers<Cost> in_stated(problem, form);
-  constexpr double worthwhile = 0.02;  // share of labels that must go for a step that drops them
-  proof_record<Cost> tree(p, in_stated);
-  proof_relaxation<Cost> bounds(problem, p, in_stated, best, limit,
-                                {.root_steps = options.steps, .nodes = options.nodes}, tree);
-  bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, tree, worthwhile).run();
+  proof_record<Cost> record(p, in_stated);
+  proof_at_hand<Cost> proofs(d, other, record, best, control, limit);
   kept_labels all(p.size());
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
-  placement_certificate<Cost> c{.problem = d.name, .counted = d.counted, .windows = d.windows};
-  c.ruled_out = ruled_out_by_limits(d, form, in_stated.left(all));
-  tree.write(c);
-  if (best.is_known()) c.lower_bound = claim_of(best);
-  certificate_verdict<Cost> proven = proven_by(d, c, other);
-  // A sum at the edge of what a double tells apart: one case bounds everything; then without what limits rule out; then
-  // without prices and messages, too.
-  for (int less = 0; less < 3 && !proven.accepted; ++less) {
-    c.cases.clear();
-    c.multipliers.clear();
-    c.savings.clear();
-    if (less > 0) c.ruled_out.clear();
-    tree.write_root(c, less > 1);
-    proven = proven_by(d, c, other);
-  }
-  if (!proven.accepted)
-    refuse(error_category::input, "no proof of a bound on '" + d.name + "' holds: " + proven.failure);
-  c.infeasible = is_forbidden(proven.bound);
-  c.lower_bound = c.infeasible ? Cost{} : proven.bound;
-  return c;
+  proofs.begin_with(ruled_out_by_limits(d, form, in_stated.left(all), limit));
+  constexpr double worthwhile = 0.02;  // share of labels that must go for a step that drops them
+  proof_relaxation<Cost> bounds(problem, p, in_stated, best, proofs,
+                                {.root_steps = options.steps, .nodes = options.nodes}, record);
+  bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, record, worthwhile).run();
+  return proofs.last();
 }
 
 }  // namespace detail
 
-/// A proof that constraints contradict each other where looking at strategies one by one shows it; nothing elsewhere.
+/// A proof that constraints contradict each other where looking at strategies one by one shows it; nothing elsewhere,
+/// and where the time does not suffice.
 template <cost_value Cost>
-[[nodiscard]] std::optional<placement_certificate<Cost>> certify_infeasible(const placement_description<Cost>& d) {
+[[nodiscard]] std::optional<placement_certificate<Cost>> certify_infeasible(const placement_description<Cost>& d,
+                                                                            const solve_control& control = {}) {
+  const deadline limit(control);
   placement_certificate<Cost> c{.problem = d.name, .infeasible = true, .counted = d.counted, .windows = d.windows};
-  c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {});
+  c.ruled_out = detail::ruled_out_by_limits(d, stated_form<Cost>(d), {}, limit);
   c.multipliers.push_back({.only_limits = true});
   c.cases.push_back({.multipliers = 0});
-  if (!check_certificate(d, c).accepted) return std::nullopt;
+  const certificate_verdict<Cost> proven = proven_by<Cost>(d, c, nullptr, limit.rest_for_part());
+  if (!proven.accepted || !is_forbidden(proven.bound)) return std::nullopt;
   return c;
 }
 
@@ -162,8 +142,11 @@ template <cost_value Cost>
 /// by more cases: the certificate's `lower_bound` is what `check_certificate` accepts.
 ///
 /// \param known  cost of the best assignment known, if any: what is no better need not be bounded further
+///
+/// A stop and the time limit hold for all of it: each proof is checked before it is returned, so what was checked until
+/// then is returned, or, of small problems, what can be checked in a moment.
 /// \pre the problem has a description
-/// \throws error (input) if it has none, or no proof of any bound is accepted
+/// \throws error (input) if it has none, or no proof of any bound is accepted; (stopped) if none was checked in time
 template <cost_value Cost>
 [[nodiscard]] placement_certificate<Cost> certify_placement(const placement_problem<Cost>& problem,
                                                             Cost known = forbidden<Cost>,
@@ -187,7 +170,8 @@ template <cost_value Cost>
 }
 
 #ifdef SHARDWEAVE_COMPILED
-extern template std::optional<placement_certificate<double>> certify_infeasible(const placement_description<double>&);
+extern template std::optional<placement_certificate<double>> certify_infeasible(const placement_description<double>&,
+                                                                                const solve_control&);
 extern template placement_certificate<double> certify_placement(const placement_problem<double>&, double,
                                                                 const certify_options&, const solve_control&);
 extern template placement_certificate<double> certify_placement(const placement_problem<double>&,
@@ -195,7 +179,7 @@ extern template placement_certificate<double> certify_placement(const placement_
                                                                 const costs_in_place<double>&, double,
                                                                 const certify_options&, const solve_control&);
 extern template std::optional<placement_certificate<std::int64_t>> certify_infeasible(
-    const placement_description<std::int64_t>&);
+    const placement_description<std::int64_t>&, const solve_control&);
 extern template placement_certificate<std::int64_t> certify_placement(const placement_problem<std::int64_t>&,
                                                                       std::int64_t, const certify_options&,
                                                                       const solve_control&);

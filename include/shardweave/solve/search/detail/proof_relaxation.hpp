@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/control.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
 #include <shardweave/placement/priced_savings.hpp>
 #include <shardweave/placement/problem.hpp>
@@ -16,6 +15,7 @@
 #include <shardweave/solve/search/detail/climb.hpp>
 #include <shardweave/solve/search/detail/label_beliefs.hpp>
 #include <shardweave/solve/search/detail/part_problem.hpp>
+#include <shardweave/solve/search/detail/proof_at_hand.hpp>
 #include <shardweave/solve/search/detail/proof_record.hpp>
 #include <shardweave/solve/search/detail/savings_memory.hpp>
 #include <shardweave/solve/search/detail/split.hpp>
@@ -62,15 +62,16 @@ class proof_relaxation {
   static constexpr search_order order = search_order::least_bound_first;
 
   /// \param p     the problem's, perhaps with other costs; then no savings count
-  /// \param best  its objective, if one is known, ends what costs no less
+  /// \param best   its objective, if one is known, ends what costs no less
+  /// \param proofs  made of `record`; says when to end
   /// \pre all outlive this object
   proof_relaxation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
-                   const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, const deadline& limit,
+                   const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
                    const proof_effort& effort, proof_record<Cost>& record)
       : problem_(problem),
         in_stated_(in_stated),
         best_(best),
-        limit_(limit),
+        proofs_(proofs),
         effort_(effort),
         record_(record),
         root_(p),
@@ -82,10 +83,11 @@ class proof_relaxation {
     record.begin_with(record.add((*in_positions_)(nothing)));
   }
 
-  [[nodiscard]] bool goes_on(std::size_t parts) const {
-    return parts == 0 || (record_.size() < effort_.nodes && !is_over());
+  [[nodiscard]] bool goes_on(std::size_t parts) {
+    proofs_.look();
+    return (parts == 0 || record_.size() < effort_.nodes) && !is_over();
   }
-  [[nodiscard]] bool is_over() const { return limit_.expired(); }
+  [[nodiscard]] bool is_over() const { return proofs_.expired(); }
   /// From where on a bound, which may be a little off, is proof.
   [[nodiscard]] bool closes(double bound) const {
     if constexpr (std::floating_point<Cost>) {
@@ -132,6 +134,7 @@ class proof_relaxation {
     ascent_.emplace(p);
     if (here.known.messages) ascent_->start(*here.known.messages, now_->origin, 0);
     raise(*ascent_, p, visit.is_first() ? effort_.root_steps : effort_.node_steps);
+    if (!proofs_.may_check()) return here.bound;
     return bounded(here, p, *ascent_, in_stated_, counts() ? std::optional(0U) : std::nullopt);
   }
 
@@ -166,6 +169,7 @@ class proof_relaxation {
       ascent.start(prices_->best_rows());
     }
     raise(ascent, plain, effort_.node_steps);
+    if (!proofs_.may_check()) return here.bound;
     const costs_in_place<Cost> costs = priced_->costs_at(record_.savings(number));
     const stated_form<Cost> form(*problem_.description(), &costs);
     const double bound = bounded(here, plain, ascent, stated_multipliers<Cost>(problem_, form), number);
@@ -203,7 +207,7 @@ class proof_relaxation {
   const placement_problem<Cost>& problem_;
   const stated_multipliers<Cost>& in_stated_;
   const incumbent<Cost>& best_;
-  const deadline& limit_;
+  proof_at_hand<Cost>& proofs_;
   proof_effort effort_;
   proof_record<Cost>& record_;
   const compact_problem<Cost>& root_;
