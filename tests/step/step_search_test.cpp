@@ -140,14 +140,15 @@ TEST_SUITE("step search") {
     for (std::size_t i = 0; i < shardweave_test::at_scale(10); ++i) {
       const stated s(tiny_steps::random_model(random));
       std::size_t first = 0, again = 0;
-      const auto a = s.search({.plans = 5}, {}, &first), b = s.search({.plans = 5}, {}, &again);
+      const auto few = sw::step_search_options{.plans = 5, .around = 0};
+      const auto a = s.search(few, {}, &first), b = s.search(few, {}, &again);
       CHECK(a.choice == b.choice);
       CHECK(a.step == b.step);
       CHECK(first == again);
       CHECK(first <= 5);
       CHECK(a.plans == first);
       CHECK(s.search().step <= a.step);
-      const auto threads = s.search({.plans = 5}, {.threads = 3});
+      const auto threads = s.search(few, {.threads = 3});
       CHECK(threads.choice == a.choice);
       CHECK(threads.step == a.step);
       CHECK(threads.plans == a.plans);

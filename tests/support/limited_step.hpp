@@ -58,9 +58,9 @@ template <class Model>
     pass.memory = pass.order.memory = room;
     return pass.plan(g, rest);
   };
-  return sw::fastest_plan(way, m.graph, m, {},
-                          {.search = {.plans = 6}, .memory = memory, .held = held, .within = within, .changes = 100},
-                          control);
+  return sw::fastest_plan(
+      way, m.graph, m, {},
+      {.search = {.plans = 6, .around = 0}, .memory = memory, .held = held, .within = within, .changes = 100}, control);
 }
 
 /// Everything that a plan says but how long it took.

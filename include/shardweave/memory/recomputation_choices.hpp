@@ -25,6 +25,7 @@ struct recomputation_plan {
   std::optional<recomputed_graph> graph = std::nullopt;  ///< nothing if no choice fits: see `chosen.shortage`
   chosen_policies chosen = {};                           ///< its peak is that of the graph's own order, or above it
   std::vector<block_policy> policies = {};               ///< by block
+  std::vector<char> dropped = {};                        ///< by storage of the given graph: whether it is made again
 };
 
 /// Usual rules, for comparison.

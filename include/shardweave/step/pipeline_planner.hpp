@@ -13,6 +13,7 @@
 #include <shardweave/simulate/simulate.hpp>
 #include <shardweave/step/detail/is_better.hpp>
 #include <shardweave/step/detail/least_peak.hpp>
+#include <shardweave/step/detail/retention_search.hpp>
 #include <shardweave/step/fastest_plan_options.hpp>
 #include <shardweave/step/fitted_plan.hpp>
 #include <shardweave/step/memory_limit.hpp>
@@ -29,6 +30,7 @@
 #include <optional>
 #include <span>
 #include <utility>
+#include <vector>
 
 /// \file
 /// Plans of placements by the policies of a pipeline, within the memory that there is.
@@ -103,7 +105,10 @@ class pipeline_planner {
         time(made);
       }
     }
-    if (made.room && !std::isfinite(made.step)) fit(made, *made.room, control);
+    if (made.room && !std::isfinite(made.step)) {
+      fit(made, *made.room, control);
+      if (!std::isfinite(made.step)) made = with_retention_searched(std::move(made), control);
+    }
     return made;
   }
   /// The same placement's plan after a search over orders and buckets, and over what is made again; no slower.
@@ -116,6 +121,7 @@ class pipeline_planner {
         fit(other, bytes(known.room->count() - known.room->count() / spare), control);
         if (detail::is_better(other, best)) best = std::move(other);
       }
+    if (best.room) best = with_retention_searched(std::move(best), control);
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
@@ -131,8 +137,9 @@ class pipeline_planner {
 
  private:
   static constexpr std::size_t rounds_of_tasks = 400'000;
-  static constexpr double worth_a_round = 0.002;  ///< of the step: what a round has to gain, or may leave
-  static constexpr double worth_filling = 0.01;   ///< of the step: what has to be waited for
+  static constexpr std::size_t retention_tasks = 4'000;  ///< of all graphs that one search over storages makes
+  static constexpr double worth_a_round = 0.002;         ///< of the step: what a round has to gain, or may leave
+  static constexpr double worth_filling = 0.01;          ///< of the step: what has to be waited for
 
   /// Of the device's memory, for the timeline.
   [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
@@ -204,6 +211,44 @@ class pipeline_planner {
     made.lowered = std::make_shared<const lowered_graph>(std::move(found->lowered));
     found->lowered = {};
     made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
+    time(made);
+  }
+  /// The best plan of a small graph that makes other storages again, one or two at a time: values of blocks are chosen
+  /// by what they take in the graph's own order, and what several blocks read is kept.
+  [[nodiscard]] plan with_retention_searched(plan made, const solve_control& control) const {
+    const task_graph& tasks = made.plain->tasks;
+    const std::size_t tries = retention_tasks / std::max<std::size_t>(tasks.size(), 1);
+    if (tries < tasks.storages().size() || !held_ || control.stop.stop_requested()) return made;
+    if (made.fitted && made.fitted->chosen.chosen.offloaded > bytes(0)) return made;
+    const held_values* held = held_();
+    if (held == nullptr) return made;
+    const bool regathers = made.fitted && made.fitted->regathers;
+    const std::vector<std::uint32_t> blocks = blocks_of_tasks(*made.plain, held->block_of);
+    const auto make = [&, plain = made.plain, room = made.room](const std::vector<char>& dropped) {
+      plan other{.lowered = plain, .room = room, .plain = plain};
+      if (std::ranges::any_of(dropped, [](char c) { return c != 0; })) {
+        auto again = with_again(*plain, detail::recomputation_of(plain->tasks, dropped, blocks), regathers);
+        other.lowered = std::make_shared<const lowered_graph>(std::move(again.lowered));
+        again.lowered = {};
+        other.fitted = std::make_shared<const fitted_plan>(std::move(again));
+      }
+      order_within(other, control);
+      return other;
+    };
+    std::vector<char> dropped(tasks.storages().size());
+    if (made.fitted) dropped = made.fitted->chosen.dropped;
+    const deadline clock(control);
+    return detail::search_retention(std::move(made), std::move(dropped), detail::droppable_storages(tasks), tries, make,
+                                    [&] { return clock.expired(); });
+  }
+  /// Orders a plan within its room, if an order may be.
+  void order_within(plan& made, const solve_control& control) const {
+    const task_graph& tasks = made.lowered->tasks;
+    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    if (detail::exceeds_in_any_order(tasks, *made.room))
+      made.order = in_order{}(tasks, {});
+    else
+      made.order = options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
     time(made);
   }
   /// What the timeline says of it.

@@ -3,6 +3,7 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>
@@ -52,6 +53,9 @@ struct step_search_options {
   /// Made at most, the start included; and no more placements are solved for them. Of large problems fewer
   /// (`step_bound_options::entries`).
   std::size_t plans = 32;
+  /// In a problem of at most 500 labels this number divided by its labels is how many plans more are made, of
+  /// placements near the best ones; 0: none.
+  std::size_t around = 8192;
   std::size_t improved = 3;  ///< so many of the best are looked at by the glance, the best then at length
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
   double placement_gap = 0.003;
@@ -117,6 +121,7 @@ class step_search_run {
     }
     plan_promising();
     cross();
+    look_around();
     tried_.improve(options_.improved);
     result_.plans = tried_.size();
     if (tried_.size() > 0 && std::isfinite(tried_.best().step)) {
@@ -286,6 +291,58 @@ class step_search_run {
     }
   }
 
+  /// In a small problem: what differs from a good plan in one variable or in two, as long as that gives better ones,
+  /// so that the best of very few placements is not missed for prices under which another one is better.
+  void look_around() {
+    if (problem_.compact().total_labels() > all_labels || options_.around == 0 || tried_.size() == 0) return;
+    const std::size_t most = tried_.size() + most_around();
+    const auto is_over = [&] {
+      return tried_.size() >= most || tried_.is_late() || tried_.best().step <= result_.bounds.bound;
+    };
+    std::set<assignment> centers;
+    for (bool fresh = true; fresh && !is_over();) {
+      fresh = false;
+      for (const std::size_t center : tried_.best_ones(few)) {
+        if (!centers.insert(tried_[center].choice).second) continue;
+        fresh = true;
+        const auto labels = *problem_.labels_of(tried_[center].choice);
+        if (tried_.consider(placements_around(labels, 1), most) || is_over()) break;
+        if (tried_.consider(placements_around(labels, 2), most) || is_over()) break;
+      }
+    }
+  }
+  [[nodiscard]] std::size_t most_around() const {
+    return options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
+  }
+  /// Feasible placements that differ from some labels in so many variables that a plan depends on; of a limited number.
+  [[nodiscard]] std::vector<assignment> placements_around(std::vector<strategy> labels, std::size_t variables) const {
+    std::vector<assignment> found;
+    const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
+    std::vector<bool> counts(labels.size());
+    std::size_t tries = 4 * most_around();
+    for (std::size_t v = 0; v < planned; ++v) counts[problem_.variable_of(v)] = true;
+    const auto change = [&](const auto& self, std::size_t first, std::size_t left) -> void {
+      if (left == 0) {
+        if (tries == 0) return;
+        --tries;
+        assignment choice = problem_.lift(labels);
+        if (evaluate(problem_, choice).is_feasible()) found.push_back(std::move(choice));
+        return;
+      }
+      for (std::size_t x = first; x < labels.size() && tries > 0; ++x) {
+        const strategy own = labels[x];
+        for (strategy l = 0; counts[x] && l < problem_.compact().label_count(static_cast<std::uint32_t>(x)); ++l) {
+          if (l == own) continue;
+          labels[x] = l;
+          self(self, x + 1, left - 1);
+        }
+        labels[x] = own;
+      }
+    };
+    change(change, 0, variables);
+    return found;
+  }
+
   static constexpr std::size_t few = 4;
   static constexpr std::size_t all_labels = 500;
   static constexpr double share_of_bound = 0.25;  ///< of a time limit
@@ -310,7 +367,8 @@ class step_search_run {
 /// Looks for the plan of the shortest step. Begins with the plan of a placement that is there; bounds the step of all
 /// plans (`step_bound`) and makes plans of placements met on the way; then moves prices of the channels' work, from the
 /// plain sum on, as long as the plan of the placement that is best under them gets faster; then places single variables
-/// as other good plans do; and looks at the orders of the best plans once more. Every plan seen is a candidate.
+/// as other good plans do; in a small problem (at most 500 labels) looks at what differs from good placements in one
+/// variable or two; and looks at the orders of the best plans once more. Every plan seen is a candidate.
 ///
 /// \param least    what merging leaves of the work: for the bound
 /// \param alone    the work of launches alone: for the prices of placements
@@ -320,7 +378,8 @@ class step_search_run {
 /// The result depends on nothing but the arguments, unless there is a limit of time; a stop is obeyed as fast as solver
 /// and planner do.
 /// Source: prices and columns as in column generation; the choice of prices by pattern search.
-/// Complexity: at most `plans` plans and placements, beside those of `step_bound` and the looks at orders
+/// Complexity: at most `plans` plans and placements, in a small problem `around` / labels plans more, beside those of
+/// `step_bound` and the looks at orders
 template <class S, class Planner>
 [[nodiscard]] auto search_step(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
                                const S& policy, const Planner& planner, const assignment& start,

@@ -47,7 +47,8 @@ namespace detail {
   const auto held = [&](retention how) { return found.held(how, g.storages().size(), of_block); };
   host_copies copies;
   if (plan.chosen.offloaded > bytes(0)) copies = {held(retention::offload), host_bandwidth};
-  plan.graph = with_recomputation(g, held(retention::recompute), copies);
+  plan.dropped = held(retention::recompute);
+  plan.graph = with_recomputation(g, plan.dropped, copies);
   return plan;
 }
 

@@ -139,7 +139,7 @@ class tried_plans {
   void report() {
     tell([&] {
       told_.objective = best().step;
-      told_.done = static_cast<double>(plans_.size()) / static_cast<double>(most_);
+      told_.done = std::min(1.0, static_cast<double>(plans_.size()) / static_cast<double>(most_));
     });
   }
   template <class Change>
