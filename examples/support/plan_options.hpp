@@ -35,7 +35,7 @@ struct plan_options {
   std::string calibration;
   std::string f8 = "off";
   std::int64_t sequence = 8192;
-  bool context_parallel = false;
+  std::optional<bool> context_parallel;  ///< nothing: as `for_step` says
   std::string loss = "logits";
   std::int64_t loss_chunks = 0;  ///< 0: as the loss has it
   bool reduce_f32 = false;
@@ -111,10 +111,14 @@ struct plan_options {
         ->capture_default_str();
     app.add_option("--batch", batch, "sequences in the global batch (default: twice the first mesh dimension)")
         ->check(whole_within(1, 1 << 20));
-    CLI::Option* const context_option = app.add_flag(
-        "--context-parallel", context_parallel,
-        "attention may be cut by positions, too, beside keys and values that are gathered; so it is in any "
-        "case where the batch has fewer sequences than the first mesh dimension has devices");
+    CLI::Option* const context_option =
+        app.add_option_function<std::string>(
+               "--context-parallel", [this](const std::string& word) { context_parallel = word == "on"; },
+               "on: attention may be cut by positions, too, beside keys and values that "
+               "are gathered; off: by sequences and heads alone (default: on with "
+               "--objective step, and where the batch has fewer sequences than the first "
+               "mesh dimension has devices)")
+            ->check(one_of({"on", "off"}));
     app.add_option("--loss", loss, "where the model's graph ends; see below")
         ->check(one_of(names_of(losses())))
         ->capture_default_str();

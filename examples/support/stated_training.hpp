@@ -116,8 +116,8 @@ class stated_training {
             compute_,
             collectives_,
             layout ? shardweave::layout_rules(*layout)
-                   : shardweave::standard_rules(
-                         {.attention_by_positions = chosen_.context_parallel || has_few_sequences(graph, on)}),
+                   : shardweave::standard_rules({.attention_by_positions = chosen_.context_parallel.value_or(
+                                                     chosen_.for_step() || has_few_sequences(graph, on))}),
             {.reduce_after_cast = chosen_.reduce_f32, .threads = chosen_.common.threads}};
   }
   /// \param placed  as `training_options` has it

@@ -908,8 +908,8 @@ TEST_SUITE("plan_training") {
           std::string::npos);
 
     const auto peak = whole(roomy, "peak_bytes");
-    // the timeline alone fits, with the optimizer's state it does not
-    const std::string between = std::to_string(peak + static_cast<std::int64_t>(state / 2));
+    // more than no placement can help, less than any plan that makes nothing again needs
+    const std::string between = std::to_string(peak - peak / 5);
     const auto tight = object_of(plan(folder, line + "--json --memory " + between).out);
     CHECK_FALSE(tight.at("fits").as_bool());
     const auto told = plan(folder, line + "--memory " + between);
@@ -1114,12 +1114,20 @@ TEST_SUITE("plan_training") {
       CHECK(kernels == 2);
     }
     CHECK(plan(folder, line + "--mesh 4 --propagate").status == 0);
-    // elsewhere it is a matter of asking, and what may be chosen costs no less than what need not
+    // elsewhere it is a matter of asking, or of the step, and what may be chosen costs no less than what need not
     const auto cost = [&](const std::string& more) {
       return real(object_of(plan(folder, config + shape + " --json --gap 0" + more).out), "objective_us");
     };
-    CHECK(cost(" --context-parallel") <= cost("") * (1 + 1e-9));
-    CHECK(plan(folder, line + "--layout cp=4 --context-parallel").status == 2);
+    const double least = cost(" --context-parallel on");
+    CHECK(least <= cost("") * (1 + 1e-9));
+    CHECK(cost("") == cost(" --context-parallel off"));
+    const auto step = [&](const std::string& more) {
+      return object_of(plan(folder, config + shape + " --json" + more).out);
+    };
+    const auto usual = step(""), may = step(" --context-parallel on"), may_not = step(" --context-parallel off");
+    CHECK(whole(usual, "step_bound_ns") == whole(may, "step_bound_ns"));
+    CHECK(whole(may, "step_bound_ns") <= whole(may_not, "end_to_end_ns"));
+    CHECK(plan(folder, line + "--layout cp=4 --context-parallel on").status == 2);
   }
 
   TEST_CASE("a batch that does not fit the mesh ends with status 1 and names what cannot be placed") {

@@ -1,6 +1,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/placement/describe.hpp>
+#include <shardweave/solve/elimination.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_search.hpp>
@@ -103,6 +104,58 @@ struct stated {
   }
 };
 
+/// Layers one after another, each with a parameter: the layer asks for 20 of the channel before it, in time for the
+/// parameter, or for 10 between itself and the layer before it.
+struct layers {
+  using cost_type = double;
+  using edge = sw::compressed_graph::edge_descriptor;
+  static constexpr double computation = 50, gather = 20, exchange = 10;
+
+  std::uint32_t count;  ///< the first vertices are the layers
+  sw::compressed_graph graph;
+
+  explicit layers(std::uint32_t of) : count(of), graph(chain(of)) {}
+
+  [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const { return v < count ? 2 : 1; }
+  [[nodiscard]] double vertex_cost(std::uint32_t v, sw::strategy) const { return v < count ? computation : 0; }
+  [[nodiscard]] double edge_cost(edge e, sw::strategy, sw::strategy b) const {
+    if (e.source >= count) return b == 1 ? gather : 0;
+    return b == 0 ? exchange : 0;
+  }
+  [[nodiscard]] std::size_t channel_count() const { return 2; }
+  [[nodiscard]] double vertex_time(std::uint32_t v, sw::strategy s) const { return vertex_cost(v, s); }
+  [[nodiscard]] sw::edge_work edge_work(edge e, sw::strategy a, sw::strategy b) const {
+    return {{0, edge_cost(e, a, b)}, edge_cost(e, a, b)};
+  }
+
+ private:
+  static sw::compressed_graph chain(std::uint32_t of) {
+    std::vector<std::pair<std::uint32_t, std::uint32_t>> edges;
+    for (std::uint32_t v = 0; v < of; ++v) {
+      edges.emplace_back(of + v, v);
+      if (v > 0) edges.emplace_back(v - 1, v);
+    }
+    return sw::compressed_graph(2 * of, edges);
+  }
+};
+
+/// Gathers one after another from the start; exchanges when their layer is reached.
+struct layer_planner {
+  std::uint32_t count;
+  [[nodiscard]] made_plan operator()(std::span<const sw::strategy> choice, const sw::solve_control&) const {
+    double gathered = 0, end = 0;
+    for (std::uint32_t v = 0; v < count; ++v) {
+      if (choice[v] == 1) gathered += layers::gather;
+      const double ready = end + (choice[v] == 0 && v > 0 ? layers::exchange : 0);
+      end = (choice[v] == 1 ? std::max(ready, gathered) : ready) + layers::computation;
+    }
+    return {end, {choice.begin(), choice.end()}};
+  }
+  [[nodiscard]] made_plan improved(const made_plan& known, std::size_t, const sw::solve_control&) const {
+    return known;
+  }
+};
+
 /// By hand, for a suite at scale: so many graphs instead.
 std::size_t graphs(std::size_t usual) {
   const char* told = std::getenv("SHARDWEAVE_TINY_STEPS");
@@ -133,6 +186,19 @@ TEST_SUITE("step search") {
     MESSAGE("best of all: " << equal << " of " << count << "; the least sum: " << sum_is_best);
     CHECK(equal * 100 >= count * 95);
     CHECK(sum_is_best < equal);
+  }
+
+  TEST_CASE(
+      "what may be done whenever its channel is idle is chosen in place of less that stands between computations") {
+    const layers model(300);
+    const auto problem = sw::compile(sw::describe(model.graph, model));
+    const sw::step_work work = sw::describe_work(model.graph, model);
+    const sw::assignment sum = sw::elimination{}.solve(problem).choice;
+    const auto found = sw::search_step(problem, work, work, sw::elimination{}, layer_planner{model.count}, sum,
+                                       {.plans = 12, .bounds = false});
+    CHECK(found.first_step == 300 * layers::computation + 299 * layers::exchange);
+    // but in the hundredth at both ends, whose work counts as loose
+    CHECK(found.step <= 300 * layers::computation + 6 * layers::exchange);
   }
 
   TEST_CASE("equal calls give equal answers, and no more plans are made than allowed") {

@@ -8,6 +8,7 @@
 #include <shardweave/solve/sensitivity.hpp>
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
+#include <shardweave/step/detail/chained_edges.hpp>
 #include <shardweave/step/detail/tried_plans.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
@@ -56,7 +57,7 @@ struct step_search_options {
   /// In a problem of at most 500 labels this number divided by its labels is how many plans more are made, of
   /// placements near the best ones; 0: none.
   std::size_t around = 8192;
-  std::size_t improved = 3;  ///< so many of the best are looked at by the glance, the best then at length
+  std::size_t improved = 6;  ///< so many of the best are looked at by the glance, the best then at length
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
   double placement_gap = 0.003;
   step_bound_options bound = {.rounds = 36};
@@ -101,6 +102,7 @@ class step_search_run {
         control_(control),
         limit_(control),
         priced_(problem, alone),
+        chained_(chained_edges(alone)),
         effort_(problem.compact(), options.plans, options.bound.entries),
         tried_(alone, planner, options.planned, effort_.placements, control, limit_) {}
 
@@ -134,8 +136,12 @@ class step_search_run {
   }
 
  private:
-  /// What a unit of work is worth by channel, the compute stream first.
-  using channel_prices = std::vector<double>;
+  /// What a unit of work is worth by channel, the compute stream first: of what stands between computations, and of the
+  /// rest, which has more time to hide.
+  struct channel_prices {
+    std::vector<double> chained = {};
+    std::vector<double> loose = {};
+  };
 
   [[nodiscard]] bool is_over() const {
     return tried_.size() >= effort_.placements || solves_ >= effort_.placements || tried_.is_late();
@@ -186,14 +192,15 @@ class step_search_run {
     for (const work_edge& e : alone_.edges)
       for (std::size_t c = 0; c < alone_.machines(); ++c)
         if (alone_.load(e, c, near[e.from], near[e.to]) > 0) ++sharing[{e.share, c}];
-    work_prices all{std::vector<double>(alone_.vertex_count(), prices[0]),
+    work_prices all{std::vector<double>(alone_.vertex_count(), prices.loose[0]),
                     std::vector<double>(alone_.edges.size() * alone_.channels),
                     std::vector<double>(alone_.edges.size())};
     for (std::size_t i = 0; i < alone_.edges.size(); ++i)
       for (std::size_t c = 0; c < alone_.channels; ++c) {
         const auto at = sharing.find({alone_.edges[i].share, c});
         const double parts = at == sharing.end() ? 1.0 : static_cast<double>(at->second);
-        all.load[i * alone_.channels + c] = prices[c] / parts;
+        all.load[i * alone_.channels + c] =
+            (chained_[i] && c < alone_.machines() ? prices.chained : prices.loose)[c] / parts;
       }
     return placement_problem<double>(priced_.at(all));
   }
@@ -228,35 +235,44 @@ class step_search_run {
 
   /// Prices of channels, down and up from 1, together at first and then one by one, as long as steps get shorter.
   void descend() {
-    prices_.assign(alone_.channels, 1.0);
+    std::vector<double> unit(alone_.channels, 1.0);
     // memory is worth what the bound says
-    std::fill(prices_.begin() + static_cast<std::ptrdiff_t>(alone_.machines()), prices_.end(), 0.0);
+    std::fill(unit.begin() + static_cast<std::ptrdiff_t>(alone_.machines()), unit.end(), 0.0);
     if (prices_memory())
       for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r)
         if (const step_claim& claim = result_.bounds.claims[r]; claim.price > 0)
-          prices_[claim.held] += result_.bounds.weights[r] * claim.price;
+          unit[claim.held] += result_.bounds.weights[r] * claim.price;
+    prices_ = {unit, unit};
     if (alone_.channels == 1) return;
+    const auto scaled = [&](double factor) {
+      std::vector<double> prices = unit;
+      for (std::size_t c = 1; c < alone_.machines(); ++c) prices[c] *= factor;
+      return prices;
+    };
     std::vector<channel_prices> next;
-    for (const double factor : {1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 2.0}) {
-      next.push_back(prices_);
-      for (std::size_t c = 1; c < alone_.machines(); ++c) next.back()[c] *= factor;
-    }
+    for (const double factor : {1.0, 0.5, 0.25, 0.12, 0.06, 0.02, 2.0})
+      next.push_back({scaled(factor), scaled(factor)});
+    for (const double factor : {0.5, 0.25, 0.12, 0.06, 0.02}) next.push_back({unit, scaled(factor)});
     if (const auto fastest = fastest_of(next)) prices_ = *fastest;
-    for (double factor = 4; factor > 1.3; factor = std::sqrt(factor)) {
-      for (bool better = true; better;) {
-        better = false;
-        for (std::size_t c = 1; c < alone_.channels; ++c) {
-          if (prices_[c] == 0) continue;
-          std::array<channel_prices, 2> both{prices_, prices_};
-          both[0][c] *= factor;
-          both[1][c] /= factor;
-          const auto fastest = fastest_of(both);
-          if (!fastest) continue;
-          prices_ = *fastest;
-          better = true;
-        }
-      }
-    }
+    for (double factor = 4; factor > 1.3; factor = std::sqrt(factor))
+      for (bool better = true; better;) better = moves_one(factor);
+  }
+  /// Each price up and down by a factor, one after another. \returns whether a plan got faster
+  bool moves_one(double factor) {
+    bool better = false;
+    const auto move = [&](std::vector<double> channel_prices::*kind, std::size_t c) {
+      std::array<channel_prices, 2> both{prices_, prices_};
+      (both[0].*kind)[c] *= factor;
+      (both[1].*kind)[c] /= factor;
+      const auto fastest = fastest_of(both);
+      if (!fastest) return;
+      prices_ = *fastest;
+      better = true;
+    };
+    for (std::size_t c = 1; c < alone_.channels; ++c)
+      if (prices_.loose[c] > 0) move(&channel_prices::loose, c);
+    for (std::size_t c = 1; c < alone_.machines(); ++c) move(&channel_prices::chained, c);
+    return better;
   }
 
   /// What other good plans place in another way (in a small problem: every other way), one variable at a time, the rest
@@ -355,6 +371,7 @@ class step_search_run {
   const solve_control& control_;
   deadline limit_;
   priced_steps priced_;
+  std::vector<bool> chained_;
   priced_effort effort_;
   tried_plans<Planner> tried_;
   std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted

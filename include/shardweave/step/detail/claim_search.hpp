@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/number_text.hpp>
+#include <shardweave/step/detail/work_order.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
@@ -40,20 +41,7 @@ namespace shardweave::inline v0::detail {
 class claim_search {
  public:
   /// \throws error (input) if the edges form a cycle
-  explicit claim_search(const step_work& work) : work_(&work), out_(work.vertex_count()) {
-    std::vector<std::size_t> missing(work.vertex_count());
-    for (std::uint32_t e = 0; e < work.edges.size(); ++e) {
-      out_[work.edges[e].from].push_back(e);
-      ++missing[work.edges[e].to];
-    }
-    for (std::uint32_t v = 0; v < missing.size(); ++v)
-      if (missing[v] == 0) order_.push_back(v);
-    for (std::size_t i = 0; i < order_.size(); ++i)
-      for (const std::uint32_t e : out_[order_[i]])
-        if (--missing[work.edges[e].to] == 0) order_.push_back(work.edges[e].to);
-    if (order_.size() < missing.size())
-      refuse(error_category::input, "the graph has a cycle, so no path through it bounds the step");
-  }
+  explicit claim_search(const step_work& work) : work_(&work), order_(work) {}
 
   /// The work of each channel, of every share its first edge; and the same with prices on what is above the limits.
   [[nodiscard]] std::vector<step_claim> claims_of_channels() const {
@@ -162,8 +150,8 @@ class claim_search {
 
   [[nodiscard]] reach longest_paths(const taken_work& taken) const {
     reach paths{taken.time, std::vector<std::uint32_t>(taken.time.size(), nobody)};
-    for (const std::uint32_t v : order_)
-      for (const std::uint32_t e : out_[v]) {
+    for (const std::uint32_t v : order_.vertices)
+      for (const std::uint32_t e : order_.out[v]) {
         const std::uint32_t to = work_->edges[e].to;
         const double there = paths.length[v] + taken.chain[e] + taken.time[to];
         if (there <= paths.length[to]) continue;
@@ -183,9 +171,9 @@ class claim_search {
   [[nodiscard]] turn turn_of(std::uint32_t v) const {
     turn found{.at = v, .is_after = std::vector<bool>(work_->vertex_count()), .later = {}};
     found.is_after[v] = true;
-    for (const std::uint32_t u : order_) {
+    for (const std::uint32_t u : order_.vertices) {
       if (!found.is_after[u]) continue;
-      for (const std::uint32_t e : out_[u]) found.is_after[work_->edges[e].to] = true;
+      for (const std::uint32_t e : order_.out[u]) found.is_after[work_->edges[e].to] = true;
     }
     for (std::uint32_t u = 0; u < found.is_after.size(); ++u)
       if (found.is_after[u] && u != v) found.later.push_back(u);
@@ -218,8 +206,7 @@ class claim_search {
   }
 
   const step_work* work_;
-  std::vector<std::vector<std::uint32_t>> out_;
-  std::vector<std::uint32_t> order_;  ///< every vertex after those before it
+  work_order order_;
   bool has_heads_ = false;
   std::optional<turn> turn_;
 };
