@@ -234,7 +234,7 @@ TEST_SUITE("certify_placement") {
     }
     const auto problem = compiled(d);
     REQUIRE(problem);
-    std::size_t with_cases = 0, better = 0, without = 0;
+    std::size_t better = 0, without = 0;
     for (double seconds = 1e-6; seconds < 4; seconds *= 4) {
       CAPTURE(seconds);
       const auto begin = std::clock();
@@ -252,10 +252,8 @@ TEST_SUITE("certify_placement") {
       CHECK(c->lower_bound >= least - 1e-6);
       CHECK(c->lower_bound <= optimum_at_most);
       better += c->lower_bound > least ? 1U : 0U;
-      with_cases += c->cases.size() > 1 ? 1U : 0U;
     }
     CHECK(better > 0);
-    CHECK(with_cases > 0);
     CHECK(without < 11);
   }
   TEST_CASE("a stop does not wait for a check that takes longer than a moment: then there is no proof") {
