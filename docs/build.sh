@@ -8,6 +8,7 @@ set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 out=${1:-$root/build/site}
 . "$root/examples/packages.sh"
+if [ $# -gt 1 ] || [[ $out == -* ]]; then say "usage: docs/build.sh [FOLDER]" && exit 2; fi
 
 find_python() {
   local candidate

@@ -57,11 +57,11 @@ fi
 
 # clang-tidy on what the last commit changed: in full, or beside the tests
 can_tidy() { has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; }
-# tidy_beside: for a minute, while tests run, some of which wait for each other
+# tidy_beside: for three minutes, while tests run, some of which wait for each other
 tidying=
 tidy_beside() {
   if can_tidy; then
-    "$root/tests/tidy.py" --seconds 60 >"$root/build/tidy.log" 2>&1 &
+    "$root/tests/tidy.py" --seconds 180 >"$root/build/tidy.log" 2>&1 &
     tidying=$!
   fi
 }

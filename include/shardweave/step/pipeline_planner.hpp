@@ -121,7 +121,7 @@ class pipeline_planner {
         fit(other, bytes(known.room->count() - known.room->count() / spare), control);
         if (detail::is_better(other, best)) best = std::move(other);
       }
-    if (best.room) best = with_retention_searched(std::move(best), control);
+    if (best.room && (best.fitted || options_.fills)) best = with_retention_searched(std::move(best), control);
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};

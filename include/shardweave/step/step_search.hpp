@@ -9,6 +9,7 @@
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/step/detail/chained_edges.hpp>
+#include <shardweave/step/detail/placements_around.hpp>
 #include <shardweave/step/detail/tried_plans.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
@@ -137,7 +138,7 @@ class step_search_run {
 
  private:
   /// What a unit of work is worth by channel, the compute stream first: of what stands between computations, and of the
-  /// rest, which has more time to hide.
+  /// rest, which has more time to hide. What is held has its price in the latter alone.
   struct channel_prices {
     std::vector<double> chained = {};
     std::vector<double> loose = {};
@@ -275,7 +276,7 @@ class step_search_run {
     return better;
   }
 
-  /// What other good plans place in another way (in a small problem: every other way), one variable at a time, the rest
+  /// What other good plans place in another way, one variable at a time, the rest
   /// as prices have it then.
   void cross() {
     std::set<std::pair<std::uint32_t, strategy>> forced;
@@ -300,10 +301,6 @@ class step_search_run {
         const auto labels = problem_.labels_of(tried_[other].choice);
         for (std::uint32_t x = 0; x < own.size(); ++x) force(x, (*labels)[x]);
       }
-      const compact_problem<double>& p = problem_.compact();
-      if (p.total_labels() > all_labels) continue;
-      for (std::uint32_t x = 0; x < p.size(); ++x)
-        for (strategy l = 0; l < p.label_count(x); ++l) force(x, l);
     }
   }
 
@@ -311,7 +308,9 @@ class step_search_run {
   /// so that the best of very few placements is not missed for prices under which another one is better.
   void look_around() {
     if (problem_.compact().total_labels() > all_labels || options_.around == 0 || tried_.size() == 0) return;
-    const std::size_t most = tried_.size() + most_around();
+    const std::size_t more = options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
+    const std::size_t most = tried_.size() + more;
+    const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
     const auto is_over = [&] {
       return tried_.size() >= most || tried_.is_late() || tried_.best().step <= result_.bounds.bound;
     };
@@ -322,41 +321,12 @@ class step_search_run {
         if (!centers.insert(tried_[center].choice).second) continue;
         fresh = true;
         const auto labels = *problem_.labels_of(tried_[center].choice);
-        if (tried_.consider(placements_around(labels, 1), most) || is_over()) break;
-        if (tried_.consider(placements_around(labels, 2), most) || is_over()) break;
+        const auto finds_better = [&](std::size_t variables) {
+          return tried_.consider(placements_around(problem_, labels, variables, planned, 4 * more), most).has_value();
+        };
+        if (finds_better(1) || is_over() || finds_better(2) || is_over()) break;
       }
     }
-  }
-  [[nodiscard]] std::size_t most_around() const {
-    return options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
-  }
-  /// Feasible placements that differ from some labels in so many variables that a plan depends on; of a limited number.
-  [[nodiscard]] std::vector<assignment> placements_around(std::vector<strategy> labels, std::size_t variables) const {
-    std::vector<assignment> found;
-    const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
-    std::vector<bool> counts(labels.size());
-    std::size_t tries = 4 * most_around();
-    for (std::size_t v = 0; v < planned; ++v) counts[problem_.variable_of(v)] = true;
-    const auto change = [&](const auto& self, std::size_t first, std::size_t left) -> void {
-      if (left == 0) {
-        if (tries == 0) return;
-        --tries;
-        assignment choice = problem_.lift(labels);
-        if (evaluate(problem_, choice).is_feasible()) found.push_back(std::move(choice));
-        return;
-      }
-      for (std::size_t x = first; x < labels.size() && tries > 0; ++x) {
-        const strategy own = labels[x];
-        for (strategy l = 0; counts[x] && l < problem_.compact().label_count(static_cast<std::uint32_t>(x)); ++l) {
-          if (l == own) continue;
-          labels[x] = l;
-          self(self, x + 1, left - 1);
-        }
-        labels[x] = own;
-      }
-    };
-    change(change, 0, variables);
-    return found;
   }
 
   static constexpr std::size_t few = 4;

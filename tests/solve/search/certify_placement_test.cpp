@@ -255,6 +255,11 @@ TEST_SUITE("certify_placement") {
     }
     CHECK(better > 0);
     CHECK(without < 11);
+    // whoever may be stopped, but is not, has cases
+    std::stop_source never;
+    const auto whole = sw::certify_placement(*problem, optimum_at_most, {.nodes = 40}, {.stop = never.get_token()});
+    CHECK(whole.cases.size() > 1);
+    CHECK(sw::check_certificate(d, whole).accepted);
   }
   TEST_CASE("a stop does not wait for a check that takes longer than a moment: then there is no proof") {
     constexpr std::size_t strategies = 2000;
