@@ -256,7 +256,7 @@ TEST_SUITE("certify_placement") {
     CHECK(better > 0);
     CHECK(without < 11);
     // whoever may be stopped, but is not, has cases
-    std::stop_source never;
+    const std::stop_source never;
     const auto whole = sw::certify_placement(*problem, optimum_at_most, {.nodes = 40}, {.stop = never.get_token()});
     CHECK(whole.cases.size() > 1);
     CHECK(sw::check_certificate(d, whole).accepted);

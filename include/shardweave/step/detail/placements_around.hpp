@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 
 #include <cstddef>
