@@ -342,19 +342,20 @@ template <class Solver, class Pass, class Lowering>
 /// The same for any graph and cost model with costs in double, which the lowering understands and of whose work it
 /// tells.
 /// \param names  as `describe` takes them
-template <class Solver, class Pass, class Lowering, planning_graph G, cost_model<G> M,
-          vertex_names<G> Names = unnamed_vertices>
+template <class Solver, class Pass, class Lowering, planning_graph G, class M, class Names = unnamed_vertices>
 [[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way, const G& graph,
                                                const M& model, const constraint_set& constraints = {},
                                                const fastest_plan_options& options = {},
                                                const solve_control& control = {}, const Names& names = {}) {
-  static_assert(foretelling_lowering<Lowering, M, G>,
+  constexpr bool foretells = foretelling_lowering<Lowering, M, G>, prices = detail::is_cost_model<M, G>();
+  static_assert(foretells || !prices,
                 "The lowering does not tell beforehand what its tasks take: a const member work(model, threads) that "
                 "returns something with const members least() and alone(), work models of the graph "
                 "(shardweave::foretelling_lowering).");
-  return detail::fastest_of_both(way, graph, model, options, control, [&](const solve_control& rest) {
-    return describe(graph, model, constraints, rest, names);
-  });
+  if constexpr (foretells && prices)
+    return detail::fastest_of_both(way, graph, model, options, control, [&](const solve_control& rest) {
+      return describe(graph, model, constraints, rest, names);
+    });
 }
 
 }  // namespace shardweave::inline v0

@@ -152,15 +152,15 @@ class pipeline {
   /// The same for any graph and cost model with costs in double, which the lowering understands. Edges that may hide
   /// are those that an `overlap_cost_model` names.
   /// \param names  as `describe` takes them
-  template <planning_graph G, cost_model<G> M, vertex_names<G> Names = unnamed_vertices>
+  template <planning_graph G, class M, class Names = unnamed_vertices>
   [[nodiscard]] training_plan run(const G& graph, const M& model, const constraint_set& constraints = {},
                                   const solve_control& control = {}, const Names& names = {}) const {
-    static_assert(std::same_as<typename M::cost_type, double>, "A pipeline plans with costs in double.");
-    constexpr bool lowers = lowering_policy<Lowering, M>;
-    static_assert(lowers,
+    static_assert(std::same_as<typename detail::cost_of<M>::type, double>, "A pipeline plans with costs in double.");
+    constexpr bool lowers = lowering_policy<Lowering, M>, prices = detail::is_cost_model<M, G>();
+    static_assert(lowers || !prices,
                   "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment "
                   "(shardweave::lowering_policy); the default one is for spmd_cost_model.");
-    if constexpr (lowers)
+    if constexpr (lowers && prices)
       return run_stated(model, control,
                         [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });
     else

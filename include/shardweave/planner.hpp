@@ -27,17 +27,6 @@ using default_solver = auto_solver;
 
 namespace detail {
 
-/// Keeps a wrong cost model to one message: the planner's own.
-template <class M>
-struct cost_of {
-  using type = double;
-};
-template <class M>
-  requires requires { requires cost_value<typename M::cost_type>; }
-struct cost_of<M> {
-  using type = typename M::cost_type;
-};
-
 template <class S>
 concept defined = requires { sizeof(S); };
 /// One message for a solver that is only declared.
@@ -101,8 +90,9 @@ class planner {
                 "The first argument of planner must be a directed graph of Boost.Graph whose vertices, edges and "
                 "out-edges can be listed (shardweave::planning_graph).");
   static_assert(cost_model<CostModel, Graph>,
-                "The second argument of planner must be a cost model for the graph: it needs a cost_type, and const "
-                "members strategy_count(vertex), vertex_cost(vertex, strategy) and edge_cost(edge, producer_strategy, "
+                "The second argument of planner must be a cost model for the graph: it needs a cost_type (a "
+                "floating-point type or std::int64_t), and const members strategy_count(vertex), vertex_cost(vertex, "
+                "strategy) and edge_cost(edge, producer_strategy, "
                 "consumer_strategy) that return it (shardweave::cost_model).");
   static_assert(detail::defined<Solver>,
                 "The solver of a planner is only declared: the default one is defined in "
@@ -202,10 +192,13 @@ class planner {
 
 /// Writes the strategy of every vertex into a property map, for graphs whose vertices are not numbers.
 /// \pre one strategy per vertex
-template <planning_graph G, writable_map<vertex_t<G>, strategy> Map>
+template <class G, class Map>
 void write_assignment(const G& g, std::span<const strategy> choice, Map map) {
-  std::size_t i = 0;
-  for (auto [v, last] = vertices(g); v != last; ++v) put(map, *v, choice[i++]);
+  if constexpr (detail::is_graph<G>())
+    if constexpr (detail::is_writable_map<Map, vertex_t<G>, strategy>()) {
+      std::size_t i = 0;
+      for (auto [v, last] = vertices(g); v != last; ++v) put(map, *v, choice[i++]);
+    }
 }
 
 }  // namespace shardweave::inline v0

@@ -1,18 +1,18 @@
-// expect: computation_range
-#include <shardweave/overlap/hideable.hpp>
+// expect: Computation must be a sized range with random access to lengths of time
+// doors: 2
+#include <shardweave/overlap/savings.hpp>
+#include <shardweave/overlap/savings_tracker.hpp>
 
+#include <deque>
 #include <string>
 #include <vector>
-
-template <shardweave::computation_range Computation>
-std::size_t positions(const Computation& offered) {
-  return offered.size();
-}
-
+namespace sw = shardweave;
 #ifdef SHARDWEAVE_REFUSED
 using given = std::string;
 #else
 using given = double;
 #endif
+using hideables = std::vector<sw::hideable<double>>;
 
-auto use(const std::vector<given>& offered) { return positions(offered); }
+auto saved(const std::vector<given>& computation, const hideables& d) { return sw::hide(computation, d); }
+auto tracked(const std::deque<given>& computation, const hideables& d) { return sw::savings_tracker(computation, d); }

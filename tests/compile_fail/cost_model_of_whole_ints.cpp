@@ -1,4 +1,4 @@
-// expect: cost_value
+// expect: Costs are counted in a floating-point type or std::int64_t
 #include <shardweave/placement/cost_table.hpp>
 
 #ifdef SHARDWEAVE_REFUSED

@@ -1,6 +1,6 @@
-// expect: edge_cost
+// expect: A cost model must have a cost_type .a floating-point type or std::int64_t., and const members
 #include <shardweave/graph/compressed_graph.hpp>
-#include <shardweave/placement/cost_model.hpp>
+#include <shardweave/placement/describe.hpp>
 
 using graph = shardweave::compressed_graph;
 
@@ -13,7 +13,4 @@ struct my_costs {
 #endif
 };
 
-template <shardweave::cost_model<graph> Model>
-void plan(const Model&) {}
-
-void use() { plan(my_costs{}); }
+auto stated(const graph& g) { return shardweave::describe(g, my_costs{}); }

@@ -1,4 +1,4 @@
-// expect: eligibility_policy
+// expect: A form must be called with an edge_site and give a window
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/overlap/forms.hpp>
 

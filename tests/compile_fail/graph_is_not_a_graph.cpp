@@ -1,4 +1,4 @@
-// expect: planning_graph
+// expect: A graph must be a directed graph of Boost.Graph whose vertices, edges and out-edges can be listed
 #include <shardweave/graph/numbering.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

@@ -1,4 +1,4 @@
-// expect: directed_tag
+// expect: A graph must be a directed graph of Boost.Graph whose vertices, edges and out-edges can be listed
 #include <shardweave/graph/stable_order.hpp>
 
 #include <boost/graph/adjacency_list.hpp>

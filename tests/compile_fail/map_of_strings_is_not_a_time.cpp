@@ -1,4 +1,4 @@
-// expect: duration_value
+// expect: A length of time must be nanoseconds, a signed whole number or a floating-point number
 #include <shardweave/overlap/hideable.hpp>
 
 #include <string>

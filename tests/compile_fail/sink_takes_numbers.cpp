@@ -1,11 +1,18 @@
 // expect: A sink of text must be called with a std::string_view
+// doors: 4
 #include <shardweave/report/chrome_trace.hpp>
+#include <shardweave/report/csv.hpp>
+#include <shardweave/report/graphviz.hpp>
+#include <shardweave/report/html.hpp>
 namespace sw = shardweave;
-void write(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& line) {
 #ifdef SHARDWEAVE_REFUSED
-  const auto sink = [](int) {};
+using given = int;
 #else
-  const auto sink = [](std::string_view) {};
+using given = std::string_view;
 #endif
-  sw::write_chrome_trace(sink, g, s, line);
+void write(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& line) {
+  sw::write_chrome_trace([](given) {}, g, s, line);
+  sw::write_tasks_csv([](given) {}, g, s, line);
+  sw::write_graphviz([](given) {}, g, s);
+  sw::write_html([](given) {}, g, s, line);
 }

@@ -15,11 +15,7 @@ using namespace shardweave;
 namespace any_collectives_tests {
 namespace {
 
-struct not_a_model {
-  double estimate(collective, bytes, group_shape) const { return 0; }
-};
 static_assert(std::convertible_to<alpha_beta, any_collectives>);
-static_assert(!std::convertible_to<not_a_model, any_collectives> && !std::convertible_to<int, any_collectives>);
 static_assert(std::copyable<any_collectives>);
 
 /// Counts how often it was copied: large tables should not be, once they are kept.

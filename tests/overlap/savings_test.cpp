@@ -25,11 +25,9 @@ static_assert(sw::duration_value<ns> && sw::duration_value<double> && sw::durati
 static_assert(!sw::duration_value<unsigned> && !sw::duration_value<std::string> && !sw::duration_value<sw::bytes>);
 
 // a demand is counted in the unit of the computation
-template <class Computation, class Demands>
-concept hides = requires(const Computation& c, const Demands& d) { sw::hide(c, d); };
-static_assert(hides<std::vector<ns>, std::vector<sw::hideable<ns>>>);
-static_assert(!hides<std::vector<ns>, std::vector<sw::hideable<double>>>);
-static_assert(!hides<std::vector<sw::bytes>, std::vector<sw::hideable<ns>>>);
+static_assert(sw::hideable_range<std::vector<sw::hideable<ns>>, ns>);
+static_assert(!sw::hideable_range<std::vector<sw::hideable<double>>, ns>);
+static_assert(sw::computation_range<std::vector<ns>> && !sw::computation_range<std::vector<sw::bytes>>);
 
 TEST_SUITE("hide") {
   namespace {

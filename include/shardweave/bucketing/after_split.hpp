@@ -42,7 +42,7 @@ namespace shardweave::inline v0 {
 /// values that the other half wants among what it returns.
 /// Source: AutoParallel's first bucketing pass: roles before the split, buckets after it.
 /// Complexity: that of the policy, and O((V + E) log V)
-template <bucketing_policy Policy = greedy>
+template <class Policy = greedy>
 struct after_split {
   static constexpr std::string_view name = "after_split";
 
@@ -54,7 +54,7 @@ struct after_split {
     bucketing_result all;
     for (const graph_half* half : {&halves.forward, &halves.backward}) {
       const auto joint = [&](task_index t) { return t == no_index ? t : half->joint[t]; };
-      bucketing_result part = policy(half->graph, control);
+      bucketing_result part = bucket_collectives(half->graph, policy, control);
       for (bucket& b : part.buckets) {
         for (task_index& t : b.members) t = joint(t);
         all.buckets.push_back(std::move(b));

@@ -47,11 +47,11 @@ template <class P>
 }
 
 /// The same over any graph and its property maps; members are positions in `vertices(g)`.
-template <planning_graph G, bucketing_policy P, task_maps_of<G> Maps>
+template <class G, class P, class Maps>
 [[nodiscard]] bucketing_result bucket_collectives(const G& g, const P& policy, const Maps& maps,
                                                   std::vector<duration_table> tables,
                                                   const solve_control& control = {}) {
-  return policy(make_task_graph(g, maps, std::move(tables)), control);
+  return bucket_collectives(make_task_graph(g, maps, std::move(tables)), policy, control);
 }
 
 }  // namespace shardweave::inline v0

@@ -61,12 +61,13 @@ inline constexpr std::array size_bands{
 
 /// (predicted - measured) / measured of those measurements whose size lies in the band, in percent.
 /// Complexity: an estimate per measurement in the band
-template <collective_cost_model Model>
+template <class Model>
 [[nodiscard]] std::vector<double> signed_errors(const Model& model, std::span<const collective_measurement> measured,
                                                 const size_band& band) {
   std::vector<double> result;
   for (const collective_measurement& m : measured)
-    if (band.holds(m.size)) result.push_back((model.estimate(m.kind, m.size, m.group).time_us / m.time_us - 1) * 100);
+    if (band.holds(m.size))
+      result.push_back((detail::estimate_by(model, m.kind, m.size, m.group).time_us / m.time_us - 1) * 100);
   return result;
 }
 
@@ -74,7 +75,7 @@ template <collective_cost_model Model>
 using accuracy_report = std::array<error_figures, size_bands.size()>;
 
 /// The errors of a model on measurements. Repetitions count each.
-template <collective_cost_model Model>
+template <class Model>
 [[nodiscard]] accuracy_report accuracy(const Model& model, std::span<const collective_measurement> measured) {
   accuracy_report report;
   for (std::size_t i = 0; i < report.size(); ++i)
@@ -92,7 +93,7 @@ struct calibration {
 
 /// Corrects a model by measurements and tells how far to trust the result.
 /// \throws error as `residual` does
-template <collective_cost_model Base>
+template <class Base>
 [[nodiscard]] calibration<Base> calibrate(const Base& base, std::span<const collective_measurement> measured) {
   const struct held_out parts = every_second_size(measured);
   return {residual<Base>(base, measured), accuracy(residual<Base>(base, parts.seen), parts.unseen),

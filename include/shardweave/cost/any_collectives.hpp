@@ -20,10 +20,10 @@ class any_collectives {
  public:
   /// Complexity: one allocation
   template <class Model>
-    requires(!std::same_as<Model, any_collectives> && collective_cost_model<Model>)
+    requires(!std::same_as<Model, any_collectives>)
   any_collectives(Model model)  // NOLINT(google-explicit-constructor): a model is passed where one is expected
       : ask_([kept = std::make_shared<const Model>(std::move(model))](collective kind, bytes size, group_shape group) {
-          return kept->estimate(kind, size, group);
+          return detail::estimate_by(*kept, kind, size, group);
         }) {}
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {

@@ -24,16 +24,16 @@ struct bucket_trade {
 /// side holds a rank's share.
 /// \param sizes   of the members, as `collective_cost_model` counts them
 /// \param memory_bandwidth  GB/s (10^9) of device memory that a copy reaches; 0 = no copies are needed
-template <collective_cost_model Model>
+template <class Model>
 [[nodiscard]] bucket_trade price_bucket(const Model& model, collective kind, std::span<const bytes> sizes,
                                         group_shape group, double memory_bandwidth) {
   bucket_trade trade;
   bytes total{};
   for (const bytes size : sizes) {
-    trade.apart_us += model.estimate(kind, size, group).time_us;
+    trade.apart_us += detail::estimate_by(model, kind, size, group).time_us;
     total += size;
   }
-  trade.merged_us = model.estimate(kind, total, group).time_us;
+  trade.merged_us = detail::estimate_by(model, kind, total, group).time_us;
   if (memory_bandwidth > 0 && sizes.size() > 1) {
     const bool has_shares = kind == collective::all_gather || kind == collective::reduce_scatter;
     const double sides = 1 + (has_shares ? 1 / static_cast<double>(group.ranks()) : 1);
@@ -45,15 +45,15 @@ template <collective_cost_model Model>
 /// How many times longer a collective of `total` bytes takes when it is cut into buckets of `bucket` bytes, the last of
 /// them smaller where it does not divide, without overlap and without copies.
 /// \pre total and bucket are positive
-template <collective_cost_model Model>
+template <class Model>
 [[nodiscard]] double bucketing_factor(const Model& model, collective kind, bytes total, bytes bucket,
                                       group_shape group) {
-  const double whole = model.estimate(kind, total, group).time_us;
+  const double whole = detail::estimate_by(model, kind, total, group).time_us;
   if (!(whole > 0)) return 1;
   const auto full = total / bucket;
   const bytes rest = total - bucket * full;
-  double sum = static_cast<double>(full) * model.estimate(kind, bucket, group).time_us;
-  if (rest.count() > 0) sum += model.estimate(kind, rest, group).time_us;
+  double sum = static_cast<double>(full) * detail::estimate_by(model, kind, bucket, group).time_us;
+  if (rest.count() > 0) sum += detail::estimate_by(model, kind, rest, group).time_us;
   return sum / whole;
 }
 

@@ -53,4 +53,15 @@ concept collective_cost_model = requires(const M& model, collective kind, bytes 
   { model.estimate(kind, size, group) } -> std::same_as<collective_estimate>;
 };
 
+namespace detail {
+/// What a model that was given answers; whoever gives something else is told so here.
+template <class M>
+[[nodiscard]] collective_estimate estimate_by(const M& model, collective kind, bytes size, group_shape group) {
+  static_assert(collective_cost_model<M>,
+                "A cost model of collectives must have a const member estimate(collective, bytes, group_shape) that "
+                "returns a collective_estimate (shardweave::collective_cost_model).");
+  if constexpr (collective_cost_model<M>) return model.estimate(kind, size, group);
+}
+}  // namespace detail
+
 }  // namespace shardweave::inline v0

@@ -25,7 +25,7 @@ namespace shardweave::inline v0 {
 ///
 /// `quality` is `measured` at sizes and groups within the measured ones, `extrapolated` outside of the sizes, and
 /// what `Otherwise` says where that answers.
-template <collective_cost_model Otherwise = alpha_beta>
+template <class Otherwise = alpha_beta>
 class collective_table {
  public:
   /// \throws error if a size, a time or a group is not positive
@@ -57,7 +57,7 @@ class collective_table {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     if (group.ranks() == 1) return {};
     const auto found = rows_.find(kind, group);
-    if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
+    if (found.below == nullptr) return detail::estimate_by(otherwise_, kind, size, group);
     collective_estimate result;
     if (found.far != nullptr) {
       result.time_us = found.far->at(size, found.weight);

@@ -27,7 +27,7 @@ struct device_calibration {
 
   /// A model corrected by the measured collectives.
   /// \throws error as `residual` does
-  template <collective_cost_model Base>
+  template <class Base>
   [[nodiscard]] residual<Base> correct(Base base) const {
     return residual<Base>(std::move(base), collectives);
   }

@@ -28,7 +28,7 @@ struct fitted_line {
 /// logarithms by the number of ranks; what has no line is asked of `Otherwise`. An all-reduce is never cheaper than the
 /// reduce-scatter of the same group, whatever noise went into the two lines. Answers grow with the size, where those of
 /// `Otherwise` do.
-template <collective_cost_model Otherwise = alpha_beta>
+template <class Otherwise = alpha_beta>
 class fitted_lines {
  public:
   /// \param lines  of one collective sorted by nodes, then ranks per node
@@ -53,7 +53,7 @@ class fitted_lines {
   [[nodiscard]] collective_estimate one(collective kind, bytes size, group_shape group) const {
     if (group.ranks() == 1) return {};
     const auto found = rows_.find(kind, group);
-    if (found.below == nullptr) return otherwise_.estimate(kind, size, group);
+    if (found.below == nullptr) return detail::estimate_by(otherwise_, kind, size, group);
     const auto moved = static_cast<double>(size.count());
     collective_estimate result;
     result.latency_us = found.far != nullptr ? found.far->latency(found.weight) : found.below->latency_us;

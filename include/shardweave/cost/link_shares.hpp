@@ -42,7 +42,7 @@ struct link_share {
 /// Shares lie between those of measured sizes so that more bytes never take less time (`size_curve`), between those of
 /// measured numbers of nodes by their logarithm, and beyond them as at the nearest. What has no share keeps the base's
 /// price.
-template <collective_cost_model Base = alpha_beta>
+template <class Base = alpha_beta>
 class link_shares {
  public:
   /// \throws error (input) if a share is not in (0, 1], or a size or a number of nodes not positive
@@ -67,7 +67,7 @@ class link_shares {
                              : group.nodes > 1              ? shared_path::network
                                                             : shared_path::inside;
     const auto& curves = curves_[static_cast<std::size_t>(path)];
-    if (curves.empty() || group.ranks() == 1) return base_.estimate(kind, size, group);
+    if (curves.empty() || group.ranks() == 1) return detail::estimate_by(base_, kind, size, group);
     const auto nodes = static_cast<double>(group.nodes);
     const auto above = std::find_if(curves.begin(), curves.end(), [&](const auto& c) { return c.first >= nodes; });
     double at_peak = 0;
@@ -79,7 +79,7 @@ class link_shares {
       at_peak = detail::blend(below.second.at(size), above->second.at(size), weight);
     }
     const auto stretched = bytes(static_cast<std::int64_t>(std::min(at_peak, 0x1p62)));
-    collective_estimate result = base_.estimate(kind, stretched, group);
+    collective_estimate result = detail::estimate_by(base_, kind, stretched, group);
     result.time_us = std::max(result.latency_us, result.bandwidth_us);
     result.quality = estimate_quality::fitted;
     return result;

@@ -33,7 +33,7 @@ namespace shardweave::inline v0 {
 ///
 /// Made once per machine (a few kB per device of a node, which copies share).
 /// Source: figures and formulas of NCCL's kernel choice (release 2.28).
-template <collective_cost_model Otherwise = nccl_smooth>
+template <class Otherwise = nccl_smooth>
 class nccl_symmetric {
  public:
   explicit nccl_symmetric(const device_profile& device)
@@ -53,7 +53,7 @@ class nccl_symmetric {
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
-    if (!covers(kind, size, group)) return otherwise_.estimate(kind, size, group);
+    if (!covers(kind, size, group)) return detail::estimate_by(otherwise_, kind, size, group);
     const bool reduces_all = kind == collective::all_reduce;
     const bool gathers = kind == collective::all_gather;
     const auto n = static_cast<double>(group.ranks());

@@ -20,7 +20,7 @@ namespace shardweave::inline v0 {
 /// answered by `Across`.
 ///
 /// Source: constants fitted by AutoParallel (BSD licence) to tuning logs of NCCL 2.27.5 on H100.
-template <collective_cost_model Across = alpha_beta>
+template <class Across = alpha_beta>
 class node_table {
  public:
   explicit node_table(const device_profile& device)
@@ -31,7 +31,8 @@ class node_table {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     const bool blackwell = device_.family == architecture::blackwell;
     const bool covered = device_.has_switch && (blackwell || device_.family == architecture::hopper);
-    if (!covered || group.nodes != 1 || group.ranks_per_node < 1) return across_.estimate(kind, size, group);
+    if (!covered || group.nodes != 1 || group.ranks_per_node < 1)
+      return detail::estimate_by(across_, kind, size, group);
     if (group.ranks() == 1) return {};
 
     double bandwidth = kind == collective::all_to_all ? (blackwell ? 675 : 380) : blackwell ? 2 : 1;

@@ -40,7 +40,7 @@ namespace shardweave::inline v0 {
 ///
 /// Answers grow with the size wherever the base's do; where a base falls between two measured sizes, the logarithm of
 /// the size takes its place, and the answer still stays between the two measurements.
-template <collective_cost_model Base>
+template <class Base>
 class residual {
  public:
   /// \throws error if a size, a time or a group is not positive, or the base prices a measured collective at 0
@@ -56,7 +56,7 @@ class residual {
       r.group = curve.front().group;
       std::vector<double> sizes;
       for (const timed_size& p : size_curve(points).points()) {
-        const double predicted = base_.estimate(kind, p.size, r.group).time_us;
+        const double predicted = detail::estimate_by(base_, kind, p.size, r.group).time_us;
         if (!(predicted > 0))
           refuse(error_category::input, "the base model prices the measured " + std::string(name_of(kind)) + " of " +
                                             std::to_string(p.size.count()) + " bytes at " + number_text(predicted) +
@@ -86,7 +86,7 @@ class residual {
               [&] {
                 for (const double s : sizes) {
                   const bytes size(static_cast<std::int64_t>(s));
-                  r.base.push_back(base_.estimate(kind, size, group).time_us);
+                  r.base.push_back(detail::estimate_by(base_, kind, size, group).time_us);
                   is_priced = r.base.back() > 0;
                   if (!is_priced) return;
                   r.time.push_back(between(kind, size, found));
@@ -104,7 +104,7 @@ class residual {
         },
         [&](collective kind, const row& a, const row& b) -> std::optional<detail::sampled_pair> {
           const auto time_of = [&](const row& r) {
-            return [&](bytes size) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
+            return [&](bytes size) { return r.at(size, detail::estimate_by(base_, kind, size, r.group).time_us); };
           };
           std::optional<detail::sampled_pair> sampled;
           try_to([&] { sampled = detail::sampled_pair::of(a.sizes.all(), b.sizes.all(), time_of(a), time_of(b)); },
@@ -118,7 +118,7 @@ class residual {
     // before the base is asked: these few long instructions then run beside the base's many short ones
     const auto found = rows_.find(kind, group);
     const double far_time = found.far != nullptr ? found.far->at(size, found.weight) : 0;
-    collective_estimate result = base_.estimate(kind, size, group);
+    collective_estimate result = detail::estimate_by(base_, kind, size, group);
     if (group.ranks() == 1 || !(result.time_us > 0)) return result;
     double time = 0;
     if (found.below == nullptr) {
@@ -167,7 +167,9 @@ class residual {
   /// The time between those of two measured groups.
   [[nodiscard]] double between(collective kind, bytes size,
                                typename detail::group_rows<row, detail::sampled_pair>::neighbours found) const {
-    const auto of_row = [&](const row& r) { return r.at(size, base_.estimate(kind, size, r.group).time_us); };
+    const auto of_row = [&](const row& r) {
+      return r.at(size, detail::estimate_by(base_, kind, size, r.group).time_us);
+    };
     return detail::blend(of_row(*found.below), of_row(*found.above), found.weight);
   }
 

@@ -113,7 +113,7 @@ struct saturated_line {
 }
 
 /// Divides the bandwidth part of another model by the share of a size: for formulas whose bandwidth is the peak.
-template <collective_cost_model Base = alpha_beta>
+template <class Base = alpha_beta>
 struct saturating {
   Base base = {};
   double half_size = 0;  ///< bytes at which half of the base's bandwidth is reached
@@ -128,7 +128,7 @@ struct saturating {
   }
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
-    collective_estimate result = base.estimate(kind, size, group);
+    collective_estimate result = detail::estimate_by(base, kind, size, group);
     if (!(half_size > 0) || size.count() <= 0) return result;
     const double more = result.bandwidth_us * std::pow(half_size / static_cast<double>(size.count()), power);
     result.bandwidth_us += more;

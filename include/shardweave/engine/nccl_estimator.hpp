@@ -36,7 +36,7 @@ namespace shardweave::inline v0 {
 /// `collective_cost_model`; copies share one communicator, answers are kept, and threads take turns.
 ///
 /// Not asked for by default: estimates of releases are formulas like those of `nccl_tuner`, which needs no device.
-template <collective_cost_model Otherwise>
+template <class Otherwise>
 class nccl_estimator {
  public:
   /// Every rank of the meeting calls, with its device set (`cudaSetDevice`).
@@ -46,7 +46,7 @@ class nccl_estimator {
 
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     const auto told = group == shared_->shape && size > bytes(0) ? shared_->ask(kind, size) : std::nullopt;
-    if (!told) return otherwise_.estimate(kind, size, group);
+    if (!told) return detail::estimate_by(otherwise_, kind, size, group);
     return {.time_us = *told, .bandwidth_us = *told, .quality = estimate_quality::formula};
   }
   /// What NCCL says, in microseconds; nothing where it says nothing.

@@ -57,9 +57,8 @@ struct reprice_options {
 /// \param shapes  of the groups, by their position
 /// \throws error if the scale is negative or not finite, or the model has no price
 /// Complexity: O(V + E), and one estimate per point of the tables
-template <collective_cost_model Model>
-[[nodiscard]] task_graph reprice(const task_graph& g, const Model& model, std::span<const group_shape> shapes,
-                                 const reprice_options& options = {}) {
+[[nodiscard]] inline task_graph reprice(const task_graph& g, const any_collectives& model,
+                                        std::span<const group_shape> shapes, const reprice_options& options = {}) {
   if (!(options.compute_scale >= 0) || !std::isfinite(options.compute_scale))
     refuse(error_category::input, "computation that takes " + number_text(options.compute_scale) +
                                       " times as long, expected a finite factor, not negative");

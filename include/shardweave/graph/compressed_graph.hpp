@@ -96,15 +96,18 @@ class compressed_graph {
 
 /// The compressed form of any graph: vertex i is the i-th of `vertices(g)`, edge j the j-th of `edges(g)`.
 /// Complexity: O(V + E)
-template <planning_graph G>
+template <class G>
 [[nodiscard]] compressed_graph compress(const G& g, const vertex_numbering<G>& numbering) {
   std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
-  ends.reserve(num_edges(g));
-  for (auto [e, last] = edges(g); e != last; ++e) ends.emplace_back(numbering(source(*e, g)), numbering(target(*e, g)));
+  if constexpr (planning_graph<G>) {
+    ends.reserve(num_edges(g));
+    for (auto [e, last] = edges(g); e != last; ++e)
+      ends.emplace_back(numbering(source(*e, g)), numbering(target(*e, g)));
+  }
   return compressed_graph(numbering.size(), ends);
 }
 
-template <planning_graph G>
+template <class G>
 [[nodiscard]] compressed_graph compress(const G& g) {
   return compress(g, vertex_numbering<G>(g));
 }

@@ -91,4 +91,42 @@ concept writable_map =
 template <class Map>
 using map_value_t = typename boost::property_traits<Map>::value_type;
 
+namespace detail {
+/// Whether a graph that was given is one; whoever gave something else is told so here.
+template <class G>
+[[nodiscard]] consteval bool is_graph() {
+  static_assert(planning_graph<G>,
+                "A graph must be a directed graph of Boost.Graph whose vertices, edges and out-edges can be listed "
+                "(shardweave::planning_graph).");
+  return planning_graph<G>;
+}
+/// The same of a map of a graph's data.
+template <class Map, class Key>
+[[nodiscard]] consteval bool is_map() {
+  static_assert(readable_map<Map, Key>,
+                "What holds data of a graph must be a property map that takes its vertices or edges and gives values "
+                "(shardweave::readable_map).");
+  return readable_map<Map, Key>;
+}
+/// The same of a map that takes results.
+template <class Map, class Key, class Value>
+[[nodiscard]] consteval bool is_writable_map() {
+  static_assert(writable_map<Map, Key, Value>,
+                "What takes results must be a property map of the graph's vertices or edges into which they can be put "
+                "(shardweave::writable_map).");
+  return writable_map<Map, Key, Value>;
+}
+
+/// The descriptor of a vertex; any type for what is no graph, so that it is told once.
+template <class G>
+struct vertex_of {
+  using type = std::size_t;
+};
+template <class G>
+  requires enable_graph<G>
+struct vertex_of<G> {
+  using type = vertex_t<G>;
+};
+}  // namespace detail
+
 }  // namespace shardweave::inline v0

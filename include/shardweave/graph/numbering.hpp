@@ -20,13 +20,17 @@ namespace shardweave::inline v0 {
 /// A graph whose descriptors are those numbers already (vecS, compressed graphs) costs nothing; for any
 /// other a hash table is built. The graph must outlive no one: only descriptors are kept.
 /// Complexity: O(V) to build, O(1) per question.
-template <planning_graph G>
+template <class G>
 class vertex_numbering {
  public:
+  using vertex = typename detail::vertex_of<G>::type;
+
   explicit vertex_numbering(const G& g) {
-    listed_.reserve(num_vertices(g));
-    for (auto [v, last] = vertices(g); v != last; ++v) listed_.push_back(*v);
-    if constexpr (std::integral<vertex_t<G>>) {
+    if constexpr (detail::is_graph<G>()) {
+      listed_.reserve(num_vertices(g));
+      for (auto [v, last] = vertices(g); v != last; ++v) listed_.push_back(*v);
+    }
+    if constexpr (std::integral<vertex>) {
       for (std::size_t i = 0; i < listed_.size() && is_identity_; ++i)
         is_identity_ = static_cast<std::size_t>(listed_[i]) == i;
     } else {
@@ -39,18 +43,18 @@ class vertex_numbering {
 
   [[nodiscard]] std::size_t size() const { return listed_.size(); }
   /// \pre `v` is a vertex of the graph
-  [[nodiscard]] std::uint32_t operator()(vertex_t<G> v) const {
-    if constexpr (std::integral<vertex_t<G>>) {
+  [[nodiscard]] std::uint32_t operator()(vertex v) const {
+    if constexpr (std::integral<vertex>) {
       if (is_identity_) return static_cast<std::uint32_t>(v);
     }
     return numbers_.find(v)->second;
   }
   /// \pre number < size()
-  [[nodiscard]] vertex_t<G> operator[](std::size_t number) const { return listed_[number]; }
+  [[nodiscard]] vertex operator[](std::size_t number) const { return listed_[number]; }
 
  private:
-  std::vector<vertex_t<G>> listed_;
-  std::unordered_map<vertex_t<G>, std::uint32_t, boost::hash<vertex_t<G>>> numbers_;
+  std::vector<vertex> listed_;
+  std::unordered_map<vertex, std::uint32_t, boost::hash<vertex>> numbers_;
   bool is_identity_ = true;
 };
 

@@ -24,10 +24,10 @@ namespace shardweave::inline v0 {
 [[nodiscard]] std::vector<std::uint32_t> stable_topological_order(const compressed_graph& g);
 
 /// The same for any graph, as descriptors.
-template <planning_graph G>
-[[nodiscard]] std::vector<vertex_t<G>> stable_topological_order(const G& g) {
+template <class G>
+[[nodiscard]] std::vector<typename vertex_numbering<G>::vertex> stable_topological_order(const G& g) {
   const vertex_numbering<G> numbering(g);
-  std::vector<vertex_t<G>> order;
+  std::vector<typename vertex_numbering<G>::vertex> order;
   order.reserve(numbering.size());
   for (const std::uint32_t v : stable_topological_order(compress(g, numbering))) order.push_back(numbering[v]);
   return order;

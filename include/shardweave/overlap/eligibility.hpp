@@ -52,10 +52,13 @@ std::vector<bool> closure(std::size_t count, const std::vector<bool>& seeds, con
   return member;
 }
 
-template <planning_graph G, class Predicate>
+template <class G, class Predicate>
 std::vector<bool> marked(const vertex_numbering<G>& numbering, Predicate& predicate) {
   std::vector<bool> marks(numbering.size());
-  for (std::size_t v = 0; v < marks.size(); ++v) marks[v] = std::invoke(predicate, numbering[v]);
+  constexpr bool is_asked = std::predicate<Predicate&, typename vertex_numbering<G>::vertex>;
+  static_assert(is_asked || !planning_graph<G>, "What marks vertices must be called with one and say yes or no.");
+  if constexpr (is_asked)
+    for (std::size_t v = 0; v < marks.size(); ++v) marks[v] = std::invoke(predicate, numbering[v]);
   return marks;
 }
 
@@ -77,7 +80,7 @@ std::vector<std::uint32_t> ends_of(std::span<const compressed_graph::edge_descri
 /// \param may_join   keeps other vertices than sources out
 /// \return marks in the order of `vertices(g)`
 /// Complexity: O(V + E)
-template <planning_graph G, std::predicate<vertex_t<G>> IsSource, std::predicate<vertex_t<G>> MayJoin = always>
+template <class G, class IsSource, class MayJoin = always>
 [[nodiscard]] std::vector<bool> derived_from(const G& g, IsSource is_source, MayJoin may_join = {}) {
   using edge = compressed_graph::edge_descriptor;
   const vertex_numbering<G> numbering(g);
@@ -96,7 +99,7 @@ template <planning_graph G, std::predicate<vertex_t<G>> IsSource, std::predicate
 /// \param is_terminal  usually: the vertex is an output, or the gradient of a parameter
 /// \return marks in the order of `vertices(g)`
 /// Complexity: O(V + E)
-template <planning_graph G, std::predicate<vertex_t<G>> IsTerminal, std::predicate<vertex_t<G>> MayJoin = always>
+template <class G, class IsTerminal, class MayJoin = always>
 [[nodiscard]] std::vector<bool> feeding_only(const G& g, IsTerminal is_terminal, MayJoin may_join = {}) {
   using edge = compressed_graph::edge_descriptor;
   const vertex_numbering<G> numbering(g);
@@ -112,15 +115,15 @@ template <planning_graph G, std::predicate<vertex_t<G>> IsTerminal, std::predica
 /// \param derived, feeding  marks in the order of `vertices(g)`, as the scans above give them
 /// \return permissions in the order of `edges(g)`
 /// Complexity: O(V + E)
-template <planning_graph G>
+template <class G>
 [[nodiscard]] std::vector<hiding> hiding_of_edges(const G& g, const std::vector<bool>& derived,
                                                   const std::vector<bool>& feeding) {
   const vertex_numbering<G> numbering(g);
   std::vector<hiding> result;
-  result.reserve(num_edges(g));
-  for (auto [e, last] = edges(g); e != last; ++e)
-    result.push_back((derived[numbering(source(*e, g))] ? hiding::earlier : hiding::none) |
-                     (feeding[numbering(target(*e, g))] ? hiding::later : hiding::none));
+  if constexpr (planning_graph<G>)
+    for (auto [e, last] = edges(g); e != last; ++e)
+      result.push_back((derived[numbering(source(*e, g))] ? hiding::earlier : hiding::none) |
+                       (feeding[numbering(target(*e, g))] ? hiding::later : hiding::none));
   return result;
 }
 

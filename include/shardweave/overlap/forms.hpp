@@ -33,6 +33,23 @@ concept eligibility_policy =
     (std::convertible_to<std::invoke_result_t<const P&, const edge_site&>, std::optional<window>> ||
      std::ranges::input_range<std::invoke_result_t<const P&, const edge_site&>>);
 
+namespace detail {
+/// The windows that a form gives of an edge; whoever gave something else is told so here.
+template <class Form, class Place>
+void for_each_window(const Form& form, const edge_site& site, const Place& place) {
+  static_assert(eligibility_policy<Form>,
+                "A form must be called with an edge_site and give a window, none, or a range of windows "
+                "(shardweave::eligibility_policy).");
+  if constexpr (eligibility_policy<Form>) {
+    if constexpr (std::convertible_to<std::invoke_result_t<const Form&, const edge_site&>, std::optional<window>>) {
+      if (const std::optional<window> w = std::invoke(form, site)) place(*w);
+    } else {
+      for (const window& w : std::invoke(form, site)) place(w);
+    }
+  }
+}
+}  // namespace detail
+
 /// The original chains, without the consumer: earlier communication hides behind all computation before it,
 /// later communication behind all computation after it. Neither asks what that computation waits for.
 struct strict_form {
@@ -88,10 +105,8 @@ struct one_channel {
 /// \return places in the order of `edges(g)`; edges that may hide nowhere are absent
 /// \throws error if the order leaves vertices out
 /// Complexity: O((V + E) log E)
-template <planning_graph G, std::ranges::input_range Order, std::predicate<vertex_t<G>> Computes,
-          std::invocable<edge_t<G>> Direction, eligibility_policy Form = windows_form,
-          std::invocable<edge_t<G>> Channel = one_channel>
-  requires std::convertible_to<std::invoke_result_t<Direction&, edge_t<G>>, hiding>
+template <class G, std::ranges::input_range Order, class Computes, class Direction, class Form = windows_form,
+          class Channel = one_channel>
 [[nodiscard]] std::vector<hiding_place> hiding_places(const G& g, const Order& order, Computes computes,
                                                       Direction direction, const Form& form = {},
                                                       Channel channel = {}) {
@@ -148,11 +163,7 @@ template <planning_graph G, std::ranges::input_range Order, std::predicate<verte
       const auto [entry, is_new] = channels.try_emplace(std::invoke(channel, *e), channels.size());
       places.push_back({number, w, entry->second});
     };
-    if constexpr (std::convertible_to<std::invoke_result_t<const Form&, const edge_site&>, std::optional<window>>) {
-      if (const std::optional<window> w = std::invoke(form, site)) place(*w);
-    } else {
-      for (const window& w : std::invoke(form, site)) place(w);
-    }
+    detail::for_each_window(form, site, place);
   }
   return places;
 }

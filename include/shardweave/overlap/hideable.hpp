@@ -23,15 +23,18 @@ template <class T>
 concept duration_value = std::same_as<T, nanoseconds> || std::signed_integral<T> || std::floating_point<T>;
 
 /// Communication that computation inside `where` may hide.
-template <duration_value Time>
+template <class Time>
 struct hideable {
+  static_assert(duration_value<Time>,
+                "A length of time must be nanoseconds, a signed whole number or a floating-point number "
+                "(shardweave::duration_value).");
   window where;
   Time amount{};
   std::size_t channel = 0;  ///< 0, 1, ...: each channel may use all computation once
 };
 
 /// The outcome of `hide`: what is saved, and what it was paid with.
-template <duration_value Time>
+template <class Time>
 struct savings {
   Time total{};              ///< sum of `hidden`, and of `spent`
   std::vector<Time> hidden;  ///< per communication, between 0 and its amount
@@ -41,7 +44,7 @@ struct savings {
 };
 
 /// Communication of a demand that one position hides.
-template <duration_value Time>
+template <class Time>
 struct hidden_piece {
   std::size_t demand = 0;
   std::size_t position = 0;
@@ -71,6 +74,29 @@ template <std::ranges::input_range Places, std::invocable<std::size_t> Amount>
 }
 
 namespace detail {
+
+/// The time of computation; any for what is none, so that it is told once.
+template <class Computation>
+struct time_of {
+  using type = double;
+};
+template <computation_range Computation>
+struct time_of<Computation> {
+  using type = std::ranges::range_value_t<Computation>;
+};
+
+/// Whether computation and demands that were given are such; whoever gave something else is told so here.
+template <class Computation, class Demands>
+[[nodiscard]] consteval bool may_hide() {
+  using time = typename time_of<Computation>::type;
+  static_assert(computation_range<Computation>,
+                "Computation must be a sized range with random access to lengths of time: nanoseconds, signed whole "
+                "numbers or floating-point numbers (shardweave::computation_range).");
+  static_assert(hideable_range<Demands, time> || !computation_range<Computation>,
+                "Demands must be a sized range with random access to hideable<Time>, in the computation's type of time "
+                "(shardweave::hideable_range).");
+  return computation_range<Computation> && hideable_range<Demands, time>;
+}
 
 /// The window inside `positions`, with nothing left out unless it must be; empty if nothing remains.
 inline std::optional<window> normalized(window w, std::size_t positions, std::size_t index) {

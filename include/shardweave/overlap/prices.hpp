@@ -104,15 +104,16 @@ class hiding_prices {
 /// No savings exceed this, whatever the prices. Equal to the savings for `best_prices`.
 /// \pre `prices` has the positions of `computation` and every channel of `demands`
 /// Complexity: O(k n + m)
-template <computation_range Computation, std::ranges::random_access_range Demands,
-          duration_value Time = std::ranges::range_value_t<Computation>>
-  requires hideable_range<Demands, Time>
+template <class Computation, class Demands, class Time = typename detail::time_of<Computation>::type>
 [[nodiscard]] double savings_bound(const hiding_prices& prices, const Computation& computation,
                                    const Demands& demands) {
-  double bound = 0;
-  for (std::size_t q = 0; q < prices.positions(); ++q) bound += prices.total_price(q) * as_double(Time(computation[q]));
-  for (const hideable<Time>& d : demands) bound += prices.relief(d.where, d.channel) * as_double(d.amount);
-  return bound;
+  if constexpr (detail::may_hide<Computation, Demands>()) {
+    double bound = 0;
+    for (std::size_t q = 0; q < prices.positions(); ++q)
+      bound += prices.total_price(q) * as_double(Time(computation[q]));
+    for (const hideable<Time>& d : demands) bound += prices.relief(d.where, d.channel) * as_double(d.amount);
+    return bound;
+  }
 }
 
 namespace detail {
@@ -192,17 +193,17 @@ std::vector<bool> least_cut(const Computation& computation, const Demands& deman
 /// equals the savings, which proves both.
 /// \throws error as `hide`
 /// Complexity: O(k n log n + m), with a factor log_64 m
-template <computation_range Computation, std::ranges::random_access_range Demands,
-          duration_value Time = std::ranges::range_value_t<Computation>>
-  requires hideable_range<Demands, Time>
+template <class Computation, class Demands, class Time = typename detail::time_of<Computation>::type>
 [[nodiscard]] hiding_prices best_prices(const Computation& computation, const Demands& demands) {
-  const auto by_channel = detail::checked<Time>(computation, demands);
-  std::vector<Time> hidden(std::ranges::size(demands));
-  std::vector<double> prices;
-  for (const std::vector<std::size_t>& chosen : by_channel.chosen)
-    for (const bool used_up : detail::least_cut<Time>(computation, demands, by_channel.windows, chosen, hidden))
-      prices.push_back(used_up ? 1 : 0);
-  return hiding_prices(std::move(prices), std::ranges::size(computation));
+  if constexpr (detail::may_hide<Computation, Demands>()) {
+    const auto by_channel = detail::checked<Time>(computation, demands);
+    std::vector<Time> hidden(std::ranges::size(demands));
+    std::vector<double> prices;
+    for (const std::vector<std::size_t>& chosen : by_channel.chosen)
+      for (const bool used_up : detail::least_cut<Time>(computation, demands, by_channel.windows, chosen, hidden))
+        prices.push_back(used_up ? 1 : 0);
+    return hiding_prices(std::move(prices), std::ranges::size(computation));
+  }
 }
 
 }  // namespace shardweave::inline v0

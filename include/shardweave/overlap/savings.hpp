@@ -29,40 +29,58 @@ namespace shardweave::inline v0 {
 /// \throws error naming the position or demand whose time is negative or not a number, or the demand that
 ///         leaves a position out of a window that is not the whole order
 /// Complexity: O(k n + m) for n positions, m demands and k channels, with a factor log_64 m for the open demands.
-template <computation_range Computation, std::ranges::random_access_range Demands,
-          duration_value Time = std::ranges::range_value_t<Computation>>
-  requires hideable_range<Demands, Time>
+template <class Computation, class Demands, class Time = typename detail::time_of<Computation>::type>
 [[nodiscard]] savings<Time> hide(const Computation& computation, const Demands& demands) {
-  const auto by_channel = detail::checked<Time>(computation, demands);
-  savings<Time> result{Time{}, std::vector<Time>(std::ranges::size(demands)), {}};
-  for (const std::vector<std::size_t>& chosen : by_channel.chosen) {
-    auto swept = detail::sweep_channel<Time>(computation, demands, by_channel.windows, chosen, result.hidden);
-    detail::fill_idle<Time>(demands, by_channel.windows, chosen, swept, result.hidden);
-    for (std::size_t q = 0; q < swept.idle.size(); ++q) {
-      result.spent.push_back(computation[q] - swept.idle[q]);
-      result.total += result.spent.back();
+  if constexpr (detail::may_hide<Computation, Demands>()) {
+    const auto by_channel = detail::checked<Time>(computation, demands);
+    savings<Time> result{Time{}, std::vector<Time>(std::ranges::size(demands)), {}};
+    for (const std::vector<std::size_t>& chosen : by_channel.chosen) {
+      auto swept = detail::sweep_channel<Time>(computation, demands, by_channel.windows, chosen, result.hidden);
+      detail::fill_idle<Time>(demands, by_channel.windows, chosen, swept, result.hidden);
+      for (std::size_t q = 0; q < swept.idle.size(); ++q) {
+        result.spent.push_back(computation[q] - swept.idle[q]);
+        result.total += result.spent.back();
+      }
     }
+    return result;
   }
-  return result;
 }
 
 /// What hides what where `hide` reaches its total, in no order. Pieces are not negative; a demand and a position may
 /// have several.
 /// \throws error as `hide` Complexity: as `hide`
-template <computation_range Computation, std::ranges::random_access_range Demands,
-          duration_value Time = std::ranges::range_value_t<Computation>>
-  requires hideable_range<Demands, Time>
+template <class Computation, class Demands, class Time = typename detail::time_of<Computation>::type>
 [[nodiscard]] std::vector<hidden_piece<Time>> hide_in_pieces(const Computation& computation, const Demands& demands) {
-  const auto by_channel = detail::checked<Time>(computation, demands);
-  std::vector<Time> hidden(std::ranges::size(demands));
-  std::vector<hidden_piece<Time>> result;
-  for (const std::vector<std::size_t>& chosen : by_channel.chosen) {
-    auto swept = detail::sweep_channel<Time>(computation, demands, by_channel.windows, chosen, hidden);
-    detail::fill_idle<Time>(demands, by_channel.windows, chosen, swept, hidden);
-    result.insert(result.end(), swept.pieces.begin(), swept.pieces.end());
+  if constexpr (detail::may_hide<Computation, Demands>()) {
+    const auto by_channel = detail::checked<Time>(computation, demands);
+    std::vector<Time> hidden(std::ranges::size(demands));
+    std::vector<hidden_piece<Time>> result;
+    for (const std::vector<std::size_t>& chosen : by_channel.chosen) {
+      auto swept = detail::sweep_channel<Time>(computation, demands, by_channel.windows, chosen, hidden);
+      detail::fill_idle<Time>(demands, by_channel.windows, chosen, swept, hidden);
+      result.insert(result.end(), swept.pieces.begin(), swept.pieces.end());
+    }
+    return result;
   }
-  return result;
 }
+
+namespace detail {
+/// Whether a graph and what prices and places its edges are such; whoever gave something else is told so here.
+template <class G, class Computation, class Communication, class Where>
+[[nodiscard]] consteval bool may_hide_edges() {
+  if constexpr (is_graph<G>())
+    if constexpr (is_map<Computation, vertex_t<G>>() && is_map<Communication, edge_t<G>>()) {
+      constexpr bool are_times = duration_value<map_value_t<Computation>> &&
+                                 std::same_as<map_value_t<Communication>, map_value_t<Computation>>;
+      constexpr bool are_windows = std::is_invocable_r_v<std::optional<window>, Where&, edge_t<G>>;
+      static_assert(are_times,
+                    "Computation and communication must have one type of time (shardweave::duration_value).");
+      static_assert(are_windows, "What says where an edge may hide must be called with one and give a window or none.");
+      return are_times && are_windows;
+    }
+  return false;
+}
+}  // namespace detail
 
 /// The same as `hide` for the edges of a graph: `order` lists vertices, `computation` prices them, `communication`
 /// prices edges, and `where(edge)` says which positions may hide an edge, or nothing.
@@ -71,22 +89,21 @@ template <computation_range Computation, std::ranges::random_access_range Demand
 /// \pre `order` lists vertices of `g`, each at most once.
 /// \throws error as above
 /// Complexity: O(V + E), with the same factor.
-template <planning_graph G, std::ranges::input_range Order, readable_map<vertex_t<G>> Computation,
-          readable_map<edge_t<G>> Communication, std::invocable<edge_t<G>> Where,
-          duration_value Time = map_value_t<Computation>>
-  requires std::same_as<map_value_t<Communication>, Time> &&
-           std::convertible_to<std::invoke_result_t<Where, edge_t<G>>, std::optional<window>>
-[[nodiscard]] savings<Time> hide(const G& g, const Order& order, Computation computation, Communication communication,
-                                 Where where) {
-  std::vector<Time> offered;
-  for (const vertex_t<G> v : order) offered.push_back(get(computation, v));
-  std::vector<hideable<Time>> demands;
-  demands.reserve(num_edges(g));
-  for (auto [e, last] = edges(g); e != last; ++e) {
-    const std::optional<window> w = where(*e);
-    demands.push_back(w ? hideable<Time>{*w, get(communication, *e)} : hideable<Time>{{1, 0}, Time{}});
+template <class G, std::ranges::input_range Order, class Computation, class Communication, class Where>
+[[nodiscard]] auto hide(const G& g, const Order& order, Computation computation, Communication communication,
+                        Where where) {
+  if constexpr (detail::may_hide_edges<G, Computation, Communication, Where>()) {
+    using time = map_value_t<Computation>;
+    std::vector<time> offered;
+    for (const vertex_t<G> v : order) offered.push_back(get(computation, v));
+    std::vector<hideable<time>> demands;
+    demands.reserve(num_edges(g));
+    for (auto [e, last] = edges(g); e != last; ++e) {
+      const std::optional<window> w = where(*e);
+      demands.push_back(w ? hideable<time>{*w, get(communication, *e)} : hideable<time>{{1, 0}, time{}});
+    }
+    return hide(offered, demands);
   }
-  return hide(offered, demands);
 }
 
 }  // namespace shardweave::inline v0

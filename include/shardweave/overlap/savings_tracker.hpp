@@ -35,18 +35,20 @@ class savings_tracker {
  public:
   /// \throws error as `hide`
   /// Complexity: O((k n + m) log(n + m))
-  template <computation_range Computation, hideable_range<Time> Demands>
-  savings_tracker(const Computation& computation, const Demands& demands)
-      : computation_(std::ranges::begin(computation), std::ranges::end(computation)) {
-    const auto by_channel = detail::checked<Time>(computation, demands);
-    segments_ = segments_of(demands, computation_.size());
-    for (const hideable<Time>& d : demands) amounts_.push_back(d.amount);
-    group_of_.assign(amounts_.size(), no_position);
-    const std::size_t s = segments_.size();
-    component_of_.assign(by_channel.chosen.size() * s, no_position);
-    for (std::size_t channel = 0; channel < by_channel.chosen.size(); ++channel)
-      add_channel(demands, by_channel.chosen[channel], channel * s);
-    add_up();
+  template <class Computation, class Demands>
+  savings_tracker(const Computation& computation, const Demands& demands) {
+    if constexpr (detail::may_hide<Computation, Demands>()) {
+      computation_.assign(std::ranges::begin(computation), std::ranges::end(computation));
+      const auto by_channel = detail::checked<Time>(computation, demands);
+      segments_ = segments_of(demands, computation_.size());
+      for (const hideable<Time>& d : demands) amounts_.push_back(d.amount);
+      group_of_.assign(amounts_.size(), no_position);
+      const std::size_t s = segments_.size();
+      component_of_.assign(by_channel.chosen.size() * s, no_position);
+      for (std::size_t channel = 0; channel < by_channel.chosen.size(); ++channel)
+        add_channel(demands, by_channel.chosen[channel], channel * s);
+      add_up();
+    }
   }
 
   /// \pre position is one of the order's
@@ -202,7 +204,7 @@ class savings_tracker {
   std::size_t changes_ = 0;
 };
 
-template <computation_range Computation, std::ranges::range Demands>
-savings_tracker(const Computation&, const Demands&) -> savings_tracker<std::ranges::range_value_t<Computation>>;
+template <class Computation, class Demands>
+savings_tracker(const Computation&, const Demands&) -> savings_tracker<typename detail::time_of<Computation>::type>;
 
 }  // namespace shardweave::inline v0

@@ -28,6 +28,29 @@ concept cost_model = planning_graph<G> && requires { requires cost_value<typenam
                        { model.edge_cost(e, producer, consumer) } -> std::same_as<typename M::cost_type>;
                      };
 
+namespace detail {
+/// Whether a cost model that was given is one of the graph; whoever gave something else is told so here.
+template <class M, class G>
+[[nodiscard]] consteval bool is_cost_model() {
+  static_assert(cost_model<M, G>,
+                "A cost model must have a cost_type (a floating-point type or std::int64_t), and const members "
+                "strategy_count(vertex), vertex_cost(vertex, strategy) and edge_cost(edge, producer_strategy, "
+                "consumer_strategy) that return it (shardweave::cost_model).");
+  return cost_model<M, G>;
+}
+
+/// What a model counts in; any for what is none, so that it is told once.
+template <class M>
+struct cost_of {
+  using type = double;
+};
+template <class M>
+  requires requires { requires cost_value<typename M::cost_type>; }
+struct cost_of<M> {
+  using type = typename M::cost_type;
+};
+}  // namespace detail
+
 /// Also says where the cost of an edge comes from. A model without this ability counts edge costs as
 /// communication. `edge_parts(e, a, b).communication + .transition == edge_cost(e, a, b)`.
 template <class M, class G>

@@ -25,8 +25,11 @@ namespace shardweave::inline v0 {
 /// with rows padded to a multiple of `padding` by forbidden entries, aligned for vector instructions.
 /// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes; copies share the class costs, which do not
 /// change, and so may tables of equal ones. A `packed` table takes two bytes in place of `sizeof(Cost)`.
-template <cost_value Cost>
+template <class Cost>
 class cost_table {
+  static_assert(cost_value<Cost>,
+                "Costs are counted in a floating-point type or std::int64_t (shardweave::cost_value).");
+
  public:
   static constexpr std::size_t padding = 4;
 

@@ -310,15 +310,15 @@ class describer {
 /// \throws error (input) for classes or keys that contradict the number of strategies
 /// \throws error (stopped) if `control` ends the work first
 /// Complexity: O(V K) vertex costs, and K_u K_v edge costs per edge uv, or per edge key the pairs of classes
-template <planning_graph G, cost_model<G> M, class Names = unnamed_vertices>
-[[nodiscard]] placement_description<typename M::cost_type> describe(const G& g, const M& model,
-                                                                    constraint_set constraints = {},
-                                                                    const solve_control& control = {},
-                                                                    const Names& names = {}) {
+template <planning_graph G, class M, class Names = unnamed_vertices>
+[[nodiscard]] placement_description<typename detail::cost_of<M>::type> describe(const G& g, const M& model,
+                                                                                constraint_set constraints = {},
+                                                                                const solve_control& control = {},
+                                                                                const Names& names = {}) {
   static_assert(
       vertex_names<Names, G>,
       "Names of vertices must be a property map or a call (vertex) that gives text (shardweave::vertex_names).");
-  if constexpr (vertex_names<Names, G>)
+  if constexpr (detail::is_cost_model<M, G>() && vertex_names<Names, G>)
     return detail::describer<G, M>(g, model, control).run(std::move(constraints), names);
 }
 

@@ -53,7 +53,7 @@ class csv_row {
 /// end_ns,exposed_ns`. A wait has the time for which it stalls the compute stream.
 /// \throws error (input) for a timeline of another size, and what the sink throws
 /// Complexity: O(V)
-template <text_sink Sink>
+template <class Sink>
 void write_tasks_csv(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line) {
   detail::check_timeline(g, s, line);
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
@@ -78,7 +78,7 @@ void write_tasks_csv(Sink&& sink, const task_graph& g, const schedule& s, const 
 /// bucket,members,bytes_in,bytes_out,start_ns,end_ns,hidden_ns,exposed_ns`. Hidden is the time during which
 /// tasks of the compute stream run beside it.
 /// \throws error (input) for a timeline of another size, and what the sink throws
-template <text_sink Sink>
+template <class Sink>
 void write_collectives_csv(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line) {
   detail::check_timeline(g, s, line);
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);

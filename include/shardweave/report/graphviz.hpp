@@ -83,7 +83,7 @@ inline void append_node(std::string& out, const task_graph& g, task_index t, std
 ///
 /// \throws error (input) for a part, bucket or added dependency with a task that does not exist; and what the sink
 /// throws Complexity: O(V + E)
-template <text_sink Sink>
+template <class Sink>
 void write_graphviz(Sink&& sink, const task_graph& g, const schedule& s = {}, const graphviz_options& options = {}) {
   const auto check = [&](task_index t, const char* who) {
     if (t >= g.size())

@@ -38,13 +38,13 @@ void write_html_report(const std::function<void(std::string_view)>& sink, std::s
 ///      empty or has an entry for each task
 /// \throws error (input) if there is no plan, or a timeline is of another size, and what the sink throws
 /// Complexity: for each plan O((V + E) log V) time, O(V + E) memory, besides the text: some 60 to 120 bytes a task
-template <text_sink Sink>
+template <class Sink>
 void write_html(Sink&& sink, std::span<const html_plan> plans, const html_options& options = {}) {
-  detail::write_html_report([&](std::string_view piece) { sink(piece); }, plans, options);
+  detail::write_html_report([&](std::string_view piece) { detail::pass_on(sink, piece); }, plans, options);
 }
 
 /// The same of one plan.
-template <text_sink Sink>
+template <class Sink>
 void write_html(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line,
                 const html_options& options = {}) {
   const html_plan plan{.name = "plan", .graph = &g, .order = &s, .line = &line};
@@ -52,7 +52,7 @@ void write_html(Sink&& sink, const task_graph& g, const schedule& s, const timel
 }
 
 /// The same of a graph of the host's own and its property maps (`task_maps`); tasks are positions in `vertices(g)`.
-template <text_sink Sink, planning_graph G, task_maps_of<G> Maps>
+template <class Sink, class G, class Maps>
 void write_html(Sink&& sink, const G& g, const Maps& maps, std::vector<duration_table> tables, const schedule& s,
                 const timeline& line, const html_options& options = {}) {
   write_html(sink, make_task_graph(g, maps, std::move(tables)), s, line, options);

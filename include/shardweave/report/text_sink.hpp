@@ -16,8 +16,15 @@ template <class Sink>
 concept text_sink = std::invocable<Sink&, std::string_view>;
 
 namespace detail {
+/// Gives a sink its next piece; whoever gave something else is told so here.
+template <class Sink>
+void pass_on(Sink& sink, std::string_view piece) {
+  static_assert(text_sink<Sink>, "A sink of text must be called with a std::string_view (shardweave::text_sink).");
+  if constexpr (text_sink<Sink>) sink(piece);
+}
+
 /// Collects small pieces, and hands them on when there are some 64 KiB.
-template <text_sink Sink>
+template <class Sink>
 class piecewise {
  public:
   explicit piecewise(Sink& sink) : sink_(&sink) {}
@@ -30,7 +37,7 @@ class piecewise {
     if (text.size() >= (std::size_t{1} << 16)) flush();
   }
   void flush() {
-    if (!text.empty()) (*sink_)(std::string_view(text));
+    if (!text.empty()) pass_on(*sink_, text);
     text.clear();
   }
 

@@ -31,7 +31,7 @@ namespace shardweave::inline v0 {
 /// long as that helps, then smaller ones likewise. With a time limit, of which it takes a quarter, buckets that stall
 /// or save little are then taken apart as long as that helps. Complexity: a run of `greedy` and of the scheduler per
 /// size that is tried.
-template <scheduler Order = prefetch>
+template <class Order = prefetch>
 struct benefit {
   static constexpr std::string_view name = "benefit";
 
@@ -104,7 +104,7 @@ struct benefit {
   }
 };
 
-template <scheduler Order>
+template <class Order>
 auto benefit<Order>::best(const task_graph& g, const solve_control& control) const -> trial {
   const deadline clock(control);
   // a scheduler that takes all the time it is given gets little of it for each trial
@@ -112,7 +112,7 @@ auto benefit<Order>::best(const task_graph& g, const solve_control& control) con
   const auto tried = [&](bucketing_result buckets) {
     solve_control rest = clock.rest();
     if (timed) rest.seconds = std::min(rest.seconds, control.seconds / trials);
-    schedule s = order(g, buckets, rest);
+    schedule s = schedule_tasks(g, buckets, order, rest);
     const schedule_price price = price_of(g, s, memory);
     return trial{std::move(buckets), std::move(s), price};
   };

@@ -40,7 +40,7 @@ template <class S>
   static_assert(scheduler<S>,
                 "A scheduler must have a static member name and a const call (task_graph, bucketing_result, "
                 "solve_control) that returns a schedule (shardweave::scheduler).");
-  return policy(g, buckets, control);
+  if constexpr (scheduler<S>) return policy(g, buckets, control);
 }
 
 /// How good a schedule is: one that keeps the memory budget is better than one that does not; of two that do

@@ -40,7 +40,7 @@ namespace shardweave::inline v0 {
 /// time. Without a time limit it depends on graph, buckets and seed alone: ranks that agree on these launch alike.
 /// Complexity: up to `runs` more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
 /// are given up earlier, and others need no more of the order than up to where all goes on as before.
-template <scheduler Start = prefetch>
+template <class Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
 
@@ -59,7 +59,7 @@ struct search {
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
                                     const solve_control& control = {}) const {
     const deadline clock(control);
-    schedule s = start(g, buckets, control);
+    schedule s = schedule_tasks(g, buckets, start, control);
     return improve(g, std::move(s), clock.rest());
   }
   /// The same from a schedule that is there already, whoever made it; dependencies that it added are dropped.
@@ -79,7 +79,7 @@ struct search {
   static detail::bucketed_order in_units(const task_graph& g, const schedule& s);
 };
 
-template <scheduler Start>
+template <class Start>
 schedule search<Start>::improve(const task_graph& g, schedule s, const solve_control& control) const {
   const deadline clock(control);
   const storage_uses uses(g);
@@ -136,7 +136,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   return s;
 }
 
-template <scheduler Start>
+template <class Start>
 std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve_control& control,
                                    const deadline& clock) const {
   std::size_t made = 0;
@@ -174,7 +174,7 @@ std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve
   return made;
 }
 
-template <scheduler Start>
+template <class Start>
 detail::bucketed_order search<Start>::in_units(const task_graph& g, const schedule& s) {
   const launch_units units(g, s.buckets);
   std::vector<task_index> order;

@@ -146,7 +146,7 @@ class plan_search {
   bool solve(const open_part& part) {
     restricted_answer<Cost> found;
     if (part.parent == none) {
-      found.answer = policy_.solve(problem_, limit_.rest());
+      found.answer = solved_by(policy_, problem_, limit_.rest());
       found.asked = true;
       if (found.answer.has_assignment()) found.labels = problem_.labels_of(found.answer.choice).value();
     } else {
@@ -282,11 +282,8 @@ class plan_search {
 template <cost_value Cost, class S>
 [[nodiscard]] plan_ranking<Cost> best_plans(const placement_problem<Cost>& problem, const S& policy, std::size_t count,
                                             const solve_control& control = {}, const best_plans_options& options = {}) {
-  static_assert(solver<S, Cost>,
-                "A solver must have static members name and abilities and a const member solve(placement_problem, "
-                "solve_control) that returns a solution (shardweave::solver).");
   if (count == 0) refuse(error_category::input, "0 plans are asked for, expected at least 1");
-  if constexpr (solver<S, Cost>) return detail::plan_search<Cost, S>(problem, policy, control, options).run(count);
+  return detail::plan_search<Cost, S>(problem, policy, control, options).run(count);
 }
 
 }  // namespace shardweave::inline v0

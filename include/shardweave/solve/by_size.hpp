@@ -32,10 +32,10 @@ class by_size {
   static constexpr bool declines = std::same_as<Large, nobody>;
   static constexpr solver_abilities both() {
     if constexpr (declines) {
-      return Small::abilities;
+      return detail::abilities_of<Small>;
     } else {
-      return {.budgets = Small::abilities.budgets && Large::abilities.budgets,
-              .savings = Small::abilities.savings && Large::abilities.savings};
+      return {.budgets = detail::abilities_of<Small>.budgets && detail::abilities_of<Large>.budgets,
+              .savings = detail::abilities_of<Small>.savings && detail::abilities_of<Large>.savings};
     }
   }
 
@@ -57,11 +57,10 @@ class by_size {
       : small(std::move(for_small)), large(std::move(for_large)), most(limits), labels_without_rows(without_rows) {}
 
   template <cost_value Cost>
-    requires solver<Small, Cost> && (declines || solver<Large, Cost>)
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const compact_problem<Cost>& p = problem.compact();
     const std::size_t labels = p.rows().empty() ? std::max(most.labels, labels_without_rows) : most.labels;
-    if (p.total_labels() <= labels && p.rows().size() <= most.rows) return small.solve(problem, control);
+    if (p.total_labels() <= labels && p.rows().size() <= most.rows) return detail::solved_by(small, problem, control);
     if constexpr (declines) {
       solve_statistics statistics{.solver = std::string(name)};
       statistics.add_note(std::string(Small::name) + " was not asked: " + std::to_string(p.total_labels()) +
@@ -70,7 +69,7 @@ class by_size {
       return conclude<Cost>(problem, {}, -std::numeric_limits<double>::infinity(), true, std::move(statistics),
                             control);
     } else {
-      return large.solve(problem, control);
+      return detail::solved_by(large, problem, control);
     }
   }
 };

@@ -24,8 +24,9 @@ template <class Finder, class Bounder>
 class certified {
  public:
   static constexpr std::string_view name = "certified";
-  static constexpr solver_abilities abilities{.budgets = Finder::abilities.budgets,
-                                              .savings = Finder::abilities.savings && Bounder::abilities.savings};
+  static constexpr solver_abilities abilities{
+      .budgets = detail::abilities_of<Finder>.budgets,
+      .savings = detail::abilities_of<Finder>.savings && detail::abilities_of<Bounder>.savings};
 
   [[no_unique_address]] Finder finder;
   [[no_unique_address]] Bounder bounder;
@@ -37,11 +38,9 @@ class certified {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    static_assert(solver<Finder, Cost> && solver<Bounder, Cost>,
-                  "Both arguments of certified must be solvers (shardweave::solver).");
     const deadline limit(control);
-    solution<Cost> found = finder.solve(problem, detail::shared_time(limit, share));
-    const solution<Cost> judged = bounder.solve(problem, limit.rest());
+    solution<Cost> found = detail::solved_by(finder, problem, detail::shared_time(limit, share));
+    const solution<Cost> judged = detail::solved_by(bounder, problem, limit.rest());
     found.statistics.counters.emplace_back("own_bound", found.lower_bound);
     found.statistics.seconds += judged.statistics.seconds;
     found.statistics.iterations += judged.statistics.iterations;

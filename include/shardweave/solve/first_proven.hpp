@@ -27,8 +27,8 @@ class first_proven {
 
  public:
   static constexpr std::string_view name = "first_proven";
-  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...),
-                                              .savings = (Solvers::abilities.savings || ...)};
+  static constexpr solver_abilities abilities{.budgets = (detail::abilities_of<Solvers>.budgets || ...),
+                                              .savings = (detail::abilities_of<Solvers>.savings || ...)};
 
   std::tuple<Solvers...> solvers;
 
@@ -39,8 +39,6 @@ class first_proven {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    static_assert((solver<Solvers, Cost> && ...),
-                  "Every argument of first_proven must be a solver (shardweave::solver).");
     const deadline limit(control);
     std::optional<solution<Cost>> best;
     std::size_t to_come = sizeof...(Solvers);
@@ -56,7 +54,7 @@ class first_proven {
           report.seconds = limit.elapsed();
           control.progress(report);
         };
-      solution<Cost> found = next.solve(problem, own);
+      solution<Cost> found = detail::solved_by(next, problem, own);
       best = best ? merged(*std::move(best), std::move(found)) : std::move(found);
     };
     std::apply([&](const auto&... each) { (run(each), ...); }, solvers);

@@ -75,7 +75,7 @@ class large_neighbourhood {
             random_source& random) const {
     const auto rest = opened(restriction<Cost>(p), p, labels, random);
     if (!rest || rest->open.empty()) return false;
-    const solution<Cost> found = inner.solve(rest->problem, brief(limit, random));
+    const solution<Cost> found = detail::solved_by(inner, rest->problem, brief(limit, random));
     if (!found.has_assignment() || found.objective > cost) return false;
     std::vector<strategy> better = rest->lift(*rest->problem.labels_of(found.choice));
     const Cost price = p.cost(better);
@@ -108,7 +108,6 @@ class large_neighbourhood {
   }
 
   template <cost_value Cost>
-    requires solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     if (!control.start.empty()) return search(problem, std::span<const strategy>(control.start), control);
     const deadline limit(control);
@@ -185,8 +184,8 @@ class large_neighbourhood {
                                              const deadline& limit, random_source& random) const {
     const compact_problem<Cost>& p = rest.problem.compact();
     const savings_terms<Cost>* terms = rest.problem.savings();
-    if (terms == nullptr || S::abilities.savings) {
-      const solution<Cost> found = inner.solve(rest.problem, brief(limit, random));
+    if (terms == nullptr || detail::abilities_of<S>.savings) {
+      const solution<Cost> found = detail::solved_by(inner, rest.problem, brief(limit, random));
       return found.has_assignment() ? *rest.problem.labels_of(found.choice) : std::vector<strategy>{};
     }
     std::vector<strategy> now(rest.open.size());
@@ -204,7 +203,7 @@ class large_neighbourhood {
     for (std::size_t attempt = 1; attempt <= savings_attempts && !limit.expired(); ++attempt) {
       chain.update();
       const placement_problem<double> plain(priced.with_prices(chain));
-      const solution<double> found = inner.solve(plain, brief(limit, random));
+      const solution<double> found = detail::solved_by(inner, plain, brief(limit, random));
       if (!found.has_assignment()) return {};
       std::vector<strategy> better(found.choice.begin(), found.choice.end());
       if (better == now) return {};

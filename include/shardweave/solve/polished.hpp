@@ -19,8 +19,9 @@ template <class First, class Second>
 class polished {
  public:
   static constexpr std::string_view name = "polished";
-  static constexpr solver_abilities abilities{.budgets = First::abilities.budgets || Second::abilities.budgets,
-                                              .savings = First::abilities.savings || Second::abilities.savings};
+  static constexpr solver_abilities abilities{
+      .budgets = detail::abilities_of<First>.budgets || detail::abilities_of<Second>.budgets,
+      .savings = detail::abilities_of<First>.savings || detail::abilities_of<Second>.savings};
 
   [[no_unique_address]] First first;
   [[no_unique_address]] Second second;
@@ -32,15 +33,13 @@ class polished {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    static_assert(solver<First, Cost> && solver<Second, Cost>,
-                  "Both arguments of polished must be solvers (shardweave::solver).");
     const deadline limit(control);
-    solution<Cost> found = first.solve(problem, detail::shared_time(limit, share));
+    solution<Cost> found = detail::solved_by(first, problem, detail::shared_time(limit, share));
     if (detail::is_settled(found, control.gap) || limit.expired())
       return detail::ended(std::move(found), problem, control, limit);
     solve_control rest = limit.rest();
     if (found.has_assignment()) rest.start = found.choice;
-    solution<Cost> better = second.solve(problem, rest);
+    solution<Cost> better = detail::solved_by(second, problem, rest);
     return detail::ended(merged(std::move(found), std::move(better)), problem, control, limit);
   }
 };

@@ -37,8 +37,8 @@ class race {
 
  public:
   static constexpr std::string_view name = "race";
-  static constexpr solver_abilities abilities{.budgets = (Solvers::abilities.budgets || ...),
-                                              .savings = (Solvers::abilities.savings || ...)};
+  static constexpr solver_abilities abilities{.budgets = (detail::abilities_of<Solvers>.budgets || ...),
+                                              .savings = (detail::abilities_of<Solvers>.savings || ...)};
 
   std::tuple<Solvers...> solvers;
 
@@ -50,7 +50,6 @@ class race {
   /// \throws what the first solver in order throws, after all have ended
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    static_assert((solver<Solvers, Cost> && ...), "Every argument of race must be a solver (shardweave::solver).");
     constexpr std::size_t count = sizeof...(Solvers);
     const std::size_t threads = std::clamp<std::size_t>(control.threads, 1, count);
     const deadline limit(control);
@@ -70,7 +69,7 @@ class race {
           const std::scoped_lock lock(reporting);
           control.progress(report);
         };
-      answers[i] = runner.solve(problem, own);
+      answers[i] = detail::solved_by(runner, problem, own);
       if (detail::is_settled(*answers[i], control.gap)) over.request_stop();
     };
     const auto run = [&](std::size_t i, const auto& runner) {

@@ -24,7 +24,7 @@ template <class S>
 class reduced {
  public:
   static constexpr std::string_view name = "reduced";
-  static constexpr solver_abilities abilities = S::abilities;
+  static constexpr solver_abilities abilities = detail::abilities_of<S>;
 
   S inner;
   reduction_limits limits = {};
@@ -34,10 +34,9 @@ class reduced {
       : inner(std::move(inner_solver)), limits(reduction) {}
 
   template <cost_value Cost>
-    requires solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     // a kernel of the costs is none of the objective; who counts savings reduces for himself
-    if (problem.savings() != nullptr) return inner.solve(problem, control);
+    if (problem.savings() != nullptr) return detail::solved_by(inner, problem, control);
     const deadline limit(control);
     reduction<Cost> r(problem.compact(), limits, control);
     if (r.is_infeasible()) {
@@ -51,7 +50,7 @@ class reduced {
     const compact_problem<Cost>& left = kernel.compact();
     solve_control rest = limit.rest();
     rest.start = projected(r, left, detail::start_labels(problem, control));
-    solution<Cost> answer = inner.solve(kernel, rest);
+    solution<Cost> answer = detail::solved_by(inner, kernel, rest);
     auto& statistics = answer.statistics;
     statistics.seconds = limit.elapsed();
     statistics.seconds_to_best += spent;

@@ -60,7 +60,6 @@ struct forced_plan {
 /// \throws error (input) for a vertex or a strategy that does not exist
 /// Complexity: one call of the solver
 template <cost_value Cost, class S>
-  requires solver<S, Cost>
 [[nodiscard]] forced_plan<Cost> cost_of_forcing(const placement_problem<Cost>& problem, const solution<Cost>& known,
                                                 std::span<const fixed_strategies> demands, const S& policy,
                                                 const solve_control& control = {}) {
@@ -115,7 +114,6 @@ template <cost_value Cost, class Work>
 /// \throws error (input) as `compile` does; constraints that nothing keeps give `infeasible`
 /// Complexity: a compilation and a call of the solver
 template <cost_value Cost, class S>
-  requires solver<S, Cost>
 [[nodiscard]] forced_plan<Cost> cost_of_constraints(const placement_description<Cost>& stated,
                                                     const solution<Cost>& known, constraint_set constraints,
                                                     const S& policy, const solve_control& control = {}) {
@@ -124,8 +122,8 @@ template <cost_value Cost, class S>
   changed->constraints = std::move(constraints);
   forced_plan<Cost> result{
       detail::answer_of<Cost>([&] {
-        return policy.solve(
-            compile<Cost>(std::shared_ptr<const placement_description<Cost>>(std::move(changed)), limit.rest()),
+        return detail::solved_by(
+            policy, compile<Cost>(std::shared_ptr<const placement_description<Cost>>(std::move(changed)), limit.rest()),
             limit.rest());
       }),
       {}};

@@ -32,7 +32,7 @@ template <class S>
 class sifted {
  public:
   static constexpr std::string_view name = "sifted";
-  static constexpr solver_abilities abilities = S::abilities;
+  static constexpr solver_abilities abilities = detail::abilities_of<S>;
 
   S inner;
   double width = 0.002;             ///< of the first core, relative to the bound
@@ -43,15 +43,14 @@ class sifted {
   explicit sifted(S inner_solver) : inner(std::move(inner_solver)) {}
 
   template <cost_value Cost>
-    requires solver<S, Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
     const compact_problem<Cost>& p = problem.compact();
     if (problem.savings() != nullptr || !p.rows().empty() || p.total_labels() < least_labels)
-      return inner.solve(problem, control);
+      return detail::solved_by(inner, problem, control);
     const deadline limit(control);
     double bound = -std::numeric_limits<double>::infinity();
     const std::vector<double> least = label_bounds(p, limit, bound);
-    if (least.empty()) return inner.solve(problem, limit.rest());
+    if (least.empty()) return detail::solved_by(inner, problem, limit.rest());
     double cutoff = bound + width * std::abs(bound);
     solution<Cost> best;
     const auto rest_of_control = [&] {
@@ -90,7 +89,7 @@ class sifted {
     cutoff = std::numeric_limits<double>::infinity();
     solve_control rest = rest_of_control();
     if (best.has_assignment()) rest.start = best.choice;
-    solution<Cost> whole = inner.solve(problem, rest);
+    solution<Cost> whole = detail::solved_by(inner, problem, rest);
     return best.has_assignment() ? detail::ended(merged(std::move(best), std::move(whole)), problem, control, limit)
                                  : whole;
   }

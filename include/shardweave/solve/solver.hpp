@@ -33,4 +33,25 @@ concept solver = cost_value<Cost> && std::copy_constructible<S> &&
                    { s.solve(problem, control) } -> std::same_as<solution<Cost>>;
                  };
 
+namespace detail {
+/// What a solver inside of another says of itself; of what is none, `solved_by` tells.
+template <class S>
+inline constexpr solver_abilities abilities_of = {};
+template <class S>
+  requires requires {
+    { S::abilities } -> std::convertible_to<solver_abilities>;
+  }
+inline constexpr solver_abilities abilities_of<S> = S::abilities;
+
+/// The answer of a solver that was given; whoever gives something else is told so here.
+template <class Cost, class S>
+[[nodiscard]] solution<Cost> solved_by(const S& policy, const placement_problem<Cost>& problem,
+                                       const solve_control& control) {
+  static_assert(solver<S, Cost>,
+                "A solver must have static members name and abilities and a const member solve(placement_problem, "
+                "solve_control) that returns a solution (shardweave::solver).");
+  if constexpr (solver<S, Cost>) return policy.solve(problem, control);
+}
+}  // namespace detail
+
 }  // namespace shardweave::inline v0

@@ -74,7 +74,7 @@ template <cost_value Cost, class S>
   std::optional<placement_problem<Cost>> problem;
   point.answer = answer_of<Cost>([&] {
     problem.emplace(compile<Cost>(std::shared_ptr<const placement_description<Cost>>(changed), limit.rest()));
-    return policy.solve(*problem, limit.rest());
+    return solved_by(policy, *problem, limit.rest());
   });
   point.priced_bound = point.answer.lower_bound;
   if (problem) price_limit(*problem, budget, steps, limit, point);
@@ -115,7 +115,6 @@ void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
 /// \throws error (input) if there is no such budget, or as `compile` does; limits that nothing keeps give `infeasible`
 /// Complexity: a compilation and a call of the solver for each limit
 template <cost_value Cost, class S>
-  requires solver<S, Cost>
 [[nodiscard]] std::vector<limit_point<Cost>> value_of_limit(const placement_description<Cost>& stated,
                                                             std::string_view budget, std::span<const double> highs,
                                                             const S& policy, const solve_control& control = {},

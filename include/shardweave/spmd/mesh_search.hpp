@@ -94,7 +94,7 @@ class mesh_contest {
     if (problem.savings() != nullptr) savings_ = static_cast<double>(problem.savings()->most());
     if (users_.progress) users_.progress({.stage = "mesh", .is_new = true});
     const std::stop_callback forwarded(users_.stop, [this] { enough_.request_stop(); });
-    return policy_.solve(problem, control_);
+    return solved_by(policy_, problem, control_);
   }
 
  private:

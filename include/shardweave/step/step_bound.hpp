@@ -191,7 +191,7 @@ template <class S>
     rest.iterations = effort.iterations;
     if (game.column_count() > 0) rest.start = *problem.labels_of(result.placements[game.cheapest(weights)]);
     if (limit.expired()) continue;
-    const solution<double> answer = policy.solve(at_prices, rest);
+    const solution<double> answer = detail::solved_by(policy, at_prices, rest);
     ++result.rounds;
     if (answer.status == solve_status::infeasible) {
       result.bound = result.limit = std::numeric_limits<double>::infinity();

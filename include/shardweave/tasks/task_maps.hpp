@@ -150,16 +150,11 @@ concept task_maps_of =
     detail::note_of<decltype(M::notes.phases), G, std::optional<phase>> &&
     detail::size_note<decltype(M::notes.group_sizes), G>;
 
-/// The task graph of a graph and its maps: task i is the i-th of `vertices(g)`, inputs are in the order of
-/// `edges(g)`. A wait completes the first collective among its inputs. Groups are made for the channels.
-/// Without a map of names tasks are called 0, 1, 2, ...
-/// \param tables  prices merged collectives; bucketing merges nothing that it cannot price
-/// \throws error of `task_graph_builder::build`, or naming a collective whose channel has no such number, or that
-///         states another size of its group than one before it
-/// Complexity: O(V + E)
+namespace detail {
+/// `make_task_graph` of what it takes.
 template <planning_graph G, task_maps_of<G> Maps>
-[[nodiscard]] task_graph make_task_graph(const G& g, const Maps& maps, std::vector<duration_table> tables = {},
-                                         device_figures device = {}) {
+[[nodiscard]] task_graph tasks_of_maps(const G& g, const Maps& maps, std::vector<duration_table> tables,
+                                       device_figures device) {
   const vertex_numbering<G> numbering(g);
   const compressed_graph flat = compress(g, numbering);
   task_graph_builder b;
@@ -169,8 +164,7 @@ template <planning_graph G, task_maps_of<G> Maps>
   std::vector<std::int64_t> ranks;  // of the groups, 0 = unknown
   for (const duration_table& table : tables)
     group_count = std::max<std::size_t>(
-        group_count,
-        detail::checked_channel(table.group(), "the duration table of " + std::string(name_of(table.op()))) + 1);
+        group_count, checked_channel(table.group(), "the duration table of " + std::string(name_of(table.op()))) + 1);
   for (std::size_t i = 0; i < numbering.size(); ++i) {
     const vertex_t<G> v = numbering[i];
     task_record t;
@@ -188,7 +182,7 @@ template <planning_graph G, task_maps_of<G> Maps>
       const bucket_key key = get(maps.key, v);
       const transfer_size size = get(maps.size, v);
       const std::uint32_t channel =
-          detail::checked_channel(get(maps.channel, v), "task " + std::to_string(i) + " (" + t.name + ")");
+          checked_channel(get(maps.channel, v), "task " + std::to_string(i) + " (" + t.name + ")");
       t.op = name_of(key.op);
       t.collective = collective_record{key.op, channel, size.in, size.out, key.dtype, key.reduce};
       group_count = std::max<std::size_t>(group_count, std::size_t{channel} + 1);
@@ -218,6 +212,24 @@ template <planning_graph G, task_maps_of<G> Maps>
         {.id = static_cast<std::int64_t>(i), .name = std::to_string(i), .size = i < ranks.size() ? ranks[i] : 0});
   for (duration_table& table : tables) b.add_table(std::move(table));
   return std::move(b).build();
+}
+}  // namespace detail
+
+/// The task graph of a graph and its maps: task i is the i-th of `vertices(g)`, inputs are in the order of
+/// `edges(g)`. A wait completes the first collective among its inputs. Groups are made for the channels.
+/// Without a map of names tasks are called 0, 1, 2, ...
+/// \param tables  prices merged collectives; bucketing merges nothing that it cannot price
+/// \throws error of `task_graph_builder::build`, or naming a collective whose channel has no such number, or that
+///         states another size of its group than one before it
+/// Complexity: O(V + E)
+template <class G, class Maps>
+[[nodiscard]] task_graph make_task_graph(const G& g, const Maps& maps, std::vector<duration_table> tables = {},
+                                         device_figures device = {}) {
+  static_assert(task_maps_of<Maps, G> || !detail::is_graph<G>(),
+                "The maps of a task graph must be task_maps of the graph's vertices: kinds (task_kind), durations "
+                "(nanoseconds), channels (whole numbers), keys (bucket_key), sizes (transfer_size), storages (ranges "
+                "of stored_piece) and notes (shardweave::task_maps_of).");
+  if constexpr (task_maps_of<Maps, G>) return detail::tasks_of_maps(g, maps, std::move(tables), std::move(device));
 }
 
 }  // namespace shardweave::inline v0

@@ -29,7 +29,7 @@ inline void append_microseconds(std::string& out, nanoseconds time) {
 }
 
 /// Writes events of one process, one per line.
-template <text_sink Sink>
+template <class Sink>
 class trace_events : public piecewise<Sink> {
  public:
   using piecewise<Sink>::text;

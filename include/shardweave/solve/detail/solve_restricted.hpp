@@ -40,7 +40,7 @@ template <cost_value Cost, class S>
     result.asked = true;
     solve_control inside_control = control;
     inside_control.start = inside->narrowed(detail::start_labels(problem, control));
-    inner = policy.solve(inside->problem, inside_control);
+    inner = solved_by(policy, inside->problem, inside_control);
     if (inner.has_assignment()) result.labels = inside->lift(inner.choice);
   }
   result.answer = conclude(problem, std::span<const strategy>(result.labels), inner.lower_bound,
