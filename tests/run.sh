@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh        the programs and their tests with g++, everything else with clang++ under its address and
-#                     undefined-behaviour sanitizers: each test once
-# tests/run.sh quick  all with g++ alone
+# tests/run.sh        each test once, with clang++, rooms that read or share memory under its sanitizers; hosts with g++
+# tests/run.sh quick  all with g++ alone, all random problems
 # tests/run.sh full   all with g++, all under the sanitizers, that of threads too, with every other compiler that packages
 #                     reach, and on bare machines (tests/bare.sh): hours, as root
 #
@@ -57,11 +56,11 @@ fi
 
 # clang-tidy on what the last commit changed: in full, or beside the tests
 can_tidy() { has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; }
-# tidy_beside: for three minutes, while tests run, some of which wait for each other
+# tidy_beside: for three minutes at most, while tests run, in the time that those leave that wait
 tidying=
 tidy_beside() {
   if can_tidy; then
-    "$root/tests/tidy.py" --seconds 180 >"$root/build/tidy.log" 2>&1 &
+    nice -n 19 "$root/tests/tidy.py" --seconds 180 >"$root/build/tidy.log" 2>&1 &
     tidying=$!
   fi
 }
@@ -75,25 +74,20 @@ check() {
   in_steps "$build/build.log" cmake --build "$build" --parallel "$jobs"
   if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
-  if [ "$mode" = all ] && [ "$1" != programs ]; then tidy_beside; fi
+  if [ "$mode" = all ]; then tidy_beside; fi
   ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
 }
 
 # What one compiler is enough for is checked under clang++, which is the faster one at headers.
-if [ "$mode" != quick ] && find_clang; then
-  if [ "$mode" = full ]; then
-    check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF -D SHARDWEAVE_PROGRAM_FLAGS=-O1
-    alone=ON  # every public header
-  else
-    check programs -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF \
-      -D SHARDWEAVE_TESTED_ROOMS=programs -D SHARDWEAVE_EXAMPLE_FOLDERS=programs
-    alone=OFF
-  fi
-  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=$alone \
-    -D SHARDWEAVE_CHECK_PACKAGES=$alone -C "$root/tests/cmake/sanitized.cmake"
-else
+if [ "$mode" = quick ] || ! find_clang; then
   check tests -C "$root/tests/cmake/gcc.cmake"
-  [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: the run under sanitizers is skipped"
+  [ "$mode" = quick ] || say "No clang++ from 16 on with its sanitizers is here: what is sanitized is skipped"
+elif [ "$mode" = all ]; then
+  check tests -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_HOST_COMPILER="$(command -v "$CXX")" -C "$root/tests/cmake/clang.cmake"
+else
+  check tests -C "$root/tests/cmake/gcc.cmake" -D SHARDWEAVE_CHECK_ONCE=OFF -D SHARDWEAVE_PROGRAM_FLAGS=-O1
+  check sanitized -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_CHECK_HEADERS=ON -D SHARDWEAVE_CHECK_PACKAGES=ON \
+    -C "$root/tests/cmake/sanitized.cmake"
 fi
 
 if [ -n "$tidying" ]; then

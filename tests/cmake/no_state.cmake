@@ -8,9 +8,9 @@ if(NOT status EQUAL 0)
 endif()
 string(REGEX REPLACE "[][;]" "~" symbols "${symbols}")
 string(REPLACE "\n" ";" symbols "${symbols}")
-# not ours: what Boost and the standard library keep, references of the compiler for exceptions; and constants that hold
+# not ours: what Boost and the standard library keep (some tools name a function with what it returns), references of the compiler for exceptions; and constants that hold
 # addresses, which a linker must fill in
-set(others "^(guard variable for )?(boost|std|Eigen)::|^DW\\.ref\\.|^shardweave::v0::detail::device_table$")
+set(others "^(guard variable for )?((unsigned |long )*(double|float|int|bool) )?(boost|std|Eigen)::|^DW\\.ref\\.|^shardweave::v0::detail::device_table$")
 set(offences)
 set(count 0)
 foreach(symbol IN LISTS symbols)

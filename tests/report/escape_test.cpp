@@ -67,7 +67,7 @@ TEST_SUITE("text_sink") {
     std::vector<std::string> pieces;
     auto sink = [&](std::string_view piece) { pieces.emplace_back(piece); };
     {
-      sw::detail::piecewise<decltype(sink)> out(sink);
+      sw::detail::buffered_text<decltype(sink)> out(sink);
       std::string expected;
       for (int i = 0; i < 20'000; ++i) {
         out.text += "12345678\n";

@@ -57,7 +57,7 @@ template <class Sink>
 void write_tasks_csv(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line) {
   detail::check_timeline(g, s, line);
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
-  detail::piecewise<std::remove_reference_t<Sink>> out(sink);
+  detail::buffered_text<std::remove_reference_t<Sink>> out(sink);
   out.text += "position,task,name,op,kind,channel,bucket,for,start_ns,end_ns,exposed_ns\n";
   for (std::size_t i = 0; i < s.order.size(); ++i) {
     const task_index t = s.order[i];
@@ -82,7 +82,7 @@ template <class Sink>
 void write_collectives_csv(Sink&& sink, const task_graph& g, const schedule& s, const timeline& line) {
   detail::check_timeline(g, s, line);
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
-  detail::piecewise<std::remove_reference_t<Sink>> out(sink);
+  detail::buffered_text<std::remove_reference_t<Sink>> out(sink);
   out.text += "task,name,collective,group,bucket,members,bytes_in,bytes_out,start_ns,end_ns,hidden_ns,exposed_ns\n";
   for (const hiding_record& record : hiding_records(g, s, line)) {
     const task_index t = record.collective;

@@ -108,7 +108,7 @@ void write_graphviz(Sink&& sink, const task_graph& g, const schedule& s = {}, co
     }
   }
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);
-  detail::piecewise<std::remove_reference_t<Sink>> out(sink);
+  detail::buffered_text<std::remove_reference_t<Sink>> out(sink);
   out.text += "digraph \"";
   detail::append_dot(out.text, g.name);
   out.text += "\" {\n  node [shape=box, style=filled, fontsize=10];\n";

@@ -25,11 +25,11 @@ void pass_on(Sink& sink, std::string_view piece) {
 
 /// Collects small pieces, and hands them on when there are some 64 KiB.
 template <class Sink>
-class piecewise {
+class buffered_text {
  public:
-  explicit piecewise(Sink& sink) : sink_(&sink) {}
-  piecewise(const piecewise&) = delete;
-  piecewise& operator=(const piecewise&) = delete;
+  explicit buffered_text(Sink& sink) : sink_(&sink) {}
+  buffered_text(const buffered_text&) = delete;
+  buffered_text& operator=(const buffered_text&) = delete;
 
   std::string text = {};  ///< append here
   /// Between two records.

@@ -51,7 +51,7 @@ class linear_text {
   void flush() { out_.flush(); }
 
  private:
-  shardweave::detail::piecewise<Sink> out_;
+  shardweave::detail::buffered_text<Sink> out_;
 };
 
 /// Names for everything: those given, or x0, x1 ... and r0, r1 ...

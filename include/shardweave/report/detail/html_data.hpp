@@ -105,7 +105,7 @@ class html_data {
     if (!first_) out_.text += ',';
     first_ = false;
   }
-  piecewise<sink_type> out_;
+  buffered_text<sink_type> out_;
   std::string quoted_;
   bool first_ = true;
 };

@@ -30,11 +30,11 @@ inline void append_microseconds(std::string& out, nanoseconds time) {
 
 /// Writes events of one process, one per line.
 template <class Sink>
-class trace_events : public piecewise<Sink> {
+class trace_events : public buffered_text<Sink> {
  public:
-  using piecewise<Sink>::text;
+  using buffered_text<Sink>::text;
 
-  trace_events(Sink& sink, std::int64_t process_id) : piecewise<Sink>(sink), process_id_(process_id) {}
+  trace_events(Sink& sink, std::int64_t process_id) : buffered_text<Sink>(sink), process_id_(process_id) {}
 
   /// Starts an event; the caller closes its brace.
   void begin(char phase, std::string_view name, std::int64_t tid) {
