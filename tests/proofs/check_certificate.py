@@ -1,178 +1,163 @@
 #!/usr/bin/env python3
-"""check_certificate.py PROBLEM CERTIFICATE: a second opinion on proofs of lower bounds.
+"""check_certificate.py PROBLEM CERTIFICATE...: a second opinion on proofs of lower bounds.
 
-Written from docs/proofs.md and docs/formats.md alone, in whole numbers of one unit, slow and short: here the steps of a proof;
-beside it the problem, the work of a step's plan, savings, and orders. Prints the bound and exits with 0, or prints the
-step that does not hold and exits with 1; 2 if a file cannot be read.
+Written from docs/proofs.md and docs/formats.md alone, slow and short; all numbers are exact. Here the steps of a proof; beside
+it the problem as factors, what savings and the work of a step make of them, and orders. Prints the bound and exits with 0,
+or prints the step that does not hold and exits with 1; 2 if a file cannot be read.
 """
 
 import sys
 import zlib
 from fractions import Fraction
+from functools import cache
+from itertools import chain
+from math import floor
+from types import SimpleNamespace
 
 sys.dont_write_bytecode = True
 from check_order import prove_orders
 from exact import At, demand, each, read, units, whole
-from problem import Problem
+from factors import Problem, from_contest, stated, total, worth_of_work
 from savings import Layout
-from work import work_at_prices
+
+TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
 
 
 class Checker:
-    def __init__(self, problem, certificate, at_prices):
-        """at_prices: the problem as it is at each of the certificate's prices of savings, where those count"""
-        self.p, self.c, self.at_prices = problem, certificate, at_prices
-        self.infeasible = certificate.get("infeasible", False)
-        demand(type(self.infeasible) is bool, "infeasible is true or false")
+    def __init__(self, text, problem, limits, at_prices, whole_costs, certificate):
+        """limits: the problem at costs of zero; at_prices: at each of the certificate's prices of savings, if those count"""
+        self.p, self.limits, self.at_prices, self.whole_costs, self.c = problem, limits, at_prices, whole_costs, certificate
+        self.infeasible, self.budgets = certificate.get("infeasible", False), text.get("budgets", [])
         demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
-        self.goal = units(certificate.get("lower_bound"))
+        self.goal = None if self.infeasible else units(certificate["lower_bound"])
 
-    def vertex(self, v):
-        return self.p.unknown[whole(v, "vertex", len(self.p.unknown))]
+    @cache
+    def terms_of(self, number):
+        """The least power of two of which all usages of a budget are whole parts, and of each term unknown and usages."""
+        terms = self.budgets[number]["terms"]
+        return (max((u.as_integer_ratio()[1] for term in terms for u in term["usage"]), default=1),
+                [(self.p.unknown[term["vertex"]], list(map(units, term["usage"])), term.get("live")) for term in terms])
 
-    def strategies(self, x, of):
-        return {whole(s, f"strategy of vertex {x}", self.p.counts[x]) for s in of}
-
-    def row(self, entry, upper):
-        """What each strategy takes of a budget at a time, the limit, and the unit of both."""
-        b = whole(entry["budget"], "budget", len(self.p.budgets))
-        limit, unit = self.p.budgets[b][1 if upper else 0], self.p.budgets[b][3]
-        return self.p.usage(b, whole(entry.get("time", 0), "time")), limit, unit
-
-    def rule_out(self, r, left):
-        x, side = self.vertex(r["vertex"]), r.get("limit", "high")
-        demand(side in ("high", "low"), "a limit is high or low")
-        used, limit, _ = self.row(r, side == "high")
-        demand(limit is not None, "names a limit that is not there")
-        sign = 1 if side == "high" else -1
-        others = sum(min((sign * used[y][s] for s in left[y]), default=0) for y in used if y != x)
-        dropped = self.strategies(x, r["strategies"])
-        for s in dropped:
-            own = used[x][s] if x in used else 0
-            demand(others + sign * own > sign * limit, f"strategy {s} of vertex {x} can keep the limit")
-        left[x] = left[x] - dropped
-        self.p.propagate(left, [x])
+    def row(self, entry):
+        """What strategies take of a budget at a time, and the limit that a price is against."""
+        budget, (parts, terms), time = self.budgets[entry["budget"]], self.terms_of(entry["budget"]), entry.get("time", 0)
+        demand(whole([time, entry["price"]], -(2**63)), "a time or a price is no whole number")
+        sign, side = (1, "high") if entry["price"] > 0 else (-1, "low")
+        demand(entry["price"] == 0 or side in budget, "a price is against a limit that is not there")
+        used = {}
+        for x, usage, live in terms:
+            if live is None or live[0] <= time < live[1]:
+                used[x] = total(used[x], usage) if x in used else usage
+        return used, sign * floor((sign * Fraction(budget.get(side, 0)) + TOLERANCE) * parts) * (At.one // parts)
 
     def multipliers(self, m):
-        """Prices in cost per unit of usage and messages in cost, once their shape is what it must be."""
-        only_limits, problem = m.get("only_limits", False), self.p
-        demand(type(only_limits) is bool, "only_limits is true or false")
-        if "savings" in m:
-            problem = self.at_prices[whole(m["savings"], "prices of savings", len(self.at_prices or []))]
-        demand("savings" in m or only_limits or self.at_prices is None, "leaves savings out, which count")
-        prices, messages = [], {}
+        """What multipliers make of the costs: prices of rows and messages move them between factors, and to the bound."""
+        only_limits, given = m.get("only_limits", False), {}
+        demand(only_limits or ("savings" in m) == (self.at_prices is not None), "leaves savings out, which count, or has some")
+        demand(whole(m.get("savings", 0)), "prices of savings have no such number")
+        problem = self.at_prices[m["savings"]] if "savings" in m else self.p
+        problem = self.limits if only_limits else problem
+        own, bound, price_bits, message = dict(problem.own), 0, m.get("price_bits", 0), At.one >> m.get("message_bits", 0)
         for entry in m.get("prices", []):
-            price = Fraction(whole(entry["price"], "price"), 2 ** m.get("price_bits", 0))
-            used, limit, unit = self.row(entry, price > 0)
-            demand(price == 0 or limit is not None, "a price is against a limit that is not there")
-            if price != 0:
-                prices.append((used, units(price / unit), limit))
+            used, limit = self.row(entry)
+            own.update((x, total(own[x], [entry["price"] * u >> price_bits for u in usage])) for x, usage in used.items())
+            bound -= entry["price"] * limit >> price_bits
         for entry in m.get("messages", []):
-            pair = self.vertex(entry["from"]), self.vertex(entry["to"])
-            demand(pair in self.p.pairs, f"there is no edge from {pair[0]} to {pair[1]}")
-            demand(pair not in messages, f"the message from {pair[0]} to {pair[1]} is there twice")
-            demand(len(entry["amounts"]) == self.p.counts[pair[1]], "a message has too many or too few amounts")
-            unit = units(Fraction(1, 2 ** m.get("message_bits", 0)))
-            messages[pair] = [unit * whole(amount, "an amount") for amount in entry["amounts"]]
-        return only_limits, prices, messages, problem
+            x, y = pair = self.p.unknown[entry["from"]], self.p.unknown[entry["to"]]
+            demand(pair in problem.tables and pair not in given, f"there is no table of {pair}, or two messages")
+            demand(whole(entry["amounts"], -(2**63)), "an amount is no whole number")
+            given[pair] = [message * amount for amount in entry["amounts"]]
+            own[y] = total(own[y], given[pair])
+        return SimpleNamespace(only_limits=only_limits, own=own, given=given, tables=problem.tables, bound=bound)
 
-    def priced(self, multipliers, left):
-        """What multipliers prove of all that is left, and what each strategy has come to."""
-        only_limits, prices, messages, problem = multipliers
-        come_to = {x: {s: 0 if only_limits else problem.unary[x][s] for s in of} for x, of in left.items()}
-        for used, price, _ in prices:
-            for x, usage in used.items():
-                for s in come_to[x]:
-                    come_to[x][s] += price * usage[s]
-        for (x, y), table in problem.pairs.items():
-            if only_limits and (x, y) not in messages:
-                continue
-            given = messages.get((x, y), [0] * problem.counts[y])
-            most = {}  # per class of columns
-            for s in left[y]:
-                come_to[y][s] += given[s]
-                k = table.column_class[s]
-                most[k] = max(most.get(k, given[s]), given[s])
-            rest = {}  # per class of rows
-            for kind in {table.row_class[s] for s in left[x]}:
-                costs = table.rows[kind]
-                rest[kind] = min((0 if only_limits else costs[k]) - most[k] for k in most if costs[k] is not None)
+    def bound(self, m, left):
+        """What multipliers prove of the strategies that are left, and of each, if it is the only one left to its unknown."""
+        come_to = {x: {s: m.own[x][s] for s in of} for x, of in left.items()}
+        for (x, y), rows in m.tables.items():
+            given, others = m.given.get((x, y)) or [0] * len(rows[0]), left[y]
             for s in left[x]:
-                come_to[x][s] += rest[table.row_class[s]]
-        taken_off = sum(price * limit for _, price, limit in prices)
-        return sum(min(of.values()) for of in come_to.values()) - taken_off, come_to
+                row = rows[s]
+                come_to[x][s] += min(row[t] - given[t] for t in others)
+        bound = m.bound + sum(min(of.values(), default=0) for of in come_to.values())
+        for of in come_to.values():
+            rest = bound - min(of.values(), default=0)
+            of.update((s, rest + cost) for s, cost in of.items())
+        return bound, come_to
 
-    def closes(self, only_limits, bound):
+    def closes(self, m, bound):
         """Whether a bound says what is claimed, or that limits are broken."""
-        if only_limits or self.infeasible:
-            return only_limits and bound > 0
-        return bound > self.goal - At.one if self.p.whole_costs else bound >= self.goal
+        if m.only_limits or self.infeasible:
+            return m.only_limits and bound > 0
+        return bound > self.goal - At.one if self.whole_costs else bound >= self.goal
 
-    def narrow(self, multipliers, left):
+    def rule_out(self, r, left):
+        x, sign = self.p.unknown[r["vertex"]], {"high": 1, "low": -1}[r.get("limit", "high")]
+        used, limit = self.row({**r, "price": sign})
+        others = sum(min((sign * usage[s] for s in left[y]), default=0) for y, usage in used.items() if y != x)
+        for s in r["strategies"]:
+            own = used.get(x, [0] * self.p.counts[x])[s]
+            demand(others + sign * own > sign * limit, f"strategy {s} of vertex {x} can keep the limit")
+        left[x] = left[x] - set(r["strategies"])
+        self.p.propagate(left, [x])
+
+    def narrow(self, m, left):
         """Drops the strategies with which what is left costs what is claimed, or breaks limits."""
-        bound, come_to = self.priced(multipliers, left)
-        less = {x: {s for s in of if not self.closes(multipliers[0], bound - min(of.values()) + of[s])}
-                for x, of in come_to.items()}
-        self.p.propagate(less, [x for x in left if less[x] != left[x]])
-        return less
+        if not all(left.values()):
+            return left
+        kept = {x: {s for s, bound in of.items() if not self.closes(m, bound)} for x, of in self.bound(m, left)[1].items()}
+        return self.p.propagate(kept, [x for x in left if kept[x] != left[x]])
 
-    def parts(self, case, left):
-        """What is left in each part of a case that is split."""
-        x = self.vertex(case["vertex"])
-        parts = [self.strategies(x, part) for part in case["parts"]]
-        demand(len(parts) == len(case["cases"]) > 0, "has parts without cases")
-        missing = left[x].difference(*parts)
-        demand(not missing, f"has no part with strategies {missing} of vertex {x}")
-        for part in parts:
-            less = {**left, x: left[x] & part}
-            self.p.propagate(less, [x])
-            yield less
+    def split(self, case, left):
+        """What is left in each part of a case."""
+        x, parts = self.p.unknown[case["vertex"]], [set(part) for part in case["parts"]]
+        demand(left[x] <= set().union(*parts) <= set(range(self.p.counts[x])), f"has no part with some strategy of vertex {x}")
+        return [self.p.propagate({**left, x: left[x] & part}, [x]) for part in parts]
 
     def run(self):
-        left = {x: set(of) for x, of in self.p.left.items()}
+        left = {x: {s for s, cost in enumerate(costs) if cost < At.forbidden >> 1} for x, costs in self.p.own.items()}
         self.p.propagate(left, left)
         multipliers = [self.multipliers(m) for m in each("multipliers", self.c["multipliers"])]
         for r in each("ruled_out", self.c.get("ruled_out", [])):
             self.rule_out(r, left)
-        cases, seen, waiting = self.c["cases"], set(), [(0, left)]
-        while waiting:
-            number, left = waiting.pop()
-            At.step = f"cases[{number}]"
-            demand(number not in seen, "is a part of two others")
-            seen.add(number)
-            case = cases[number]
-            following = case.get("cases", [])
-            demand(all(whole(n, "case", len(cases)) > number for n in following), "is split into an earlier case")
+        cases, waiting = self.c["cases"], {0: left}
+        demand(sum(len(case.get("cases", [])) for case in cases) == len(cases) - 1, "there are more parts than cases, or less")
+        for number, case in enumerate(each("cases", cases)):
+            demand(number in waiting, "is part of no case before it")
+            left, following = waiting.pop(number), case.get("cases", [])
             demand(("multipliers" in case) != ("parts" in case), "needs multipliers or parts, and not both")
             if "parts" in case:
-                waiting += zip(following, self.parts(case, left))
+                demand(following, "has no parts")
+                waiting.update(zip(following, self.split(case, left), strict=True))
                 continue
-            m = multipliers[whole(case["multipliers"], "multipliers", len(multipliers))]
-            demand(len(following) <= 1, "has multipliers and several cases")
-            is_empty = not all(left.values())
+            m = multipliers[case["multipliers"]]
             if following:
-                waiting.append((following[0], left if is_empty else self.narrow(m, left)))
-            elif not is_empty:
-                bound = self.priced(m, left)[0]
-                demand(self.closes(m[0], bound), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
-        demand(len(seen) == len(cases), "some cases are part of no other")
+                waiting.update(zip(following, [self.narrow(m, left)], strict=True))
+            elif all(left.values()):
+                bound, _ = self.bound(m, left)
+                demand(self.closes(m, bound), f"is bounded by {float(Fraction(bound, At.one))!r}, which proves too little")
 
 
-def prove(problem, certificate):
+def prove(text, c):
     """What is proven, in words."""
-    demand(certificate["format"] == "shardweave.certificate", "the certificate is of another format")
-    demand(certificate["version"] == 1, "the certificate is of another version")
-    if certificate["of"] == "order":
-        return prove_orders(problem, certificate)
-    demand(certificate["of"] in ("placement", "step"), "the certificate is of another kind")
-    in_place, owed = work_at_prices(problem["work"], certificate) if certificate["of"] == "step" else (None, 0)
-    at_prices = None
-    if "overlap" in certificate:
-        form = Layout(problem, certificate["overlap"], certificate.get("prefetch"), certificate.get("every_edge"))
-        at_prices = [Problem(problem, None, form.taken_off(one)) for one in each("savings", certificate["savings"])]
-    checker = Checker(Problem(problem, in_place), certificate, at_prices)
+    demand((c["format"], c["version"]) == ("shardweave.certificate", 1), "the certificate is of another format or version")
+    if c["of"] == "order":
+        return prove_orders(text, c)
+    demand(c["of"] in ("placement", "step"), "the certificate is of another kind")
+    whole_costs, at_prices, factors, owed = "problem" in text, None, [], 0
+    demand(whole_costs or text["format"] == "shardweave.placement", "the problem is of another format")
+    text = from_contest(text["problem"]) if whole_costs else text
+    if c["of"] == "step":
+        factors, owed = worth_of_work(text["work"], c)
+    problem = Problem(text, chain(stated(text, worth=0 if c["of"] == "step" else 1), factors))
+    only_limits = any(m.get("only_limits") for m in c["multipliers"])
+    limits = Problem(text, stated(text, worth=0)) if only_limits else None
+    if "overlap" in c:
+        demand(c["of"] == "placement", "savings are none of a step")
+        form = Layout(text, c["overlap"], c.get("prefetch"), c.get("every_edge"))
+        at_prices = [Problem(text, stated(text, saved=form.taken_off(one))) for one in each("savings", c["savings"])]
+    checker = Checker(text, problem, limits, at_prices, whole_costs, c)
     checker.run()
-    return "nothing is feasible" if checker.infeasible else repr(float(Fraction(certificate["lower_bound"]) - owed))
+    return "nothing is feasible" if checker.infeasible else repr(float(Fraction(checker.goal - owed, At.one)))
 
 
 def main(arguments):
