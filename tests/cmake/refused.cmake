@@ -2,7 +2,7 @@
 #       -D options=LIST -D twin=BOOL -P refused.cmake
 # Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines and, with
 # `twin`, takes it where SHARDWEAVE_REFUSED is not defined. A line `// doors: N` beneath them tells that N doors refuse in
-# one file: the output matches each of them N times, in at most 15 lines a door. `flags` name what is precompiled; a file
+# one file: the output matches them N times, in at most 15 lines a door. `flags` name what is precompiled; a file
 # whose twin includes more is compiled without.
 cmake_minimum_required(VERSION 3.25)
 
@@ -47,11 +47,16 @@ math(EXPR most "15 * ${doors}")
 if(count GREATER most)
   message(FATAL_ERROR "${source} is refused in ${count} lines, expected at most ${most}:\n${output}")
 endif()
+set(told 0)
 foreach(line IN LISTS expectations)
   string(REGEX REPLACE "^// expect: " "" expected "${line}")
   string(REGEX MATCHALL "${expected}" times "${output}")
   list(LENGTH times times)
-  if(times LESS doors)
-    message(FATAL_ERROR "${source} is refused, but with '${expected}' ${times} times, expected ${doors}:\n${output}")
+  if(times EQUAL 0)
+    message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
   endif()
+  math(EXPR told "${told} + ${times}")
 endforeach()
+if(told LESS doors)
+  message(FATAL_ERROR "${source} is refused ${told} times, expected ${doors}:\n${output}")
+endif()

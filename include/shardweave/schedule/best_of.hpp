@@ -24,7 +24,7 @@ namespace shardweave::inline v0 {
 /// limit is over, or a stop is requested, no further pass is begun. Complexity: that of all passes together.
 ///
 ///     const auto s = best_of(two_steps<greedy, prefetch>(), torch_default()).plan(g);
-template <scheduling_pass... Passes>
+template <class... Passes>
 struct best_of {
   static_assert(sizeof...(Passes) > 0, "best_of needs one pass at least");
   static constexpr std::string_view name = "best_of";
@@ -41,7 +41,7 @@ struct best_of {
     std::vector<statistic> ends;
     const auto run = [&](const auto& pass) {
       if (best && clock.expired()) return;
-      schedule next = pass.plan(g, clock.rest());
+      schedule next = detail::planned_by(pass, g, clock.rest());
       const schedule_price price = price_of(g, next, memory);
       ends.push_back({std::string(pass.name) + "_end_ns", static_cast<double>(price.end_to_end.count())});
       if (!best || price < best->first) best.emplace(price, std::move(next));

@@ -23,8 +23,19 @@ concept scheduling_pass =
       { pass.plan(g, control) } -> std::same_as<schedule>;
     };
 
+namespace detail {
+/// The schedule of a pass that was given; whoever gave something else is told so here.
+template <class P>
+[[nodiscard]] schedule planned_by(const P& pass, const task_graph& g, const solve_control& control) {
+  static_assert(scheduling_pass<P>,
+                "A pass must have a static member name and a const member plan(task_graph, solve_control) that returns "
+                "a schedule (shardweave::scheduling_pass).");
+  if constexpr (scheduling_pass<P>) return pass.plan(g, control);
+}
+}  // namespace detail
+
 /// A bucketing and then a scheduler, as one pass. Its name is that of the bucketing.
-template <bucketing_policy Bucketing, scheduler Scheduler>
+template <class Bucketing, class Scheduler>
 struct two_steps {
   static constexpr std::string_view name = Bucketing::name;
 
@@ -33,8 +44,8 @@ struct two_steps {
 
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
     const deadline clock(control);
-    const bucketing_result buckets = bucketing(g, control);
-    return order(g, buckets, clock.rest());
+    const bucketing_result buckets = bucket_collectives(g, bucketing, control);
+    return schedule_tasks(g, buckets, order, clock.rest());
   }
 };
 

@@ -19,12 +19,19 @@ class any_backend {
   std::string_view name;  ///< of what it holds
 
   template <class Backend>
-    requires(!std::same_as<Backend, any_backend>) && linear_backend<Backend>
-  explicit any_backend(Backend engine)
-      : name(engine.name),
-        solve_([engine = std::move(engine)](const linear_model& model, const backend_limits& limits) {
-          return engine.solve(model, limits);
-        }) {}
+    requires(!std::same_as<Backend, any_backend>)
+  explicit any_backend(Backend engine) {
+    static_assert(
+        linear_backend<Backend>,
+        "A backend must have a member name and a const member solve(linear_model, backend_limits) that returns "
+        "a backend_outcome (shardweave::linear_backend).");
+    if constexpr (linear_backend<Backend>) {
+      name = engine.name;
+      solve_ = [engine = std::move(engine)](const linear_model& model, const backend_limits& limits) {
+        return engine.solve(model, limits);
+      };
+    }
+  }
 
   /// \throws what the backend throws
   [[nodiscard]] backend_outcome solve(const linear_model& model, const backend_limits& limits = {}) const {
