@@ -17,7 +17,6 @@
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/fitted_lines.hpp>
 #include <shardweave/cost/fusion_group.hpp>
-#include <shardweave/cost/kernel_table.hpp>
 #include <shardweave/cost/link_shares.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/nccl_channels.hpp>

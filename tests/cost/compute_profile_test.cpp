@@ -4,7 +4,6 @@
 #include <shardweave/cost/contention.hpp>
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/fusion_group.hpp>
-#include <shardweave/cost/kernel_table.hpp>
 #include <shardweave/cost/shared_links.hpp>
 
 #include <doctest/doctest.h>
@@ -68,50 +67,6 @@ TEST_SUITE("compute_profile") {
     CHECK(blank.compute_time({0, bytes(8), arithmetic::i8}) == 7);
     CHECK_THROWS_WITH_AS(blank.compute_time({1, bytes(8), arithmetic::i8}),
                          "device 'blank' states no rate for this kind of arithmetic", error);
-  }
-}
-
-TEST_SUITE("kernel_table") {
-  TEST_CASE("measured work takes its measured time, and work near it is corrected alike") {
-    const compute_profile profile = find_preset("h100").compute();
-    std::vector<kernel_measurement> rows;
-    for (std::int64_t rows_of_a = 256; rows_of_a <= 16384; rows_of_a *= 4) {
-      const device_work work = work_of({1, rows_of_a, 8192, 8192}, 2);
-      for (const double noise : {1.0, 1.01, 9.0})  // a first call, outvoted
-        rows.push_back({kernel_kind::matrix_product, work, 1.3 * noise * profile.compute_time(work)});
-    }
-    const kernel_table table(profile, rows);
-    for (std::int64_t n = 128; n <= 32768; n += n / 2) {
-      const device_work work = work_of({1, n, 8192, 8192}, 2);
-      CHECK(table.compute_time(work) == doctest::Approx(1.3 * 1.01 * profile.compute_time(work)));
-      CHECK(table.compute_time(work, kernel_kind::attention) == profile.compute_time(work, kernel_kind::attention));
-    }
-    const device_work other = work_of({1, 512, 8192, 8192}, 1, arithmetic::i8);
-    CHECK(table.compute_time(other) == profile.compute_time(other));
-  }
-
-  TEST_CASE("between two measurements the correction lies between theirs") {
-    const compute_profile profile = find_preset("h100").compute();
-    const device_work small = work_of({1, 1024, 4096, 4096}, 2);
-    const device_work large = work_of({1, 16384, 4096, 4096}, 2);
-    const std::vector<kernel_measurement> rows{{kernel_kind::matrix_product, small, 2 * profile.compute_time(small)},
-                                               {kernel_kind::matrix_product, large, 1.1 * profile.compute_time(large)}};
-    const kernel_table table(profile, rows);
-    CHECK(table.compute_time(small) == doctest::Approx(2 * profile.compute_time(small)));
-    double last = 2;
-    for (std::int64_t n = 1024; n <= 16384; n += 512) {
-      const device_work work = work_of({1, n, 4096, 4096}, 2);
-      const double ratio = table.compute_time(work) / profile.compute_time(work);
-      CHECK(ratio <= last + 1e-12);
-      CHECK(ratio >= 1.1 - 1e-12);
-      last = ratio;
-    }
-  }
-
-  TEST_CASE("wrong measurements are refused") {
-    const std::vector<kernel_measurement> timeless{{kernel_kind::memory_bound, {0, bytes(8)}, 0}};
-    CHECK_THROWS_WITH_AS(kernel_table(find_preset("h100").compute(), timeless),
-                         "a kernel of 0 operations on 8 bytes in 0 us: counts and times must be positive", error);
   }
 }
 
@@ -269,32 +224,6 @@ TEST_SUITE("ends_on_shared_links") {
     const std::vector<collective_in_flight> nothing{{{}, link_tier::inside}, {price, link_tier::inside}};
     CHECK(ends_on_shared_links(nothing)[0] == 0);
     CHECK(ends_on_shared_links(nothing)[1] == doctest::Approx(30));
-  }
-}
-
-TEST_SUITE("run_together") {
-  TEST_CASE("two pieces that run at once end as small steps of time say") {
-    std::mt19937_64 random(9);
-    std::uniform_real_distribution<double> time(1, 50);
-    std::uniform_real_distribution<double> factor(1, 3);
-    for (int round = 0; round < 50; ++round) {
-      const double a = time(random), b = time(random), fa = factor(random), fb = factor(random);
-      double left_a = a, left_b = b, now = 0, end_a = 0, end_b = 0;
-      constexpr double step = 1e-3;
-      while (left_a > 0 || left_b > 0) {
-        const bool both = left_a > 0 && left_b > 0;
-        now += step;
-        if (left_a > 0 && (left_a -= step / (both ? fa : 1)) <= 0) end_a = now;
-        if (left_b > 0 && (left_b -= step / (both ? fb : 1)) <= 0) end_b = now;
-      }
-      const overlapped_ends ends = run_together(a, b, fa, fb);
-      CHECK(ends.computation_us == doctest::Approx(end_a).epsilon(0.005));
-      CHECK(ends.collective_us == doctest::Approx(end_b).epsilon(0.005));
-      CHECK(ends.last() >= std::max(a, b));
-      CHECK(ends.last() <= std::max(a * fa, b * fb) + 1e-9);
-    }
-    CHECK(run_together(5, 0, 2, 2).computation_us == doctest::Approx(5));
-    CHECK(run_together(0, 5, 2, 2).collective_us == doctest::Approx(5));
   }
 }
 

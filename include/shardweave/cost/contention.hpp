@@ -64,23 +64,4 @@ struct contention {
   [[nodiscard]] double collective_slowdown() const { return std::max(collective_factor, 1.0); }
 };
 
-/// When two pieces of work that start together end.
-struct overlapped_ends {
-  double computation_us = 0;
-  double collective_us = 0;
-  [[nodiscard]] double last() const { return std::max(computation_us, collective_us); }
-};
-
-/// Both run slowed until one ends; the other then goes on at full speed.
-/// \param computation_us, collective_us  their times alone
-/// \pre the factors are at least 1
-[[nodiscard]] inline overlapped_ends run_together(double computation_us, double collective_us,
-                                                  double computation_factor, double collective_factor) {
-  const double slow_computation = computation_us * computation_factor;
-  const double slow_collective = collective_us * collective_factor;
-  if (slow_computation <= slow_collective)
-    return {slow_computation, slow_computation + collective_us - slow_computation / collective_factor};
-  return {slow_collective + computation_us - slow_collective / computation_factor, slow_collective};
-}
-
 }  // namespace shardweave::inline v0
