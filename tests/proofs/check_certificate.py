@@ -24,9 +24,20 @@ TOLERANCE = Fraction(1, 2**18)  # of usage, beside a limit
 
 
 class Checker:
-    def __init__(self, text, problem, limits, at_prices, whole_costs, certificate):
-        """limits: the problem at costs of zero; at_prices: at each of the certificate's prices of savings, if those count"""
-        self.p, self.limits, self.at_prices, self.whole_costs, self.c = problem, limits, at_prices, whole_costs, certificate
+    def __init__(self, text, certificate):
+        """The problem at the costs that count; at zero, for what limits alone prove; at each of the prices of savings."""
+        self.c, self.whole_costs, step = certificate, "problem" in text, certificate["of"] == "step"
+        demand(self.whole_costs or text["format"] == "shardweave.placement", "the problem is of another format")
+        text = from_contest(text["problem"]) if self.whole_costs else text
+        work, self.owed = worth_of_work(text["work"], certificate) if step else ([], 0)
+        self.p, self.limits, self.at_prices = Problem(text, chain(stated(text, worth=0 if step else 1), work)), None, None
+        if any(m.get("only_limits") for m in certificate["multipliers"]):
+            self.limits = Problem(text, stated(text, worth=0))
+        if "overlap" in certificate:
+            demand(not step, "savings are none of a step")
+            form = Layout(text, certificate["overlap"], certificate.get("prefetch"), certificate.get("every_edge"))
+            self.at_prices = [Problem(text, stated(text, saved=form.taken_off(one)))
+                              for one in each("savings", certificate["savings"])]
         self.infeasible, self.budgets = certificate.get("infeasible", False), text.get("budgets", [])
         demand(self.infeasible != ("lower_bound" in certificate), "needs lower_bound or infeasible, and not both")
         self.goal = None if self.infeasible else units(certificate["lower_bound"])
@@ -143,21 +154,9 @@ def prove(text, c):
     if c["of"] == "order":
         return prove_orders(text, c)
     demand(c["of"] in ("placement", "step"), "the certificate is of another kind")
-    whole_costs, at_prices, factors, owed = "problem" in text, None, [], 0
-    demand(whole_costs or text["format"] == "shardweave.placement", "the problem is of another format")
-    text = from_contest(text["problem"]) if whole_costs else text
-    if c["of"] == "step":
-        factors, owed = worth_of_work(text["work"], c)
-    problem = Problem(text, chain(stated(text, worth=0 if c["of"] == "step" else 1), factors))
-    only_limits = any(m.get("only_limits") for m in c["multipliers"])
-    limits = Problem(text, stated(text, worth=0)) if only_limits else None
-    if "overlap" in c:
-        demand(c["of"] == "placement", "savings are none of a step")
-        form = Layout(text, c["overlap"], c.get("prefetch"), c.get("every_edge"))
-        at_prices = [Problem(text, stated(text, saved=form.taken_off(one))) for one in each("savings", c["savings"])]
-    checker = Checker(text, problem, limits, at_prices, whole_costs, c)
+    checker = Checker(text, c)
     checker.run()
-    return "nothing is feasible" if checker.infeasible else repr(float(Fraction(checker.goal - owed, At.one)))
+    return "nothing is feasible" if checker.infeasible else repr(float(Fraction(checker.goal - checker.owed, At.one)))
 
 
 def main(arguments):
