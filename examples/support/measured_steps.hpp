@@ -115,6 +115,7 @@ inline constexpr double kernels_of_ampere_on_hopper = (335. / 989) / (203. / 312
     }
     case framework_kind::torchtitan:
       f.name = "torchtitan";
+      f.reduces_each_micro_batch = true;
       // graph_trainer runs what it traced as it is, but for regions that its words would have to name
       f.compiles = !has("eager") && !has("no compile") && !has("graph_trainer");
       f.loss = sw::training_loss::float32;
@@ -139,7 +140,7 @@ inline constexpr double kernels_of_ampere_on_hopper = (335. / 989) / (203. / 312
       break;
     case framework_kind::megatron:
       f.name = "Megatron-Core";
-      f.reduces_each_micro_batch = false;
+      f.gradients_stay = true;  // in one buffer, from step to step
       f.reduces_in_f32 = false;
       f.optimizer.gathered_bytes = 2;
       f.pipelines_tensor_collectives = true;
@@ -243,10 +244,13 @@ struct read_step {
   const auto shares = [&](std::initializer_list<std::string_view> words) {
     return std::ranges::find(words, std::string_view(sharing)) != words.end();
   };
-  const bool by_group = shares({"", "hsdp", "hybridshard", "hybrid"});
+  const framework_kind by = framework_kind_of(row);
+  const bool by_group = shares({"", "hsdp", "hybridshard", "hybrid", "hybridshardzero2"});
   const bool replicates = shares({"none", "ddp", "dp", "noshard"});
-  const bool shares_optimizer = shares({"zero1", "zero2", "distributedoptimizer", "shardgradop"});
-  if (!by_group && !replicates && !shares_optimizer && !shares({"zero3", "fsdp", "fsdp1", "fsdp2", "fullshard"}))
+  const bool shares_optimizer = shares({"zero1", "distributedoptimizer", "optim"});
+  const bool shares_gradients = shares({"zero2", "optimgrads", "shardgradop"});
+  if (!by_group && !replicates && !shares_optimizer && !shares_gradients &&
+      !shares({"zero3", "fsdp", "fsdp1", "fsdp2", "fullshard", "optimgradsparams"}))
     return skip("how parameters are shared is not known");
   if (!(row.step_seconds > 0)) return skip("step time is not stated");
   if (row.hidden == 0 || row.layers == 0 || row.heads == 0 || row.feed == 0 || row.vocabulary == 0)
@@ -285,6 +289,10 @@ struct read_step {
   s.layout.shards = std::max<std::int64_t>(row.data, 1);
   if (replicates) std::swap(s.layout.shards, s.layout.replicas);
   if (shares_optimizer) s.layout.stage = sw::zero_stage::optimizer;
+  // FSDP keeps parameters shared out between steps even so: what ZeRO-2 says of it is what stays within a micro-batch
+  const bool by_fsdp = by == framework_kind::torchtitan || by == framework_kind::llm_foundry || shares({"shardgradop"});
+  if (shares_gradients && !by_fsdp) s.layout.stage = sw::zero_stage::gradients;
+  s.gathers_again = !(shares_gradients && by_fsdp) && !shares({"hybridshardzero2"});
   if (by_group) {  // shards in a node, unless the notes say another number
     std::int64_t group = row.devices_per_node;
     if (const std::size_t at = row.notes.find("FSDP "); at != std::string::npos)

@@ -111,11 +111,86 @@ TEST_SUITE("predict_step") {
     CHECK(each.step == (each.micro_batch + each.optimizer.accumulation) * 2 + each.last + each.optimizer.all());
     CHECK(each.micro_batch == each.last);
     CHECK(each.optimizer.all() > sw::nanoseconds());
-    s.framework.reduces_each_micro_batch = false;
+    s.framework.reduces_each_micro_batch = false;  // as `set_requires_gradient_sync(False)` has it
     const sw::predicted_step once = predict(s);
     CHECK(once.last == each.last);
     CHECK(once.micro_batch <= each.micro_batch);
     CHECK(each.state.count() == small(2).model.parameter_count() / 8 * 8);
+  }
+
+  TEST_CASE("gradients that stay are whole where they are reduced once a step, and parts where ZeRO-2 scatters each") {
+    // counted by hand: wq, wk, wv, wo, w1, w2, w3 and two norms in each of two layers, embedding, output, the last norm
+    const std::int64_t whole = 2 * (4 * 1024 * 1024 + 3 * 1024 * 4096 + 2 * 1024) + 2 * 32000 * 1024 + 1024;
+    const sw::compute_profile compute = sw::find_preset("h100").compute();
+    const auto adding = [&](std::int64_t elements) {  // two are read, one is written
+      return sw::from_microseconds(compute.memory_time(sw::bytes(3 * 4 * elements)));
+    };
+    const auto stated = [](const char* layout) {
+      sw::stated_step s = small(2);
+      s.layout = sw::training_layout::parse(layout);
+      s.micro_batch = 1;  // so little that not all communication hides
+      s.micro_batches = 3;
+      return s;
+    };
+    for (const char* layout : {"dp=8", "zero1=8"}) {
+      const sw::predicted_step once = predict(stated(layout));
+      CHECK(once.gradients.count() == 4 * whole);
+      CHECK(once.optimizer.accumulation == adding(whole));
+      CHECK(once.micro_batch < once.last);
+    }
+    for (const char* layout : {"zero2=8", "fsdp=8"}) {
+      const sw::predicted_step each = predict(stated(layout));
+      CHECK(each.gradients.count() == 4 * whole / 8);
+      CHECK(each.optimizer.accumulation == adding(whole / 8));
+      CHECK(each.micro_batch == each.last);
+    }
+    const sw::predicted_step one = predict(stated("zero1=8")), two = predict(stated("zero2=8"));
+    CHECK(two.last == one.last);  // what is reduced with the last micro-batch is the same
+    CHECK(two.peak == one.peak);
+    CHECK(one.memory - two.memory == sw::bytes(4 * whole - 4 * whole / 8));
+    // gathered after the step, in 16 bits
+    const sw::any_collectives links = sw::nccl_smooth(sw::find_device("h100"));
+    const auto gathering =
+        sw::from_microseconds(links.estimate(sw::collective::all_gather, sw::bytes(2 * whole), {8, 1}).time_us);
+    CHECK(one.optimizer.gathering == gathering);
+    CHECK(two.optimizer.gathering == gathering);
+    CHECK(predict(stated("fsdp=8")).optimizer.gathering == sw::nanoseconds());
+
+    // what a framework does in another way: FSDP without a reduction of each, ZeRO-2 all the same
+    sw::stated_step s = stated("fsdp=8");
+    s.framework.reduces_each_micro_batch = false;
+    CHECK(predict(s).gradients.count() == 4 * whole);
+    s = stated("zero2=8");
+    s.framework.reduces_each_micro_batch = false;
+    CHECK(predict(s).gradients.count() == 4 * whole / 8);
+    CHECK(predict(s).micro_batch == predict(s).last);
+    s = stated("zero1=8");
+    s.framework.reduces_each_micro_batch = true;
+    CHECK(predict(s).gradients == two.gradients);
+    // one buffer from step to step is of what is added up in it
+    s = stated("zero1=8");
+    s.micro_batches = 1;
+    CHECK(predict(s).gradients == sw::bytes());
+    s.framework.gradients_stay = true;
+    CHECK(predict(s).gradients.count() == 4 * whole);
+  }
+
+  TEST_CASE("shared parameters that are not gathered again stay whole from the forward to the backward part") {
+    sw::stated_step s = small(6);
+    s.framework.keeps_last_gathered = true;
+    const sw::predicted_step again = predict(s);
+    s.gathers_again = false;
+    const sw::predicted_step stays = predict(s);
+    const std::int64_t layer = 2 * (4 * 1024 * 1024 + 3 * 1024 * 4096);  // bytes
+    // at the end of the forward part all layers are there, where but the last one, and one on its way, are gathered
+    // again
+    CHECK((stays.peak - again.peak).count() > 3 * layer);
+    CHECK((stays.peak - again.peak).count() < 6 * layer);
+    CHECK(stays.last <= again.last);
+    CHECK(stays.state == again.state);
+    CHECK(stays.gradients == again.gradients);
+    s.layout = sw::training_layout::parse("zero2=8");  // which has parameters in f32 beside what it computes with
+    CHECK(predict(s).peak > stays.peak);
   }
 
   TEST_CASE("computation is never below its operations at full rate, and checkpointing adds a forward part") {

@@ -25,6 +25,9 @@ struct optimizer_options {
   /// Moved for each gradient element of a further micro-batch: two are read, their sum is written; 0 where the product
   /// that gives a gradient adds it.
   double accumulate_bytes = 12;
+  /// Gradients are added up before they are reduced: those of all parameters that a device computes with, not of those
+  /// alone that it updates.
+  bool adds_whole = false;
   double state_bytes = 8;  ///< kept for each parameter that a device updates, beside the parameter itself
 };
 
@@ -58,10 +61,11 @@ struct optimizer_work {
                                                       const compute_profile& compute,
                                                       const any_collectives& collectives,
                                                       const optimizer_options& options = {}) {
-  const auto moving = [&](double per_parameter) {
+  const auto moved = [&](double parameters, double per_parameter) {
     if (!(per_parameter > 0)) return nanoseconds();
-    return from_microseconds(compute.memory_time(bytes(static_cast<std::int64_t>(updated * per_parameter))));
+    return from_microseconds(compute.memory_time(bytes(static_cast<std::int64_t>(parameters * per_parameter))));
   };
+  const auto moving = [&](double per_parameter) { return moved(updated, per_parameter); };
   optimizer_work work;
   if (options.clips) {
     work.norm = moving(options.gradient_bytes);
@@ -70,7 +74,7 @@ struct optimizer_work {
     work.clipping = moving(2 * options.gradient_bytes);
   }
   work.update = moving(options.update_bytes);
-  work.accumulation = moving(options.accumulate_bytes);
+  work.accumulation = moved(options.adds_whole ? computed : updated, options.accumulate_bytes);
   if (options.gathered_bytes > 0 && !shared.empty())
     work.gathering = gathering_time(computed, shared.front(), collectives, options.gathered_bytes);
   return work;

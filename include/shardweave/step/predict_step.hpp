@@ -33,11 +33,14 @@ struct framework_profile {
   training_loss loss = training_loss::fused;
   attention_form attention_by = attention_form::fused;
   std::uint32_t layers_gathered_together = 1;  ///< the parameters of so many neighbours, and their gradients
-  bool keeps_last_gathered = false;      ///< parameters of the last layer, and of no layer, are not gathered again
-  bool gradients_stay = false;           ///< their memory is not used for anything else, as a caching allocator has it
-  bool reduces_in_f32 = true;            ///< gradients are cast to f32 before they are reduced
-  bool hides_gathering = false;          ///< what is gathered after a step is gathered beside the next forward part
-  bool reduces_each_micro_batch = true;  ///< else once a step, with the last one
+  bool keeps_last_gathered = false;  ///< parameters of the last layer, and of no layer, are not gathered again
+  bool gradients_stay = false;       ///< their memory is not used for anything else, as a caching allocator has it
+  bool reduces_in_f32 = true;        ///< gradients are cast to f32 before they are reduced
+  bool hides_gathering = false;      ///< what is gathered after a step is gathered beside the next forward part
+  /// Whether gradients are reduced with each micro-batch, or added up where they are made and reduced once a step, with
+  /// the last one; nothing: as the layout has it (`training_layout::reduces_once`). Of ZeRO-2 they are reduced each
+  /// time, as each device keeps its part of them alone.
+  std::optional<bool> reduces_each_micro_batch = std::nullopt;
   optimizer_options optimizer = {};
   /// Shares of the peak rate that its attention kernels reach, where they are not those of the device's profile.
   std::optional<saturation> attention = std::nullopt, attention_backward = std::nullopt;
@@ -64,6 +67,9 @@ struct stated_step {
   std::uint32_t recompute_every = 1;            ///< of so many layers, at least 1, it applies to the last
   std::optional<f8_options> f8 = std::nullopt;  ///< products of layers run in 8-bit floating point, so converted
   bool gathers_f8 = false;                      ///< parameters are converted before they are gathered
+  /// Shared parameters are gathered again for the backward part; else what was gathered for the forward part stays
+  /// until then: FSDP's SHARD_GRAD_OP, which is ZeRO-2 whose parameters are shared out between micro-batches.
+  bool gathers_again = true;
   framework_profile framework = {};
 };
 
@@ -77,16 +83,18 @@ struct predicted_step {
   nanoseconds starved;  ///< of the last micro-batch: waiting for the host
   bytes peak;           ///< parameters, activations and gradients that do not stay, where most is live
   bytes state;          ///< of the optimizer
-  bytes gradients;      ///< that stay from one micro-batch or step to the next
-  bytes memory;         ///< all that is live where most is, and what the allocator takes beyond
+  bytes gradients;  ///< that stay from one micro-batch or step to the next: whole where they are reduced once a step
+  bytes memory;     ///< all that is live where most is, and what the allocator takes beyond
 };
 
 /// Lowers the step by its layout, makes values again by its rule, fuses what the framework fuses, merges and orders
 /// collectives as sharded data parallelism does (`module_plan`: a layer's gathers are launched one layer ahead), and
 /// simulates it on a host that launches as stated. With shared parameters nothing that is made of them alone stays for
-/// the backward part: it is gathered again, once for what is made again and for gradients. Equal layers are not
-/// simulated one by one: two depths tell what a layer adds, and the rest is a straight line; of memory one line for
-/// what is live until the last layers' backward part ends, and one from where that of the first layers begins.
+/// the backward part, unless the step says so: it is gathered again, once for what is made again and for gradients.
+/// Parameters that are updated in parts (ZeRO-1 and 2) are gathered after the step, in 16 bits where the framework does
+/// not tell. Equal layers are not simulated one by one: two depths tell what a layer adds, and the rest is a straight
+/// line; of memory one line for what is live until the last layers' backward part ends, and one from where that of the
+/// first layers begins.
 /// \param compute      of the device
 /// \param collectives  what communication costs
 /// \throws error if a number of the step is below 1, the model's figures do not fit, or the layout cannot be placed

@@ -104,6 +104,13 @@ class step_predictor {
   /// Whether gradients have memory of their own from one micro-batch or step to the next.
   [[nodiscard]] bool gradients_stay() const { return s_.framework.gradients_stay || s_.micro_batches > 1; }
 
+  /// Whether each micro-batch ends with its gradients reduced, each device keeping no more than its part of them; else
+  /// they are added up as they are made.
+  [[nodiscard]] bool reduces_each() const {
+    if (s_.layout.stage == zero_stage::gradients) return true;
+    return s_.framework.reduces_each_micro_batch.value_or(!s_.layout.reduces_once());
+  }
+
   /// So many neighbouring layers are alike those before and after them.
   [[nodiscard]] std::int64_t group_of_layers() const {
     return std::lcm(static_cast<std::int64_t>(s_.recompute_every),
@@ -126,7 +133,7 @@ class step_predictor {
                                })
             : dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
     if (s_.framework.compiles) drop_elementwise(result, lowered, operations);
-    if (s_.layout.stage != zero_stage::parameters || s_.layout.sharers() == 1) return result;
+    if (s_.layout.stage != zero_stage::parameters || s_.layout.sharers() == 1 || !s_.gathers_again) return result;
     // the last layer and what is after it are gathered once, where a framework does so
     std::uint32_t last = 0;
     for (const std::uint32_t layer : layer_of) last = std::max(last, layer == no_index ? 0 : layer);
@@ -215,13 +222,11 @@ class step_predictor {
     result.starved = static_cast<double>(run.starved.count());
     hold(result, g, order, layer, layers);
     result.micro = result.last;
-    if (!s_.framework.reduces_each_micro_batch && s_.micro_batches > 1) {
+    if (!reduces_each() && s_.micro_batches > 1) {
       schedule apart = order;  // what was merged is not reduced at all
-      const std::vector<bool> of_data = fsdp_tags(g);
-      std::erase_if(apart.buckets, [&](const bucket& b) {
-        return of_data[b.members.front()] && g.collective(b.members.front()).op != collective::all_gather;
-      });
-      result.micro = static_cast<double>(simulate(without_reductions(g, of_data), apart, host).line.end_to_end.count());
+      const std::vector<bool> reduces = reductions(g);
+      std::erase_if(apart.buckets, [&](const bucket& b) { return reduces[b.members.front()]; });
+      result.micro = static_cast<double>(simulate(without(g, reduces), apart, host).line.end_to_end.count());
     }
     return result;
   }
@@ -292,11 +297,22 @@ class step_predictor {
     return g.with_durations(time);
   }
 
-  /// Gradients stay where they are: their reductions take no time.
-  [[nodiscard]] task_graph without_reductions(const task_graph& g, const std::vector<bool>& of_data) const {
-    std::vector<nanoseconds> time;
+  /// By task: whether it is on the way of parameters' gradients to where they are reduced: in the backward part all
+  /// that goes between ranks that see different data, but gathers; between those that share out a sequence, which
+  /// exchange keys and values, too, what is tagged so.
+  [[nodiscard]] std::vector<bool> reductions(const task_graph& g) const {
+    const std::vector<bool> of_shards = fsdp_tags(g);
+    const std::uint32_t context = (s_.layout.replicas > 1 ? 1U : 0U) + (s_.layout.shards > 1 ? 1U : 0U);
+    std::vector<bool> result(g.size());
     for (task_index t = 0; t < g.size(); ++t)
-      time.push_back(of_data[t] && g.collective(t).op != collective::all_gather ? nanoseconds() : g.duration(t));
+      result[t] = g.is_collective(t) && g.when(t) == phase::backward && g.collective(t).op != collective::all_gather &&
+                  (g.collective(t).group < context || of_shards[t]);
+    return result;
+  }
+  /// Gradients stay where they are: their reductions take no time.
+  [[nodiscard]] static task_graph without(const task_graph& g, const std::vector<bool>& reductions) {
+    std::vector<nanoseconds> time;
+    for (task_index t = 0; t < g.size(); ++t) time.push_back(reductions[t] ? nanoseconds() : g.duration(t));
     return g.with_durations(time);
   }
 
@@ -343,7 +359,11 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   const double computed = static_cast<double>(stated.model.parameter_count()) / static_cast<double>(layout.tensor);
   const double updated = layout.stage == zero_stage::none ? computed : computed / static_cast<double>(layout.sharers());
   optimizer_options optimizer = stated.framework.optimizer;
-  if (!layout.updates_parts()) optimizer.gathered_bytes = 0;
+  optimizer.adds_whole = !at_depth.reduces_each();
+  if (!layout.updates_parts())
+    optimizer.gathered_bytes = 0;
+  else if (optimizer.gathered_bytes <= 0)
+    optimizer.gathered_bytes = 2;      // what is computed with
   training_layout of_shards = layout;  // shards of a sequence are shards
   of_shards.shards = std::exchange(of_shards.context, 1) * layout.shards;
   const device_mesh mesh = of_shards.mesh();
@@ -358,7 +378,8 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
     result.optimizer.gathering = std::max(nanoseconds(), result.optimizer.gathering - result.micro_batch / 3);
   result.state = bytes(static_cast<std::int64_t>(updated * optimizer.state_bytes));
   if (at_depth.gradients_stay())
-    result.gradients = bytes(static_cast<std::int64_t>(updated * optimizer.gradient_bytes));
+    result.gradients =
+        bytes(static_cast<std::int64_t>((optimizer.adds_whole ? computed : updated) * optimizer.gradient_bytes));
   result.memory = bytes(static_cast<std::int64_t>(
       static_cast<double>((result.peak + result.state + result.gradients).count()) * stated.framework.reserved));
   result.step = (result.micro_batch + result.optimizer.accumulation) * (stated.micro_batches - 1) + result.last +
