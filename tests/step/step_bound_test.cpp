@@ -249,6 +249,7 @@ TEST_SUITE("step bound") {
     expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].from = 1000; });
     expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].to = 1000; });
     expect("work of edge 0 is not of", [](sw::step_work& w) { w.edges[0].table = 1000; });
+    expect("work of edge 0 is not of", [](sw::step_work& w) { w.tables[w.edges[0].table].loads.pop_back(); });
     for (const int bits : {-1, 41}) {
       c.weight_bits = bits;
       expect("bits, expected 0 to 40", unchanged);
@@ -270,6 +271,19 @@ TEST_SUITE("step bound") {
     expect({.channel = sw::step_claim::path, .first = 77}, "vertex 77 does not exist");
     const std::uint32_t to = s.work.edges[0].to;
     expect({.channel = sw::step_claim::path, .first = to, .edges = {0}}, "where the path has come to");
+    const char* neither = "a path has a head, or a price, expected neither";
+    expect({.channel = sw::step_claim::path, .has_head = true}, neither);
+    expect({.channel = sw::step_claim::path, .later = {to}}, neither);
+    expect({.channel = sw::step_claim::path, .price = 1}, neither);
+    expect({.channel = 0, .has_head = true, .head = {99}}, "edge 99 does not exist");
+    expect({.channel = 0, .first = 77, .has_head = true}, "vertex 77 does not exist");
+    expect({.channel = 0, .first = to, .has_head = true, .head = {0}}, "where the path has come to");
+    expect({.channel = 0, .head = {0}}, "of a head that it has not");
+    for (const double price : {-1.0, std::numeric_limits<double>::infinity(), std::numeric_limits<double>::quiet_NaN()})
+      expect({.channel = 0, .price = price}, "expected a number that is not negative");
+    expect({.channel = 0, .price = 1, .held = 0}, "channel 0 has no limit");
+    const auto beyond = static_cast<std::uint32_t>(s.work.channels);
+    expect({.channel = 0, .price = 1, .held = beyond}, "has no limit");
   }
 
   TEST_CASE("the bound is made of what the solver proves, not of what it finds") {
