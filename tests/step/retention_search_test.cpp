@@ -114,6 +114,45 @@ TEST_SUITE("retention search") {
     CHECK(best * 10 >= count * 8);
   }
 
+  TEST_CASE("where all choices are looked at the best is found, and none is ordered that its bound excludes") {
+    sw::random_source random(5);
+    std::size_t ordered = 0, made = 0;
+    for (std::size_t i = 0; i < shardweave_test::at_scale(200); ++i) {
+      CAPTURE(i);
+      const std::size_t n = 1 + random.below(7);
+      const choices all(random, n);
+      std::vector<std::uint32_t> free;
+      for (std::uint32_t s = 0; s < n; ++s) free.push_back(s);
+      double least = std::numeric_limits<double>::infinity();
+      for (std::uint32_t some = 0; some < (1U << n); ++some) {
+        std::vector<char> dropped(n);
+        for (std::size_t s = 0; s < n; ++s) dropped[s] = static_cast<char>(some >> s & 1U);
+        least = std::min(least, all(dropped).step);
+      }
+      const std::vector<char> none(n);
+      const auto make = [&](const std::vector<char>& dropped) {
+        ++made;
+        return priced_choice{.dropped = dropped};
+      };
+      choices without_limit = all;
+      without_limit.room = std::numeric_limits<std::int64_t>::max();
+      const auto bound = [&](const priced_choice& choice) { return without_limit(choice.dropped).step; };
+      const auto order = [&](priced_choice& choice) {
+        ++ordered;
+        choice = all(choice.dropped);
+      };
+      const auto search = [&](double below, bool is_over = false) {
+        return sw::detail::search_all_retention(priced_choice{}, below, none, free, make, bound, order,
+                                                [=] { return is_over; });
+      };
+      CHECK(search(std::numeric_limits<double>::infinity()).step == least);
+      CHECK(search(least + 1).step == least);
+      CHECK(search(0).dropped.empty());  // nothing may be so soon
+      CHECK(search(least + 1, true).dropped.empty());
+    }
+    CHECK(ordered < made / 2);
+  }
+
   TEST_CASE("storages of the forward part may be dropped, and what that takes is told block by block") {
     sw::random_source random(11);
     std::size_t some_time = 0;

@@ -134,6 +134,21 @@ class pipeline_planner {
     by.memory = *best.room;
     return searched_in_rounds(std::move(best), by, part, clock);
   }
+  /// The best plan of the same placement over all that a small graph may make again within a limit, if one ends before
+  /// `below`; else the plan itself.
+  [[nodiscard]] plan completed(const plan& known, double below, const solve_control& control) const {
+    if (!known.room || !known.plain) return known;
+    const std::optional<free_storages> of = storages_of(known, control);
+    if (!of || of->all.size() >= 20 || (std::size_t{1} << of->all.size()) > of->tries) return known;
+    const auto make = [&](const std::vector<char>& dropped) { return making_again(known, dropped, *of); };
+    const auto bound = [](const plan& made) {
+      return static_cast<double>(bound_of_all_bucketings(made.lowered->tasks).value().count());
+    };
+    const auto order = [&](plan& made) { order_within(made, control); };
+    const deadline clock(control);
+    return detail::search_all_retention(known, below, std::vector<char>(of->dropped.size()), of->all, make, bound,
+                                        order, [&] { return clock.expired(); });
+  }
 
  private:
   static constexpr std::size_t rounds_of_tasks = 400'000;
@@ -213,32 +228,53 @@ class pipeline_planner {
     made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
     time(made);
   }
+  /// What searches over the storages of a small graph need.
+  struct free_storages {
+    std::vector<char> dropped = {};  ///< by storage: what a plan makes again
+    std::vector<std::uint32_t> all = {};
+    std::vector<std::uint32_t> blocks = {};  ///< by task
+    std::size_t tries = 0;                   ///< graphs that may be made
+    bool regathers = false;
+  };
+  /// Nothing where a graph is too large, or nobody tells what is held.
+  [[nodiscard]] std::optional<free_storages> storages_of(const plan& made, const solve_control& control) const {
+    const task_graph& tasks = made.plain->tasks;
+    const std::size_t tries = retention_tasks / std::max<std::size_t>(tasks.size(), 1);
+    if (tries < tasks.storages().size() || !held_ || control.stop.stop_requested()) return std::nullopt;
+    if (made.fitted && made.fitted->chosen.chosen.offloaded > bytes(0)) return std::nullopt;
+    const held_values* held = held_();
+    if (held == nullptr) return std::nullopt;
+    free_storages of{.dropped = std::vector<char>(tasks.storages().size()),
+                     .all = detail::droppable_storages(tasks),
+                     .blocks = blocks_of_tasks(*made.plain, held->block_of),
+                     .tries = tries};
+    if (!made.fitted) return of;
+    of.dropped = made.fitted->chosen.dropped;
+    of.regathers = made.fitted->regathers;
+    return of;
+  }
+  /// The same placement's plan that makes some storages again, without an order.
+  [[nodiscard]] static plan making_again(const plan& made, const std::vector<char>& dropped, const free_storages& of) {
+    plan other{.lowered = made.plain, .room = made.room, .plain = made.plain};
+    if (std::ranges::all_of(dropped, [](char c) { return c == 0; })) return other;
+    auto again = with_again(*made.plain, detail::recomputation_of(made.plain->tasks, dropped, of.blocks), of.regathers);
+    other.lowered = std::make_shared<const lowered_graph>(std::move(again.lowered));
+    again.lowered = {};
+    other.fitted = std::make_shared<const fitted_plan>(std::move(again));
+    return other;
+  }
   /// The best plan of a small graph that makes other storages again, one or two at a time: values of blocks are chosen
   /// by what they take in the graph's own order, and what several blocks read is kept.
   [[nodiscard]] plan with_retention_searched(plan made, const solve_control& control) const {
-    const task_graph& tasks = made.plain->tasks;
-    const std::size_t tries = retention_tasks / std::max<std::size_t>(tasks.size(), 1);
-    if (tries < tasks.storages().size() || !held_ || control.stop.stop_requested()) return made;
-    if (made.fitted && made.fitted->chosen.chosen.offloaded > bytes(0)) return made;
-    const held_values* held = held_();
-    if (held == nullptr) return made;
-    const bool regathers = made.fitted && made.fitted->regathers;
-    const std::vector<std::uint32_t> blocks = blocks_of_tasks(*made.plain, held->block_of);
-    const auto make = [&, plain = made.plain, room = made.room](const std::vector<char>& dropped) {
-      plan other{.lowered = plain, .room = room, .plain = plain};
-      if (std::ranges::any_of(dropped, [](char c) { return c != 0; })) {
-        auto again = with_again(*plain, detail::recomputation_of(plain->tasks, dropped, blocks), regathers);
-        other.lowered = std::make_shared<const lowered_graph>(std::move(again.lowered));
-        again.lowered = {};
-        other.fitted = std::make_shared<const fitted_plan>(std::move(again));
-      }
+    const std::optional<free_storages> of = storages_of(made, control);
+    if (!of) return made;
+    const auto make = [&, from = made](const std::vector<char>& dropped) {
+      plan other = making_again(from, dropped, *of);
       order_within(other, control);
       return other;
     };
-    std::vector<char> dropped(tasks.storages().size());
-    if (made.fitted) dropped = made.fitted->chosen.dropped;
     const deadline clock(control);
-    return detail::search_retention(std::move(made), std::move(dropped), detail::droppable_storages(tasks), tries, make,
+    return detail::search_retention(std::move(made), of->dropped, of->all, of->tries, make,
                                     [&] { return clock.expired(); });
   }
   /// Orders a plan within its room, if an order may be.

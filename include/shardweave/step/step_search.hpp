@@ -10,6 +10,7 @@
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/step/detail/chained_edges.hpp>
 #include <shardweave/step/detail/placements_around.hpp>
+#include <shardweave/step/detail/placements_by_bound.hpp>
 #include <shardweave/step/detail/tried_plans.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
@@ -39,7 +40,8 @@ namespace shardweave::inline v0 {
 /// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). Of plans that end at once
 /// the one of the lower `peak` is taken, and then the one of less `communication`, where plans have such numbers.
 /// `improved` makes a better plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the
-/// plan that is kept.
+/// plan that is kept. A planner may have a member `completed(plan, below, control)`, too, which gives the best of all
+/// plans of the same placement if one ends before `below`: it is asked where few placements are all looked at.
 /// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads
 /// all of it may be asked by several at once.
 template <class P>
@@ -56,7 +58,7 @@ struct step_search_options {
   /// (`step_bound_options::entries`).
   std::size_t plans = 32;
   /// In a problem of at most 500 labels this number divided by its labels is how many plans more are made, of
-  /// placements near the best ones; 0: none.
+  /// all placements that may have a better one, or, where they are too many, of those near the best ones; 0: none.
   std::size_t around = 8192;
   std::size_t improved = 6;  ///< so many of the best are looked at by the glance, the best then at length
   /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
@@ -124,7 +126,7 @@ class step_search_run {
     }
     plan_promising();
     cross();
-    look_around();
+    look_further();
     tried_.improve(options_.improved);
     result_.plans = tried_.size();
     if (tried_.size() > 0 && std::isfinite(tried_.best().step)) {
@@ -304,13 +306,33 @@ class step_search_run {
     }
   }
 
-  /// In a small problem: what differs from a good plan in one variable or in two, as long as that gives better ones,
-  /// so that the best of very few placements is not missed for prices under which another one is better.
-  void look_around() {
+  /// In a small problem: all placements, if there are few, or those around the best ones, so that the best of very few
+  /// is not missed for prices under which another one is better.
+  void look_further() {
     if (problem_.compact().total_labels() > all_labels || options_.around == 0 || tried_.size() == 0) return;
     const std::size_t more = options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
-    const std::size_t most = tried_.size() + more;
     const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
+    const std::size_t most = tried_.size() + more;
+    if (!looks_at_all(more, most, planned)) look_around(more, most, planned);
+  }
+  /// Plans of all placements that may have a better one than the best so far, the least bound first.
+  /// \returns false if there are too many
+  bool looks_at_all(std::size_t more, std::size_t most, std::size_t planned) {
+    placement_bound bound(least_, options_.bound.turn, planned);
+    const auto all = placements_by_bound(problem_, *problem_.labels_of(tried_.best().choice), planned, 4 * more, bound);
+    if (!all) return false;
+    for (std::size_t i = 0; i < all->size() && (*all)[i].bound < tried_.best().step; i += few) {
+      if (tried_.size() >= most || tried_.is_late()) return false;
+      std::vector<assignment> next;
+      for (std::size_t k = i; k < std::min(i + few, all->size()); ++k) next.push_back((*all)[k].choice);
+      tried_.consider(next, most, told_apart_by::strategies);
+      for (std::size_t k = i; k < i + next.size() && (*all)[k].bound < tried_.best().step; ++k)
+        tried_.complete((*all)[k].choice);
+    }
+    return true;
+  }
+  /// What differs from a good plan in one variable or in two, as long as that gives better ones.
+  void look_around(std::size_t more, std::size_t most, std::size_t planned) {
     const auto is_over = [&] {
       return tried_.size() >= most || tried_.is_late() || tried_.best().step <= result_.bounds.bound;
     };
@@ -354,8 +376,9 @@ class step_search_run {
 /// Looks for the plan of the shortest step. Begins with the plan of a placement that is there; bounds the step of all
 /// plans (`step_bound`) and makes plans of placements met on the way; then moves prices of the channels' work, from the
 /// plain sum on, as long as the plan of the placement that is best under them gets faster; then places single variables
-/// as other good plans do; in a small problem (at most 500 labels) looks at what differs from good placements in one
-/// variable or two; and looks at the orders of the best plans once more. Every plan seen is a candidate.
+/// as other good plans do; in a small problem (at most 500 labels) looks at all placements whose bound allows a better
+/// plan, the least bound first, or, where they are too many, at what differs from good ones in one variable or two; and
+/// looks at the orders of the best plans once more. Every plan seen is a candidate.
 ///
 /// \param least    what merging leaves of the work: for the bound
 /// \param alone    the work of launches alone: for the prices of placements

@@ -9,6 +9,7 @@
 #include <shardweave/tasks/task.hpp>
 #include <shardweave/tasks/task_graph.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
@@ -109,6 +110,35 @@ template <class Plan, class Make, class IsOver>
   };
   while (tries > 0 && !is_over())
     if (!is_any_improved(false) && !(std::isfinite(static_cast<double>(best.step)) && is_any_improved(true))) break;
+  return best;
+}
+
+/// The best plan over all choices of what is dropped, if it ends before `below`; those that cannot be better are not
+/// ordered.
+/// \param make   the plan that makes some again, without an order
+/// \param bound  of such a plan: no order of it ends before that
+/// \param order  orders such a plan
+/// \pre less than 32 storages are free
+/// Complexity: a plan and a bound for each of 2^free choices, an order for those that may be better, the least bound
+/// first
+template <class Plan, class Make, class Bound, class Order, class IsOver>
+[[nodiscard]] Plan search_all_retention(Plan best, double below, std::vector<char> dropped,
+                                        const std::vector<std::uint32_t>& free, const Make& make, const Bound& bound,
+                                        const Order& order, const IsOver& is_over) {
+  const auto to_beat = [&] { return std::min(below, static_cast<double>(best.step)); };
+  std::vector<std::pair<double, Plan>> made;
+  for (std::uint32_t some = 0; some < (1U << free.size()) && !is_over(); ++some) {
+    for (std::size_t i = 0; i < free.size(); ++i) dropped[free[i]] = (some >> i & 1U) != 0 ? 1 : 0;
+    Plan plan = make(dropped);
+    const double least = bound(plan);
+    if (least < to_beat()) made.emplace_back(least, std::move(plan));
+  }
+  std::ranges::stable_sort(made, {}, [](const auto& of) { return of.first; });
+  for (auto& [least, plan] : made) {
+    if (least >= to_beat() || is_over()) break;
+    order(plan);
+    if (is_better(plan, best)) best = std::move(plan);
+  }
   return best;
 }
 

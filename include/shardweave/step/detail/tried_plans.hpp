@@ -11,6 +11,7 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
+#include <cstdint>
 #include <mutex>
 #include <optional>
 #include <set>
@@ -23,7 +24,11 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Makes plans of placements, no two of which do the same work, keeps them, and tells of the best.
+/// How placements are told apart: by what they take, as placements that take the same mostly have plans that end at
+/// once, or by their strategies.
+enum class told_apart_by : std::uint8_t { work, strategies };
+
+/// Makes plans of placements, no two of which are alike, keeps them, and tells of the best.
 /// \tparam Planner  a `step_planner`
 template <class Planner>
 class tried_plans {
@@ -62,14 +67,17 @@ class tried_plans {
     return limit_.expired() || (std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_);
   }
 
-  /// Makes the plans of placements, on as many threads as there may be; not of those that do the work of one that was
-  /// planned, and no more than `most` in all.
+  /// Makes the plans of placements, on as many threads as there may be; not of those that are like one planned before,
+  /// and no more than `most` in all.
   /// \returns the one whose plan is better than all before and the first of the best of them; nothing: none is
-  std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most) {
+  std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most,
+                                      told_apart_by by = told_apart_by::work) {
     std::vector<std::size_t> fresh;
     for (std::size_t i = 0; i < some.size(); ++i) {
       if (some[i].empty() || plans_.size() + fresh.size() >= most) continue;
-      if (seen_.insert(key_of(work_of(work_, some[i]))).second) fresh.push_back(i);
+      const bool has_new_work = seen_.insert(key_of(work_of(work_, some[i]))).second;
+      if (!has_new_work && by == told_apart_by::work) continue;
+      if (planned_choices_.insert(planned_part(some[i])).second) fresh.push_back(i);
     }
     std::vector<std::optional<plan_type>> made(fresh.size());
     std::vector<double> seconds(fresh.size());
@@ -95,6 +103,21 @@ class tried_plans {
       if (is_best) report();
     }
     return best_one;
+  }
+  /// Of a placement that was planned makes the best plan, if it ends before all others, where the planner does so.
+  void complete(const assignment& choice) {
+    if constexpr (requires(const Planner& p, const plan_type& plan) { p.completed(plan, 0.0, solve_control{}); }) {
+      const assignment own = planned_part(choice);
+      const auto at = std::ranges::find(plans_, own, [&](const tried_plan& plan) { return planned_part(plan.choice); });
+      if (at == plans_.end() || limit_.expired()) return;
+      plan_type plan = planner_.completed(at->plan, best().step, limit_.rest());
+      if (!is_better(plan, at->plan)) return;
+      at->step = static_cast<double>(plan.step);
+      at->plan = std::move(plan);
+      if (!is_better(at->plan, best().plan)) return;
+      best_ = static_cast<std::size_t>(at - plans_.begin());
+      report();
+    }
   }
   /// Looks at so many of the best plans once more, and at the best of these at length.
   void improve(std::size_t some) {
@@ -136,6 +159,11 @@ class tried_plans {
     }
     return {sequence_hash{}(taken.time), sequence_hash{}(taken.load)};
   }
+  [[nodiscard]] assignment planned_part(const assignment& choice) const {
+    const auto last = planned_ > 0 && planned_ < choice.size() ? choice.begin() + static_cast<std::ptrdiff_t>(planned_)
+                                                               : choice.end();
+    return {choice.begin(), last};
+  }
   void report() {
     tell([&] {
       told_.objective = best().step;
@@ -158,6 +186,7 @@ class tried_plans {
   const deadline& limit_;
   std::vector<tried_plan> plans_;
   std::set<work_key> seen_;
+  std::set<assignment> planned_choices_;
   std::size_t best_ = 0;
   double seconds_of_plan_ = 0;
   std::mutex telling_;
