@@ -6,6 +6,8 @@
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/memory/recomputation_choices.hpp>
+#include <shardweave/models/llama.hpp>
+#include <shardweave/models/llama_config.hpp>
 #include <shardweave/pipeline.hpp>
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/schedule/benefit.hpp>
@@ -25,11 +27,14 @@
 #include <support/small_llama.hpp>
 #include <support/tiny_training.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
 #include <optional>
 #include <span>
+#include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -162,6 +167,50 @@ TEST_SUITE("fitted plan") {
     MESSAGE(larger << " would be larger, " << faster << " are faster than the least sum");
     CHECK(larger > 0);
     CHECK(faster > 0);
+  }
+
+  TEST_CASE("what waits for want of room makes more again, and the quickest of all that was tried is the plan") {
+    const auto device = sw::find_device("h100");
+    const sw::llama_config config{.name = "six layers",
+                                  .hidden_size = 1024,
+                                  .num_hidden_layers = 6,
+                                  .num_attention_heads = 8,
+                                  .num_key_value_heads = 4,
+                                  .intermediate_size = 2048,
+                                  .vocab_size = 1024};
+    const sw::spmd_cost_model model(sw::llama_training_graph(config, {.batch = 8, .sequence = 128}),
+                                    sw::device_mesh({8}), sw::roofline{device}, sw::node_table<>(device));
+    const auto placed = sw::trws{}.solve(sw::compile(sw::describe(model, sw::training_constraints(model, {}))));
+    REQUIRE(placed.has_assignment());
+    const sw::lowered_graph lowered = sw::lower(model, placed.choice);
+    std::vector<std::uint32_t> block_of;
+    for (const sw::operation& op : model.operations().operations)
+      block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
+    const sw::bytes peak = sw::simulate(lowered.tasks).peak;
+    std::size_t waits = 0, quicker = 0;
+    for (std::int64_t part = 0; part <= 20; part += 2) {
+      CAPTURE(part);
+      const auto limit = sw::bytes(peak.count() * (100 - part) / 100);
+      std::vector<sw::timeline> fit;
+      const auto order = [&](const sw::task_graph& g) {  // launches early if it may hold as much
+        sw::schedule made = sw::prefetch{}(g, {}, {});
+        if (sw::simulate(g, made).peak > limit) made = sw::in_order{}(g, {});
+        if (sw::timeline line = sw::simulate(g, made); line.peak <= limit) fit.push_back(std::move(line));
+        return made;
+      };
+      const auto found = sw::fit_by_recomputation(lowered, block_of, limit, order, {.regathers = false});
+      if (!found) continue;
+      REQUIRE_FALSE(fit.empty());
+      const auto ends = [](const sw::timeline& line) { return line.end_to_end; };
+      CHECK(found->end == std::ranges::min(fit, {}, ends).end_to_end);
+      const bool first_waits = fit[0].exposed.count() > fit[0].end_to_end.count() / 8;
+      if (fit.size() > 1) CHECK(first_waits);  // nothing else is tried again
+      waits += first_waits ? 1U : 0U;
+      quicker += found->end < fit[0].end_to_end ? 1U : 0U;
+    }
+    MESSAGE(waits << " wait, " << quicker << " of them are quicker once more is made again");
+    CHECK(waits > 0);
+    CHECK(quicker > 0);
   }
 
   TEST_CASE("a limit of time that comes among the policies of a block leaves no plan, and throws nothing") {

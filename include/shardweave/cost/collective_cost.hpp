@@ -54,7 +54,7 @@ concept collective_cost_model = requires(const M& model, collective kind, bytes 
 };
 
 namespace detail {
-/// What a model that was given answers; whoever gives something else is told so here.
+/// What a model that was given answers; a static assertion says so of anything else.
 template <class M>
 [[nodiscard]] collective_estimate estimate_by(const M& model, collective kind, bytes size, group_shape group) {
   static_assert(collective_cost_model<M>,

@@ -92,7 +92,7 @@ template <class Map>
 using map_value_t = typename boost::property_traits<Map>::value_type;
 
 namespace detail {
-/// Whether a graph that was given is one; whoever gave something else is told so here.
+/// Whether a graph that was given is one; a static assertion says so of anything else.
 template <class G>
 [[nodiscard]] consteval bool is_graph() {
   static_assert(planning_graph<G>,

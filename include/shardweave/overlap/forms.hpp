@@ -34,7 +34,7 @@ concept eligibility_policy =
      std::ranges::input_range<std::invoke_result_t<const P&, const edge_site&>>);
 
 namespace detail {
-/// The windows that a form gives of an edge; whoever gave something else is told so here.
+/// The windows that a form gives of an edge; a static assertion says so of anything else.
 template <class Form, class Place>
 void for_each_window(const Form& form, const edge_site& site, const Place& place) {
   static_assert(eligibility_policy<Form>,

@@ -85,7 +85,7 @@ struct time_of<Computation> {
   using type = std::ranges::range_value_t<Computation>;
 };
 
-/// Whether computation and demands that were given are such; whoever gave something else is told so here.
+/// Whether computation and demands that were given are such; a static assertion says so of anything else.
 template <class Computation, class Demands>
 [[nodiscard]] consteval bool may_hide() {
   using time = typename time_of<Computation>::type;

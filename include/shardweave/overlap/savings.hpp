@@ -65,7 +65,7 @@ template <class Computation, class Demands, class Time = typename detail::time_o
 }
 
 namespace detail {
-/// Whether a graph and what prices and places its edges are such; whoever gave something else is told so here.
+/// Whether a graph and what prices and places its edges are such; a static assertion says so of anything else.
 template <class G, class Computation, class Communication, class Where>
 [[nodiscard]] consteval bool may_hide_edges() {
   if constexpr (is_graph<G>())

@@ -29,7 +29,7 @@ concept cost_model = planning_graph<G> && requires { requires cost_value<typenam
                      };
 
 namespace detail {
-/// Whether a cost model that was given is one of the graph; whoever gave something else is told so here.
+/// Whether a cost model that was given is one of the graph; a static assertion says so of anything else.
 template <class M, class G>
 [[nodiscard]] consteval bool is_cost_model() {
   static_assert(cost_model<M, G>,

@@ -16,7 +16,7 @@ template <class Sink>
 concept text_sink = std::invocable<Sink&, std::string_view>;
 
 namespace detail {
-/// Gives a sink its next piece; whoever gave something else is told so here.
+/// Gives a sink its next piece; a static assertion says so of anything else.
 template <class Sink>
 void pass_on(Sink& sink, std::string_view piece) {
   static_assert(text_sink<Sink>, "A sink of text must be called with a std::string_view (shardweave::text_sink).");

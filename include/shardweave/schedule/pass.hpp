@@ -24,7 +24,7 @@ concept scheduling_pass =
     };
 
 namespace detail {
-/// The schedule of a pass that was given; whoever gave something else is told so here.
+/// The schedule of a pass that was given; a static assertion says so of anything else.
 template <class P>
 [[nodiscard]] schedule planned_by(const P& pass, const task_graph& g, const solve_control& control) {
   static_assert(scheduling_pass<P>,

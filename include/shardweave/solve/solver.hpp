@@ -43,7 +43,7 @@ template <class S>
   }
 inline constexpr solver_abilities abilities_of<S> = S::abilities;
 
-/// The answer of a solver that was given; whoever gives something else is told so here.
+/// The answer of a solver that was given; a static assertion says so of anything else.
 template <class Cost, class S>
 [[nodiscard]] solution<Cost> solved_by(const S& policy, const placement_problem<Cost>& problem,
                                        const solve_control& control) {

@@ -13,6 +13,7 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cstdint>
 #include <optional>
 #include <span>
@@ -76,15 +77,18 @@ struct fitting_options {
 /// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found,
 /// or none before a limit of the control.
 /// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
+/// What waits for more than an eighth of its time lacks room for buckets and early launches: then more is made again,
+/// too, as long as that makes it quicker.
 /// \param block_of  by operation: its repeated layer; ~0 = in none
 /// \param order     gives a task graph buckets and an order, within `limit` if it can
-/// Complexity: at most eight choices of what is made again, with an order each
+/// Complexity: at most 24 choices of what is made again, with an order each
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
                                                               std::span<const std::uint32_t> block_of, bytes limit,
                                                               const Order& order, const fitting_options& options = {},
                                                               const solve_control& control = {}) {
   constexpr int most_tries = 4;
+  const std::array spares{bytes(0), bytes(limit.count() / 24), bytes(limit.count() / 12)};
   const deadline clock(control);
   const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);
   std::optional<fitted_plan> best;
@@ -98,25 +102,36 @@ template <class Order>
         },
         [](const error& e) { return e.category() == error_category::stopped; });
     if (!choices) break;
-    bytes now = std::min(options.aim.value_or(limit), limit);
-    for (int i = 0; i < most_tries && now > bytes(0); ++i) {
-      solve_control rest = clock.rest_for_part();
-      rest.gap = 1e-2;  // of what is made again, which is a small part of the step
-      auto chosen = choices->within(now, rest);
-      if (!chosen.graph || control.stop.stop_requested()) break;
-      fitted_plan plan = with_again(lowered, std::move(chosen), again);
-      if (control.stop.stop_requested()) break;
-      plan.order = order(plan.lowered.tasks);
-      const timeline line = simulate(plan.lowered.tasks, plan.order, {.validate = false});
-      plan.end = line.end_to_end;
-      const bytes over = line.peak - limit;
-      if (over <= bytes(0)) {
-        if (!best || plan.end < best->end) best = std::move(plan);
-        break;
+    const bytes first = std::min(options.aim.value_or(limit), limit);
+    bytes aim = first;
+    // \returns whether the plan for this aim, or for less if it does not fit, waits and is quicker than all before
+    const auto waits_less = [&] {
+      for (int i = 0; i < most_tries && aim > bytes(0); ++i) {
+        solve_control rest = clock.rest_for_part();
+        rest.gap = 1e-2;  // of what is made again, which is a small part of the step
+        auto chosen = choices->within(aim, rest);
+        if (!chosen.graph || control.stop.stop_requested()) return false;
+        fitted_plan plan = with_again(lowered, std::move(chosen), again);
+        if (control.stop.stop_requested()) return false;
+        plan.order = order(plan.lowered.tasks);
+        const timeline line = simulate(plan.lowered.tasks, plan.order, {.validate = false});
+        plan.end = line.end_to_end;
+        if (line.peak <= limit) {
+          const bool waits = line.exposed.count() > line.end_to_end.count() / 8;
+          const bool is_quicker = !best || plan.end < best->end;
+          if (is_quicker) best = std::move(plan);
+          return waits && is_quicker;
+        }
+        aim -= line.peak - limit;
+        if (clock.expired()) return false;
       }
-      now -= over;
-      if (clock.expired()) break;
-    }
+      return false;
+    };
+    for (const bytes spare : spares)
+      if (first - spare <= aim) {
+        aim = first - spare;
+        if (!waits_less() || clock.expired()) break;
+      }
     if (clock.expired()) break;
   }
   return best;
