@@ -37,7 +37,7 @@ class placement_bound {
 
   /// Complexity: O(V + channels * E)
   [[nodiscard]] double operator()(const assignment& choice) {
-    constexpr double lost_in_sums = 1e-9;
+    constexpr double rounding = 1e-9;
     taken_work taken = work_of(least_, choice);
     for (std::size_t v = vertices_; v < taken.time.size(); ++v) taken.time[v] = 0;
     for (std::size_t e = 0; e < least_.edges.size(); ++e) {
@@ -48,7 +48,7 @@ class placement_bound {
     double most = 0;
     for (const step_claim& claim : search_.largest(taken))
       if (!(claim.price > 0)) most = std::max(most, value_of(claim, least_, taken));  // else of what is held, too
-    return most * (1 - lost_in_sums);
+    return most * (1 - rounding);
   }
 
  private:
