@@ -75,7 +75,8 @@ check() {
   if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
   if [ "$mode" = all ]; then tidy_beside; fi
-  ctest --test-dir "$build" --parallel "$jobs" --output-on-failure --no-tests=error </dev/null
+  # one more than there are cores: some tests wait, for other processes or for files to be written
+  ctest --test-dir "$build" --parallel $((jobs + 1)) --output-on-failure --no-tests=error </dev/null
 }
 
 # What one compiler is enough for is checked under clang++, which is the faster one at headers.
