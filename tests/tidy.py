@@ -23,7 +23,7 @@ flags = ["-std=c++20", "-I", str(root / "include"), "-I", str(root / "tests"), "
 def changed_lines(base: str) -> dict[str, list[list[int]]]:
     """By file: first and last line of what was added since `base`, in the working tree."""
     diff = subprocess.run(["git", "-C", str(root), "diff", "-U0", base, "--", "include", "examples", "tests"],
-                          check=True, capture_output=True, text=True).stdout
+                          check=True, capture_output=True, encoding="utf-8", errors="replace").stdout  # inputs of any bytes
     lines: dict[str, list[list[int]]] = {}
     name = ""
     for line in diff.splitlines():

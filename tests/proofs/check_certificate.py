@@ -121,7 +121,9 @@ class Checker:
     def split(self, case, left):
         """What is left in each part of a case."""
         x, parts = self.p.unknown[case["vertex"]], [set(part) for part in case["parts"]]
-        demand(left[x] <= set().union(*parts) <= set(range(self.p.counts[x])), f"has no part with some strategy of vertex {x}")
+        named = set().union(*parts)
+        is_covered = left[x] <= named or not all(left.values())  # or nothing is left to bound
+        demand(is_covered and named <= set(range(self.p.counts[x])), f"has no part with some strategy of vertex {x}")
         return [self.p.propagate({**left, x: left[x] & part}, [x]) for part in parts]
 
     def run(self):

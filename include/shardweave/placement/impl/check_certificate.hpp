@@ -15,6 +15,7 @@
 #include <concepts>
 #include <cstdint>
 #include <deque>
+#include <iterator>
 #include <memory>
 #include <optional>
 #include <utility>
@@ -118,7 +119,10 @@ template <cost_value Cost, class Whole>
     std::vector<char> covered((*left)[x].size());
     for (const auto& part : one.parts)
       for (const strategy s : part) covered[s] = 1;
-    for (std::size_t s = 0; s < covered.size(); ++s)
+    // where an unknown has no strategy left nothing is left to bound, whatever the parts are
+    const bool is_empty =
+        std::ranges::any_of(*left, [](const auto& of) { return std::ranges::count(of, 0) == std::ssize(of); });
+    for (std::size_t s = 0; s < covered.size() && !is_empty; ++s)
       if ((*left)[x][s] != 0 && covered[s] == 0)
         return fails(step,
                      "has no part with strategy " + std::to_string(s) + " of vertex " + std::to_string(one.vertex));
