@@ -104,8 +104,9 @@ template <class Order>
     if (!choices) break;
     const bytes first = std::min(options.aim.value_or(limit), limit);
     bytes aim = first;
-    // \returns whether the plan for this aim, or for less if it does not fit, waits and is quicker than all before
-    const auto waits_less = [&] {
+    // Makes the plan for this aim, or for less if it does not fit.
+    // \returns whether it is worth the same with more room: it waits, and is quicker than all before
+    const auto lacks_room = [&] {
       for (int i = 0; i < most_tries && aim > bytes(0); ++i) {
         solve_control rest = clock.rest_for_part();
         rest.gap = 1e-2;  // of what is made again, which is a small part of the step
@@ -130,7 +131,7 @@ template <class Order>
     for (const bytes spare : spares)
       if (first - spare <= aim) {
         aim = first - spare;
-        if (!waits_less() || clock.expired()) break;
+        if (!lacks_room() || clock.expired()) break;
       }
     if (clock.expired()) break;
   }
