@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/error.hpp>
+
 #include <algorithm>
 #include <bit>
 #include <cstddef>
@@ -25,6 +27,7 @@ class range_minimum {
   }
   /// \pre begin < end <= size
   [[nodiscard]] double operator()(std::size_t begin, std::size_t end) const {
+    SHARDWEAVE_EXPECTS(begin < end && end <= levels_[0].size());
     const auto level = static_cast<std::size_t>(std::bit_width(end - begin) - 1);
     return std::min(levels_[level][begin], levels_[level][end - (std::size_t{1} << level)]);
   }

@@ -176,8 +176,8 @@ class nccl_channels {
   void make_way() {
     if (++polls_ % 64 == 0) std::this_thread::yield();
   }
-  [[nodiscard]] bool is_late(clock::time_point since) const {
-    return clock::now() - since > std::chrono::duration<double>(limits_.timeout_seconds);
+  [[nodiscard]] bool is_late(clock::time_point since, clock::time_point now = clock::now()) const {
+    return now - since > std::chrono::duration<double>(limits_.timeout_seconds);
   }
   void refuse_late(std::string_view call, clock::time_point since) {
     if (is_late(since))
@@ -193,12 +193,14 @@ class nccl_channels {
       refuse_late(call, since);
     };
   }
-  /// Ends what takes too long.
+  /// Ends what takes too long. One look at the clock: a collective that was begun last is late no later than the
+  /// device.
   void judge(clock::time_point begin) {
+    const auto now = clock::now();
     for (std::uint32_t i = 0; i < channels_.size(); ++i)
-      if (channels_[i].begun && is_late(std::max(begin, channels_[i].moved)))
+      if (channels_[i].begun && is_late(std::max(begin, channels_[i].moved), now))
         refuse(error_category::backend, missing(i));
-    if (!is_late(std::max(begin, moved_))) return;
+    if (!is_late(std::max(begin, moved_), now)) return;
     std::string text = "nothing was done on the device of rank " + std::to_string(world_.rank()) + " for " +
                        limit_text(limits_.timeout_seconds);
     if (queue_.computing() != nullptr) text += ", it is at task " + std::to_string(queue_.computing()->task);

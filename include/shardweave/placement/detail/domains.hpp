@@ -158,7 +158,7 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Wh
   }
 }
 
-/// Usage of one variable over a range of rows, one amount per stated strategy.
+/// Usage of one variable over a range of rows, which is not empty, one amount per stated strategy.
 struct joint_segment {
   std::uint32_t variable = 0;
   std::uint32_t begin = 0;
