@@ -11,7 +11,11 @@
 extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size);
 
 int main(int argc, char** argv) {
-  constexpr std::size_t places = 200;  // of cuts and of changes per file
+#ifdef SHARDWEAVE_SMALL_TESTS
+  constexpr std::size_t places = 50;  // of cuts and of changes per file
+#else
+  constexpr std::size_t places = 200;
+#endif
   std::size_t files = 0;
   std::size_t runs = 0;
   const auto run = [&](const std::vector<std::uint8_t>& input) {
