@@ -203,7 +203,8 @@ struct plan_options {
         app.add_option(
                "--layout", layout,
                "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
-               "dp=8, zero1=8, zero2=8, hsdp=4x8 (replicas of shards), cp=2. States the mesh")
+               "dp=8, zero1=8, zero2=8, hsdp=4x8 (replicas of shards), cp=2, ep=8 (of those that see different data: "
+               "they share out experts). States the mesh")
             ->excludes(mesh_option);
     CLI::Option* const whole = app.add_flag("--whole-step", whole_step,
                                             "also plan what follows the backward part, as tasks: gradient norm, "

@@ -70,7 +70,7 @@ class stated_training {
   /// \throws error which names the option or the file
   explicit stated_training(const plan_options& chosen)
       : config(shardweave::read_model_config(std::filesystem::path(chosen.config))),
-        layout(layout_of(chosen, config)),
+        layout(layout_of(chosen)),
         mesh(layout ? layout->mesh() : about("--mesh", [&] { return shardweave::device_mesh::parse(chosen.mesh); })),
         device(device_of(chosen)),
         shape({.batch = chosen.batch > 0 ? chosen.batch : 2 * (layout ? layout->data_ranks() : mesh.shape().front()),
@@ -152,14 +152,9 @@ class stated_training {
   }
 
  private:
-  [[nodiscard]] static std::optional<shardweave::training_layout> layout_of(const plan_options& chosen,
-                                                                            const shardweave::model_config& config) {
+  [[nodiscard]] static std::optional<shardweave::training_layout> layout_of(const plan_options& chosen) {
     if (chosen.layout.empty()) return std::nullopt;
-    auto layout = about("--layout", [&] { return shardweave::training_layout::parse(chosen.layout); });
-    if (!std::holds_alternative<shardweave::llama_config>(config))
-      shardweave::refuse(shardweave::error_category::input,
-                         "--layout: " + chosen.config + ": layouts are stated for models of the LLaMA family alone");
-    return layout;
+    return about("--layout", [&] { return shardweave::training_layout::parse(chosen.layout); });
   }
   /// The device, with as much memory as plans may count on.
   [[nodiscard]] static shardweave::device_profile device_of(const plan_options& chosen) {

@@ -3,6 +3,7 @@
 #include <shardweave/cost/device.hpp>
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/lowering/lower.hpp>
+#include <shardweave/models/deepseek.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -21,6 +22,7 @@
 #include <cstdint>
 #include <map>
 #include <string>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -45,20 +47,49 @@ struct laid_out {
   sw::lowered_graph lowered;
 };
 
-laid_out lay_out(const sw::llama_config& config, const std::string& words, bool again = false,
-                 sw::training_shape shape = {.sequence = 4096}) {
-  const auto layout = sw::training_layout::parse(words);
+laid_out lay_out(sw::computation graph, const sw::training_layout& layout, bool again) {
   const auto device = sw::find_device("h100");
-  shape.batch = 2 * layout.data_ranks();
-  sw::spmd_cost_model model(sw::llama_training_graph(config, shape), layout.mesh(), sw::roofline{device},
-                            sw::alpha_beta(device), sw::layout_rules(layout),
-                            {.reduce_after_cast = true});  // gradients are added up in f32
+  sw::spmd_cost_model model(std::move(graph), layout.mesh(), sw::roofline{device}, sw::alpha_beta(device),
+                            sw::layout_rules(layout), {.reduce_after_cast = true});  // gradients are added up in f32
   const auto problem = sw::compile(sw::describe(model, sw::layout_constraints(model, layout)));
   const auto placed = sw::auto_solver{}.solve(problem);
   REQUIRE(placed.has_assignment());
   auto lowered = sw::lower(model, placed.choice, {.regather_parameters = again, .wait_shares_storage = true});
   return {std::move(model), std::move(lowered)};
 }
+laid_out lay_out(const sw::llama_config& config, const std::string& words, bool again = false,
+                 sw::training_shape shape = {.sequence = 4096}) {
+  const auto layout = sw::training_layout::parse(words);
+  shape.batch = 2 * layout.data_ranks();
+  return lay_out(sw::llama_training_graph(config, shape), layout, again);
+}
+
+/// One layer with a feed-forward, one with experts.
+const sw::deepseek_config mixture{.name = "mixture",
+                                  .hidden_size = 1024,
+                                  .num_hidden_layers = 2,
+                                  .first_k_dense_replace = 1,
+                                  .num_attention_heads = 8,
+                                  .q_lora_rank = 256,
+                                  .kv_lora_rank = 192,
+                                  .qk_nope_head_dim = 128,
+                                  .qk_rope_head_dim = 64,
+                                  .v_head_dim = 128,
+                                  .intermediate_size = 4096,
+                                  .moe_intermediate_size = 512,
+                                  .n_routed_experts = 16,
+                                  .n_shared_experts = 1,
+                                  .num_experts_per_tok = 4,
+                                  .vocab_size = 32000};
+constexpr std::int64_t of_experts = 16LL * 3 * 1024 * 512;  // weights
+/// The same of the mixture of experts, two sequences of 2,048 tokens for each data rank.
+laid_out lay_out_mixture(const std::string& words) {
+  const auto layout = sw::training_layout::parse(words);
+  return lay_out(sw::deepseek_training_graph(mixture, {.batch = 2 * layout.data_ranks(), .sequence = 2048}), layout,
+                 false);
+}
+/// Bytes of the slots that the tokens of a data rank take: each token has four, of the model's width, in bf16.
+constexpr std::int64_t slots = 2LL * 2048 * 4 * 1024 * 2;
 
 /// Bytes that a device holds of the parameters.
 std::int64_t held(const laid_out& plan) {
@@ -193,7 +224,7 @@ TEST_SUITE("training_layout") {
 
   TEST_CASE("words are read, written, and refused by name") {
     for (const char* words : {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "zero2=8", "hsdp=4x8", "hsdp=2x16,tp=2",
-                              "zero1=8,cp=2,tp=4"})
+                              "zero1=8,cp=2,tp=4", "fsdp=16,ep=8", "hsdp=2x8,ep=4,tp=2"})
       CHECK(sw::training_layout::parse(words).to_string() == words);
     CHECK(sw::training_layout::parse("tp=2,fsdp=4") == sw::training_layout::parse("fsdp=4,tp=2"));
     CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").size() == 64);
@@ -203,7 +234,16 @@ TEST_SUITE("training_layout") {
       CHECK_THROWS_AS((void)sw::training_layout::parse(words), sw::error);
     CHECK_THROWS_WITH_AS((void)sw::training_layout{.shards = 0}.mesh(),
                          "a layout has 0 ranks along fsdp, expected at least 1", sw::error);
-    CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("fsdp=8,ep=2"), doctest::Contains("'ep=2'"), sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("fsdp=8,ep=two"), doctest::Contains("'ep=two'"), sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("fsdp=8,ep=3"),
+                         doctest::Contains("ep=3 does not divide the 8 that see different data"), sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::training_layout::parse("zero1=8,ep=2"),
+                         doctest::Contains("experts that are shared out are updated where they are"), sw::error);
+    CHECK_THROWS_WITH_AS((void)(sw::training_layout{.shards = 8, .experts = 3}.mesh()),
+                         "a layout shares out experts over 3 ranks, expected a divisor of its 8 shards", sw::error);
+    CHECK(sw::training_layout::parse("fsdp=16,ep=8,tp=2").mesh().to_string() == "2x8x2");
+    CHECK(sw::training_layout::parse("fsdp=8,ep=8").mesh().to_string() == "8");
+    CHECK(sw::training_layout::parse("fsdp=16,ep=8,tp=2").size() == 32);
   }
 
   TEST_CASE("sharded data parallelism holds an equal share and gathers every parameter twice") {
@@ -306,12 +346,94 @@ TEST_SUITE("training_layout") {
     CHECK(all.at(collective::all_gather).bytes <= 2 * 2 * 2 * keys + keys / 100);
   }
 
+  TEST_CASE("experts that are shared out stay where they are: their tokens go to them, and come back") {
+    const std::int64_t rest = mixture.parameter_count() - of_experts;
+    for (const char* words : {"fsdp=8,ep=4", "fsdp=4,ep=4", "hsdp=2x4,ep=4", "dp=4,ep=4"}) {
+      CAPTURE(words);
+      const auto layout = sw::training_layout::parse(words);
+      const laid_out plan = lay_out_mixture(words);
+      const bool whole = layout.stage == sw::zero_stage::none;
+      CHECK(held(plan) == 4 * (whole ? rest + of_experts / 4 : (rest + of_experts) / layout.shards));
+
+      const std::uint32_t experts = layout.replicas > 1 || layout.shards > 4 ? 1 : 0;  // their mesh dimension
+      std::int64_t ways = 0;
+      const sw::task_graph& g = plan.lowered.tasks;
+      for (sw::task_index t = 0; t < g.size(); ++t) {
+        if (!g.is_collective(t) || g.collective(t).group != experts) continue;
+        const sw::operation& of = plan.model.operations().operations[plan.lowered.origin[t].operation];
+        if (of.group.starts_with("experts.") && of.outputs.front().rank() == 3)
+          FAIL_CHECK("a weight of experts, or its gradient, is communicated: ", of.name);
+        if (g.collective(t).op == collective::all_to_all &&
+            (of.op.starts_with("moe_") || of.outputs.front().rank() == 4))
+          ways += g.collective(t).bytes_in.count();
+      }
+      CHECK(ways == 4 * slots);  // there and back, forward and backward
+    }
+  }
+
+  TEST_CASE("experts that are not shared out are weights like others, gathered over all that share them") {
+    const laid_out plan = lay_out_mixture("fsdp=8");
+    CHECK(held(plan) == 4 * mixture.parameter_count() / 8);
+    const auto all = moved_on(plan, 0, true);
+    CHECK(all.at(collective::all_gather).bytes >= 2 * of_experts);
+    CHECK(all.at(collective::reduce_scatter).bytes == 4 * mixture.parameter_count());
+    CHECK_FALSE(all.contains(collective::all_to_all));
+    // of fewer experts than ranks each has a part of every expert
+    const laid_out many = lay_out_mixture("fsdp=32");
+    CHECK(held(many) == 4 * mixture.parameter_count() / 32);
+  }
+
+  TEST_CASE("tensor parallelism cuts latent attention by heads and each expert by its features") {
+    for (const char* words : {"fsdp=2,tp=4", "fsdp=2,ep=2,tp=4"}) {
+      CAPTURE(words);
+      const laid_out plan = lay_out_mixture(words);
+      const std::vector<std::string> cut = {"wq_b",       "wkv_b",      "wo",        "w1",        "w2",
+                                            "w3",         "shared.w1",  "shared.w2", "shared.w3", "experts.w1",
+                                            "experts.w2", "experts.w3", "embedding", "output"};
+      std::int64_t expected = 0;
+      for (const sw::operation& op : plan.model.operations().operations)
+        if (op.kind == sw::role::parameter)
+          expected += op.outputs.front().element_count() / (std::ranges::count(cut, op.group) > 0 ? 8 : 2);
+      CHECK(held(plan) == 4 * expected);
+      const sw::task_graph& g = plan.lowered.tasks;
+      for (sw::task_index t = 0; t < g.size(); ++t) {
+        if (g.is_collective(t)) continue;
+        const sw::operation& op = plan.model.operations().operations[plan.lowered.origin[t].operation];
+        if (op.op == "sdpa" && g.op(t) == "sdpa")  // two sequences, two of the eight heads
+          CHECK(g.output(t, 0).size.count() == 2LL * 2 * 2048 * 128 * 2);
+        if (op.op == "einsum" && op.group == "experts.w1" && op.when == sw::phase::forward && g.op(t) == "einsum")
+          CHECK(g.output(t, 0).size.count() == slots / 1024 * 512 / 4);
+      }
+    }
+  }
+
+  TEST_CASE("a search that may do all that a layout of experts does finds no worse") {
+    const auto device = sw::find_device("h100");
+    const auto layout = sw::training_layout::parse("fsdp=8,ep=8");
+    const sw::spmd_cost_model model(sw::deepseek_training_graph(mixture, {.batch = 16, .sequence = 2048}),
+                                    layout.mesh(), sw::roofline{device}, sw::alpha_beta(device),
+                                    sw::layout_rules(layout));
+    const sw::training_options wanted{.inputs = sw::sharding::parse("S(0)"), .results = sw::sharding::parse("S(0)")};
+    const auto problem = sw::compile(sw::describe(model, sw::training_constraints(model, wanted)));
+    const auto found = sw::auto_solver{}.solve(problem);
+    const auto stated =
+        sw::auto_solver{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout))));
+    REQUIRE(found.has_assignment());
+    REQUIRE(stated.has_assignment());
+    const double of_stated = sw::evaluate(problem, stated.choice).objective;
+    CHECK(of_stated == doctest::Approx(stated.objective).epsilon(1e-9));
+    CHECK(found.objective <= of_stated * (1 + 1e-9));
+    CHECK(found.lower_bound <= of_stated * (1 + 1e-9));
+  }
+
   TEST_CASE("a model on another mesh is refused") {
     const auto device = sw::find_device("h100");
     const sw::spmd_cost_model model(sw::llama_training_graph(tiny(), {.batch = 8, .sequence = 4096}),
                                     sw::device_mesh({4}), sw::roofline{device}, sw::alpha_beta(device));
     CHECK_THROWS_WITH_AS((void)sw::layout_constraints(model, sw::training_layout::parse("fsdp=8")),
                          "layout fsdp=8 is one of a mesh 8, found 4", sw::error);
+    CHECK_THROWS_WITH_AS((void)sw::layout_constraints(model, sw::training_layout::parse("fsdp=4,ep=4")),
+                         "layout fsdp=4,ep=4 shares out experts, but the model has none", sw::error);
   }
 }
 

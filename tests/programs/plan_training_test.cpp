@@ -191,7 +191,7 @@ TEST_SUITE("plan_training") {
     const auto refused =
         run_program("plan_training", (folder / "tiny.json").string() + " --layout fsdp=4,ep=2", folder.path());
     CHECK(refused.status == 2);
-    CHECK(refused.err.find("'ep=2'") != std::string::npos);
+    CHECK(refused.err.find("layout fsdp=4,ep=2 shares out experts, but the model has none") != std::string::npos);
     for (const char* of_search :
          {"--mesh 2", "--mesh-search 2", "--memory-budget 1", "--objective step", "--search s.svg"}) {
       const auto both =
@@ -1080,6 +1080,16 @@ TEST_SUITE("plan_training") {
     const auto text = plan(folder, config + shape + " --overlap off");
     for (const char* word : {"deep, 0.0", "experts.w1", "router", "wkv_b", "shared.w2"})
       CHECK_MESSAGE(text.out.find(word) != std::string::npos, word);
+    // its experts stay where they are: nothing of them is gathered, tokens go there and back, forwards and backwards
+    const auto out = (folder / "stated").string();
+    const auto stated = plan(folder, config + " --layout fsdp=4,ep=4 --sequence 512 --bucketing none --out " + out);
+    CAPTURE(stated.err);
+    REQUIRE(stated.status == 0);
+    const sw::task_graph g = sw::read_task_graph(folder / "stated" / "tasks.json");
+    std::size_t ways = 0;
+    for (sw::task_index t = 0; t < g.size(); ++t)
+      if (g.is_collective(t) && g.collective(t).op == sw::collective::all_to_all) ++ways;
+    CHECK(ways >= 4);
     const auto wrong =
         plan(folder, folder.write("wrong.json", with(deep, "\"n_group\": 4", "\"n_group\": 3")).string());
     CHECK(wrong.status == 2);

@@ -63,6 +63,9 @@ TEST_SUITE("predict_step") {
     CHECK(refusal() == "values are made again in one of every 0 layers, expected at least 1");
     s.kept_products = {"wq"};
     CHECK(refusal() == "values are made again in one of every 0 layers, expected at least 1");
+    s.recompute_every = 1;
+    s.layout = sw::training_layout::parse("fsdp=8,ep=8");
+    CHECK(refusal() == "layout fsdp=8,ep=8 shares out experts, but the model has none");
   }
 
   TEST_CASE("of shared parameters nothing gathered stays for the backward part, whatever is made again") {

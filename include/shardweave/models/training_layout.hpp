@@ -24,18 +24,22 @@ enum class zero_stage : std::uint8_t {
 };
 
 /// How many ranks share what. The mesh has a dimension for each that is more than one, in this order: replicas,
-/// shards, context, tensor; neighbours in the last one are neighbours on a node.
+/// shards, or what experts leave of them, experts, context, tensor; neighbours in the last one are neighbours on a
+/// node.
 struct training_layout {
   std::int64_t replicas = 1;  ///< groups of shards that see different data and hold the same
   std::int64_t shards = 1;    ///< ranks that see different data and share out what `stage` says
+  std::int64_t experts = 1;   ///< of `shards`, ranks that share out the experts of a mixture: each keeps its own, and
+                              ///< tokens come to them, where else each would gather all
   std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values, and
                               ///< what `stage` says, as torchtitan and Megatron do
   std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
   zero_stage stage = zero_stage::parameters;
 
-  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2": words of any
-  /// order, each once.
-  /// \throws error (input) naming the word that is none
+  /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2",
+  /// "fsdp=16,ep=8" (8 of the 16 share out the experts): words of any order, each once. \throws error (input) naming
+  /// the word that is none, or an `ep` that does not divide the shards, or shares out what
+  ///         ZeRO-1 and 2 update in parts
   [[nodiscard]] static training_layout parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
 
@@ -60,15 +64,20 @@ struct training_layout {
 /// \param causal  share of attention's products that is computed: a half where kernels skip what the mask hides
 [[nodiscard]] rule_table layout_rules(const training_layout& layout, double causal = 1);
 
-/// What such a plan says of the operations of `llama_training_graph`: where parameters and gradients lie, that tokens
-/// are cut by sequences of the batch, and, with tensor parallelism, that wq, wk, wv, w1, w3 and the output are cut by
-/// columns, wo, w2 by rows, the embedding by words, attention by heads, and what is between products by positions, as
-/// torchtitan and Megatron do. With context parallelism values are cut by positions, also in attention, whose rule must
-/// allow it (`layout_rules`). All else is left to the solver, for which little is left to decide.
-/// \param gathers_f8  parameters that are computed with in 8 bits are gathered in 8 bits, if that is sooner: else they
+/// What such a plan says of the operations of `llama_training_graph` and `deepseek_training_graph`: where parameters
+/// and gradients lie, that tokens are cut by sequences of the batch, and, with tensor parallelism, that wq, wk, wv, w1,
+/// w3 and the output are cut by columns, wo, w2 by rows, the embedding by words, attention by heads, and what is
+/// between products by positions, as torchtitan and Megatron do. Of latent attention wq_b and wkv_b are cut by columns,
+/// and the latent values lie as between products. Experts are cut like the feed-forward that each is, and lie by
+/// experts where these are shared out: their slots are cut by sequences where they are made and added up, and by
+/// experts between. With context parallelism values are cut by positions, also in attention, whose rule must allow it
+/// (`layout_rules`). All else is left to the solver, for which little is left to decide. \param gathers_f8  parameters
+/// that are computed with in 8 bits are gathered in 8 bits, if that is sooner: else they
 ///                    are converted where they are whole
 /// \pre the model's mesh is that of the layout
-/// \throws error (constraint) naming a parameter that cannot lie so
+/// \throws error (constraint) naming a parameter that cannot lie so; (input) if experts are shared out of a model that
+/// has
+///         none
 /// Complexity: linear in the strategies
 [[nodiscard]] constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout,
                                                 bool gathers_f8 = false);

@@ -35,7 +35,8 @@ class layout_writer {
         wanted_(graph_.operations.size()) {
     std::size_t next = 0;
     if (layout.replicas > 1) replica_ = next++;
-    if (layout.shards > 1) shard_ = next++;
+    if (layout.shards > layout.experts) shard_ = next++;
+    if (layout.experts > 1) expert_ = next++;
     if (layout.context > 1) context_ = next++;
     if (layout.tensor > 1) tensor_ = next++;
     if (model.mesh() != layout.mesh())
@@ -44,6 +45,9 @@ class layout_writer {
   }
 
   [[nodiscard]] constraint_set write() {
+    const auto has_experts = [](const operation& op) { return op.kind == role::parameter && is_expert(op.group); };
+    if (expert_ && std::ranges::none_of(graph_.operations, has_experts))
+      refuse(error_category::input, "layout " + layout_.to_string() + " shares out experts, but the model has none");
     find_data();
     for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
       const operation& op = graph_.operations[v];
@@ -51,13 +55,13 @@ class layout_writer {
       if (op.kind == role::parameter) {
         place_parameter(v, v, false);
       } else if (op.kind == role::input) {
-        along(v, replica_, dim_placement::shard(0));
-        along(v, shard_, dim_placement::shard(0));
+        along_data(v, dim_placement::shard(0));
         along(v, context_, dim_placement::shard(1));
         along(v, tensor_, dim_placement::replicate());
+      } else if (is_of_experts(v)) {
+        place_slots(v);
       } else if (is_data_[v] && op.outputs.front().rank() >= 3) {
-        along(v, replica_, dim_placement::shard(0));
-        along(v, shard_, dim_placement::shard(0));
+        along_data(v, dim_placement::shard(0));
         place_value(v);
         place_positions(v);
       } else if (!is_data_[v]) {
@@ -80,13 +84,20 @@ class layout_writer {
 
  private:
   struct wish {
-    std::array<std::optional<dim_placement>, 4> along;
+    std::array<std::optional<dim_placement>, 5> along;
     bool must = false;  ///< refused where it cannot be; else what cannot be is left out, the last dimension first
   };
   using dimension = std::optional<std::size_t>;
 
   void along(std::uint32_t v, dimension d, dim_placement where) {
     if (d) wanted_[v].along[*d] = where;
+  }
+
+  /// Along all that see different data.
+  void along_data(std::uint32_t v, dim_placement where) {
+    along(v, replica_, where);
+    along(v, shard_, where);
+    along(v, expert_, where);
   }
 
   /// What comes from tokens or incoming gradients, and is not the gradient of a parameter.
@@ -96,6 +107,7 @@ class layout_writer {
       const operation& op = graph_.operations[v];
       is_data_[v] = op.kind == role::input || op.kind == role::tangent;
       if (op.kind == role::input && op.outputs.front().rank() == 2) sequence_ = op.outputs.front().shape[1];
+      if (op.kind == role::parameter && op.group == "wkv_a") has_latents_ = true;
       for (const std::uint32_t p : op.inputs) is_data_[v] = is_data_[v] || is_data_[p];
     }
   }
@@ -104,27 +116,79 @@ class layout_writer {
     return std::find(names.begin(), names.end(), name) != names.end();
   }
   static bool by_columns(std::string_view group) {
-    return is_one_of(group, {"wq", "wk", "wv", "w1", "w3", "output", "embedding"});
+    return is_one_of(group,
+                     {"wq", "wk", "wv", "wq_b", "wkv_b", "w1", "w3", "shared.w1", "shared.w3", "output", "embedding"});
   }
-  static bool by_rows(std::string_view group) { return is_one_of(group, {"wo", "w2"}); }
+  static bool by_rows(std::string_view group) { return is_one_of(group, {"wo", "w2", "shared.w2"}); }
+  static bool is_expert(std::string_view group) { return group.starts_with("experts."); }
+  /// What latent attention computes at the width to which it compresses: as values between products.
+  [[nodiscard]] bool is_latent(std::string_view group) const {
+    return has_latents_ && is_one_of(group, {"wq_a", "q_norm", "wkv_a", "kv_norm"});
+  }
+  /// Of the weights of experts, [expert, in, out], the dimension of the features inside.
+  static std::size_t inner_of(std::string_view group) { return group == "experts.w2" ? 1 : 2; }
 
   void place_parameter(std::uint32_t v, std::uint32_t parameter, bool is_gradient) {
     const operation& op = graph_.operations[parameter];
     wanted_[v].must = true;
-    const bool cut_by_tensor = tensor_ && op.outputs.front().rank() == 2 && (by_columns(op.group) || by_rows(op.group));
-    const std::size_t cut = by_rows(op.group) ? 1 : 0;
+    const bool of_experts = is_expert(op.group);
+    const bool cut_by_tensor =
+        tensor_ && (of_experts || (op.outputs.front().rank() == 2 && (by_columns(op.group) || by_rows(op.group))));
+    const std::size_t cut = of_experts ? inner_of(op.group) : by_rows(op.group) ? 1 : 0;
     if (tensor_) along(v, tensor_, cut_by_tensor ? dim_placement::shard(cut) : dim_placement::replicate());
-    along(v, replica_, dim_placement::replicate());
+    along_data(v, dim_placement::replicate());
     along(v, context_, dim_placement::replicate());
-    along(v, shard_, dim_placement::replicate());
+    if (of_experts && expert_) along(v, expert_, dim_placement::shard(0));
     if (layout_.stage != zero_stage::parameters && !(layout_.updates_parts() && is_gradient)) return;
     // the dimension that tensor parallelism leaves: both cuts of one would nest
+    if (of_experts) return share_experts(v, op.outputs.front(), 3 - cut);
     std::size_t where = cut_by_tensor ? 1 - cut : 0;
     if (op.outputs.front().shape[where] < layout_.sharers() && op.outputs.front().rank() == 2 && !cut_by_tensor)
       where = 1 - where;
     const std::int64_t extent = op.outputs.front().shape[where];
     if (extent >= layout_.shards) along(v, shard_, dim_placement::shard(where));
+    if (extent >= layout_.shards) along(v, expert_, dim_placement::shard(where));
     if (extent >= layout_.sharers()) along(v, context_, dim_placement::shard(where));
+  }
+  /// By experts, if all sharers get some; else by the features `outer`, which tensor parallelism leaves whole.
+  void share_experts(std::uint32_t v, const tensor& weight, std::size_t outer) {
+    const std::size_t where = expert_ || weight.shape[0] < layout_.sharers() ? outer : 0;
+    const std::int64_t sharers = layout_.sharers() / layout_.experts;
+    if (weight.shape[where] < sharers) return;
+    along(v, shard_, dim_placement::shard(where));
+    along(v, context_, dim_placement::shard(where));
+  }
+
+  /// Slots of experts, [expert, sequence, place, width], and what is computed for the weights of experts.
+  [[nodiscard]] bool is_of_experts(std::uint32_t v) const {
+    const operation& op = graph_.operations[v];
+    if (is_expert(op.group)) return true;
+    return is_one_of(op.group, {"dispatch", "silu"}) && op.outputs.front().rank() == 4;
+  }
+  /// Slots are cut by sequences; where experts are shared out only as they are made and added up, and by experts
+  /// between: what is kept of them is what comes next of the two, so that each way is gone once. Tensor parallelism
+  /// cuts features.
+  void place_slots(std::uint32_t v) {
+    const operation& op = graph_.operations[v];
+    if (op.outputs.front().rank() == 3) return place_expert_weight(v);
+    const bool kept = op.op == "alias", outer = op.group == "dispatch", last = op.group == "experts.w2";
+    const bool forward = op.when == phase::forward;
+    const bool by_sequences = outer ? !kept : kept && last && forward;
+    along_data(v, dim_placement::shard(1));
+    if (!by_sequences) along(v, expert_, dim_placement::shard(0));
+    if (outer) return;
+    // a product sums over what is cut; a sum that is kept is shared out
+    const bool sums = op.group != "silu" && last == forward;
+    along(v, tensor_, sums && !kept ? dim_placement::partial() : dim_placement::shard(3));
+  }
+  /// Of an expert's weight as it is computed with, and of its gradient: with each expert, each feature inside.
+  void place_expert_weight(std::uint32_t v) {
+    const operation& op = graph_.operations[v];
+    along(v, expert_, dim_placement::shard(0));
+    along(v, tensor_, dim_placement::shard(inner_of(op.group)));
+    if (op.op != "einsum") return;
+    along(v, replica_, dim_placement::partial());
+    along(v, shard_, dim_placement::partial());
   }
 
   /// Between products values are cut by positions; inside of attention by heads, inside of a feed-forward by features.
@@ -133,6 +197,11 @@ class layout_writer {
     const operation& op = graph_.operations[v];
     const tensor& value = op.outputs.front();
     const auto cut = [&](std::size_t dim) { along(v, tensor_, dim_placement::shard(dim)); };
+    if (is_one_of(op.group, {"router", "join"}) || (value.rank() == 3 && is_latent(op.group))) return cut(1);
+    if (op.op == "moe_combine") {  // of what a product sums, on the way back; on the way there of features
+      if (op.when == phase::backward) along(v, tensor_, dim_placement::partial());
+      return;
+    }
     if (op.op == "einsum") {
       if (value.rank() != 3 || (!by_columns(op.group) && !by_rows(op.group))) return;
       // a product sums over what is cut on the way back of columns, and on the way there of rows
@@ -140,11 +209,13 @@ class layout_writer {
       return along(v, tensor_, dim_placement::partial());
     }
     if (op.op == "sdpa" || op.op == "sdpa_backward") return cut(1);
-    if (is_one_of(op.group, {"rope", "attention", "q_norm", "k_norm"}))
+    if (is_one_of(op.group, {"rope", "attention", "q_norm", "k_norm", "wkv_b"}) &&
+        !(value.rank() == 3 && op.group == "wkv_b"))
       return cut(value.shape[1] == sequence_ || value.rank() < 4 ? 2 : 1);
     if (value.rank() != 3) return;
     if (is_one_of(op.group, {"silu", "activation", "loss"})) return cut(2);
-    if (is_one_of(op.group, {"residual", "attention_norm", "ffn_norm", "norm"})) return cut(1);
+    if (is_one_of(op.group, {"residual", "attention_norm", "ffn_norm", "norm", "dispatch", "state_norm", "token_norm"}))
+      return cut(1);
   }
 
   /// With context parallelism every value is cut by positions; keys and values become whole where attention takes them.
@@ -223,10 +294,11 @@ class layout_writer {
   const computation& graph_;
   training_layout layout_;
   bool gathers_f8_;
-  dimension replica_, shard_, context_, tensor_;
+  dimension replica_, shard_, expert_, context_, tensor_;
   std::vector<wish> wanted_;
   std::vector<bool> is_data_;
   std::int64_t sequence_ = 0;
+  bool has_latents_ = false;
 };
 
 /// The words of those that see different data.
@@ -249,7 +321,7 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
   const auto wrong = [&](std::string_view word) {
     refuse(error_category::input,
            "layout '" + std::string(text) + "': '" + std::string(word) +
-               "', expected words like fsdp=8, tp=8, cp=2, dp=8, zero1=8, zero2=8 or hsdp=4x8, each once");
+               "', expected words like fsdp=8, tp=8, cp=2, ep=8, dp=8, zero1=8, zero2=8 or hsdp=4x8, each once");
   };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -281,10 +353,21 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
       layout.tensor = number(amount);
     } else if (name == "cp") {
       layout.context = number(amount);
+    } else if (name == "ep") {
+      layout.experts = number(amount);
     } else {
       wrong(word);
     }
   }
+  if (layout.shards % layout.experts != 0)
+    refuse(error_category::input, "layout '" + std::string(text) + "': ep=" + std::to_string(layout.experts) +
+                                      " does not divide the " + std::to_string(layout.shards) +
+                                      " that see different data and share out what they hold");
+  if (layout.experts > 1 && layout.updates_parts())
+    refuse(error_category::input,
+           "layout '" + std::string(text) +
+               "': experts that are shared out are updated where they are, expected fsdp, hsdp or "
+               "dp beside ep");
   return layout;
 }
 
@@ -294,6 +377,7 @@ SHARDWEAVE_INLINE std::string training_layout::to_string() const {
           ? "hsdp=" + std::to_string(replicas) + "x"
           : std::string(std::ranges::find(detail::layout_stages, stage, &detail::named_stage::stage)->name) + "=";
   text += std::to_string(shards);
+  if (experts > 1) text += ",ep=" + std::to_string(experts);
   if (context > 1) text += ",cp=" + std::to_string(context);
   return tensor > 1 ? text + ",tp=" + std::to_string(tensor) : text;
 }
@@ -310,7 +394,11 @@ SHARDWEAVE_INLINE device_mesh training_layout::mesh() const {
     names.emplace_back(name);
   };
   add(replicas, "replica");
-  add(shards, stage == zero_stage::none ? "dp" : "fsdp");
+  if (experts < 1 || shards % experts != 0)
+    refuse(error_category::input, "a layout shares out experts over " + std::to_string(experts) +
+                                      " ranks, expected a divisor of its " + std::to_string(shards) + " shards");
+  add(shards / experts, stage == zero_stage::none ? "dp" : "fsdp");
+  add(experts, "ep");
   add(context, "cp");
   add(tensor, "tp");
   if (shape.empty()) return device_mesh({1});
