@@ -85,5 +85,6 @@ struct training_layout {
 }  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED
+#include <shardweave/models/impl/layout_constraints.hpp>
 #include <shardweave/models/impl/training_layout.hpp>
 #endif
