@@ -36,10 +36,11 @@ namespace shardweave::inline v0 {
 /// joined, members taken out, handed on to the next bucket, or launched apart; and where nothing has helped for a
 /// while, all buckets of one key in a window of the order are made anew in another size, which has some changes' time
 /// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
-/// peak above the budget nor the end grows. So the result is never worse than the start, and may be stopped at any
-/// time. Without a time limit it depends on graph, buckets and seed alone: ranks that agree on these launch alike.
-/// Complexity: up to `runs` more runs of the start; then O(V + E) per change at most; changes that are seen to be worse
-/// are given up earlier, and others need no more of the order than up to where all goes on as before.
+/// peak above the budget nor the end grows. The result is never worse than the start, also not by more launches to the
+/// same end, and the search may be stopped at any time. Without a time limit it depends on graph, buckets and seed
+/// alone: ranks that agree on these launch alike. Complexity: up to `runs` more runs of the start; then O(V + E) per
+/// change at most; changes that are seen to be worse are given up earlier, and others need no more of the order than up
+/// to where all goes on as before.
 template <class Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
@@ -122,12 +123,15 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
     }
   }
   take_better();
-  s.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
+  schedule found = s;
+  found.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
   if (rebucket) {
-    s.buckets.clear();
+    found.buckets.clear();
     for (const bucket& b : walk.order().buckets())
-      if (!b.members.empty()) s.buckets.push_back(b);
+      if (!b.members.empty()) found.buckets.push_back(b);
   }
+  // that ends when the start does, but launches more
+  if (!rebucket || !(price_of(g, s, memory) < price_of(g, found, memory))) s = std::move(found);
   s.within_memory = walk.price().excess == bytes(0);
   s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
   s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
