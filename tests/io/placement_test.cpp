@@ -149,6 +149,30 @@ TEST_SUITE("read_placement") {
               .ends_with("vertices[1] has the field 'name' twice"));
   }
 
+  TEST_CASE("a number that stands there before, with zeros behind, is none") {
+    const auto row_with = [](const std::string& odd) {  // long enough to be read in bulk
+      std::string row;
+      for (int i = 0; i < 100; ++i) row += i == 50 ? odd + "," : "0.5,";
+      return "[" + row + "0.5]";
+    };
+    const auto matrix = [&](const std::string& odd) {
+      return R"({"format":"shardweave.placement","version":1,"name":"p","vertices":[{"name":"a","compute":[0]},
+        {"name":"b","compute":)" +
+             row_with("0.5") + "}],\"matrices\":[" + row_with(odd) +
+             R"(],"edges":[{"from":0,"to":1,"communication":0}]})";
+    };
+    const auto read_in = [&](const std::string& odd, std::size_t piece) {
+      const std::string text = matrix(odd);
+      auto input = sw::text_input::of_memory("T", text, piece);
+      return refused([&] { return sw::read_placement(input); });
+    };
+    for (const std::size_t zeros : {1U, 5U, 13U, 20U}) {
+      const std::string odd = "0.5" + std::string(zeros, '\0');
+      CHECK(read_in(odd, 1 << 20).find("syntax error at byte value 0") != std::string::npos);
+      CHECK(read_in(odd, 1 << 20) == read_in(odd, 1));
+    }
+  }
+
   TEST_CASE("a text cut anywhere is refused in one line") {
     for (std::size_t size = 0; size < small.size(); size += 5) {
       CAPTURE(size);

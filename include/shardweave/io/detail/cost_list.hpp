@@ -80,7 +80,7 @@ class cost_list_builder {
   bool push_known(const short_text& text) {
     if (!is_coded_ || texts_.empty()) return false;
     const known_text& known = texts_[text.hash() % remembered];
-    if (known.generation != generation_ || !text.has(known.words)) return false;
+    if (known.generation != generation_ || known.size != text.size || !text.has(known.words)) return false;
     codes_.push_back(known.code);
     return true;
   }
@@ -88,7 +88,7 @@ class cost_list_builder {
   void learn(const short_text& text) {
     if (!is_coded_) return;
     if (texts_.empty()) texts_.resize(remembered);
-    texts_[text.hash() % remembered] = {text.words, generation_, codes_.back()};
+    texts_[text.hash() % remembered] = {text.words, generation_, codes_.back(), static_cast<std::uint16_t>(text.size)};
   }
 
   /// What was gathered; then there is nothing.
@@ -107,6 +107,7 @@ class cost_list_builder {
     std::array<std::uint64_t, 3> words{};
     std::uint32_t generation = 0;
     std::uint16_t code = 0;
+    std::uint16_t size = 0;  // a text that ends in zeros has the words of a shorter one
   };
   struct slot {
     std::uint32_t generation = 0;

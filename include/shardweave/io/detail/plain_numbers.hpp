@@ -125,7 +125,7 @@ inline const char* scan_number(const char* p, plain_number& number) {
   return p;
 }
 
-/// The text from `p` to the next comma, which is told by these words: zeros fill them.
+/// The text from `p` to the next comma, which is told by these words and its size: zeros fill them.
 struct short_text {
   static constexpr std::size_t most = 24;
   std::array<std::uint64_t, 3> words{};
