@@ -315,36 +315,48 @@ class training_run {
     if (!plan_.tasks) return;
     stage("memory", [&] {
       need_ = need_of_plan();
-      if (chosen_.regather || work_.is_interrupted()) return;
+      if ((chosen_.regather && chosen_.recompute == "auto") || work_.is_interrupted()) return;
       programs::about("--recompute " + chosen_.recompute, [&] { recompute(); });
       if (again_) {
         plan_.lowered = std::move(again_->fitted.lowered);
         plan_.tasks = std::move(again_->tasks);
         need_ = need_of_plan();
-      } else if (!need_->fits()) {
+      } else if (!need_->fits() && !training_.regathers()) {
         auto gathered = sw::lower(*model_, plan_.placement.choice, {.regather_parameters = true});
         if (is_in_parts()) gathered = sw::with_batch_parts(gathered, *model_, chosen_.batch_parts);
         need_->regathered = static_cast<double>(way_.run(gathered.tasks, limit_.rest()).after.peak.count());
-        if (chosen_.recompute == "auto" && !is_in_parts())
-          if (const auto least =
-                  programs::least_memory_of(*plan_.lowered, model_->operations(), host_bandwidth(), limit_.rest()))
-            need_->again = static_cast<double>(least->count());
       }
+      if (!again_ && !need_->fits() && chosen_.recompute == "auto" && !is_in_parts())
+        if (const auto least =
+                programs::least_memory_of(without_regathering(), model_->operations(), host_bandwidth(), limit_.rest()))
+          need_->again = static_cast<double>(least->count());
     });
+  }
+  /// The plan before anything is made or gathered again.
+  [[nodiscard]] sw::lowered_graph without_regathering() const {
+    return training_.regathers() ? sw::lower(*model_, plan_.placement.choice) : *plan_.lowered;
+  }
+  /// Buckets and an order as they are asked for; if these do not fit, those that hold less.
+  [[nodiscard]] sw::task_plan ordered_for_room(const sw::task_graph& g) const {
+    sw::task_plan plan = way_.run(g, limit_.rest());
+    if (!need_->is_known() || plan.after.peak <= room()) return plan;
+    sw::task_plan within = passes_within(room()).run(g, limit_.rest());
+    return within.after.peak < plan.after.peak ? within : plan;
   }
   void recompute() {
     const sw::computation& operations = model_->operations();
     if (const auto rule = programs::rule_of(chosen_.recompute); rule && *rule != sw::recompute_rule::none) {
-      const auto run = [&](const sw::task_graph& g) { return way_.run(g, limit_.rest()); };
-      again_ = is_in_parts()
-                   ? programs::parts_by_rule(*model_, plan_.placement.choice, lowering_in_parts(), *rule,
-                                             chosen_.recompute_every, run)
-                   : programs::recomputed_by_rule(*plan_.lowered, operations, *rule, chosen_.recompute_every, run);
+      const auto run = [&](const sw::task_graph& g) { return ordered_for_room(g); };
+      again_ = is_in_parts() ? programs::parts_by_rule(*model_, plan_.placement.choice, {chosen_.batch_parts, {}},
+                                                       *rule, chosen_.recompute_every, training_.regathers(), run)
+                             : programs::recomputed_by_rule(without_regathering(), operations, *rule,
+                                                            chosen_.recompute_every, training_.regathers(), run);
     }
     const bool was_fitted = !is_in_parts() && fastest_ && fastest_->fitted;
     if (chosen_.recompute == "auto" && !need_->fits() && !was_fitted)
       again_ = programs::fit_by_recomputation(
-          *plan_.lowered, operations, room(), host_bandwidth(),
+          without_regathering(), operations, room(), host_bandwidth(),
+          training_.regathers() ? std::optional(true) : std::nullopt,
           [&](const sw::task_graph& g) { return passes_within(room()).run(g, limit_.rest()); }, limit_.rest());
   }
 
@@ -430,8 +442,8 @@ class training_run {
     if (chosen_.common.json) {
       std::fputs(programs::json_line(told, certified, interrupted, seconds()).c_str(), stdout);
     } else if (plan_.tasks) {
-      const std::string page =
-          programs::page_of(told, certified, name_of_limit(), chosen_.regather, refusal.empty() ? chosen_.out : "");
+      const std::string page = programs::page_of(told, certified, name_of_limit(), training_.regathers(),
+                                                 refusal.empty() ? chosen_.out : "");
       std::fputs((page + report).c_str(), stdout);
     }
   }

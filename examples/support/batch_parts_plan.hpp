@@ -75,9 +75,10 @@ template <class Run>
 [[nodiscard]] recomputed_plan parts_by_rule(const shardweave::spmd_cost_model& model,
                                             const shardweave::assignment& choice,
                                             const shardweave::batch_parts_lowering& in_parts,
-                                            shardweave::recompute_rule rule, std::uint32_t every, const Run& run) {
+                                            shardweave::recompute_rule rule, std::uint32_t every, bool regathers,
+                                            const Run& run) {
   namespace sw = shardweave;
-  recomputed_plan made = recomputed_by_rule(in_parts.part(model, choice), model.operations(), rule, every,
+  recomputed_plan made = recomputed_by_rule(in_parts.part(model, choice), model.operations(), rule, every, regathers,
                                             [](const sw::task_graph&) { return sw::task_plan(); });
   sw::fitted_plan& all = made.fitted;
   all.lowered = sw::with_batch_parts(all.lowered, model, in_parts.parts);

@@ -65,11 +65,12 @@ struct recomputed_plan {
 /// The quickest plan that makes values again and holds no more than `limit` in the simulator; nothing if none was
 /// found. \param run  gives a task graph buckets and an order, within `limit` if it can
 /// \param host_bandwidth  of values that wait in the host's memory; 0: none do
+/// \param regathers       as `fitting_options` has it; of a lowering that does not gather again itself
 template <class Run>
 [[nodiscard]] std::optional<recomputed_plan> fit_by_recomputation(const shardweave::lowered_graph& lowered,
                                                                   const shardweave::computation& model,
                                                                   shardweave::bytes limit, double host_bandwidth,
-                                                                  const Run& run,
+                                                                  std::optional<bool> regathers, const Run& run,
                                                                   const shardweave::solve_control& control) {
   namespace sw = shardweave;
   std::optional<sw::task_plan> last;
@@ -78,7 +79,8 @@ template <class Run>
     return last->order;
   };
   const auto fit = [&](double rate) {
-    return sw::fit_by_recomputation(lowered, layers_of(model), limit, order, {.host_bandwidth = rate}, control);
+    return sw::fit_by_recomputation(lowered, layers_of(model), limit, order,
+                                    {.regathers = regathers, .host_bandwidth = rate}, control);
   };
   auto fitted = fit(0);
   if (host_bandwidth > 0)
@@ -118,13 +120,15 @@ template <class Run>
 }
 
 /// The same by a rule, whatever it holds.
+/// \param regathers  parameters are gathered again, by what makes values again, too; of a lowering that does not itself
 template <class Run>
 [[nodiscard]] recomputed_plan recomputed_by_rule(const shardweave::lowered_graph& lowered,
                                                  const shardweave::computation& model, shardweave::recompute_rule rule,
-                                                 std::uint32_t every, const Run& run) {
+                                                 std::uint32_t every, bool regathers, const Run& run) {
   namespace sw = shardweave;
-  auto chosen = sw::recompute_by_rule(lowered.tasks, sw::blocks_of_tasks(lowered, layers_of(model)), rule, {}, every);
-  recomputed_plan plan{sw::with_again(lowered, std::move(chosen), false), {}};
+  auto chosen = sw::recompute_by_rule(lowered.tasks, sw::blocks_of_tasks(lowered, layers_of(model)), rule,
+                                      {.regather = regathers}, every);
+  recomputed_plan plan{sw::with_again(lowered, std::move(chosen), regathers), {}};
   plan.tasks = run(plan.fitted.lowered.tasks);
   return plan;
 }

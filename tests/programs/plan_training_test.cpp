@@ -156,6 +156,37 @@ TEST_SUITE("plan_training") {
     CHECK(planned("--layout fsdp=4,tp=2 --recompute full --recompute-every 2")
               .at("recomputed_ns")
               .to_number<std::int64_t>() < again["full"]);
+    // few tokens and wide layers: a device holds gathered parameters, which no rule keeps for the backward part
+    const std::string wide = folder
+                                 .write("wide.json", with(with(tiny, "\"hidden_size\": 512", "\"hidden_size\": 2048"),
+                                                          "\"num_hidden_layers\": 2", "\"num_hidden_layers\": 8"))
+                                 .string();
+    const auto held_by = [&](const std::string& words) {
+      const auto run =
+          run_program("plan_training", wide + " --layout fsdp=8 --sequence 64 --batch 8 --threads 1 --json " + words,
+                      folder.path());
+      CAPTURE(run.err);
+      REQUIRE(run.status == 0);
+      return boost::json::parse(run.out).as_object();
+    };
+    const std::string plain = " --bucketing none --scheduler in_order";
+    const auto kept = held_by("--recompute none" + plain), made = held_by("--recompute full" + plain);
+    CHECK(held_by("--recompute full --regather" + plain).at("peak_bytes") == made.at("peak_bytes"));
+    CHECK(made.at("regathers") == true);
+    CHECK(made.at("recomputed_ns").to_number<double>() > 0);
+    CHECK(made.at("peak_bytes").to_number<double>() < 1.1 * kept.at("peak_bytes").to_number<double>());
+    CHECK(made.at("communication_ns").to_number<double>() <= kept.at("communication_ns").to_number<double>());
+    // what is gathered early has to fit, too
+    const auto number = [](const boost::json::object& plan, const char* name) {
+      return plan.at(name).to_number<double>();
+    };
+    const auto early = held_by("--recompute full");
+    CHECK(number(early, "peak_bytes") > number(made, "peak_bytes"));
+    const double room = (number(early, "peak_bytes") + number(made, "peak_bytes")) / 2;
+    const auto in_room =
+        held_by("--recompute full --memory " + std::to_string(std::llround(room + number(early, "optimizer_bytes"))));
+    CHECK(in_room.at("fits") == true);
+    CHECK(number(in_room, "peak_bytes") <= room);
     const auto shared = planned("--layout zero1=4,cp=2");
     CHECK(shared.at("mesh") == "4x2");
     // parameters are whole on each device; of the optimizer's state it has an eighth
