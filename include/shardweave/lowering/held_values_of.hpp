@@ -22,7 +22,9 @@ namespace shardweave::inline v0 {
 /// operations before it. A value is an operation's result with all views of it. It is kept as its operation gives it,
 /// or as one of the views on the way to a reader takes it, or in whatever is smallest on the way from there to a reader
 /// (of partial sums that is what their reduction leaves). Values of the layers that are placed alike stand there once,
-/// with their number; what comes from another layer is taken to be there when a layer makes values again.
+/// with their number, and each layer chooses for itself: when it makes values again, what they are made of in another
+/// layer is taken to be there. So that this leaves little out, a value of which only those of another layer are made
+/// belongs to that one: what a layer is given, and what the layer before it made for nothing else.
 ///
 /// \param constraints  whose ties tell which operations are placed alike
 /// \param state_per_element  bytes of optimizer state of every element of a parameter

@@ -60,6 +60,8 @@ class held_value_reader {
     if (!find_moment()) return std::move(result_);
     find_values();
     drop_useless();
+    part_layers();
+    drop_useless();
     join_layers();
     return std::move(result_);
   }
@@ -252,13 +254,14 @@ class held_value_reader {
       made.again.push_back(std::isfinite(us) ? static_cast<double>(from_microseconds(us).count()) : 0);
     }
     for (const std::uint32_t p : op(g.root).inputs) {
-      if (own[p].empty() || op(p).layer != op(g.root).layer) continue;
+      if (own[p].empty()) continue;
       const std::size_t k = std::min(element_taken(op(g.root), op(p)), own[p].size() - 1);
       const std::uint32_t value = groups[own[p][k]].value;
       if (value != nobody && std::ranges::find(made.from, value) == made.from.end()) made.from.push_back(value);
     }
     g.value = static_cast<std::uint32_t>(result_.values.size());
     result_.values.push_back(std::move(made));
+    home_.push_back(op(g.root).layer);
   }
 
   /// Leaves values that are read, and those that they are made from.
@@ -271,19 +274,38 @@ class held_value_reader {
     }
     std::vector<std::uint32_t> now(is_needed.size(), nobody);
     std::vector<held_value> left;
+    std::vector<std::int64_t> homes;
     for (std::size_t i = 0; i < is_needed.size(); ++i) {
       if (is_needed[i] == 0) continue;
       now[i] = static_cast<std::uint32_t>(left.size());
       left.push_back(std::move(result_.values[i]));
+      homes.push_back(home_[i]);
       for (std::uint32_t& u : left.back().from) u = now[u];
     }
     result_.values = std::move(left);
+    home_ = std::move(homes);
+  }
+
+  /// Lets layers choose apart from each other: what one layer's values are made of in another one counts as there. A
+  /// value of which only those of another layer are made goes with them, so that what a layer is given is kept or made
+  /// again like its own values, with what nothing else wants on the way to it.
+  void part_layers() {
+    std::vector<std::vector<std::uint32_t>> users(result_.values.size());
+    for (std::uint32_t i = 0; i < users.size(); ++i)
+      for (const std::uint32_t u : result_.values[i].from) users[u].push_back(i);
+    for (std::size_t i = users.size(); i-- > 0;) {
+      if (result_.values[i].is_read || users[i].empty()) continue;
+      const std::int64_t layer = home_[users[i].front()];
+      if (std::ranges::all_of(users[i], [&](std::uint32_t u) { return home_[u] == layer; })) home_[i] = layer;
+    }
+    for (std::size_t i = 0; i < users.size(); ++i)
+      std::erase_if(result_.values[i].from, [&](std::uint32_t u) { return home_[u] != home_[i]; });
   }
 
   /// One of the layers whose values are equal and placed alike stands for all of them.
   void join_layers() {
     std::map<std::int64_t, std::vector<std::uint32_t>> layers;
-    for (std::uint32_t i = 0; i < result_.values.size(); ++i) layers[op(result_.values[i].maker).layer].push_back(i);
+    for (std::uint32_t i = 0; i < result_.values.size(); ++i) layers[home_[i]].push_back(i);
     interner<std::vector<double>, sequence_hash> lists;
     std::map<std::vector<std::uint32_t>, std::int64_t> known;  // what a layer is: the first one
     std::map<std::int64_t, double> count;
@@ -305,7 +327,7 @@ class held_value_reader {
     std::vector<held_value> left;
     for (std::uint32_t i = 0; i < result_.values.size(); ++i) {
       held_value& v = result_.values[i];
-      const auto times = count.find(op(v.maker).layer);
+      const auto times = count.find(home_[i]);
       if (times == count.end()) continue;
       now[i] = static_cast<std::uint32_t>(left.size());
       for (std::uint32_t& u : v.from) u = now[u];
@@ -322,6 +344,7 @@ class held_value_reader {
   double state_;
   std::vector<std::uint32_t> tie_;    ///< per vertex: the first of those that are placed with it
   std::vector<char> after_, before_;  ///< per vertex, of the moment; see `part_at`
+  std::vector<std::int64_t> home_;    ///< per value: the layer that it belongs to
   std::map<const cost_table<double>*, std::vector<double>> least_;
   held_values result_;
 };
