@@ -40,7 +40,8 @@ template <class Model>
   return worth;
 }
 
-/// Three lines: beside the plan of the least sum, beside all plans, and what the step waits for.
+/// Three lines, and one more of a complete search: beside the plan of the least sum, beside all plans, and what the
+/// step waits for.
 /// \param step  of the plan whose collectives are whole
 template <class Model>
 [[nodiscard]] std::string step_text(const Model& model, const shardweave::fastest_plan_result& found,
@@ -50,6 +51,10 @@ template <class Model>
                                 ? "The placement of the least sum takes " + sw::time_text(found.step_of_least_sum)
                                 : "No plan of the placement of the least sum keeps to the memory";
   std::string text = least + "; " + sw::count_text(found.plans, "placement was", "placements were") + " tried.\n";
+  if (found.complete)
+    text +=
+        "The search is complete: no other placement, whatever it makes again, has a better plan in the buckets and "
+        "orders that are tried here. Bound and certificate do not say so.\n";
   if (!(found.bounds.bound > 0)) return text;
   const sw::nanoseconds bound(static_cast<std::int64_t>(std::floor(found.bounds.bound)));
   if (step < bound) {  // the bound is about plans that keep to the memory
@@ -78,7 +83,8 @@ void write_step(shardweave::json_writer& out, const Model& model, const shardwea
   out.key("step_gap");
   const double gap = bounded ? detail::step_gap(found, *step) : -1;
   gap >= 0 ? out.value(gap) : out.null();
-  out.member("plans_tried", found.plans).member("step_of_least_sum_ns", found.step_of_least_sum.count());
+  out.member("plans_tried", found.plans).member("search_complete", found.complete);
+  out.member("step_of_least_sum_ns", found.step_of_least_sum.count());
   out.key("prices").begin_object();
   for (std::size_t c = 0; c < found.channel_prices.size(); ++c)
     out.member(c == 0 ? "compute" : model.mesh().name(c - 1), found.channel_prices[c]);

@@ -76,7 +76,11 @@ struct fastest_plan_result {
   std::shared_ptr<const placement_description<double>> bounded = nullptr;
   nanoseconds step_of_least_sum{};  ///< of the plan that a pipeline makes
   std::size_t plans = 0;            ///< made and timed
-  bool stopped = false;             ///< a limit ended the search
+  /// The search came to its end (`step_search_result::complete`): of each placement that may have a better plan one was
+  /// made, within a memory with the best of all choices of what is made again, in buckets and an order by the
+  /// pipeline's policies. No certificate says so.
+  bool complete = false;
+  bool stopped = false;  ///< a limit ended the search
   /// What a nanosecond of work is worth in the step, by channel, the compute stream first, and along paths.
   std::vector<double> channel_prices = {};
   double path_price = 0;
@@ -209,6 +213,7 @@ class fastest_plan_run {
       result_.step_of_least_sum = nanoseconds(static_cast<std::int64_t>(from.first_step));
     result_.bounds = std::move(from.bounds);
     result_.plans = from.plans;
+    result_.complete = from.complete;
     result_.stopped = from.stopped;
     for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r) {
       const step_claim& claim = result_.bounds.claims[r];
@@ -315,6 +320,7 @@ template <class Pipeline, class G, class Model, class State>
     with = std::move(without);
   }
   with.plans = plans;
+  with.complete = false;  // what may wait in the host's memory is not looked at to the end
   with.stopped = stopped;
   return with;
 }

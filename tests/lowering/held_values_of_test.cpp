@@ -164,7 +164,8 @@ TEST_SUITE("held_values_of") {
         }
       if (is_used && !is_of_own && !v.is_read) given += v.count;
     }
-    CHECK(given >= 6);  // of each layer but the first what the one before gave, of the first the embedding, and the rest
+    // of each layer but the first what the one before gave, of the first the embedding, and the rest
+    CHECK(given >= 6);
   }
 
   TEST_CASE("layers that are placed alike stand there once, and layers that are not each for itself") {

@@ -784,6 +784,7 @@ TEST_SUITE("plan_training") {
     const double over = real(line, "end_to_end_ns") / real(line, "step_bound_ns") - 1;
     CHECK(real(line, "step_gap") == doctest::Approx(over).epsilon(1e-6));
     CHECK(whole(line, "plans_tried") > 1);
+    CHECK_FALSE(line.at("search_complete").as_bool());
     double prices = 0;
     for (const auto& [channel, price] : line.at("prices").as_object()) prices += price.to_number<double>();
     CHECK(prices == doctest::Approx(1));

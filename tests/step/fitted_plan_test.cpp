@@ -74,7 +74,7 @@ TEST_SUITE("fitted plan") {
   TEST_CASE("within a memory the plan, placed and made again together, is between the best of all and the bound") {
     sw::random_source random(47);
     const std::size_t count = graphs(8);
-    std::size_t tried = 0, found_one = 0, equal = 0, makes_again = 0, near = 0;
+    std::size_t tried = 0, found_one = 0, equal = 0, complete = 0, makes_again = 0, near = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tiny_training::model m = tiny_training::random_model(random);
       const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
@@ -96,6 +96,8 @@ TEST_SUITE("fitted plan") {
       CHECK(line.end_to_end.count() >= *best);
       CHECK(found.plan.placement.choice.size() == m.times.size());
       CHECK(found.plan.lowered->origin.size() == found.plan.lowered->tasks.size());
+      if (found.complete) CHECK(line.end_to_end.count() == *best);
+      complete += found.complete ? 1U : 0U;
       equal += line.end_to_end.count() == *best ? 1U : 0U;
       near += static_cast<double>(line.end_to_end.count()) <= 1.1 * static_cast<double>(*best) ? 1U : 0U;
       if (found.fitted) {
@@ -108,10 +110,12 @@ TEST_SUITE("fitted plan") {
         CHECK(again == found.fitted->time.count());
       }
     }
-    MESSAGE(tried << " tried, of " << found_one << " a plan was found, " << equal << " are the best of all, " << near
-                  << " within 10 %; " << makes_again << " make values again");
+    MESSAGE(tried << " tried, of " << found_one << " a plan was found, " << equal << " are the best of all, "
+                  << complete << " of a complete search, " << near << " within 10 %; " << makes_again
+                  << " make values again");
     CHECK(found_one == tried);
     CHECK(equal == tried);
+    CHECK(complete > 0);
     if (count >= 100) CHECK(makes_again > 0);
   }
 

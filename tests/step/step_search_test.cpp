@@ -168,7 +168,7 @@ TEST_SUITE("step search") {
   TEST_CASE("on tiny graphs the answer is the best of all plans, and never below the bound") {
     sw::random_source random(19);
     const std::size_t count = graphs(80);
-    std::size_t equal = 0, sum_is_best = 0;
+    std::size_t equal = 0, sum_is_best = 0, complete = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const stated s(tiny_steps::random_model(random));
       const auto best = static_cast<double>(tiny_steps::best_step(s.model));
@@ -180,11 +180,16 @@ TEST_SUITE("step search") {
       CHECK(found.step >= best);
       CHECK(found.step <= found.first_step);
       CHECK(found.bounds.bound <= best);
+      CHECK(s.search({.around = 0}).complete == false);
+      if (found.complete) CHECK(found.step == best);
+      complete += found.complete ? 1U : 0U;
       equal += found.step == best ? 1U : 0U;
       sum_is_best += found.first_step == best ? 1U : 0U;
     }
-    MESSAGE("best of all: " << equal << " of " << count << "; the least sum: " << sum_is_best);
+    MESSAGE("best of all: " << equal << " of " << count << "; the least sum: " << sum_is_best
+                            << "; complete: " << complete);
     CHECK(equal == count);
+    CHECK(complete > count / 2);
     CHECK(sum_is_best < equal);
   }
 
@@ -253,6 +258,7 @@ TEST_SUITE("step search") {
     stop.request_stop();
     const auto found = s.search({}, {.stop = stop.get_token()});
     CHECK(found.stopped);
+    CHECK_FALSE(found.complete);
     CHECK(found.plans == 1);
     CHECK(found.step == found.first_step);
     CHECK(found.choice == sw::exhaustive{}.solve(s.problem).choice);

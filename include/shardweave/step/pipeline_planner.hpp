@@ -55,6 +55,12 @@ class pipeline_planner {
     std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
   };
 
+  /// The best plan of a placement, and whether all that it may make again was looked at.
+  struct completed_plan {
+    plan best = {};
+    bool is_all = false;
+  };
+
   /// Its plans do not keep to the memory yet.
   /// \param vertices  of a placement, the first that a search chooses for
   /// \pre all outlive this
@@ -135,19 +141,20 @@ class pipeline_planner {
     return searched_in_rounds(std::move(best), by, part, clock);
   }
   /// The best plan of the same placement over all that a small graph may make again within a limit, if one ends before
-  /// `below`; else the plan itself.
-  [[nodiscard]] plan completed(const plan& known, double below, const solve_control& control) const {
-    if (!known.room || !known.plain) return known;
+  /// `below`; else the plan itself. Nothing is made again without a limit, so that there is one plan then.
+  [[nodiscard]] completed_plan completed(const plan& known, double below, const solve_control& control) const {
+    if (!known.room || !known.plain) return {known, !known.room && known.lowered != nullptr};
     const std::optional<free_storages> of = storages_of(known, control);
-    if (!of || of->all.size() >= 20 || (std::size_t{1} << of->all.size()) > of->tries) return known;
+    if (!of || of->all.size() >= 20 || (std::size_t{1} << of->all.size()) > of->tries) return {known, false};
     const auto make = [&](const std::vector<char>& dropped) { return making_again(known, dropped, *of); };
     const auto bound = [](const plan& made) {
       return static_cast<double>(bound_of_all_bucketings(made.lowered->tasks).value().count());
     };
     const auto order = [&](plan& made) { order_within(made, control); };
     const deadline clock(control);
-    return detail::search_all_retention(known, below, std::vector<char>(of->dropped.size()), of->all, make, bound,
-                                        order, [&] { return clock.expired(); });
+    plan best = detail::search_all_retention(known, below, std::vector<char>(of->dropped.size()), of->all, make, bound,
+                                             order, [&] { return clock.expired(); });
+    return {std::move(best), !clock.expired()};
   }
 
  private:

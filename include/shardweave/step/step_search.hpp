@@ -40,8 +40,9 @@ namespace shardweave::inline v0 {
 /// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). Of plans that end at once
 /// the one of the lower `peak` is taken, and then the one of less `communication`, where plans have such numbers.
 /// `improved` makes a better plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the
-/// plan that is kept. A planner may have a member `completed(plan, below, control)`, too, which gives the best of all
-/// plans of the same placement if one ends before `below`: it is asked where few placements are all looked at.
+/// plan that is kept. A planner may have a member `completed(plan, below, control)`, too: its `best` is the best of all
+/// plans of the same placement if one ends before `below`, and `is_all` tells whether all were looked at that could be
+/// better. It is asked where few placements are all looked at.
 /// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads
 /// all of it may be asked by several at once.
 template <class P>
@@ -78,7 +79,10 @@ struct step_search_result {
   double first_step = std::numeric_limits<double>::infinity();  ///< of the start
   step_bounds bounds = {};
   std::size_t plans = 0;  ///< that were made, improvements not counted
-  bool stopped = false;   ///< a limit ended the work
+  /// The search came to its end: of every placement that may have a better plan by its own bound a plan was made, and
+  /// completed where the planner does so. No certificate says so; orders that the planner does not try are left out.
+  bool complete = false;
+  bool stopped = false;  ///< a limit ended the work
 
   /// How far the step is above the bound, relative to it; +infinity without one.
   [[nodiscard]] double gap() const {
@@ -135,6 +139,7 @@ class step_search_run {
       result_.plan = tried_.best().plan;
     }
     result_.stopped = limit_.expired();
+    result_.complete = is_complete_ && !result_.stopped;
     return std::move(result_);
   }
 
@@ -313,7 +318,8 @@ class step_search_run {
     const std::size_t more = options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
     const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
     const std::size_t most = tried_.size() + more;
-    if (!looks_at_all(more, most, planned)) look_around(more, most, planned);
+    const bool all = looks_at_all(more, most, planned);
+    if (!all) look_around(more, most, planned);
   }
   /// Plans of all placements that may have a better one than the best so far, the least bound first.
   /// \returns false if there are too many
@@ -321,14 +327,16 @@ class step_search_run {
     placement_bound bound(least_, options_.bound.turn, planned);
     const auto all = placements_by_bound(problem_, *problem_.labels_of(tried_.best().choice), planned, 4 * more, bound);
     if (!all) return false;
+    bool is_all = true;
     for (std::size_t i = 0; i < all->size() && (*all)[i].bound < tried_.best().step; i += few) {
       if (tried_.size() >= most || tried_.is_late()) return false;
       std::vector<assignment> next;
       for (std::size_t k = i; k < std::min(i + few, all->size()); ++k) next.push_back((*all)[k].choice);
       tried_.consider(next, most, told_apart_by::strategies);
       for (std::size_t k = i; k < i + next.size() && (*all)[k].bound < tried_.best().step; ++k)
-        tried_.complete((*all)[k].choice);
+        is_all = tried_.complete((*all)[k].choice) && is_all;
     }
+    is_complete_ = is_all;
     return true;
   }
   /// What differs from a good plan in one variable or in two, as long as that gives better ones.
@@ -368,6 +376,7 @@ class step_search_run {
   tried_plans<Planner> tried_;
   std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted
   channel_prices prices_;
+  bool is_complete_ = false;  ///< all placements were looked at
   step_search_result<plan_type> result_;
 };
 

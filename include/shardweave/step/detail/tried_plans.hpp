@@ -105,18 +105,24 @@ class tried_plans {
     return best_one;
   }
   /// Of a placement that was planned makes the best plan, if it ends before all others, where the planner does so.
-  void complete(const assignment& choice) {
+  /// \returns whether no other plan of it is left that could
+  bool complete(const assignment& choice) {
+    const assignment own = planned_part(choice);
+    const auto at = std::ranges::find(plans_, own, [&](const tried_plan& plan) { return planned_part(plan.choice); });
+    if (at == plans_.end() || limit_.expired()) return false;
     if constexpr (requires(const Planner& p, const plan_type& plan) { p.completed(plan, 0.0, solve_control{}); }) {
-      const assignment own = planned_part(choice);
-      const auto at = std::ranges::find(plans_, own, [&](const tried_plan& plan) { return planned_part(plan.choice); });
-      if (at == plans_.end() || limit_.expired()) return;
-      plan_type plan = planner_.completed(at->plan, best().step, limit_.rest());
-      if (!is_better(plan, at->plan)) return;
-      at->step = static_cast<double>(plan.step);
-      at->plan = std::move(plan);
-      if (!is_better(at->plan, best().plan)) return;
-      best_ = static_cast<std::size_t>(at - plans_.begin());
-      report();
+      auto found = planner_.completed(at->plan, best().step, limit_.rest());
+      if (is_better(found.best, at->plan)) {
+        at->step = static_cast<double>(found.best.step);
+        at->plan = std::move(found.best);
+        if (is_better(at->plan, best().plan)) {
+          best_ = static_cast<std::size_t>(at - plans_.begin());
+          report();
+        }
+      }
+      return found.is_all;
+    } else {
+      return true;
     }
   }
   /// Looks at so many of the best plans once more, and at the best of these at length.
