@@ -333,7 +333,8 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   if (stated.recompute_every == 0)
     refuse(error_category::input, "values are made again in one of every 0 layers, expected at least 1");
   if (stated.layout.experts != 1)
-    refuse(error_category::input, "layout " + stated.layout.to_string() + " shares out experts, but the model has none");
+    refuse(error_category::input,
+           "layout " + stated.layout.to_string() + " shares out experts, but the model has none");
   const detail::step_predictor at_depth(stated, compute, collectives, control);
   const std::int64_t every = at_depth.group_of_layers();
   const std::int64_t few = 3 * every, more = 4 * every, layers = stated.model.num_hidden_layers;
