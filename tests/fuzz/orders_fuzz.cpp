@@ -121,7 +121,7 @@ sw::bucketing_result any_buckets(choices& from, const sw::task_graph& g) {
   return random_order(g, all.buckets, random).empty() ? sw::bucketing_result() : all;
 }
 sw::greedy some_greedy(choices& from) {
-  sw::greedy policy{.cap = some_bytes(from), .needs_gain = from.maybe(), .patience = from.below(4)};
+  sw::greedy policy{.cap = some_bytes(from), .needs_gain = from.maybe()};
   if (from.maybe()) policy.fsdp_only = from.maybe();
   return policy;
 }
@@ -178,7 +178,6 @@ planned some_plan(choices& from, const sw::task_graph& g, const sw::bucketing_re
   if (policy != 0 && from.maybe()) {
     quick.in_flight = some_bytes(from);
     quick.compute_ahead = from.below(6);
-    quick.window = from.below(12);
   }
   switch (policy) {
     case 0:
@@ -190,8 +189,6 @@ planned some_plan(choices& from, const sw::task_graph& g, const sw::bucketing_re
                             .memory = memory,
                             .changes = from.below(200),
                             .runs = from.below(5),
-                            .reach = static_cast<std::uint32_t>(1 + from.below(10)),
-                            .cone = 1 + from.below(6),
                             .rebucket = from.maybe()};
       planned result{"search", by(g, buckets, control), true, !by.rebucket};
       expect(!(sw::price_of(g, quick(g, buckets, control), memory) < sw::price_of(g, result.order, memory)), "search",

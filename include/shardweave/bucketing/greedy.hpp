@@ -35,11 +35,13 @@ struct greedy {
   std::optional<bool> fsdp_only = std::nullopt;
   /// Merge only where the collective saves more time than packing and unpacking cost.
   bool needs_gain = true;
-  std::size_t patience = 20;  ///< refusals in a row after which a bucket is closed
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const;
 
  private:
+  /// Refusals in a row after which a bucket is closed: a bound on what a bucket may cost.
+  static constexpr std::size_t patience = 20;
+
   /// The collectives that may be members, by key; refusals of those that may not.
   [[nodiscard]] std::vector<std::vector<task_index>> collect(const task_graph& g, std::vector<decision>& refused) const;
 

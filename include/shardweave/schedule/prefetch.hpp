@@ -28,7 +28,7 @@ namespace shardweave::inline v0 {
 /// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
 /// that the original order wants alive from here to its place; what only frees memory goes first where there is
 /// none. If the peak still exceeds the budget, the run is repeated with a budget that is lower by as much, twice at
-/// most, then with an eighth of the limits; at last the original order is taken. `within_memory` tells whether that
+/// most; at last the original order is taken. `within_memory` tells whether that
 /// helped; if not, the schedule is the one with the smallest peak seen. Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
@@ -37,7 +37,6 @@ struct prefetch {
   /// is in flight on its own channel counts.
   bytes in_flight = gibibytes(2);
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
-  std::size_t window = 2000;        ///< tasks by which one may overtake the first that is not done
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,

@@ -36,11 +36,10 @@ namespace shardweave::inline v0 {
 /// joined, members taken out, handed on to the next bucket, or launched apart; and where nothing has helped for a
 /// while, all buckets of one key in a window of the order are made anew in another size, which has some changes' time
 /// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
-/// peak above the budget nor the end grows. The result is never worse than the start, also not by more launches to the
-/// same end, and the search may be stopped at any time. Without a time limit it depends on graph, buckets and seed
-/// alone: ranks that agree on these launch alike. Complexity: up to `runs` more runs of the start; then O(V + E) per
-/// change at most; changes that are seen to be worse are given up earlier, and others need no more of the order than up
-/// to where all goes on as before.
+/// peak above the budget nor the end grows. The result is never worse than the start, also not by more launches to the same end, and
+/// the search may be stopped at any time. Without a time limit it depends on graph, buckets and seed alone: ranks that
+/// agree on these launch alike. Complexity: up to `runs` more runs of the start; then O(V + E) per change at most: no
+/// more of the order is looked at than up to where all goes on as before.
 template <class Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
@@ -49,8 +48,6 @@ struct search {
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as the start's own
   std::size_t changes = 30'000;  ///< tried at most without a time limit; `control.iterations` counts in any case
   std::size_t runs = 120;        ///< of the start by another order, at most
-  std::uint32_t reach = 1500;    ///< places by which a change moves at most
-  std::size_t cone = 200;        ///< units that move together at most
   /// Other buckets may be made of all that may be launched together; else they stay as given.
   bool rebucket = false;
   /// Where the stream stalls, work that needs nothing since may come from anywhere behind: for budgets with room, since
@@ -87,7 +84,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   s.after.clear();
   const std::size_t runs_made = put_off(g, s, control, clock);
   detail::order_walk walk(g, uses, in_units(g, s), memory);
-  detail::search_moves moves(g, walk, reach, cone);
+  detail::search_moves moves(g, walk);
   if (rebucket) moves.allow_buckets();
   if (fills) moves.allow_fills();
   random_source random(control.seed);

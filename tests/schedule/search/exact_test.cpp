@@ -389,8 +389,8 @@ TEST_SUITE("search") {
       return sw::simulate(g, policy(g, {})).end_to_end.count();
     };
     CHECK(end({.changes = 0, .runs = 0}) == in_all + layers * 10);
-    const std::int64_t filled = end({.changes = 10'000, .runs = 0, .reach = 100, .fills = true});
-    CHECK(end({.changes = 10'000, .runs = 0, .reach = 100}) > filled);
+    const std::int64_t filled = end({.changes = 10'000, .runs = 0, .fills = true});
+    CHECK(end({.changes = 10'000, .runs = 0}) > filled);
     CHECK(filled >= in_all + 10);  // at the first gather there is nothing yet
     CHECK(filled <= in_all + 50);
     // all of a stall is filled, or as much as there is; what begins too soon, launches and waits stay

@@ -115,7 +115,6 @@ class exact_run {
         ready.assign(1, u);
         break;
       }
-    std::stable_sort(ready.begin(), ready.end(), [&](auto a, auto b) { return rest_[a] > rest_[b]; });
     for (const std::uint32_t u : ready) {
       if (!proven_) return;  // the search is over: no more states are copied on the way back
       state next = s;

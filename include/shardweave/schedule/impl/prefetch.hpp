@@ -41,7 +41,7 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   };
   const auto go_on = [&] { return memory && least > *memory && !control.stop.stop_requested(); };
 
-  detail::list_limits limits{in_flight, compute_ahead, window, std::nullopt, std::nullopt, {}};
+  detail::list_limits limits{in_flight, compute_ahead, std::nullopt, std::nullopt, {}};
   attempt(limits);  // memory may suffice without a look at it
   if (go_on()) {
     limits.memory = memory;
@@ -51,12 +51,6 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
     if (attempt(limits) > above) limits.lag.reset();
     for (int i = 0; i < 2 && go_on(); ++i) {  // what the look ahead does not see is kept free
       limits.memory = *limits.memory - (least - *memory);
-      attempt(limits);
-    }
-    if (go_on()) {
-      limits.in_flight = limits.in_flight / 8;
-      limits.compute_ahead /= 8;
-      limits.window /= 8;
       attempt(limits);
     }
   }

@@ -80,9 +80,10 @@ class order_bounds {
       bounds_.released = std::max(bounds_.released, preemptive_bound(jobs_[m]));
     }
     for (std::uint32_t m = 1; m < machines_; ++m)
-      for (const std::uint32_t a : outstanding(m)) {
-        look_at<false>(a);
-        look_at<true>(a);
+      for (const std::optional<std::uint32_t> a : {farthest(m, head_), farthest(m, tail_)}) {
+        if (!a) continue;
+        look_at<false>(*a);
+        look_at<true>(*a);
       }
   }
 
@@ -132,23 +133,13 @@ class order_bounds {
   }
 
  private:
-  /// The longest collectives of a channel, and those with the longest way before and after them.
-  [[nodiscard]] std::vector<std::uint32_t> outstanding(std::uint32_t machine) const {
-    constexpr std::size_t looked_at = 3;
-    std::vector<std::uint32_t> some, chosen;  // the same ones often lead in several respects
-    for (const machine_job& j : jobs_[machine]) some.push_back(j.number);
-    const auto few = static_cast<std::ptrdiff_t>(std::min(some.size(), looked_at));
-    const auto choose = [&](auto value) {
-      std::partial_sort(some.begin(), some.begin() + few, some.end(),
-                        [&](auto a, auto b) { return value(a) != value(b) ? value(a) > value(b) : a < b; });
-      chosen.insert(chosen.end(), some.begin(), some.begin() + few);
-    };
-    choose([&](std::uint32_t a) { return net_[a].share; });
-    choose([&](std::uint32_t a) { return head_[a] + net_[a].share; });
-    choose([&](std::uint32_t a) { return tail_[a] + net_[a].share; });
-    std::sort(chosen.begin(), chosen.end());
-    chosen.erase(std::unique(chosen.begin(), chosen.end()), chosen.end());
-    return chosen;
+  /// The collective of a channel with the longest way before it, or after it, itself included: the first of equals.
+  [[nodiscard]] std::optional<std::uint32_t> farthest(std::uint32_t machine,
+                                                      const std::vector<nanoseconds>& way) const {
+    std::optional<std::uint32_t> found;
+    for (const machine_job& j : jobs_[machine])
+      if (!found || way[j.number] + j.duration > way[*found] + net_[*found].share) found = j.number;
+    return found;
   }
 
   template <bool Backward>

@@ -25,7 +25,6 @@ namespace shardweave::inline v0::detail {
 struct list_limits {
   bytes in_flight;                ///< of what is launched, not yet waited for, and computed with
   std::size_t compute_ahead = 0;  ///< computations between the present one and the first that needs a collective
-  std::size_t window = 0;         ///< places by which a task may overtake the first that is not done
   std::optional<bytes> memory = std::nullopt;       ///< alive at once
   std::optional<std::uint32_t> lag = std::nullopt;  ///< by which a launch that nothing computes with may be late
   memory_profile ahead = {};                        ///< bytes alive in the original order; only with `memory`

@@ -67,6 +67,10 @@ class list_run {
   [[nodiscard]] const std::vector<decision>& refusals() const { return budget_.refusals(); }
 
  private:
+  /// Places by which a task may overtake the first that is not done. Without it a backward step of LLaMA-3 8B needs 80 %
+  /// more memory and ends no earlier; with an eighth of it graphs end up to 4 % later.
+  static constexpr std::size_t window = 2000;
+
   using by_rank = std::pair<std::uint32_t, std::uint32_t>;  // rank, unit
   // need (none last), rank, unit
   using by_urgency = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;
@@ -108,7 +112,7 @@ class list_run {
   [[nodiscard]] bool may_overtake(const by_rank& next) const {
     const list_limits& limits = budget_.limits();
     if (next.first <= oldest_) return true;
-    if (next.first > oldest_ + limits.window) return stalling_.empty() && !limits.memory;
+    if (next.first > oldest_ + window) return stalling_.empty() && !limits.memory;
     return !limits.memory || budget_.has_room(memory_.demand(next.second), oldest_, next.first);
   }
   /// Launches what nothing computes with, which frees what it sends, until there is room; true if any was.

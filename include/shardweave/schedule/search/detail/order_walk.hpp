@@ -48,7 +48,6 @@ class order_walk {
         waits_for_(order_.size()),
         channel_(order_.size(), no_index),
         duration_(order_.size()),
-        work_left_(order_.size() + 1),
         now_{.memory = memory_tracker(uses, g.storages().size()),
              .clocks = std::vector<nanoseconds>(g.groups().size()),
              .arrived = std::vector<bool>(order_.size())} {
@@ -59,7 +58,6 @@ class order_walk {
     }
     marks_.assign(order_.size() / stride_ + 1, now_);
     peaks_.resize(marks_.size());
-    work_behind_.resize(marks_.size() + 1);
     restart();
   }
 
@@ -130,13 +128,7 @@ class order_walk {
       }
       now_.memory.restart_peak();
       const std::uint32_t end = std::min(size, (k + 1) * stride_);
-      const nanoseconds behind = work_behind_[k + 1];
-      for (std::uint32_t i = k * stride_; i < end; ++i) {
-        if (limit != nullptr && i > last && limit->excess == bytes(0) &&
-            now_.now + work_left_[i] + behind > limit->end_to_end)
-          return std::nullopt;
-        step(i, limit == nullptr);
-      }
+      for (std::uint32_t i = k * stride_; i < end; ++i) step(i, limit == nullptr);
       peak = std::max(peak, now_.memory.peak());
       if (limit == nullptr) peaks_[k] = now_.memory.peak();
       if (limit != nullptr && excess_of(peak) > limit->excess) return std::nullopt;
@@ -224,19 +216,9 @@ class order_walk {
     stalls_.insert(stalls_.end(), std::lower_bound(before, kept_stalls_.end(), reached_, place_less),
                    kept_stalls_.end());
     known_ = true;
-    for (std::uint32_t i = reached_; i-- > from * stride_;)
-      work_left_[i] = work_at(i) + ((i + 1) % stride_ == 0 ? nanoseconds(0) : work_left_[i + 1]);
-    for (std::size_t k = marks_.size(); k-- > 0;) work_behind_[k] = work_left_[k * stride_] + work_behind_[k + 1];
   }
   [[nodiscard]] bool ends_bucket(std::uint32_t place, std::uint32_t b) const {
     return place + 1 == order_.size() || order_.bucket_of(order_[place + 1]) != b;
-  }
-  /// What the compute stream does at a place at least: unpacking left out.
-  [[nodiscard]] nanoseconds work_at(std::uint32_t place) const {
-    const task_index t = order_[place];
-    if (channel_[t] == no_index) return duration_[t];
-    const std::uint32_t b = order_.bucket_of(t);
-    return b != no_index && ends_bucket(place, b) ? order_.costs(b).pack : nanoseconds(0);
   }
 
   bucketed_order order_;
@@ -246,8 +228,6 @@ class order_walk {
   std::vector<task_index> waits_for_;
   std::vector<std::uint32_t> channel_;
   std::vector<nanoseconds> duration_;
-  std::vector<nanoseconds> work_left_;    // of the compute stream from a place to the next checkpoint
-  std::vector<nanoseconds> work_behind_;  // from a checkpoint to the end
   std::vector<std::pair<task_index, nanoseconds>> ends_before_;
   state now_;
   std::vector<state> marks_;  // before every so many places

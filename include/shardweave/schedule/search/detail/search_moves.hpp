@@ -23,11 +23,8 @@ namespace shardweave::inline v0::detail {
 /// priced. Complexity: of the edits and of `order_walk::settle`.
 class search_moves {
  public:
-  /// \param reach  places by which a change moves at most
-  /// \param most   launches and tasks that move together at most
   /// \pre g and walk outlive this
-  search_moves(const task_graph& g, order_walk& walk, std::uint32_t reach, std::size_t most)
-      : g_(&g), walk_(&walk), edits_(g, walk.edit(), most), reach_(reach), most_(most) {}
+  search_moves(const task_graph& g, order_walk& walk) : g_(&g), walk_(&walk), edits_(g, walk.edit(), most) {}
 
   /// Buckets may change, too.
   void allow_buckets() {
@@ -173,7 +170,7 @@ class search_moves {
     const std::uint32_t distance = draw_distance(random), place = order.place_of(t);
     const std::uint32_t first = order.first_place(earlier(place, distance)), last = later(place, distance);
     std::vector<task_index> found;
-    for (std::uint32_t i = first; i <= last && found.size() < most_; ++i)
+    for (std::uint32_t i = first; i <= last && found.size() < most; ++i)
       if (key_[order[i]] == key_[t]) found.push_back(order[i]);
     for (const task_index one : found)
       if (const std::uint32_t b = order.bucket_of(one); b != no_index) edits_.divide(b, by_wait(b), 0);
@@ -195,6 +192,9 @@ class search_moves {
   }
 
  private:
+  static constexpr std::uint32_t reach = 1500;  ///< places by which a change moves at most
+  static constexpr std::size_t most = 200;      ///< launches and tasks that move together at most
+
   void move_somewhere(std::uint32_t place, std::uint32_t distance, random_source& random) {
     random.chance(0.5) ? edits_.pull(place, earlier(place, distance)) : edits_.push(place, later(place, distance));
   }
@@ -208,7 +208,7 @@ class search_moves {
   }
   [[nodiscard]] std::uint32_t draw_distance(random_source& random) const {
     return static_cast<std::uint32_t>(
-        1 + random.below(std::size_t{1} << random.below(static_cast<std::size_t>(std::bit_width(reach_)))));
+        1 + random.below(std::size_t{1} << random.below(static_cast<std::size_t>(std::bit_width(reach)))));
   }
   [[nodiscard]] static std::uint32_t earlier(std::uint32_t from, std::uint32_t distance) {
     return from > distance ? from - distance : 0;
@@ -227,7 +227,7 @@ class search_moves {
   [[nodiscard]] task_index neighbour(task_index t, bool after, random_source& random) const {
     const bucketed_order& order = walk_->order();
     std::uint32_t place = order.place_of(t);
-    const std::uint32_t end = after ? later(place, reach_) : earlier(place, reach_);
+    const std::uint32_t end = after ? later(place, reach) : earlier(place, reach);
     task_index found = no_index;
     while (place != end) {
       after ? ++place : --place;
@@ -242,8 +242,6 @@ class search_moves {
   const task_graph* g_;
   order_walk* walk_;
   order_edits edits_;
-  std::uint32_t reach_;
-  std::size_t most_;
   bool fills_ = false;
   std::vector<std::uint32_t> key_;
   std::vector<task_index> candidates_;
