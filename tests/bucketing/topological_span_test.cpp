@@ -168,7 +168,7 @@ TEST_SUITE("topological_span") {
     none.output({scatter.wait, more.wait});
     CHECK(sw::topological_span{.groups = sw::bucket_groups::primary}(none.graph()).buckets.empty());
   }
-  TEST_CASE("caps may be those of each group for itself, or stated by group") {
+  TEST_CASE("an absent cap is that of the first group, and caps may be stated by group") {
     overlap_tasks p(0);
     for (const std::int64_t ranks : {64, 8}) {
       const auto group = p.b.add_group({.id = ranks, .size = ranks});
@@ -179,9 +179,9 @@ TEST_SUITE("topological_span") {
     p.output(waits);
     const sw::task_graph g = p.graph();  // saturated at 148 MiB and at 90 MiB
     CHECK(sizes(sw::topological_span{}(g)) == std::vector<std::size_t>{3, 3, 3, 3});
-    CHECK(sizes(sw::topological_span{.own_caps = true}(g)) == std::vector<std::size_t>{3, 3, 2, 2, 2});
-    CHECK(sizes(sw::topological_span{.cap = sw::mebibytes(200), .own_caps = true}(g)) ==
-          std::vector<std::size_t>{5, 5});
+    CHECK(sizes(sw::topological_span{.cap = sw::mebibytes(200)}(g)) == std::vector<std::size_t>{5, 5});
+    CHECK(sizes(sw::topological_span{.cap_of_group = {{1, sw::saturation_size(8)}}}(g)) ==
+          std::vector<std::size_t>{3, 3, 2, 2, 2});
     CHECK(sizes(sw::topological_span{.cap_of_group = {{1, sw::mebibytes(240)}}}(g)) ==
           std::vector<std::size_t>{3, 3, 6});
   }

@@ -132,7 +132,6 @@ sw::topological_span some_span(choices& from) {
   policy.adjacent = from.maybe();
   policy.groups = static_cast<sw::bucket_groups>(from.below(3));
   policy.members = static_cast<sw::bucket_members>(from.below(2));
-  policy.own_caps = from.maybe();
   return policy;
 }
 sw::bucketing_result some_buckets(choices& from, const sw::task_graph& g) {
@@ -214,9 +213,8 @@ planned some_plan(choices& from, const sw::task_graph& g, const sw::bucketing_re
               false};
     }
     default:
-      return {"best_known",
-              sw::best_known{.memory = memory, .runs = from.below(4), .changes = from.below(60)}(g, buckets, control),
-              true, false};
+      return {"best_known", sw::best_known{.memory = memory, .changes = from.below(60)}(g, buckets, control), true,
+              false};
   }
 }
 

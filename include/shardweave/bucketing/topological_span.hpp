@@ -60,15 +60,12 @@ struct topological_span {
   bool adjacent = false;  ///< only those between whose waits no candidate of another key is waited for
   bucket_groups groups = bucket_groups::primary_reductions;
   bucket_members members = bucket_members::sharded;
-  bool own_caps = false;                             ///< an absent `cap` is that of each group for itself
   std::map<std::uint32_t, bytes> cap_of_group = {};  ///< by position of the group: a cap of its own, in place of `cap`
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const;
 
  private:
-  [[nodiscard]] static bytes saturated(const task_graph& g, std::uint32_t group);
   [[nodiscard]] static bytes default_cap(const task_graph& g, const std::vector<bool>& tags);
-  [[nodiscard]] bytes cap_of(const task_graph& g, std::uint32_t group, bytes shared) const;
 
   /// Those that may be members, and why the others may not.
   [[nodiscard]] std::vector<bool> candidates(const task_graph& g, const std::vector<bool>& tags,

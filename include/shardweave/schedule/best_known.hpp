@@ -25,13 +25,12 @@ namespace shardweave::inline v0 {
 /// With a budget, a schedule that keeps it is better than one that does not. Without one, `benefit` with `prefetch`
 /// keeps to the peak of the original order where it can, the named passes to what they allow themselves, and the first
 /// to end is taken.
-/// Complexity: that of the passes, `runs` of `prefetch`, and O(V + E) per change at most; in all 0.2 to 0.3 s for
-/// 10 000 tasks
+/// Complexity: that of the passes, some more runs of `prefetch`, and O(V + E) per change at most; in all 0.2 to 0.3 s
+/// for 10 000 tasks
 struct best_known {
   static constexpr std::string_view name = "best_known";
 
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
-  std::size_t runs = 12;                       ///< of `prefetch` by another order, at most (`search::runs`)
   std::size_t changes = 3000;                  ///< tried at most (`search::changes`)
 
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const;
@@ -40,6 +39,8 @@ struct best_known {
                                     const solve_control& control = {}) const;
 
  private:
+  static constexpr std::size_t runs = 12;  ///< of `prefetch` by another order, at most (`search::runs`)
+
   /// Buckets that are there already.
   struct as_given {
     static constexpr std::string_view name = "as_given";

@@ -223,9 +223,8 @@ TEST_SUITE("prefetch") {
     for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 24});
       const auto buckets = sw::greedy{.cap = sw::bytes(50), .fsdp_only = seed % 2 == 0, .needs_gain = false}(g);
-      for (const auto& policy :
-           {sw::prefetch{}, sw::prefetch{.in_flight = sw::bytes(30), .compute_ahead = 1},
-            sw::prefetch{.in_flight = sw::bytes(0), .compute_ahead = 0}}) {
+      for (const auto& policy : {sw::prefetch{}, sw::prefetch{.in_flight = sw::bytes(30), .compute_ahead = 1},
+                                 sw::prefetch{.in_flight = sw::bytes(0), .compute_ahead = 0}}) {
         const auto s = policy(g, buckets);
         CHECK_NOTHROW(sw::validate_schedule(g, s));
         CHECK(s.buckets == buckets.buckets);

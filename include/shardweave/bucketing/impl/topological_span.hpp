@@ -49,25 +49,18 @@ SHARDWEAVE_INLINE bucketing_result topological_span::operator()(const task_graph
   for (const collective op : {collective::all_gather, collective::reduce_scatter, collective::all_reduce})
     for (const std::vector<task_index>& group : groups_of(in_order(g, wanted, op), keys)) {
       if (control.stop.stop_requested()) return result;
-      fill(g, graph, group, cap_of(g, g.collective(group.front()).group, shared_cap), result);
+      const auto own = cap_of_group.find(g.collective(group.front()).group);
+      fill(g, graph, group, own != cap_of_group.end() ? own->second : shared_cap, result);
     }
   result.decisions.insert(result.decisions.end(), refused.begin(), refused.end());
   return result;
 }
 
-SHARDWEAVE_INLINE bytes topological_span::saturated(const task_graph& g, std::uint32_t group) {
-  return std::clamp(saturation_size(g.groups()[group].size), mebibytes(50), mebibytes(2000));
-}
-
 SHARDWEAVE_INLINE bytes topological_span::default_cap(const task_graph& g, const std::vector<bool>& tags) {
   for (task_index t = 0; t < g.size(); ++t)
-    if (tags[t] && g.collective(t).op == collective::all_gather) return saturated(g, g.collective(t).group);
+    if (tags[t] && g.collective(t).op == collective::all_gather)
+      return std::clamp(saturation_size(g.groups()[g.collective(t).group].size), mebibytes(50), mebibytes(2000));
   return mebibytes(500);
-}
-
-SHARDWEAVE_INLINE bytes topological_span::cap_of(const task_graph& g, std::uint32_t group, bytes shared) const {
-  if (const auto own = cap_of_group.find(group); own != cap_of_group.end()) return own->second;
-  return own_caps && !cap ? saturated(g, group) : shared;
 }
 
 SHARDWEAVE_INLINE std::vector<bool> topological_span::candidates(const task_graph& g, const std::vector<bool>& tags,

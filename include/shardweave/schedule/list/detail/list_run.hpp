@@ -67,8 +67,8 @@ class list_run {
   [[nodiscard]] const std::vector<decision>& refusals() const { return budget_.refusals(); }
 
  private:
-  /// Places by which a task may overtake the first that is not done. Without it a backward step of LLaMA-3 8B needs 80 %
-  /// more memory and ends no earlier; with an eighth of it graphs end up to 4 % later.
+  /// Places by which a task may overtake the first that is not done. Without this limit a backward step of LLaMA-3 8B
+  /// holds 80 % more and ends no earlier; with an eighth of it graphs end up to 4 % later.
   static constexpr std::size_t window = 2000;
 
   using by_rank = std::pair<std::uint32_t, std::uint32_t>;  // rank, unit
