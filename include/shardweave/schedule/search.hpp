@@ -33,12 +33,13 @@ namespace shardweave::inline v0 {
 /// put off behind launches that are waited for long, as far as that helps. Then it tries changes, mostly where the
 /// compute stream stalls: the collective that is waited for is launched earlier, with what leads to it; the wait is put
 /// off, or other work pulled before it; work is put off behind the launch. If it may change buckets, too, launches are
-/// joined, members taken out, handed on to the next bucket, or launched apart. Each change is priced by walking the
-/// order on from a checkpoint; it stays if neither the peak above the budget nor the end grows. The result is never
-/// worse than the start, also not by more launches to the same end, and the search may be stopped at any time. Without
-/// a time limit it depends on graph, buckets and seed alone: ranks that agree on these launch alike. Complexity: up to
-/// `runs` more runs of the start; then O(V + E) per change at most: no more of the order is looked at than up to where
-/// all goes on as before.
+/// joined, members taken out, handed on to the next bucket, or launched apart; and where nothing has helped for a
+/// while, all buckets of one key in a window of the order are made anew in another size, which has some changes' time
+/// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
+/// peak above the budget nor the end grows. The result is never worse than the start, also not by more launches to the
+/// same end, and the search may be stopped at any time. Without a time limit it depends on graph, buckets and seed
+/// alone: ranks that agree on these launch alike. Complexity: up to `runs` more runs of the start; then O(V + E) per
+/// change at most: no more of the order is looked at than up to where all goes on as before.
 template <class Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
@@ -64,6 +65,10 @@ struct search {
   [[nodiscard]] schedule improve(const task_graph& g, schedule s, const solve_control& control = {}) const;
 
  private:
+  static constexpr std::size_t patience = 1000;  ///< changes without a better price before a large one
+  static constexpr std::size_t trial = 300;      ///< changes that a large one is given
+  static constexpr std::int64_t worse_by = 500;  ///< part of the end by which a large one may be worse at first
+
   /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
   /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
   std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const;
@@ -87,17 +92,34 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   const bool timed = control.seconds < std::numeric_limits<double>::infinity();
   const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs_made);
   detail::walk_price least = walk.price();
-  std::size_t tried = 0, kept = 0;
+  std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
+  std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
+  const auto take_better = [&] {
+    if (best && walk.price() > least) {
+      walk.restart(std::move(*best));
+    } else if (walk.price() < least) {
+      last_better = tried;
+      least = walk.price();
+      if (control.progress)
+        control.progress({.stage = name,
+                          .seconds = clock.elapsed(),
+                          .objective = static_cast<double>(least.end_to_end.count()),
+                          .unit = "ns"});
+    }
+    best.reset();
+  };
   for (; tried < most && moves.may_change() && !clock.expired(); ++tried) {
-    kept += moves.change(random);
-    if (!(walk.price() < least)) continue;
-    least = walk.price();
-    if (control.progress)
-      control.progress({.stage = name,
-                        .seconds = clock.elapsed(),
-                        .objective = static_cast<double>(least.end_to_end.count()),
-                        .unit = "ns"});
+    if (!best || tried == judged) take_better();
+    if (!best && tried >= last_better + patience && moves.may_change_buckets()) {
+      best = walk.order();
+      judged = tried + trial;
+      kept += moves.change_window(random, {least.excess, least.end_to_end + least.end_to_end / worse_by});
+      ++large;
+    } else {
+      kept += moves.change(random);
+    }
   }
+  take_better();
   schedule found = s;
   found.order.assign(walk.order().tasks().begin(), walk.order().tasks().end());
   if (rebucket) {
@@ -111,6 +133,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
   s.statistics.push_back({"changes_tried", static_cast<double>(tried)});
   s.statistics.push_back({"changes_kept", static_cast<double>(kept)});
+  if (rebucket) s.statistics.push_back({"windows_tried", static_cast<double>(large)});
   return s;
 }
 

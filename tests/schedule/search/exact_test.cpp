@@ -476,7 +476,11 @@ TEST_SUITE("search") {
             }
           }
         }
-        kept += walk.settle();
+        // what makes it worse for now, too, so that there is something to change
+        sw::detail::walk_price limit = walk.price();
+        if (random.chance(0.5)) limit.end_to_end += sw::nanoseconds(100);
+        if (random.chance(0.5)) limit.excess += sw::bytes(10);
+        kept += walk.settle(limit);
         if (i % 10 != 0) continue;
         sw::schedule s{.order = {walk.order().tasks().begin(), walk.order().tasks().end()}};
         for (const sw::bucket& b : walk.order().buckets())

@@ -58,8 +58,7 @@ class order_walk {
     }
     marks_.assign(order_.size() / stride_ + 1, now_);
     peaks_.resize(marks_.size());
-    keep(0, order_.size());
-    order_.commit();
+    restart();
   }
 
   [[nodiscard]] const bucketed_order& order() const { return order_; }
@@ -69,11 +68,11 @@ class order_walk {
   [[nodiscard]] const walk_price& price() const { return price_; }
   [[nodiscard]] std::span<const stall> stalls() const { return stalls_; }
 
-  /// Keeps open edits if the price is no worse then, else undoes them.
-  bool settle() {
+  /// Keeps open edits if the price is not above `limit` then, else undoes them.
+  bool settle(const walk_price& limit) {
     if (!order_.is_edited()) return false;
     const std::uint32_t from = order_.first_edited() / stride_, last = order_.last_edited();
-    if (const auto found = walk(from, last, false); found && *found <= price_) {
+    if (const auto found = walk(from, last, &limit); found && *found <= limit) {
       keep(from, last);
       order_.commit();
       return true;
@@ -81,6 +80,13 @@ class order_walk {
     order_.undo();
     restore_ends();
     return false;
+  }
+  /// Keeps them if the price is not worse.
+  bool settle() { return settle(price_); }
+  /// Goes on with another order of the same tasks.
+  void restart(bucketed_order order) {
+    order_ = std::move(order);
+    restart();
   }
 
  private:
@@ -91,9 +97,17 @@ class order_walk {
     nanoseconds now = {};
   };
 
-  /// Walks from a checkpoint on; nothing if it is seen to be worse than what is kept. If it is to be kept, changes are
-  /// compared with it from then on. What stands behind `last` is as before.
-  std::optional<walk_price> walk(std::uint32_t from, std::uint32_t last, bool keeping) {
+  void restart() {
+    known_ = false;
+    stalls_.clear();
+    ends_before_.clear();
+    keep(0, order_.size());
+    order_.commit();
+  }
+
+  /// Walks from a checkpoint on; nothing if it is seen to be worse than `limit`. Without a limit this becomes what
+  /// changes are compared with. What stands behind `last` is as before.
+  std::optional<walk_price> walk(std::uint32_t from, std::uint32_t last, const walk_price* limit) {
     now_ = marks_[from];
     ends_before_.clear();
     nanoseconds busy_before;
@@ -105,19 +119,19 @@ class order_walk {
       if (k > from) {
         if (k * stride_ > last && known_)
           if (const auto later = same_but_later(marks_[k], k * stride_, busy_before);
-              later && (!keeping || *later == nanoseconds(0))) {
+              later && (limit != nullptr || *later == nanoseconds(0))) {
             for (std::uint32_t j = k; j < marks_.size(); ++j) peak = std::max(peak, peaks_[j]);
             reached_ = k * stride_;
             return walk_price{excess_of(peak), price_.end_to_end + *later};
           }
-        if (keeping) marks_[k] = now_;
+        if (limit == nullptr) marks_[k] = now_;
       }
       now_.memory.restart_peak();
       const std::uint32_t end = std::min(size, (k + 1) * stride_);
-      for (std::uint32_t i = k * stride_; i < end; ++i) step(i, keeping);
+      for (std::uint32_t i = k * stride_; i < end; ++i) step(i, limit == nullptr);
       peak = std::max(peak, now_.memory.peak());
-      if (keeping) peaks_[k] = now_.memory.peak();
-      if (!keeping && excess_of(peak) > price_.excess) return std::nullopt;
+      if (limit == nullptr) peaks_[k] = now_.memory.peak();
+      if (limit != nullptr && excess_of(peak) > limit->excess) return std::nullopt;
     }
     reached_ = size;
     walk_price result{excess_of(peak), now_.now};
@@ -198,7 +212,7 @@ class order_walk {
     stalls_.assign(kept_stalls_.begin(), before);
     // the ends that were before the change tell where it ends to matter
     restore_ends();
-    price_ = *walk(from, last, true);
+    price_ = *walk(from, last, nullptr);
     stalls_.insert(stalls_.end(), std::lower_bound(before, kept_stalls_.end(), reached_, place_less),
                    kept_stalls_.end());
     known_ = true;

@@ -62,7 +62,7 @@ class search_moves {
     const auto [at, lasts] = stalled(random);
     const std::uint32_t launched = order.place_of(walk_->waits_for(order[at]));
     const std::uint32_t distance = draw_distance(random);
-    switch (random.below(fills_ ? 6 : 5)) {
+    switch (random.below(fills_ ? 7 : 6)) {
       case 0:
       case 1:
         edits_.pull(launched, earlier(launched, distance));
@@ -74,8 +74,13 @@ class search_moves {
       case 4:
         edits_.pull(later(at, distance), at);
         break;
-      default:
+      case 6:
         edits_.fill(at, lasts, at + static_cast<std::uint32_t>(random.below(order.size() - at)));
+        break;
+      default: {
+        const auto any = static_cast<std::uint32_t>(random.below(order.size() - 1));
+        move_somewhere(random.chance(0.5) ? any : launched, distance, random);
+      }
     }
     return walk_->settle();
   }
@@ -84,7 +89,9 @@ class search_moves {
   /// \pre may_change_buckets()
   bool change_buckets(random_source& random) {
     bucketed_order& order = walk_->edit();
-    task_index t = candidates_[random.below(candidates_.size())];
+    task_index t = no_index;
+    if (may_change_order() && random.chance(0.5)) t = walk_->waits_for(order[stalled(random).place]);
+    if (t == no_index || key_[t] == no_index) t = candidates_[random.below(candidates_.size())];
     const std::uint32_t b = order.bucket_of(t);
     const std::size_t what = b == no_index ? 7 : random.below(8);
     if (what < 6) {
@@ -123,7 +130,7 @@ class search_moves {
   }
 
   /// Work that a collective does not need, and that may stand far before it, goes right behind its launch, with what
-  /// needs that work.
+  /// needs that work; launches among these join others that are there.
   /// \pre may_change_order()
   bool put_off(random_source& random) {
     bucketed_order& order = walk_->edit();
@@ -141,7 +148,47 @@ class search_moves {
     const std::uint32_t last = order.last_place(order.place_of(launch));
     for (const task_index t : found)
       if (order.place_of(t) < order.place_of(launch)) edits_.push(order.place_of(t), last);
+    if (may_change_buckets() && random.chance(0.8)) {
+      std::vector<task_index> moved;
+      for (std::uint32_t i = order.last_place(order.place_of(launch)) + 1; i <= last; ++i)
+        if (key_[order[i]] != no_index) moved.push_back(order[i]);
+      for (const task_index t : moved) {
+        task_index other = neighbour(t, true, random);
+        if (other == no_index) other = neighbour(t, false, random);
+        if (other != no_index && order.place_of(other) > order.place_of(launch))
+          edits_.join(t, other, random.chance(0.5));
+      }
+    }
     return walk_->settle();
+  }
+
+  /// Buckets of one key in a window of the order are parted, and its launches joined anew up to another size.
+  /// \pre may_change_buckets()
+  bool change_window(random_source& random, const walk_price& limit) {
+    bucketed_order& order = walk_->edit();
+    const task_index t = candidates_[random.below(candidates_.size())];
+    const std::uint32_t distance = draw_distance(random), place = order.place_of(t);
+    const std::uint32_t first = order.first_place(earlier(place, distance)), last = later(place, distance);
+    std::vector<task_index> found;
+    for (std::uint32_t i = first; i <= last && found.size() < most; ++i)
+      if (key_[order[i]] == key_[t]) found.push_back(order[i]);
+    for (const task_index one : found)
+      if (const std::uint32_t b = order.bucket_of(one); b != no_index) edits_.divide(b, by_wait(b), 0);
+    const auto size_of = [&](task_index one) {
+      return std::max(g_->collective(one).bytes_in, g_->collective(one).bytes_out);
+    };
+    bytes total;
+    for (const task_index one : found) total += size_of(one);
+    const bytes cap = total / (std::int64_t{1} << random.below(9));
+    std::sort(found.begin(), found.end(),
+              [&](task_index x, task_index y) { return order.place_of(x) < order.place_of(y); });
+    const bool early = random.chance(0.5);
+    bytes filled;
+    for (std::size_t i = 0; i < found.size(); ++i) {
+      const bool joins = i > 0 && filled + size_of(found[i]) <= cap && edits_.join(found[i - 1], found[i], early);
+      filled = joins ? filled + size_of(found[i]) : size_of(found[i]);
+    }
+    return walk_->settle(limit);
   }
 
  private:
@@ -151,8 +198,13 @@ class search_moves {
   void move_somewhere(std::uint32_t place, std::uint32_t distance, random_source& random) {
     random.chance(0.5) ? edits_.pull(place, earlier(place, distance)) : edits_.push(place, later(place, distance));
   }
+  /// Of a few stalls the longest: long ones are looked at more often.
   [[nodiscard]] order_walk::stall stalled(random_source& random) const {
-    return walk_->stalls()[random.below(walk_->stalls().size())];
+    const auto stalls = walk_->stalls();
+    auto chosen = stalls[random.below(stalls.size())];
+    for (int i = 0; i < 2; ++i)
+      if (const auto other = stalls[random.below(stalls.size())]; other.lasts > chosen.lasts) chosen = other;
+    return chosen;
   }
   [[nodiscard]] std::uint32_t draw_distance(random_source& random) const {
     return static_cast<std::uint32_t>(
