@@ -37,8 +37,8 @@ struct training_layout {
   zero_stage stage = zero_stage::parameters;
 
   /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2",
-  /// "fsdp=16,ep=8" (8 of the 16 share out the experts): words of any order, each once. \throws error (input) naming
-  /// the word that is none, or an `ep` that does not divide the shards, or shares out what
+  /// "fsdp=16,ep=8" (8 of the 16 share out the experts): words of any order, each once.
+  /// \throws error (input) naming the word that is none, or an `ep` that does not divide the shards, or shares out what
   ///         ZeRO-1 and 2 update in parts
   [[nodiscard]] static training_layout parse(std::string_view text);
   [[nodiscard]] std::string to_string() const;
@@ -71,13 +71,12 @@ struct training_layout {
 /// and the latent values lie as between products. Experts are cut like the feed-forward that each is, and lie by
 /// experts where these are shared out: their slots are cut by sequences where they are made and added up, and by
 /// experts between. With context parallelism values are cut by positions, also in attention, whose rule must allow it
-/// (`layout_rules`). All else is left to the solver, for which little is left to decide. \param gathers_f8  parameters
-/// that are computed with in 8 bits are gathered in 8 bits, if that is sooner: else they
+/// (`layout_rules`). All else is left to the solver, for which little is left to decide.
+/// \param gathers_f8  parameters that are computed with in 8 bits are gathered in 8 bits, if that is sooner: else they
 ///                    are converted where they are whole
 /// \pre the model's mesh is that of the layout
-/// \throws error (constraint) naming a parameter that cannot lie so; (input) if experts are shared out of a model that
-/// has
-///         none
+/// \throws error (constraint) naming a parameter that cannot lie so; (input) if experts are shared out of a model
+///         without any
 /// Complexity: linear in the strategies
 [[nodiscard]] constraint_set layout_constraints(const spmd_cost_model& model, const training_layout& layout,
                                                 bool gathers_f8 = false);
