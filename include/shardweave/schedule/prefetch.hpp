@@ -28,7 +28,7 @@ namespace shardweave::inline v0 {
 /// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
 /// that the original order wants alive from here to its place; what only frees memory goes first where there is
 /// none. If the peak still exceeds the budget, the run is repeated with a budget that is lower by as much, twice at
-/// most; at last the original order is taken. `within_memory` tells whether that
+/// most, then with an eighth of the limits; at last the original order is taken. `within_memory` tells whether that
 /// helped; if not, the schedule is the one with the smallest peak seen. Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";

@@ -53,6 +53,11 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
       limits.memory = *limits.memory - (least - *memory);
       attempt(limits);
     }
+    if (go_on()) {
+      limits.in_flight = limits.in_flight / 8;
+      limits.compute_ahead /= 8;
+      attempt(limits);
+    }
   }
   if (go_on()) {  // the order that asks least of memory, mostly, is the original one
     schedule plain = in_order{}(g, buckets, control);
