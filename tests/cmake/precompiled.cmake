@@ -1,7 +1,10 @@
-# shardweave_precompile(name headers...): object library `name`, whose precompiled headers others of its folder take by
+# shardweave_precompile(name headers...): object library `name`, whose precompiled headers others take by
 # shardweave_precompiled(target name) when their compiler's options are the same. With clang the code of what these headers
 # instantiate is compiled once and linked to all of them, in place of once in each of their units: a third of what a unit
 # of tests takes. SHARDWEAVE_PRECOMPILED_FLAGS are options for that code.
+#
+# With clang, which loads no more of it than a source uses, tests, gallery and programs share one of them, target
+# shared_precompiled.
 set(SHARDWEAVE_PRECOMPILED_FLAGS "" CACHE STRING "More options for the code of what is precompiled, with clang")
 function(shardweave_precompile name)
   file(CONFIGURE OUTPUT ${PROJECT_BINARY_DIR}/${name}.cpp CONTENT "")
@@ -20,7 +23,9 @@ endfunction()
 
 function(shardweave_compile_precompiled name header code)
   separate_arguments(flags UNIX_COMMAND "${CMAKE_CXX_FLAGS} ${SHARDWEAVE_PRECOMPILED_FLAGS}")
-  add_custom_command(OUTPUT ${code} COMMAND ${CMAKE_CXX_COMPILER} ${flags} -ffunction-sections -c ${header} -o ${code}
+  get_target_property(options ${name} COMPILE_OPTIONS)
+  list(REMOVE_ITEM options -fpch-codegen)
+  add_custom_command(OUTPUT ${code} COMMAND ${CMAKE_CXX_COMPILER} ${flags} ${options} -ffunction-sections -c ${header} -o ${code}
                      DEPENDS ${name} ${header} VERBATIM)
   add_custom_target(${name}_code DEPENDS ${code})
 endfunction()
@@ -34,9 +39,27 @@ endfunction()
 function(shardweave_precompiled_code target name)
   get_target_property(code ${name} shardweave_code)
   get_target_property(type ${target} TYPE)
-  if(code AND type STREQUAL EXECUTABLE)
+  if(type STREQUAL STATIC_LIBRARY)
+    set(scope INTERFACE)
+  elseif(type STREQUAL EXECUTABLE)
+    set(scope PRIVATE)
+  endif()
+  if(code AND scope)
     # nothing but linking waits for it; as a source of the target, compiling would, too
-    target_link_libraries(${target} PRIVATE ${code})
-    target_link_options(${target} PRIVATE LINKER:--gc-sections)  # not all that is precompiled can be linked
+    target_link_libraries(${target} ${scope} ${code} $<$<TARGET_EXISTS:without_doctest>:$<TARGET_OBJECTS:without_doctest>>)
+    target_link_options(${target} ${scope} LINKER:--gc-sections)  # not all that is precompiled can be linked
   endif()
 endfunction()
+
+include(${CMAKE_CURRENT_LIST_DIR}/entries.cmake)
+find_package(CLI11 QUIET)
+if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND SHARDWEAVE_BUILD_EXAMPLES AND TARGET doctest_as_used AND CLI11_FOUND
+   AND NOT SHARDWEAVE_PROGRAM_FLAGS AND NOT SHARDWEAVE_TESTED_ROOMS)
+  shardweave_entries(entries)
+  list(TRANSFORM entries REPLACE "(.+)" "<\\1>")
+  shardweave_precompile(shared_precompiled <doctest/doctest.h> <CLI/CLI.hpp> ${entries})
+  target_link_libraries(shared_precompiled PRIVATE doctest_as_used CLI11::CLI11 shardweave_own_headers)
+  add_library(without_doctest OBJECT tests/support/without_doctest.cpp)
+  target_link_libraries(without_doctest PRIVATE doctest_as_used)
+  set_target_properties(shared_precompiled without_doctest PROPERTIES CXX_EXTENSIONS OFF)
+endif()

@@ -1,22 +1,16 @@
 # cmake -D compiler=... -D compiler_id=... -D source=FILE -D include_dirs=LIST -D definitions=LIST -D flags=TEXT
 #       -D options=LIST -D twin=BOOL -P refused.cmake
-# Passes if the compiler refuses FILE in at most 15 lines that match each regular expression of its first lines and, with
-# `twin`, takes it where SHARDWEAVE_REFUSED is not defined. A line `// doors: N` beneath them tells that N doors refuse in
-# one file: the output matches them N times, in at most 15 lines a door. `flags` name what is precompiled; a file
-# whose twin includes more is compiled without.
+# Passes if the compiler refuses FILE with the words of its first lines (expected.cmake) and, with `twin`, takes it where
+# SHARDWEAVE_REFUSED is not defined. `flags` name what is precompiled; a file whose twin includes more is compiled without.
 cmake_minimum_required(VERSION 3.25)
 
-file(STRINGS ${source} expectations REGEX "^// expect: ")
-file(STRINGS ${source} first LIMIT_COUNT 1)
-if(NOT first MATCHES "^// expect: .")
-  message(FATAL_ERROR "${source}: the first line must be '// expect: REGEX'")
-endif()
 file(READ ${source} text)
 if(text MATCHES "#ifn?def SHARDWEAVE_REFUSED\n#include")
   set(flags "")
 endif()
 separate_arguments(flags UNIX_COMMAND "${flags}")
 include(${CMAKE_CURRENT_LIST_DIR}/syntax_only.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/expected.cmake)
 if(compiler_id MATCHES "Clang")
   set(no_quotes -fno-caret-diagnostics)
 else()
@@ -30,33 +24,7 @@ if(twin AND text MATCHES "SHARDWEAVE_REFUSED")
 endif()
 execute_process(COMMAND ${compile} -w ${no_quotes} -D SHARDWEAVE_REFUSED ${source}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
 if(status EQUAL 0)
-  message(FATAL_ERROR "${source} compiles, but should be refused: ${expectations}")
+  set(output "")
 endif()
-# what a user has to read; where headers are included from does not count
-string(REGEX REPLACE "(^|\n)(In file included| +from )[^\n]*" "" text "${output}")
-string(REGEX MATCHALL "\n[^\n]" lines "\n${text}")
-list(LENGTH lines count)
-set(doors 1)
-file(STRINGS ${source} told REGEX "^// doors: [0-9]+$")
-if(told)
-  string(REGEX MATCH "[0-9]+" doors "${told}")
-endif()
-math(EXPR most "15 * ${doors}")
-if(count GREATER most)
-  message(FATAL_ERROR "${source} is refused in ${count} lines, expected at most ${most}:\n${output}")
-endif()
-set(told 0)
-foreach(line IN LISTS expectations)
-  string(REGEX REPLACE "^// expect: " "" expected "${line}")
-  string(REGEX MATCHALL "${expected}" times "${output}")
-  list(LENGTH times times)
-  if(times EQUAL 0)
-    message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
-  endif()
-  math(EXPR told "${told} + ${times}")
-endforeach()
-if(told LESS doors)
-  message(FATAL_ERROR "${source} is refused ${told} times, expected ${doors}:\n${output}")
-endif()
+said_as_expected(${source} "${output}")

@@ -1,0 +1,42 @@
+# Included by what has a compiler refuse files of tests/compile_fail.
+
+# said_as_expected(FILE OUTPUT): the first lines of FILE are `// expect: REGEX`; OUTPUT, what the compiler says of it, matches each of
+# them in at most 15 lines. A line `// doors: N` beneath them tells that N doors refuse in one file: OUTPUT matches them N times, in
+# at most 15 lines a door.
+function(said_as_expected source output)
+  file(STRINGS ${source} expectations REGEX "^// expect: ")
+  file(STRINGS ${source} first LIMIT_COUNT 1)
+  if(NOT first MATCHES "^// expect: .")
+    message(FATAL_ERROR "${source}: the first line must be '// expect: REGEX'")
+  endif()
+  string(REPLACE "${source}" "" output "${output}")  # a file's name must not answer for the compiler
+  if(output STREQUAL "")
+    message(FATAL_ERROR "${source} compiles, but should be refused: ${expectations}")
+  endif()
+  # what a user has to read; where headers are included from does not count
+  string(REGEX REPLACE "(^|\n)(In file included| +from )[^\n]*" "" text "${output}")
+  string(REGEX MATCHALL "\n[^\n]" lines "\n${text}")
+  list(LENGTH lines count)
+  set(doors 1)
+  file(STRINGS ${source} told REGEX "^// doors: [0-9]+$")
+  if(told)
+    string(REGEX MATCH "[0-9]+" doors "${told}")
+  endif()
+  math(EXPR most "15 * ${doors}")
+  if(count GREATER most)
+    message(FATAL_ERROR "${source} is refused in ${count} lines, expected at most ${most}:\n${output}")
+  endif()
+  set(told 0)
+  foreach(line IN LISTS expectations)
+    string(REGEX REPLACE "^// expect: " "" expected "${line}")
+    string(REGEX MATCHALL "${expected}" times "${output}")
+    list(LENGTH times times)
+    if(times EQUAL 0)
+      message(FATAL_ERROR "${source} is refused, but not with '${expected}':\n${output}")
+    endif()
+    math(EXPR told "${told} + ${times}")
+  endforeach()
+  if(told LESS doors)
+    message(FATAL_ERROR "${source} is refused ${told} times, expected ${doors}:\n${output}")
+  endif()
+endfunction()
