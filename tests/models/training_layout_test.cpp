@@ -4,6 +4,7 @@
 #include <shardweave/cost/roofline.hpp>
 #include <shardweave/lowering/lower.hpp>
 #include <shardweave/models/deepseek.hpp>
+#include <shardweave/models/f8_products.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/training_layout.hpp>
 #include <shardweave/placement/compile.hpp>
@@ -369,6 +370,41 @@ TEST_SUITE("training_layout") {
       }
       CHECK(ways == 4 * slots);  // there and back, forward and backward
     }
+  }
+
+  TEST_CASE("where experts are shared out, weights are converted to 8 bits whole, and rows of the embedding summed") {
+    const auto layout = sw::training_layout::parse("fsdp=8,ep=4");
+    const auto device = sw::find_device("h100");
+    const sw::spmd_cost_model model(
+        sw::with_f8_products(sw::deepseek_training_graph(mixture, {.batch = 16, .sequence = 2048})), layout.mesh(),
+        sw::roofline{device}, sw::alpha_beta(device), sw::layout_rules(layout), {.reduce_after_cast = true});
+    const auto placed =
+        sw::auto_solver{}.solve(sw::compile(sw::describe(model, sw::layout_constraints(model, layout))));
+    REQUIRE(placed.has_assignment());
+    std::size_t converted = 0, of_an_expert = 0, summed = 0;
+    for (std::uint32_t v = 0; v < model.operations().operations.size(); ++v) {
+      const sw::operation& op = model.operations().operations[v];
+      if (op.outputs.empty()) continue;
+      const sw::sharding_classes& offered = model.strategies(v).outputs.front();
+      const std::string lies = offered.distinct[offered.of[placed.choice[v]]].to_string();
+      CAPTURE(op.name);
+      CAPTURE(lies);
+      if (op.op == "embedding_backward") {
+        ++summed;
+        CHECK(lies == "PP");  // of the shards that experts leave, of the experts
+      }
+      if (!sw::is_f8(op.outputs.front().type)) continue;
+      std::uint32_t from = v;
+      while (model.operations().operations[from].inputs.size() == 1)
+        from = model.operations().operations[from].inputs.front();
+      if (model.operations().operations[from].kind != sw::role::parameter) continue;
+      const bool of_experts = op.group.starts_with("experts.");
+      ++(of_experts ? of_an_expert : converted);
+      CHECK(lies == (of_experts ? "RS(0)" : "RR"));
+    }
+    CHECK(summed == 1);
+    CHECK(of_an_expert > 0);
+    CHECK(converted > 0);
   }
 
   TEST_CASE("experts that are not shared out are weights like others, gathered over all that share them") {

@@ -9,8 +9,7 @@
 #include <shardweave/solve/solution.hpp>
 #include <shardweave/solve/solver.hpp>
 #include <shardweave/step/detail/chained_edges.hpp>
-#include <shardweave/step/detail/placements_around.hpp>
-#include <shardweave/step/detail/placements_by_bound.hpp>
+#include <shardweave/step/detail/small_step_search.hpp>
 #include <shardweave/step/detail/tried_plans.hpp>
 #include <shardweave/step/priced_steps.hpp>
 #include <shardweave/step/step_bound.hpp>
@@ -311,56 +310,15 @@ class step_search_run {
     }
   }
 
-  /// In a small problem: all placements, if there are few, or those around the best ones, so that the best of very few
-  /// is not missed for prices under which another one is better.
+  /// In a small problem beyond that (`small_step_search`).
   void look_further() {
-    if (problem_.compact().total_labels() > all_labels || options_.around == 0 || tried_.size() == 0) return;
-    const std::size_t more = options_.around / std::max<std::size_t>(problem_.compact().total_labels(), 1);
+    if (tried_.size() == 0) return;
     const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
-    const std::size_t most = tried_.size() + more;
-    const bool all = looks_at_all(more, most, planned);
-    if (!all) look_around(more, most, planned);
-  }
-  /// Plans of all placements that may have a better one than the best so far, the least bound first.
-  /// \returns false if there are too many
-  bool looks_at_all(std::size_t more, std::size_t most, std::size_t planned) {
-    placement_bound bound(least_, options_.bound.turn, planned);
-    const auto all = placements_by_bound(problem_, *problem_.labels_of(tried_.best().choice), planned, 4 * more, bound);
-    if (!all) return false;
-    bool is_all = true;
-    for (std::size_t i = 0; i < all->size() && (*all)[i].bound < tried_.best().step; i += few) {
-      if (tried_.size() >= most || tried_.is_late()) return false;
-      std::vector<assignment> next;
-      for (std::size_t k = i; k < std::min(i + few, all->size()); ++k) next.push_back((*all)[k].choice);
-      tried_.consider(next, most, told_apart_by::strategies);
-      for (std::size_t k = i; k < i + next.size() && (*all)[k].bound < tried_.best().step; ++k)
-        is_all = tried_.complete((*all)[k].choice) && is_all;
-    }
-    is_complete_ = is_all;
-    return true;
-  }
-  /// What differs from a good plan in one variable or in two, as long as that gives better ones.
-  void look_around(std::size_t more, std::size_t most, std::size_t planned) {
-    const auto is_over = [&] {
-      return tried_.size() >= most || tried_.is_late() || tried_.best().step <= result_.bounds.bound;
-    };
-    std::set<assignment> centers;
-    for (bool fresh = true; fresh && !is_over();) {
-      fresh = false;
-      for (const std::size_t center : tried_.best_ones(few)) {
-        if (!centers.insert(tried_[center].choice).second) continue;
-        fresh = true;
-        const auto labels = *problem_.labels_of(tried_[center].choice);
-        const auto finds_better = [&](std::size_t variables) {
-          return tried_.consider(placements_around(problem_, labels, variables, planned, 4 * more), most).has_value();
-        };
-        if (finds_better(1) || is_over() || finds_better(2) || is_over()) break;
-      }
-    }
+    small_step_search search(problem_, least_, options_.around, planned, options_.bound.turn, tried_);
+    is_complete_ = search.run(result_.bounds.bound);
   }
 
   static constexpr std::size_t few = 4;
-  static constexpr std::size_t all_labels = 500;
   static constexpr double share_of_bound = 0.25;  ///< of a time limit
 
   const placement_problem<double>& problem_;

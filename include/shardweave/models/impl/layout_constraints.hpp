@@ -176,6 +176,7 @@ class layout_writer {
   /// Of an expert's weight as it is computed with, and of its gradient: with each expert, each feature inside.
   void place_expert_weight(std::uint32_t v) {
     const operation& op = graph_.operations[v];
+    place_converted(v);
     along(v, expert_, dim_placement::shard(0));
     along(v, tensor_, dim_placement::shard(inner_of(op.group)));
     if (op.op != "einsum") return;
@@ -235,20 +236,23 @@ class layout_writer {
       v = p;
     }
     if (graph_.operations[v].op != "embedding_backward") return;
-    along(v, replica_, dim_placement::partial());
-    along(v, shard_, dim_placement::partial());
+    along_data(v, dim_placement::partial());
     along(v, context_, dim_placement::partial());
     if (tensor_) wanted_[v].along[*tensor_].reset();
+  }
+
+  /// What a weight is converted to, where it is whole.
+  void place_converted(std::uint32_t v) {
+    const operation& op = graph_.operations[v];
+    if (gathers_f8_ || op.inputs.size() != 1 || !is_f8(op.outputs.front().type)) return;
+    along_data(v, dim_placement::replicate());
+    along(v, context_, dim_placement::replicate());
   }
 
   /// What is made of a parameter alone lies as the parameter does, seen the other way round where it is turned.
   void place_weight(std::uint32_t v) {
     const operation& op = graph_.operations[v];
-    if (!gathers_f8_ && op.inputs.size() == 1 && is_f8(op.outputs.front().type)) {
-      along(v, replica_, dim_placement::replicate());
-      along(v, shard_, dim_placement::replicate());
-      along(v, context_, dim_placement::replicate());
-    }
+    place_converted(v);
     if (!tensor_ || op.inputs.size() != 1 || op.outputs.front().rank() != 2) return;
     const std::optional<dim_placement> from = wanted_[op.inputs.front()].along[*tensor_];
     if (!from) return;

@@ -79,12 +79,11 @@ class order_bounds {
       if (m > 0) bounds_.channel = std::max(bounds_.channel, busy_[m]);
       bounds_.released = std::max(bounds_.released, preemptive_bound(jobs_[m]));
     }
-    for (std::uint32_t m = 1; m < machines_; ++m)
-      for (const std::optional<std::uint32_t> a : {farthest(m, head_), farthest(m, tail_)}) {
-        if (!a) continue;
-        look_at<false>(*a);
-        look_at<true>(*a);
-      }
+    for (std::uint32_t m = 1; m < machines_; ++m) {
+      const std::optional<std::uint32_t> first = farthest(m, head_), last = farthest(m, tail_);
+      if (first) look_at(*first);
+      if (last && last != first) look_at(*last);
+    }
   }
 
   [[nodiscard]] const makespan_bounds& bounds() const { return bounds_; }
@@ -142,6 +141,10 @@ class order_bounds {
     return found;
   }
 
+  void look_at(std::uint32_t collective) {
+    look_at<false>(collective);
+    look_at<true>(collective);
+  }
   template <bool Backward>
   void look_at(std::uint32_t collective) {
     const row_bound found = net_.around<Backward>(collective, Backward ? tail_ : head_, machines_);
