@@ -213,6 +213,7 @@ struct world {
       int color, key, rank, device;
       ncclComm_t* slot;
       bool blocking;
+      ncclComm_t made = nullptr;
     };
     std::vector<asked> ranks;
   };
@@ -232,6 +233,7 @@ struct ncclComm {
   std::uint64_t launched = 0, splits = 0;
   std::shared_ptr<std::atomic<bool>> aborted = std::make_shared<std::atomic<bool>>(false);
   std::function<bool()> pending = {};  // a call that is not done; says whether it can be done now
+  bool in_silence = false;             // and that is not told
   int polls = 0;
 };
 
@@ -625,15 +627,22 @@ ncclResult_t ncclCommSplit(ncclComm_t parent, int color, int key, ncclComm_t* sl
       auto* comm =
           new ncclComm{.all = child, .rank = child->size++, .device = asked[i].device, .blocking = asked[i].blocking};
       ++living;
-      std::atomic_ref<ncclComm_t>(*asked[i].slot).store(comm, std::memory_order_release);
+      asked[i].made = comm;
+      if (!now_set.splits_in_silence)
+        std::atomic_ref<ncclComm_t>(*asked[i].slot).store(comm, std::memory_order_release);
     }
   }
-  parent->pending = [w, number] {
+  parent->in_silence = now_set.splits_in_silence;
+  parent->pending = [w, number, rank = parent->rank, is_late = parent->in_silence] {
     const std::lock_guard held(lock);
-    return static_cast<int>(w->splits[number].ranks.size()) == w->size;
+    const auto& all = w->splits[number].ranks;
+    if (static_cast<int>(all.size()) < w->size) return false;
+    const auto own = std::find_if(all.begin(), all.end(), [&](const auto& a) { return a.rank == rank; });
+    if (is_late) std::atomic_ref<ncclComm_t>(*own->slot).store(own->made, std::memory_order_release);
+    return true;
   };
   parent->polls = now_set.polls;
-  return ncclInProgress;
+  return parent->in_silence ? ncclSuccess : ncclInProgress;
 }
 ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* code) {
   *code = ncclSuccess;
@@ -643,7 +652,7 @@ ncclResult_t ncclCommGetAsyncError(ncclComm_t comm, ncclResult_t* code) {
     if (comm->all->is_wrong) return *code = ncclInvalidUsage, ncclSuccess;
   }
   if (!comm->pending) return ncclSuccess;
-  *code = ncclInProgress;
+  if (!comm->in_silence) *code = ncclInProgress;
   if (comm->polls-- > 0) return ncclSuccess;
   if (comm->pending()) {
     comm->pending = {};

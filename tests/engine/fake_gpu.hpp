@@ -27,6 +27,8 @@ struct settings {
   std::int64_t product_flops_per_ns = 1 << 13;  ///< of products of many operations per byte
   std::int64_t product_half = 0;                ///< operations per byte at which half of that is reached
   int polls = 2;  ///< calls of a communicator that does not block are done when it was asked that many times
+  /// A split says at once that it is done, and makes its communicator later all the same: NCCL 2.28 does so.
+  bool splits_in_silence = false;
 };
 
 /// Forgets what was called and what was to go wrong.

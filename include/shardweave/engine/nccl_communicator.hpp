@@ -1,6 +1,5 @@
 #pragma once
 
-#include <shardweave/core/error.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/rank_meeting.hpp>
 
@@ -113,11 +112,16 @@ class nccl_communicator {
   [[nodiscard]] int size() const { return size_; }
 
  private:
-  /// NCCL fills the slot from a thread of its own, possibly after the call has returned; whom it tells is `asked`.
+  /// NCCL fills the slot from a thread of its own, possibly after the call has returned; whom it tells is `asked`. A
+  /// split may be told to be done before it is (NCCL 2.28): only what stands in the slot says so.
   void arrive(ncclResult_t code, std::string_view call, const nccl_waiting& waiting, const nccl_communicator& asked) {
     try {
+      const auto since = std::chrono::steady_clock::now();
       asked.settle(code, call, waiting);
-      if (get() == nullptr) refuse(error_category::backend, std::string(call) + " made no communicator");
+      while (get() == nullptr) {
+        waiting(call, since);
+        asked.settle(asked.state(), call, waiting);
+      }
       settle(state(), call, waiting);
     } catch (...) {
       if (get() != nullptr)
