@@ -89,7 +89,7 @@ class row_predictor {
     row_answer answer;
     try {
       figures.reserved = 1;
-      const read_step s = step_of(*stated.row, figures);
+      read_step s = step_of(*stated.row, figures);
       const sw::device_preset& preset = sw::find_preset(s.device);
       sw::device_profile device = preset.profile;
       if (stated.row->network > 0) device.network_bandwidth = stated.row->network;
@@ -97,7 +97,10 @@ class row_predictor {
       sw::any_collectives collectives = sw::nccl_smooth(sw::nccl_node_of(device));
       if (measured_ && measured_->device == s.device) {
         collectives = measured_->correct(collectives);
-        if (measured_->compute) compute = measured_->compute_on(device);
+        if (measured_->compute) {  // kernels as they are leave nothing to explain
+          compute = measured_->compute_on(device);
+          s.step->framework.slowdown = 1;
+        }
       }
       answer.step = sw::predict_step(*s.step, compute, collectives);
     } catch (const sw::error& e) {

@@ -17,6 +17,7 @@
 #include <shardweave/cost/device_presets.hpp>
 #include <shardweave/cost/fitted_lines.hpp>
 #include <shardweave/cost/fusion_group.hpp>
+#include <shardweave/cost/kernel_calibration.hpp>
 #include <shardweave/cost/link_shares.hpp>
 #include <shardweave/cost/measurement.hpp>
 #include <shardweave/cost/nccl_channels.hpp>

@@ -20,6 +20,7 @@
 #include <shardweave/io/placement_certificate.hpp>
 #include <shardweave/io/placement_file.hpp>
 #include <shardweave/io/read_chakra.hpp>
+#include <shardweave/io/read_kernels.hpp>
 #include <shardweave/io/read_link_shares.hpp>
 #include <shardweave/io/read_nccl_graphs.hpp>
 #include <shardweave/io/read_nccl_rules.hpp>

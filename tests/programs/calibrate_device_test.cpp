@@ -115,6 +115,38 @@ TEST_SUITE("calibrate_device") {
           "calibrate_device: --key sm_90 is of a device in a table of XLA, but " + good.string() + " is none\n");
     CHECK_FALSE(std::filesystem::exists(file));
   }
+
+  TEST_CASE("kernels become shares by which other programs price, and nothing fitted is left in what they predict") {
+    const temporary_folder folder;
+    const std::string measured = SHARDWEAVE_SOURCE_DIR "/tests/data/measured/";
+    const auto file = folder / "device.json";
+    const auto run = run_program(
+        "calibrate_device", "--kernels " + measured + "kernels_h100.csv --json --out " + file.string(), folder.path());
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("rows").to_number<int>() == 0);
+    CHECK(line.at("kernels").to_number<int>() == 209);
+    CHECK(line.at("kernels_held_out").as_array().size() == 4);
+    for (const auto& kind : line.at("kernels_held_out").as_array())
+      CHECK(kind.at("median_percent").to_number<double>() < kind.at("median_percent_before").to_number<double>());
+    CHECK(sw::read_device(file).compute.has_value());
+
+    const auto steps =
+        run_program("predict_training", measured + "steps.csv --json --device-file " + file.string(), folder.path());
+    REQUIRE(steps.status == 0);
+    const auto predicted = boost::json::parse(steps.out).as_object();
+    CHECK(predicted.at("predicted").to_number<int>() == 32);
+    CHECK(predicted.at("corrected").to_number<int>() == 21);  // those of the H100
+    for (const char* error : {"step_error", "memory_error"})
+      CHECK(predicted.at(error).at("median").to_number<double>() < 4);
+
+    const auto neither = run_program("calibrate_device", "--out " + file.string(), folder.path());
+    CHECK(neither.status == 2);
+    CHECK(neither.err == "calibrate_device: nothing to calibrate by: expected tables of collectives, or --kernels\n");
+    const auto same =
+        run_program("calibrate_device", "--kernels " + file.string() + " --out " + file.string(), folder.path());
+    CHECK(same.status == 2);
+  }
 }
 
 }  // namespace calibrate_device_tests

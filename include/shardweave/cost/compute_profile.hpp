@@ -117,9 +117,10 @@ struct reached_share {
 };
 
 /// The saturation with the least sum of absolute relative errors, by search over half and power; the peak is the median
-/// that fits. Made for tens to thousands of points: O(n) with a factor of some hundreds.
+/// that fits. Made for tens to thousands of points: O(n) with a factor of some thousands.
+/// \param steepest  the largest power; with 1 what takes x / share never takes less for more x
 /// \throws error if there is no point, or one that is not positive
-[[nodiscard]] inline saturation fit_saturation(std::span<const reached_share> measured) {
+[[nodiscard]] inline saturation fit_saturation(std::span<const reached_share> measured, double steepest = 3) {
   if (measured.empty()) refuse(error_category::input, "a curve of shares needs a measurement");
   double low = std::numeric_limits<double>::infinity();
   double high = 0;
@@ -145,18 +146,19 @@ struct reached_share {
     }
   };
   offer(0, 1);
-  // a coarse grid over the points and a decade beyond them, then twice a finer one around the best
-  double log_from = std::log(low / 10), log_to = std::log(high * 10), power_from = 0.3, power_to = 3;
-  for (int round = 0; round < 4; ++round) {
+  // a coarse grid over the points and a decade beyond them, then finer ones around the best, slowly: half and power
+  // make up for each other
+  double log_from = std::log(low / 10), log_to = std::log(high * 10), power_from = 0.3, power_to = steepest;
+  for (int round = 0; round < 8; ++round) {
     constexpr int steps = 16;
     for (int i = 0; i <= steps; ++i)
       for (int j = 0; j <= steps; ++j)
         offer(std::exp(log_from + (log_to - log_from) * i / steps), power_from + (power_to - power_from) * j / steps);
     if (!(best.half > 0)) break;
-    const double width = (log_to - log_from) / steps;
-    const double around = (power_to - power_from) / steps;
+    const double width = (log_to - log_from) / 4;
+    const double around = (power_to - power_from) / 4;
     log_from = std::log(best.half) - width, log_to = std::log(best.half) + width;
-    power_from = std::max(best.power - around, 0.05), power_to = best.power + around;
+    power_from = std::max(best.power - around, 0.05), power_to = std::min(best.power + around, steepest);
   }
   return best;
 }

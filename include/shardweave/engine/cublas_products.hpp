@@ -5,6 +5,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/compute_profile.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/kernel_calibration.hpp>
 #include <shardweave/cost/saturation.hpp>
 #include <shardweave/engine/calibration.hpp>
 #include <shardweave/engine/detail/nccl_timing.hpp>
@@ -208,20 +209,10 @@ inline void calibrate_products(machine_calibration& found, nccl_engine& engine, 
   if (!(rate > 0) || !(peaks.memory_bandwidth > 0))
     refuse(error_category::input, "device '" + std::string(peaks.name) +
                                       "' states no rate for 16-bit numbers or no bandwidth, of which to tell shares");
-  std::vector<double> times;
-  for (const timed_product& p : products.measured()) times.push_back(engine.largest(p.time_us));
-  compute_profile compute(peaks);
-  compute.product_floor_us = *std::min_element(times.begin(), times.end());
-  std::vector<reached_share> shares, short_ones;
-  for (std::size_t i = 0; i < times.size(); ++i) {
-    const device_work work = work_of(products.measured()[i].shape, 2);
-    auto& into = times[i] >= 1.5 * compute.product_floor_us ? shares : short_ones;
-    into.push_back({work.flops / static_cast<double>(work.moved.count()), work.flops / (times[i] * 1e-6) / rate});
-  }
-  if (shares.empty())  // at least that share is reached
-    shares.push_back(*std::max_element(short_ones.begin(), short_ones.end(),
-                                       [](const auto& a, const auto& b) { return a.share < b.share; }));
-  compute.product[static_cast<std::size_t>(arithmetic::f16)] = fit_saturation(shares);
+  std::vector<measured_kernel> kernels;
+  for (const timed_product& p : products.measured())
+    kernels.push_back({kernel_kind::matrix_product, work_of(p.shape, 2), engine.largest(p.time_us)});
+  compute_profile compute = calibrate_kernels(compute_profile(peaks), kernels);
   // a copy takes its floor, and its bytes at one speed: a share that is half at the bytes of such a floor
   compute.launch_us = engine.largest(to_microseconds(engine.work().floor()));
   const double speed = -engine.largest(-engine.work().dram_bytes_per_ns());
