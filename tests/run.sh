@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh        each test once, with clang++, rooms that read or share memory under its sanitizers; hosts with g++
+# tests/run.sh        each test once, with clang++, rooms that read or share memory under its sanitizers; hosts with g++; what it
+#                     leaves to `full` stands in a table of docs/contributing.md
 # tests/run.sh quick  all with g++ alone, all random problems
 # tests/run.sh full   all with g++, all under the sanitizers, that of threads too, with every other compiler that packages
 #                     reach, and on bare machines (tests/bare.sh): hours, as root

@@ -1,13 +1,15 @@
-# cmake -D way=installed|subdirectory ... -P consumer.cmake
+# cmake -D way=installed|subdirectory -D components=NAME,... -D each=BOOL ... -P consumer.cmake
 # Builds and runs tests/consumer, a project of its own, as a host would: from an installed package, or with the
-# sources beside its own.
+# sources beside its own. With `each` what is told at once is also told alone: a component that has gone, pkg-config's package
+# without what is compiled.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
 file(REMOVE_RECURSE ${work_dir})
+set(listed ${components})
 string(REPLACE "," ";" components "${components}")
 set(options -S ${source_dir}/tests/consumer -B ${work_dir}/build -G ${generator} -DCMAKE_CXX_COMPILER=${compiler}
-            -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DBoost_DIR=${boost_dir} "-DCOMPONENTS=${components}")
+            -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DBoost_DIR=${boost_dir} -DCOMPONENTS=${listed})
 if(way STREQUAL installed)
   # what the manifest lists is all that there is
   run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/gone)
@@ -49,7 +51,9 @@ if(way STREQUAL installed AND pkg_config)
     run(${launcher} ${compiler} -std=c++20 ${same} ${sources} ${told} -I${boost_include} -o ${work_dir}/${package})
     run(${work_dir}/${package})
   endfunction()
-  pkg_config_consumer(shardweave main.cpp other.cpp)
+  if(each OR NOT compiled IN_LIST components)  # which needs it
+    pkg_config_consumer(shardweave main.cpp other.cpp)
+  endif()
   if(compiled IN_LIST components)
     pkg_config_consumer(shardweave-compiled compiled.cpp)
   endif()
@@ -79,14 +83,32 @@ if(way STREQUAL installed)
 
   # so is one whose libraries have gone since
   list(APPEND options -D CMAKE_PROJECT_TOP_LEVEL_INCLUDES=${source_dir}/tests/cmake/hide.cmake)
+  set(gone)
+  set(hidden)
   foreach(pair io=ZLIB glpk=GLPK clp=CLP cbc=CBC highs=highs mpi=MPI nccl=NCCL)
     string(REGEX MATCH "(.*)=(.*)" pair ${pair})
-    set(component ${CMAKE_MATCH_1})
-    if(component IN_LIST components)
-      run(${CMAKE_COMMAND} ${options} -D COMPONENTS= -D OPTIONAL=${component} -D HIDDEN=${CMAKE_MATCH_2})
+    if(CMAKE_MATCH_1 IN_LIST components)
+      list(APPEND gone ${CMAKE_MATCH_1})
+      list(APPEND hidden ${CMAKE_MATCH_2})
+    endif()
+  endforeach()
+  # expect_gone(COMPONENTS PACKAGES): those components are not there, once those packages are not
+  function(expect_gone gone hidden)
+    list(JOIN gone "," listed)
+    list(JOIN hidden "," hidden)
+    run(${CMAKE_COMMAND} ${options} -D COMPONENTS= -D OPTIONAL=${listed} -D HIDDEN=${hidden})
+    foreach(component IN LISTS gone)
       if(NOT output MATCHES "without ${component}")
         message(FATAL_ERROR "component ${component} is there, but not what it needs:\n${output}")
       endif()
-    endif()
-  endforeach()
+    endforeach()
+  endfunction()
+  if(gone)
+    expect_gone("${gone}" "${hidden}")
+  endif()
+  if(each)
+    foreach(component package IN ZIP_LISTS gone hidden)
+      expect_gone(${component} ${package})
+    endforeach()
+  endif()
 endif()

@@ -1,7 +1,7 @@
 # cmake -D source_dir=... -D work_dir=... -D generator=... -D compiler=... -D launcher=... -D boost_dir=... -P readme.cmake
 # What README.md says about including the library, taken from it word by word: its command installs a copy of the
 # sources, and each of its CMakeLists.txt builds and runs a program that uses component io; so do the lines that
-# docs/packaging/README.md shows.
+# docs/packaging/README.md shows, where they are others or with -D each=ON.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -65,5 +65,14 @@ if(NOT packages MATCHES "```cmake\n(find_package[^`]*)\n(target_link_libraries.m
 endif()
 set(find "${CMAKE_MATCH_1}")
 set(link "${CMAKE_MATCH_2}")
+foreach(line "${find}" "${link}")
+  string(FIND "${readme}" "${line}" at)
+  if(at EQUAL -1)
+    set(each ON)  # another way than those of README.md
+  endif()
+endforeach()
+if(NOT each)
+  return()
+endif()
 string(REGEX MATCH "cmake_minimum_required[^\n]*\nproject[^\n]*\n" project "${readme}")
 build_host(packages "${project}${find}\nadd_executable(my_program my_program.cpp)\n${link}")

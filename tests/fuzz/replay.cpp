@@ -12,7 +12,7 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
 
 int main(int argc, char** argv) {
 #ifdef SHARDWEAVE_SMALL_TESTS
-  constexpr std::size_t places = 50;  // of cuts and of changes per file
+  constexpr std::size_t places = 25;  // of cuts and of changes per file
 #else
   constexpr std::size_t places = 200;
 #endif

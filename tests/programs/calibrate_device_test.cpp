@@ -81,7 +81,7 @@ TEST_SUITE("calibrate_device") {
                 .status == 0);
     const auto part = [&](const char* name, const std::string& more) {
       const auto run = run_program("plan_training",
-                                   config.string() + " --mesh 8 --sequence 256 --batch 8 --overlap off --json" + more,
+                                   config.string() + " --mesh 8 --sequence 256 --batch 8 --objective sum --json" + more,
                                    folder.path());
       REQUIRE(run.status == 0);
       return boost::json::parse(run.out).at("parts").at(name).to_number<double>();

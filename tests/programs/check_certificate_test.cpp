@@ -202,10 +202,13 @@ TEST_SUITE("check_certificate (program)") {
       "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 2, "num_key_value_heads": 4,
       "rms_norm_eps": 1e-5, "rope_theta": 10000.0, "tie_word_embeddings": false, "vocab_size": 2048})");
     const std::string proof = (folder / "proof.json").string(), problem = (folder / "problem.json").string();
-    const auto planned = run_program("plan_training",
-                                     config.string() + " --mesh 4x2 --sequence 256 --batch 8 --threads 1 --json " +
-                                         "--certificate " + proof + " --problem " + problem,
-                                     folder.path());
+    const std::string mesh =
+        shardweave_test::sized("4x2", "4");  // a problem of 16 MB, which the second checker reads twice
+    const auto planned =
+        run_program("plan_training",
+                    config.string() + " --mesh " + mesh + " --sequence 256 --batch 8 --threads 1 --json " +
+                        "--certificate " + proof + " --problem " + problem,
+                    folder.path());
     REQUIRE_MESSAGE(planned.status == 0, planned.err);
     const auto told = boost::json::parse(planned.out).as_object();
     const double bound = told.at("certificate").as_object().at("lower_bound").to_number<double>();

@@ -62,7 +62,7 @@ TEST_SUITE("pipeline planner") {
   TEST_CASE("plans keep to the memory once they are told to, and those improved are no slower") {
     sw::random_source random(3);
     std::size_t as_they_are = 0, made_again = 0, none = 0, improved = 0, holds_more = 0;
-    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(60, 8); ++i) {
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(60, 3); ++i) {
       CAPTURE(i);
       const tiny_training::model m = tiny_training::random_model(random);
       const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
