@@ -135,6 +135,7 @@ class fastest_plan_run {
   using planner_type = pipeline_planner<Pipeline, Model>;
   using made_plan = typename planner_type::plan;
   using found = step_search_result<made_plan>;
+  static constexpr double tolerance_within_memory = 0.0015;
 
   /// One plan is made whatever comes; after a stop nothing else is.
   [[nodiscard]] bool is_over() const { return control_.stop.stop_requested(); }
@@ -195,6 +196,8 @@ class fastest_plan_run {
       start = keeping_all(std::move(start), *held_);
       how.planned = vertices;
       how.bound.turn = held_->moment;
+      // placements are searched at what the bound says that memory is worth
+      how.bound.tolerance = std::min(how.bound.tolerance, tolerance_within_memory);
     }
     result_.work = std::make_shared<const step_work>(std::move(least));
     const placement_problem<double> of_all = sees_memory_ ? compile(result_.bounded, timed_.rest()) : problem;

@@ -18,6 +18,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
+#include <limits>
 #include <optional>
 #include <utility>
 #include <vector>
@@ -27,6 +28,23 @@ namespace sw = shardweave;
 namespace memory_limit_tests {
 namespace {
 
+/// What is held while the loss runs: its argument, as it takes it, and its result are there, whatever becomes of them.
+sw::held_values held_while_loss_runs(const tiny_training::model& m) {
+  sw::held_values all = m.held_at_loss();
+  const std::uint32_t read = m.forward - 1;
+  all.values.pop_back();  // of what the loss reads
+  sw::held_form argument{m.loss(), {}}, result{m.loss(), {}};
+  for (sw::strategy t = 0; t < m.times[m.loss()].size(); ++t) {
+    std::int64_t least = std::numeric_limits<std::int64_t>::max();
+    for (sw::strategy s = 0; s < m.times[read].size(); ++s)
+      least = std::min(least, m.held[read][m.moves[read][s][t].size > 0 ? t : s]);
+    argument.bytes.push_back(static_cast<double>(least));
+    result.bytes.push_back(static_cast<double>(m.held[m.loss()][t]));
+  }
+  all.at_work = {std::move(argument), std::move(result)};
+  return all;
+}
+
 /// A tiny step with what it holds, compiled under a limit.
 struct stated {
   tiny_training::model model;
@@ -34,9 +52,9 @@ struct stated {
   sw::placement_problem<double> problem;
   sw::step_work work;
 
-  stated(tiny_training::model m, double limit)
+  stated(tiny_training::model m, double limit, bool sees_work = false)
       : model(std::move(m)),
-        held(model.held_at_loss()),
+        held(sees_work ? held_while_loss_runs(model) : model.held_at_loss()),
         problem(sw::compile(sw::with_policies(sw::describe(model.graph, model), held))),
         work(sw::with_policies(sw::describe_work(model.graph, model), held, limit, model.times.size())) {}
 
@@ -57,7 +75,7 @@ TEST_SUITE("memory limit") {
   TEST_CASE("no plan within the memory, whatever it places, makes again, merges and orders, ends before the bound") {
     sw::random_source random(31);
     const std::size_t count = graphs(8);
-    std::size_t tried = 0, sharper = 0, made_again = 0;
+    std::size_t tried = 0, sharper = 0, made_again = 0, at_work = 0;
     double sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tiny_training::model m = tiny_training::random_model(random);
@@ -70,20 +88,25 @@ TEST_SUITE("memory limit") {
       const stated s(m, static_cast<double>(limit));
       const sw::step_bounds bounds = s.bound();
       const sw::step_bounds blind = stated(m, 1e15).bound();
+      const sw::step_bounds running = stated(m, static_cast<double>(limit), true).bound();
       CAPTURE(i);
       CAPTURE(limit);
       CHECK(bounds.bound <= static_cast<double>(*best) * (1 + 1e-9));
       CHECK(blind.bound <= static_cast<double>(*free) * (1 + 1e-9));
+      CHECK(running.bound <= static_cast<double>(*best) * (1 + 1e-9));
       CHECK(bounds.bound >= blind.bound * (1 - 1e-5) - 1e-6);
       ++tried;
       sum += bounds.bound / static_cast<double>(*best);
       sharper += bounds.bound > blind.bound * (1 + 1e-4) ? 1U : 0U;
       made_again += *best > *free ? 1U : 0U;
+      at_work += running.bound > bounds.bound * (1 + 1e-4) ? 1U : 0U;
     }
     MESSAGE(tried << " tried; the limit costs time in " << made_again << ", the bound sees it in " << sharper
-                  << "; bound over optimum " << sum / static_cast<double>(tried));
+                  << ", better where it sees what the loss reads in " << at_work << "; bound over optimum "
+                  << sum / static_cast<double>(tried));
     CHECK(sum >= 0.6 * static_cast<double>(tried));
     if (count >= 100) CHECK(sharper * 20 > tried);
+    if (count >= 100) CHECK(at_work > 0);
   }
 
   TEST_CASE("a certificate of a bound under a limit is checked without the search; a laxer limit proves less") {
@@ -171,6 +194,10 @@ TEST_SUITE("memory limit") {
     held.values[0].from = {1};
     CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_policies(sw::describe(m.graph, m), held)),
                          doctest::Contains("is made from value 1, expected one before it"), sw::error);
+    held = held_while_loss_runs(m);
+    held.at_work[0].bytes.pop_back();
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::with_policies(sw::describe(m.graph, m), held)),
+                         doctest::Contains("tells 1 strategies of vertex "), sw::error);
   }
 }
 

@@ -37,14 +37,16 @@ struct held_value {
   double count = 1;
 };
 
-/// Everything that a device holds at one moment: the end of vertex `moment`, before which the forward part of every
-/// value has run, and after which every reader runs. What is made again is so after that moment.
+/// Everything that a device holds at one moment: while vertex `moment` runs, before which the maker of every value has
+/// run, and after which every reader runs. What is made again is so after that moment.
 ///
 /// Values of equal `count` that belong together (one makes the other again) are like their counterparts all together:
 /// the same may be chosen for each of such a group.
 struct held_values {
   std::uint32_t moment = 0;
   std::vector<held_form> always = {};  ///< parameters, inputs, constants
+  /// What `moment` itself reads and gives, each in the form in which it does; none of `values`.
+  std::vector<held_form> at_work = {};
   std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer
   std::vector<held_value> values = {};
   std::vector<std::uint32_t> block_of = {};  ///< per vertex: its repeated layer; ~0 = in none

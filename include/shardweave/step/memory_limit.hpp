@@ -55,7 +55,8 @@ namespace shardweave::inline v0 {
         refuse(error_category::input, "held value '" + v.name + "' is made from value " + std::to_string(u) +
                                           ", expected one before it, which is " + std::to_string(i));
   }
-  for (const held_form& form : held.always) check({.name = "always"}, form.vertex, form.bytes);
+  for (const auto* forms : {&held.always, &held.at_work, &held.beside})
+    for (const held_form& form : *forms) check({.name = "always"}, form.vertex, form.bytes);
 
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::uint32_t> forbidding;  // tables by size
   for (const held_value& v : held.values) {
@@ -132,7 +133,7 @@ namespace shardweave::inline v0 {
                [&](auto a, auto b) { return b == v.forms.size() ? v.count * v.again[a] : 0.0; });
   }
   add_vertex(1);
-  for (const auto* forms : {&held.always, &held.beside})
+  for (const auto* forms : {&held.always, &held.at_work, &held.beside})
     for (const held_form& form : *forms)
       add_edge(form.vertex, first + static_cast<std::uint32_t>(held.values.size()), channel, form.bytes.size(), 1,
                work_edge::no_vertex, [&](auto a, auto) { return form.bytes[a]; });

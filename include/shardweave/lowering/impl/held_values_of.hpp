@@ -79,6 +79,17 @@ class held_value_reader {
     return sizes_by_strategy(model_, v, element);
   }
 
+  /// What an argument holds in the form in which the consumer takes it, per strategy of the consumer.
+  [[nodiscard]] std::vector<double> sizes_taken(const edge& e) const {
+    std::vector<double> result;
+    for (strategy s = 0; s < model_.strategy_count(e.target); ++s) {
+      const sharding& where = model_.taken(e, s);
+      result.push_back(
+          where.is_none() ? 0.0 : static_cast<double>(local_size(model_.value(e), where, model_.mesh()).count()));
+    }
+    return result;
+  }
+
   void find_always() {
     for (std::uint32_t v = 0; v < graph_.operations.size(); ++v) {
       const role kind = op(v).kind;
@@ -100,16 +111,21 @@ class held_value_reader {
         for (const std::uint32_t p : op(u).inputs) before_[p] = 1;
     after_[v] = 0;
   }
-  static constexpr std::size_t tried = 256;  ///< moments
+  static constexpr std::size_t tried = 512;  ///< moments
   using set = std::bitset<tried>;
 
-  /// What each moment parts, in bytes: a pass over the graph forth and one back for all moments together.
+  /// What each moment parts, in bytes, but for what its own operation reads and gives: a pass over the graph forth and
+  /// one back for all moments together.
   /// \param moments  at most as many as are tried
   [[nodiscard]] std::vector<double> parted_at(std::span<const std::uint32_t> moments) const {
     const std::size_t n = graph_.operations.size();
-    std::vector<set> after(n),
-        before(n);  // which moments a vertex comes after, or before; of itself a moment is before
-    for (std::size_t i = 0; i < moments.size(); ++i) before[moments[i]].set(i);
+    // which moments a vertex comes after, or before, of itself a moment is before; and of which it is a part
+    std::vector<set> after(n), before(n), own(n);
+    for (std::size_t i = 0; i < moments.size(); ++i) {
+      before[moments[i]].set(i);
+      own[moments[i]].set(i);
+      for (const std::uint32_t p : op(moments[i]).inputs) own[p].set(i);
+    }
     for (std::uint32_t u = 0; u < n; ++u)
       for (const std::uint32_t p : op(u).inputs) {
         after[u] |= after[p];
@@ -122,7 +138,7 @@ class held_value_reader {
       if (before[u].none() || !is_made(u)) continue;
       set read;
       for (const edge& e : edges_.out(u)) read |= after[e.target];
-      read &= before[u];
+      read &= before[u] & ~own[u];
       if (read.none()) continue;
       const auto size = static_cast<double>(op(u).outputs.front().size().count());
       for (std::size_t i = 0; i < moments.size(); ++i)
@@ -130,16 +146,40 @@ class held_value_reader {
     }
     return parted;
   }
+  /// What an operation holds while it runs, under the strategy with which that is least.
+  [[nodiscard]] double least_at_work(std::uint32_t v) const {
+    std::vector<double> all(model_.strategy_count(v));
+    const auto add = [&](const std::vector<double>& some) {
+      for (std::size_t s = 0; s < all.size(); ++s) all[s] += some[s];
+    };
+    for (std::size_t k = 0; k < op(v).outputs.size(); ++k) add(sizes(v, k));
+    for (const edge& e : edges_.in(v)) add(sizes_taken(e));
+    return std::ranges::min(all);
+  }
+  /// The moment, of those around the end of the forward part, with most parted, were it cut over all devices, and held
+  /// by what runs.
   /// \returns whether there is one that parts anything
   bool find_moment() {
-    std::vector<std::uint32_t> last;
-    for (auto v = static_cast<std::uint32_t>(graph_.operations.size()); v-- > 0 && last.size() < tried;)
-      if (is_made(v) && op(v).when == phase::forward) last.push_back(v);
-    const std::vector<double> parted = parted_at(last);
-    const auto most = std::ranges::max_element(parted);
-    if (most == parted.end() || *most == 0) return false;
-    result_.moment = last[static_cast<std::size_t>(most - parted.begin())];
-    part_at(result_.moment);
+    std::vector<std::uint32_t> around;
+    const auto n = static_cast<std::uint32_t>(graph_.operations.size());
+    const auto may_be = [&](std::uint32_t v, phase when) { return is_made(v) && !is_view(v) && op(v).when == when; };
+    for (std::uint32_t v = n; v-- > 0 && around.size() < tried / 2;)
+      if (may_be(v, phase::forward)) around.push_back(v);
+    for (std::uint32_t v = 0; v < n && around.size() < tried; ++v)
+      if (may_be(v, phase::backward)) around.push_back(v);
+    std::vector<double> held = parted_at(around);
+    std::uint32_t most = nobody;
+    double most_held = 0;
+    for (std::size_t i = 0; i < around.size(); ++i) {
+      if (held[i] == 0) continue;
+      const double here = held[i] / static_cast<double>(model_.mesh().size()) + least_at_work(around[i]);
+      if (here <= most_held) continue;
+      most = around[i];
+      most_held = here;
+    }
+    if (most == nobody) return false;
+    result_.moment = most;
+    part_at(most);
     return true;
   }
 
@@ -206,7 +246,28 @@ class held_value_reader {
         groups.push_back({.root = v, .element = k, .members = {v}});
       }
     }
-    for (group& g : groups) add(g, groups, own);
+    const std::vector<char> is_at_work = find_at_work(groups, own);
+    for (std::size_t g = 0; g < groups.size(); ++g)
+      if (is_at_work[g] == 0) add(groups[g], groups, own);
+  }
+  /// What the moment's operation reads and gives, which is there while it runs, whatever becomes of it then. Views of
+  /// what is always there are left out.
+  /// \returns by group whether it is so
+  std::vector<char> find_at_work(const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
+    const std::uint32_t m = result_.moment;
+    std::vector<char> is_at_work(groups.size());
+    for (std::size_t k = 0; k < op(m).outputs.size(); ++k) {
+      result_.at_work.push_back({m, sizes(m, k)});
+      is_at_work[own[m][k]] = 1;
+    }
+    for (const edge& e : edges_.in(m)) {
+      if (own[e.source].empty()) continue;
+      const std::uint32_t g = own[e.source][std::min(model_.element(e), own[e.source].size() - 1)];
+      if (is_view(groups[g].root) || is_at_work[g] != 0) continue;
+      result_.at_work.push_back({m, sizes_taken(e)});
+      is_at_work[g] = 1;
+    }
+    return is_at_work;
   }
 
   void add(group& g, const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
