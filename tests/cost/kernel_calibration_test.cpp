@@ -146,6 +146,26 @@ TEST_SUITE("calibrate_kernels") {
     }
   }
 
+  TEST_CASE("what published shares miss on one H100: large products a little, short attention's backward part a lot") {
+    const sw::compute_profile published = sw::find_preset("h100").compute();
+    std::vector<sw::measured_kernel> measured = sw::fastest_kernels(measured_on("h100"));
+    const auto slower = [&](const sw::measured_kernel& k) {
+      return k.time_us / published.compute_time(k.work, k.kind) - 1;
+    };
+    double least = 1, most = 0;
+    for (const sw::measured_kernel& k : measured) {
+      if (k.kind != attention_backward) continue;
+      least = std::min(least, slower(k));
+      most = std::max(most, slower(k));
+    }
+    CHECK(least == doctest::Approx(0.05).epsilon(0.1));
+    CHECK(most == doctest::Approx(0.56).epsilon(0.02));
+    std::erase_if(measured, [](const sw::measured_kernel& k) { return k.work.flops < 5e10; });
+    const sw::error_figures products = sw::kernel_errors(published, measured, matrix_product);
+    CHECK(products.signed_median == doctest::Approx(-4.9).epsilon(0.02));
+    CHECK(products.p90 == doctest::Approx(14.2).epsilon(0.02));
+  }
+
   TEST_CASE("a kernel that took no time, or does what the device cannot, is refused") {
     const sw::compute_profile a100 = sw::find_preset("a100").compute();
     const std::vector<sw::measured_kernel> instant{{memory_bound, {0, sw::bytes(100), {}}, 0}};
