@@ -55,8 +55,10 @@ namespace shardweave::inline v0 {
         refuse(error_category::input, "held value '" + v.name + "' is made from value " + std::to_string(u) +
                                           ", expected one before it, which is " + std::to_string(i));
   }
-  for (const auto* forms : {&held.always, &held.at_work, &held.beside})
-    for (const held_form& form : *forms) check({.name = "always"}, form.vertex, form.bytes);
+  const std::pair<const char*, const std::vector<held_form>*> there[] = {
+      {"always", &held.always}, {"at work", &held.at_work}, {"beside", &held.beside}};
+  for (const auto& [name, forms] : there)
+    for (const held_form& form : *forms) check({.name = name}, form.vertex, form.bytes);
 
   std::map<std::tuple<std::size_t, std::size_t, std::size_t>, std::uint32_t> forbidding;  // tables by size
   for (const held_value& v : held.values) {

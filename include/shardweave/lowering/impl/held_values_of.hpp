@@ -30,14 +30,18 @@ namespace shardweave::inline v0 {
 
 namespace detail {
 
+/// Bytes on a device of what lies so; of what lies nowhere none.
+[[nodiscard]] inline double held_size(const spmd_cost_model& model, const tensor& value, const sharding& where) {
+  return where.is_none() ? 0.0 : static_cast<double>(local_size(value, where, model.mesh()).count());
+}
+
 /// Of a result, per strategy, in bytes on a device.
 [[nodiscard]] inline std::vector<double> sizes_by_strategy(const spmd_cost_model& model, std::uint32_t v,
                                                            std::size_t element) {
   std::vector<double> result;
   for (strategy s = 0; s < model.strategy_count(v); ++s) {
-    const sharding& where = model.strategies(v).strategies[s].outputs[element];
     const tensor& value = model.operations().operations[v].outputs[element];
-    result.push_back(where.is_none() ? 0.0 : static_cast<double>(local_size(value, where, model.mesh()).count()));
+    result.push_back(held_size(model, value, model.strategies(v).strategies[s].outputs[element]));
   }
   return result;
 }
@@ -82,11 +86,8 @@ class held_value_reader {
   /// What an argument holds in the form in which the consumer takes it, per strategy of the consumer.
   [[nodiscard]] std::vector<double> sizes_taken(const edge& e) const {
     std::vector<double> result;
-    for (strategy s = 0; s < model_.strategy_count(e.target); ++s) {
-      const sharding& where = model_.taken(e, s);
-      result.push_back(
-          where.is_none() ? 0.0 : static_cast<double>(local_size(model_.value(e), where, model_.mesh()).count()));
-    }
+    for (strategy s = 0; s < model_.strategy_count(e.target); ++s)
+      result.push_back(held_size(model_, model_.value(e), model_.taken(e, s)));
     return result;
   }
 
@@ -195,7 +196,7 @@ class held_value_reader {
     const tensor& value = model_.value(e);
     for (std::size_t i = 0; i < from.size(); ++i) {
       const sharding own = model_.sent(e, from[i]);
-      double least = own.is_none() ? 0.0 : static_cast<double>(local_size(value, own, model_.mesh()).count());
+      double least = held_size(model_, value, own);
       for (std::size_t j = 0; j < to.size(); ++j) {
         const double cost = costs.class_cost(i, j);
         if (!(cost > 0) || !std::isfinite(cost)) continue;
