@@ -5,6 +5,8 @@
 #include <shardweave/core/phase.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
+#include <shardweave/lowering/detail/fullest_moment.hpp>
+#include <shardweave/lowering/detail/held_sizes.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lowered_step.hpp>
 #include <shardweave/placement/cost_table.hpp>
@@ -15,12 +17,11 @@
 #include <shardweave/spmd/tensor.hpp>
 
 #include <algorithm>
-#include <bitset>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <map>
-#include <span>
+#include <optional>
 #include <utility>
 
 /// \file
@@ -29,22 +30,6 @@
 namespace shardweave::inline v0 {
 
 namespace detail {
-
-/// Bytes on a device of what lies so; of what lies nowhere none.
-[[nodiscard]] inline double held_size(const spmd_cost_model& model, const tensor& value, const sharding& where) {
-  return where.is_none() ? 0.0 : static_cast<double>(local_size(value, where, model.mesh()).count());
-}
-
-/// Of a result, per strategy, in bytes on a device.
-[[nodiscard]] inline std::vector<double> sizes_by_strategy(const spmd_cost_model& model, std::uint32_t v,
-                                                           std::size_t element) {
-  std::vector<double> result;
-  for (strategy s = 0; s < model.strategy_count(v); ++s) {
-    const tensor& value = model.operations().operations[v].outputs[element];
-    result.push_back(held_size(model, value, model.strategies(v).strategies[s].outputs[element]));
-  }
-  return result;
-}
 
 class held_value_reader {
  public:
@@ -61,7 +46,10 @@ class held_value_reader {
     find_always();
     for (const operation& op : graph_.operations)
       result_.block_of.push_back(op.layer < 0 ? ~0U : static_cast<std::uint32_t>(op.layer));
-    if (!find_moment()) return std::move(result_);
+    const std::optional<std::uint32_t> moment = fullest_moment(model_).find();
+    if (!moment) return std::move(result_);
+    result_.moment = *moment;
+    part_at(*moment);
     find_values();
     drop_useless();
     part_layers();
@@ -75,20 +63,10 @@ class held_value_reader {
   static constexpr std::uint32_t nobody = ~0U;
 
   [[nodiscard]] const operation& op(std::uint32_t v) const { return graph_.operations[v]; }
-  [[nodiscard]] bool is_made(std::uint32_t v) const { return op(v).kind == role::none && !op(v).outputs.empty(); }
-  [[nodiscard]] bool is_view(std::uint32_t v) const {
-    return is_made(v) && !op(v).inputs.empty() && model_.rules().of(op(v)).cost.is_view;
-  }
+  [[nodiscard]] bool is_made(std::uint32_t v) const { return detail::is_made(op(v)); }
+  [[nodiscard]] bool is_view(std::uint32_t v) const { return detail::is_view(model_, op(v)); }
   [[nodiscard]] std::vector<double> sizes(std::uint32_t v, std::size_t element) const {
     return sizes_by_strategy(model_, v, element);
-  }
-
-  /// What an argument holds in the form in which the consumer takes it, per strategy of the consumer.
-  [[nodiscard]] std::vector<double> sizes_taken(const edge& e) const {
-    std::vector<double> result;
-    for (strategy s = 0; s < model_.strategy_count(e.target); ++s)
-      result.push_back(held_size(model_, model_.value(e), model_.taken(e, s)));
-    return result;
   }
 
   void find_always() {
@@ -111,77 +89,6 @@ class held_value_reader {
       if (before_[u] != 0)
         for (const std::uint32_t p : op(u).inputs) before_[p] = 1;
     after_[v] = 0;
-  }
-  static constexpr std::size_t tried = 512;  ///< moments
-  using set = std::bitset<tried>;
-
-  /// What each moment parts, in bytes, but for what its own operation reads and gives: a pass over the graph forth and
-  /// one back for all moments together.
-  /// \param moments  at most as many as are tried
-  [[nodiscard]] std::vector<double> parted_at(std::span<const std::uint32_t> moments) const {
-    const std::size_t n = graph_.operations.size();
-    // which moments a vertex comes after, or before, of itself a moment is before; and of which it is a part
-    std::vector<set> after(n), before(n), own(n);
-    for (std::size_t i = 0; i < moments.size(); ++i) {
-      before[moments[i]].set(i);
-      own[moments[i]].set(i);
-      for (const std::uint32_t p : op(moments[i]).inputs) own[p].set(i);
-    }
-    for (std::uint32_t u = 0; u < n; ++u)
-      for (const std::uint32_t p : op(u).inputs) {
-        after[u] |= after[p];
-        after[u] |= before[p];  // so far: whether it is the moment
-      }
-    for (auto u = static_cast<std::uint32_t>(n); u-- > 0;)
-      for (const std::uint32_t p : op(u).inputs) before[p] |= before[u];
-    std::vector<double> parted(moments.size());
-    for (std::uint32_t u = 0; u < n; ++u) {
-      if (before[u].none() || !is_made(u)) continue;
-      set read;
-      for (const edge& e : edges_.out(u)) read |= after[e.target];
-      read &= before[u] & ~own[u];
-      if (read.none()) continue;
-      const auto size = static_cast<double>(op(u).outputs.front().size().count());
-      for (std::size_t i = 0; i < moments.size(); ++i)
-        if (read.test(i)) parted[i] += size;
-    }
-    return parted;
-  }
-  /// What an operation holds while it runs, under the strategy with which that is least.
-  [[nodiscard]] double least_at_work(std::uint32_t v) const {
-    std::vector<double> all(model_.strategy_count(v));
-    const auto add = [&](const std::vector<double>& some) {
-      for (std::size_t s = 0; s < all.size(); ++s) all[s] += some[s];
-    };
-    for (std::size_t k = 0; k < op(v).outputs.size(); ++k) add(sizes(v, k));
-    for (const edge& e : edges_.in(v)) add(sizes_taken(e));
-    return std::ranges::min(all);
-  }
-  /// The moment, of those around the end of the forward part, with most parted, were it cut over all devices, and held
-  /// by what runs.
-  /// \returns whether there is one that parts anything
-  bool find_moment() {
-    std::vector<std::uint32_t> around;
-    const auto n = static_cast<std::uint32_t>(graph_.operations.size());
-    const auto may_be = [&](std::uint32_t v, phase when) { return is_made(v) && !is_view(v) && op(v).when == when; };
-    for (std::uint32_t v = n; v-- > 0 && around.size() < tried / 2;)
-      if (may_be(v, phase::forward)) around.push_back(v);
-    for (std::uint32_t v = 0; v < n && around.size() < tried; ++v)
-      if (may_be(v, phase::backward)) around.push_back(v);
-    std::vector<double> held = parted_at(around);
-    std::uint32_t most = nobody;
-    double most_held = 0;
-    for (std::size_t i = 0; i < around.size(); ++i) {
-      if (held[i] == 0) continue;
-      const double here = held[i] / static_cast<double>(model_.mesh().size()) + least_at_work(around[i]);
-      if (here <= most_held) continue;
-      most = around[i];
-      most_held = here;
-    }
-    if (most == nobody) return false;
-    result_.moment = most;
-    part_at(most);
-    return true;
   }
 
   /// By class of the producer: the smallest of what lies in memory on the way to a form that the consumer may take.
@@ -265,7 +172,7 @@ class held_value_reader {
       if (own[e.source].empty()) continue;
       const std::uint32_t g = own[e.source][std::min(model_.element(e), own[e.source].size() - 1)];
       if (is_view(groups[g].root) || is_at_work[g] != 0) continue;
-      result_.at_work.push_back({m, sizes_taken(e)});
+      result_.at_work.push_back({m, sizes_taken(model_, e)});
       is_at_work[g] = 1;
     }
     return is_at_work;
