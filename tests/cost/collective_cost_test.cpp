@@ -18,7 +18,7 @@ namespace collective_cost_tests {
 namespace {
 
 constexpr std::array kinds{collective::all_gather, collective::reduce_scatter, collective::all_reduce,
-                           collective::all_to_all};
+                           collective::all_to_all, collective::shift};
 
 struct free_of_charge {
   collective_estimate estimate(collective, bytes, group_shape) const { return {}; }
@@ -66,10 +66,11 @@ TEST_SUITE("collective") {
     for (const auto& [kind, name] :
          {std::pair(collective::all_gather, "all_gather"), std::pair(collective::reduce_scatter, "reduce_scatter"),
           std::pair(collective::all_reduce, "all_reduce"), std::pair(collective::all_to_all, "all_to_all"),
-          std::pair(collective::other, "other")}) {
+          std::pair(collective::shift, "shift"), std::pair(collective::other, "other")}) {
       CHECK(name_of(kind) == name);
       CHECK(collective_from(name) == kind);
-      CHECK(is_mergeable(kind) == (kind != collective::all_to_all && kind != collective::other));
+      const bool sends = kind == collective::all_to_all || kind == collective::shift || kind == collective::other;
+      CHECK(is_mergeable(kind) == !sends);
     }
     for (const char* name : {"", "all_gather_coalesced", "ALL_REDUCE", "broadcast"}) CHECK(!collective_from(name));
     CHECK(std::equal(kinds.begin(), kinds.end(), priced_collectives.begin(), priced_collectives.end()));

@@ -204,6 +204,8 @@ TEST_SUITE("alpha_beta") {
     CHECK(latency(collective::reduce_scatter, {1, 4}) == 1300);
     CHECK(latency(collective::all_reduce, {8, 3}) == 1000 + 2 * (21 + 200));
     CHECK(latency(collective::all_to_all, {8, 3}) == 1000 + 7 + 200);  // to seven neighbours, and to two other nodes
+    CHECK(latency(collective::shift, {8, 1}) == 1001);
+    CHECK(latency(collective::shift, {8, 3}) == 1100);  // the slowest step of the ring
     CHECK(m.estimate(collective::all_to_all, bytes(1), {8, 3}).algorithm == "pairwise");
     CHECK(m.estimate(collective::all_gather, bytes(1), {8, 3}).algorithm == "ring");
     // a ring over nodes runs at the network shares of a node's ranks together, up to the links

@@ -97,6 +97,7 @@ TEST_SUITE("nccl_constants") {
     CHECK(nccl_operation_of(collective::reduce_scatter) == nccl_operation::reduce_scatter);
     CHECK(nccl_operation_of(collective::all_reduce) == nccl_operation::all_reduce);
     CHECK_FALSE(nccl_operation_of(collective::all_to_all).has_value());
+    CHECK_FALSE(nccl_operation_of(collective::shift).has_value());
   }
 
   TEST_CASE("figures changed with the releases that changed them, and with no other") {
@@ -784,6 +785,18 @@ TEST_SUITE("nccl_transfers") {
     CHECK(e.bandwidth_us == 0);
     CHECK(e.algorithm == "pairwise");
     CHECK(t.all_to_all(bytes(0), {8, 1}, false).time_us == doctest::Approx(20 + 7 * .3));
+    // a shift sends one buffer over a link, or where the ring leaves the node over a network device
+    const auto shift = [&](group_shape group, bool shared) {
+      return t.shift(bytes(1'000'000), group, shared).bandwidth_us;
+    };
+    CHECK(shift({8, 1}, false) == doctest::Approx(1000 / (t.link_share * t.link_bandwidth)));
+    CHECK(shift({8, 2}, false) == doctest::Approx(1000 / (.85 * 50)));
+    CHECK(shift({8, 2}, true) == shift({8, 2}, false));                // one rank of the node alone sends far
+    CHECK(shift({1, 2}, true) == doctest::Approx(1000 / (.85 * 25)));  // eight groups do so
+    CHECK(t.shift(bytes(0), {8, 1}, false).time_us == doctest::Approx(20.3));
+    CHECK(t.shift(bytes(0), {8, 2}, false).time_us == doctest::Approx(65.3));
+    CHECK(t.shift(bytes(9), {1, 1}, false).time_us == 0);
+    CHECK(t.shift(bytes(0), {8, 1}, false).algorithm == "ring");
     CHECK(t.send(bytes(0), true).time_us == 20);
     CHECK(t.send(bytes(0), false).time_us == 65);
     CHECK(t.send(bytes(0), false).algorithm == "send");
@@ -800,6 +813,7 @@ TEST_SUITE("nccl_transfers") {
           CHECK(alone >= last);
           CHECK(t.all_to_all(b, {ranks, 4}, true).time_us >= alone);
           CHECK(t.all_to_all(b, {ranks, 8}, false).time_us >= alone);
+          CHECK(t.shift(b, {ranks, 4}, true).time_us >= t.shift(b, {ranks, 4}, false).time_us);
           CHECK(t.send(b, false).time_us >= t.send(b, true).time_us);
           last = alone;
         }

@@ -375,6 +375,22 @@ TEST_SUITE("torch_formula") {
     }
   }
 
+  TEST_CASE("a shift is the one step of a gather between two ranks") {
+    for (const torch_edition edition : {torch_edition::tuner, torch_edition::ring_ll}) {
+      const torch_formula model(find_device("h100"), edition);
+      for (const std::int64_t size : {1 << 10, 1 << 20, 1 << 30})
+        for (const std::int64_t ranks : {2, 4, 8})
+          CHECK(model.estimate(collective::shift, bytes(size), {ranks, 1}).time_us ==
+                model.estimate(collective::all_gather, bytes(2 * size), {2, 1}).time_us);
+      CHECK(model.estimate(collective::shift, mebibytes(64), {64, 1}).time_us >
+            model.estimate(collective::shift, mebibytes(64), {8, 1}).time_us);
+    }
+    // and where nothing is known of it an all-to-all that sends as much
+    const autoparallel_formula formula(find_device("h100"));
+    CHECK(formula.estimate(collective::shift, mebibytes(7), {8, 1}).time_us ==
+          formula.estimate(collective::all_to_all, mebibytes(8), {8, 1}).time_us);
+  }
+
   TEST_CASE("LL128 is off between nodes, and only all-reduces climb trees") {
     const torch_formula model(find_device("h100"));
     bool is_tree = false, is_ll128 = false;

@@ -407,11 +407,18 @@ TEST_SUITE("mpi rank") {
       engine.wait(together);
       engine.finish();
       same(engine.checked(), std::size_t{6}, "every member of a coalesced bucket is checked once, where it is");
+      engine.connect(groups);  // two steps around rings of two and of four at the same time
+      engine.start({10, 0, sw::collective::shift, "bf16", "none", sw::bytes(64), sw::bytes(64), {}, {}});
+      engine.start({11, 1, sw::collective::shift, "f32", "none", sw::bytes(1 << 20), sw::bytes(1 << 20), {}, {}});
+      engine.start({12, 1, sw::collective::shift, "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
+      engine.finish();
+      same(engine.checked(), std::size_t{9}, "what came around a ring is checked");
       same(words_of([&] {
              engine.start({6, 1, sw::collective::other, "f32", "none", sw::bytes(4), sw::bytes(4), {}, {}});
            }),
            std::string(
-               "task 6 is a collective of another kind, expected all_gather, reduce_scatter, all_reduce or all_to_all"),
+               "task 6 is a collective of another kind, expected all_gather, reduce_scatter, all_reduce, all_to_all or "
+               "shift"),
            "another operation");
     }
     right(session, "engine");

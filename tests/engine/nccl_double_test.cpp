@@ -223,7 +223,7 @@ TEST_SUITE("nccl_engine, on the double") {
       engine.connect(everyone);
       std::vector<sw::collective_call> calls;
       for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter,
-                                      sw::collective::all_reduce, sw::collective::all_to_all})
+                                      sw::collective::all_reduce, sw::collective::all_to_all, sw::collective::shift})
         for (const char* dtype : {"u8", "bf16", "i32", "i64", "f32", "f64"})
           for (const char* reduce : {"sum", "max", "min"})
             for (const std::int64_t size : {0, 8, 256}) {
@@ -538,12 +538,14 @@ TEST_SUITE("nccl_handles, nccl_copy_work, nccl_launch, nccl_communicator, on the
     launch(sw::collective::reduce_scatter, 2);
     launch(sw::collective::all_reduce, 1);
     launch(sw::collective::all_to_all, 1);
+    launch(sw::collective::shift, 1);
     std::vector<std::string> calls = nccl_calls(0);
     calls.erase(calls.begin(), calls.begin() + static_cast<std::ptrdiff_t>(from));
-    CHECK(calls == std::vector<std::string>{"ncclAllGather 1 ncclUint32", "ncclGroupStart",
-                                            "ncclReduceScatter 1 ncclUint32", "ncclReduceScatter 3 ncclUint32",
-                                            "ncclGroupEnd", "ncclAllReduce 1 ncclUint32", "ncclGroupStart",
-                                            "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd"});
+    CHECK(calls ==
+          std::vector<std::string>{"ncclAllGather 1 ncclUint32", "ncclGroupStart", "ncclReduceScatter 1 ncclUint32",
+                                   "ncclReduceScatter 3 ncclUint32", "ncclGroupEnd", "ncclAllReduce 1 ncclUint32",
+                                   "ncclGroupStart", "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd",
+                                   "ncclGroupStart", "ncclSend 1 ncclUint32", "ncclRecv 1 ncclUint32", "ncclGroupEnd"});
     fake_gpu::fail_next("ncclReduceScatter", ncclSystemError);
     CHECK_THROWS_WITH_AS(launch(sw::collective::reduce_scatter, 2),
                          "ncclReduceScatter: unhandled system error (said by the double)", sw::error);

@@ -53,6 +53,9 @@ std::vector<std::vector<T>> by_definition(sw::collective kind, sw::reduce_op op,
       case sw::collective::all_to_all:
         for (const auto& one : in) part(one, r);
         break;
+      case sw::collective::shift:
+        out[r] = in[(r + n - 1) % n];
+        break;
       case sw::collective::other:
         break;
     }
@@ -142,7 +145,7 @@ TEST_SUITE("payload") {
         parts.push_back(
             {static_cast<sw::task_index>(random.below(1000)), sw::bytes(static_cast<std::int64_t>(random.below(200)))});
       const sw::collective_call call{.task = 7,
-                                     .op = static_cast<sw::collective>(random.below(4)),
+                                     .op = sw::priced_collectives[random.below(sw::priced_collectives.size())],
                                      .dtype = dtypes[random.below(8)],
                                      .reduce = reductions[random.below(4)],
                                      .bytes_in = sw::bytes(static_cast<std::int64_t>(random.below(300))),
@@ -178,6 +181,7 @@ TEST_SUITE("payload") {
     CHECK(unit(sw::collective::reduce_scatter, 64) == 4);
     CHECK(unit(sw::collective::reduce_scatter, 65) == 5);
     CHECK(unit(sw::collective::all_to_all, 1) == 1);
+    CHECK(unit(sw::collective::shift, 9) == 3);
   }
 
   TEST_CASE("values of a rank differ from those of others, and sums of eight fit into a byte") {
@@ -196,7 +200,8 @@ TEST_SUITE("payload") {
   TEST_CASE("another operation is refused") {
     CHECK_THROWS_WITH_AS(
         sw::payload_of({.task = 3, .op = sw::collective::other}, 4),
-        "task 3 is a collective of another kind, expected all_gather, reduce_scatter, all_reduce or all_to_all",
+        "task 3 is a collective of another kind, expected all_gather, reduce_scatter, all_reduce, all_to_all or "
+        "shift",
         sw::error);
   }
 }

@@ -16,7 +16,8 @@ namespace shardweave::inline v0 {
 /// n ranks on m nodes: an all-gather or a reduce-scatter of S bytes takes n-1 steps, an all-reduce twice as
 /// many; each step moves S/n bytes over every link of the ring. A ring that crosses
 /// nodes uses the network shares of all its ranks on a node together, up to the speed of the links. An
-/// all-to-all sends what stays in the node and what leaves it at the same time.
+/// all-to-all sends what stays in the node and what leaves it at the same time. A shift of S bytes is one step, of S
+/// bytes over one link or, where it leaves the node, one share of the network.
 /// Latencies are in microseconds, bandwidths in GB/s (10^9).
 /// Source: R. Thakur, R. Rabenseifner, W. Gropp, Optimization of collective communication operations in
 /// MPICH, IJHPCA 19 (2005).
@@ -47,6 +48,11 @@ struct alpha_beta {
       result.latency_us = base_us + (n - nodes) / nodes * link_hop_us + (nodes - 1) * network_hop_us;
       result.bandwidth_us = std::max(inside, outside);
       result.algorithm = "pairwise";
+    } else if (kind == collective::shift) {
+      result.latency_us = base_us + (group.nodes == 1 ? link_hop_us : network_hop_us);
+      result.bandwidth_us =
+          kilobytes / (group.nodes == 1 ? link_bandwidth : std::min(link_bandwidth, network_bandwidth));
+      result.algorithm = "ring";
     } else {
       const double rounds = kind == collective::all_reduce ? 2 : 1;
       const double speed = group.nodes == 1 ? link_bandwidth : std::min(link_bandwidth, network_bandwidth * per_node);

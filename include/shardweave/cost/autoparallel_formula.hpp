@@ -47,6 +47,8 @@ struct autoparallel_formula {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     detail::require_ranks(group);
     if (group.ranks() == 1) return {};
+    if (kind == collective::shift)  // of which the source knows nothing
+      return estimate(collective::all_to_all, exchange_of_shift(size, group), group);
     const call c{kind,
                  static_cast<double>(size.count()),
                  static_cast<double>(group.ranks()),

@@ -53,6 +53,12 @@ concept collective_cost_model = requires(const M& model, collective kind, bytes 
   { model.estimate(kind, size, group) } -> std::same_as<collective_estimate>;
 };
 
+/// The size of an all-to-all with which each rank sends as much to others as with a shift of this size: what a shift is
+/// priced as where nothing else is known of it. \pre the group has two ranks at least
+[[nodiscard]] constexpr bytes exchange_of_shift(bytes size, group_shape group) {
+  return size + bytes(size.count() / (group.ranks() - 1));
+}
+
 namespace detail {
 /// What a model that was given answers; a static assertion says so of anything else.
 template <class M>

@@ -40,8 +40,8 @@ struct link_share {
 /// its measured share. A measured share holds the latency as well, so that the base's latency is only a floor.
 ///
 /// Shares lie between those of measured sizes so that more bytes never take less time (`size_curve`), between those of
-/// measured numbers of nodes by their logarithm, and beyond them as at the nearest. What has no share keeps the base's
-/// price.
+/// measured numbers of nodes by their logarithm, and beyond them as at the nearest. What has no share, and shifts,
+/// keep the base's price.
 template <class Base = alpha_beta>
 class link_shares {
  public:
@@ -67,7 +67,8 @@ class link_shares {
                              : group.nodes > 1              ? shared_path::network
                                                             : shared_path::inside;
     const auto& curves = curves_[static_cast<std::size_t>(path)];
-    if (curves.empty() || group.ranks() == 1) return detail::estimate_by(base_, kind, size, group);
+    if (curves.empty() || kind == collective::shift || group.ranks() == 1)
+      return detail::estimate_by(base_, kind, size, group);
     const auto nodes = static_cast<double>(group.nodes);
     const auto above = std::find_if(curves.begin(), curves.end(), [&](const auto& c) { return c.first >= nodes; });
     double at_peak = 0;

@@ -38,7 +38,8 @@ struct nccl_explanation {
   std::string model = {};  ///< release and node
   nccl_layout layout{};    ///< channels that were found
   std::vector<nccl_candidate> candidates = {};
-  std::size_t chosen = static_cast<std::size_t>(-1);  ///< an index of `candidates`; none for an all_to_all or one rank
+  std::size_t chosen =
+      static_cast<std::size_t>(-1);  ///< an index of `candidates`; none for an all_to_all, a shift or one rank
   collective_estimate estimate{};
   std::string note = {};  ///< what besides the candidates made the estimate
 };

@@ -27,7 +27,7 @@ inline constexpr std::size_t nccl_operation_count = 5;
   return names[static_cast<std::size_t>(o)];
 }
 
-/// The operation behind a collective; none behind an all-to-all, which NCCL does not price.
+/// The operation behind a collective; none behind an all-to-all and a shift, which NCCL does not price.
 [[nodiscard]] constexpr std::optional<nccl_operation> nccl_operation_of(collective kind) {
   switch (kind) {
     case collective::all_gather:
@@ -37,6 +37,7 @@ inline constexpr std::size_t nccl_operation_count = 5;
     case collective::all_reduce:
       return nccl_operation::all_reduce;
     case collective::all_to_all:
+    case collective::shift:
     case collective::other:
       break;
   }

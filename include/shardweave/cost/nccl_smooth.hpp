@@ -84,8 +84,8 @@ class nccl_smooth {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     exact_.table_->check(group);
     if (group.ranks() == 1) return {};
-    if (kind == collective::all_to_all) {
-      collective_estimate result = exact_.transfers_.all_to_all(size, group, shares_rails_);
+    if (!nccl_operation_of(kind)) {
+      collective_estimate result = exact_.transfers_(kind, size, group, shares_rails_);
       return with_launch(result);
     }
     const question q(*this, kind, size, group);
@@ -102,7 +102,7 @@ class nccl_smooth {
     nccl_explanation e = exact_.prepare(kind, size, group);
     e.model += ", smoothed";
     e.estimate = estimate(kind, size, group);
-    if (kind == collective::all_to_all || group.ranks() == 1) return e;
+    if (!nccl_operation_of(kind) || group.ranks() == 1) return e;
     const question q(*this, kind, size, group);
     for (nccl_candidate& c : e.candidates)
       if (const detail::nccl_way* way = exact_.find(kind, group, c)) {

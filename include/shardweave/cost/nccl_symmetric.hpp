@@ -47,7 +47,7 @@ class nccl_symmetric {
 
   /// Whether symmetric kernels do this.
   [[nodiscard]] bool covers(collective kind, bytes size, group_shape group) const {
-    return kind != collective::all_to_all && node_.link == nccl_link::nvlink &&
+    return kind != collective::all_to_all && kind != collective::shift && node_.link == nccl_link::nvlink &&
            node_.generation() >= nccl_generation::hopper && group.nodes == 1 && group.ranks_per_node > 1 &&
            group.ranks_per_node <= node_.devices && size < gibibytes(64);
   }

@@ -8,7 +8,7 @@
 #include <cstdint>
 
 /// \file
-/// What NCCL does by sending and receiving: point to point, all to all.
+/// What NCCL does by sending and receiving: point to point, around a ring, all to all.
 
 namespace shardweave::inline v0 {
 
@@ -37,6 +37,11 @@ struct nccl_transfers {
         node_network(static_cast<double>(node.nics) * node.nic_bandwidth),
         devices(node.devices) {}
 
+  /// What NCCL has no price for: an all-to-all or a shift. \pre the group was checked
+  [[nodiscard]] collective_estimate operator()(collective kind, bytes size, group_shape group, bool shared) const {
+    return kind == collective::shift ? shift(size, group, shared) : all_to_all(size, group, shared);
+  }
+
   /// \param ranks  of the node that send at once
   [[nodiscard]] double network_of_one(double ranks) const {
     return network_share * std::min(network_bandwidth, node_network / ranks);
@@ -57,6 +62,25 @@ struct nccl_transfers {
     result.bandwidth_us = std::max(inside, outside);
     result.time_us = result.latency_us + result.bandwidth_us;
     result.algorithm = "pairwise";
+    result.protocol = "simple";
+    return result;
+  }
+
+  /// Each rank sends to the next one and receives from the one before; those at the ends of nodes do it over the
+  /// network.
+  /// \param shared  other groups on the same nodes, so that all devices are busy, do the same at the same time
+  /// \pre the group was checked
+  [[nodiscard]] collective_estimate shift(bytes size, group_shape group, bool shared) const {
+    collective_estimate result;
+    if (group.ranks() == 1) return result;
+    const double kilobytes = static_cast<double>(size.count()) / 1e3;
+    const bool leaves = group.nodes > 1;
+    result.latency_us = base_us + per_peer_us + (leaves ? network_us : 0);
+    const double inside = group.ranks_per_node > 1 ? kilobytes / (link_share * link_bandwidth) : 0;
+    const double busy = shared ? static_cast<double>(devices) / static_cast<double>(group.ranks_per_node) : 1;
+    result.bandwidth_us = std::max(inside, leaves ? kilobytes / network_of_one(busy) : 0);
+    result.time_us = result.latency_us + result.bandwidth_us;
+    result.algorithm = "ring";
     result.protocol = "simple";
     return result;
   }

@@ -54,7 +54,7 @@ namespace detail {
 /// and it need not grow with the size. For planning take `nccl_smooth`.
 ///
 /// It knows no launch, no contention and only the network latency that is declared: a model of kernels, not of
-/// calls. An all_to_all, which NCCL does not price, is answered by `nccl_transfers`.
+/// calls. An all_to_all and a shift, which NCCL does not price, are answered by `nccl_transfers`.
 ///
 /// Made once per machine (time and memory: about 1 kB per device of a node); copies share it. An estimate costs the
 /// same for every group.
@@ -81,7 +81,7 @@ class nccl_tuner {
   [[nodiscard]] collective_estimate estimate(collective kind, bytes size, group_shape group) const {
     table_->check(group);
     if (group.ranks() == 1) return {};
-    if (kind == collective::all_to_all) return transfers_.all_to_all(size, group, false);
+    if (!nccl_operation_of(kind)) return transfers_(kind, size, group, false);
     const question q(*table_, size, group);
     if (rules_) {
       const nccl_rule* rule = first_match(*rules_, *nccl_operation_of(kind), size.count(), group.nodes, group.ranks());
@@ -106,7 +106,7 @@ class nccl_tuner {
   [[nodiscard]] nccl_explanation explain(collective kind, bytes size, group_shape group) const {
     nccl_explanation e = prepare(kind, size, group);
     e.estimate = estimate(kind, size, group);
-    if (kind == collective::all_to_all || group.ranks() == 1) return e;
+    if (!nccl_operation_of(kind) || group.ranks() == 1) return e;
     const question q(*table_, size, group);
     for (nccl_candidate& c : e.candidates)
       if (const detail::nccl_way* way = find(kind, group, c)) {
@@ -127,7 +127,7 @@ class nccl_tuner {
   [[nodiscard]] std::pair<double, double> logged(collective kind, group_shape group, nccl_algorithm a,
                                                  nccl_protocol p) const {
     table_->check(group);
-    if (group.ranks() == 1 || kind == collective::all_to_all) return {0, 0};
+    if (group.ranks() == 1 || !nccl_operation_of(kind)) return {0, 0};
     nccl_candidate c;
     c.algorithm = a;
     c.protocol = p;
@@ -211,7 +211,7 @@ class nccl_tuner {
     e.group = group;
     e.model = "NCCL " + std::string(name_of(constants().version)) + (node().name.empty() ? "" : ", " + node().name);
     if (group.ranks() == 1) return e;
-    if (kind == collective::all_to_all) {
+    if (!nccl_operation_of(kind)) {
       e.note = "NCCL has no price for this: priced as simultaneous sends and receives";
       return e;
     }

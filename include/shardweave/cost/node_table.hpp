@@ -16,8 +16,8 @@ namespace shardweave::inline v0 {
 
 /// Latency plus size over bandwidth, with both interpolated over the number of ranks between measured groups
 /// of 2, 4 and 8, and constant outside of them. Made for Hopper; Blackwell moves data twice as fast (an
-/// all-to-all 1.78 times). Groups on several nodes, and devices of other families or without a switch, are
-/// answered by `Across`.
+/// all-to-all 1.78 times). A shift is priced as an all-to-all that moves as much. Groups on several nodes, and devices
+/// of other families or without a switch, are answered by `Across`.
 ///
 /// Source: constants fitted by AutoParallel (BSD licence) to tuning logs of NCCL 2.27.5 on H100.
 template <class Across = alpha_beta>
@@ -35,6 +35,7 @@ class node_table {
       return detail::estimate_by(across_, kind, size, group);
     if (group.ranks() == 1) return {};
 
+    if (kind == collective::shift) return estimate(collective::all_to_all, exchange_of_shift(size, group), group);
     double bandwidth = kind == collective::all_to_all ? (blackwell ? 675 : 380) : blackwell ? 2 : 1;
     collective_estimate result;
     const double ranks = static_cast<double>(group.ranks());

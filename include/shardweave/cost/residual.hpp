@@ -46,7 +46,7 @@ class residual {
   /// \throws error if a size, a time or a group is not positive, or the base prices a measured collective at 0
   residual(Base base, std::span<const collective_measurement> measured) : base_(std::move(base)) {
     const auto rows = detail::sorted_measurements(measured);
-    std::array<std::vector<time_pair>, 4> pairs;
+    std::array<std::vector<time_pair>, priced_collectives.size()> pairs;
     std::vector<time_pair> all;
     detail::for_each_curve(rows, [&](std::span<const collective_measurement> curve) {
       std::vector<timed_size> points;
@@ -180,7 +180,7 @@ class residual {
 
   [[no_unique_address]] Base base_;
   detail::group_rows<row, detail::sampled_pair> rows_;
-  std::array<affine_correction, 4> elsewhere_;
+  std::array<affine_correction, priced_collectives.size()> elsewhere_;
 };
 
 }  // namespace shardweave::inline v0

@@ -48,6 +48,10 @@ struct torch_formula {
     if (group.ranks() == 1) return {};
     const call c{kind, static_cast<double>(size.count()), static_cast<double>(group.ranks()),
                  static_cast<double>((group.ranks() + devices_per_node - 1) / devices_per_node)};
+    if (kind == collective::shift) {  // a send: the step of a gather between two
+      const call step{collective::all_gather, 2 * c.size, 2, std::min(c.nodes, 2.0)};
+      return edition == torch_edition::ring_ll ? old(step) : present(step);
+    }
     return edition == torch_edition::ring_ll ? old(c) : present(c);
   }
 

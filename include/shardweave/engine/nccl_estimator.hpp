@@ -68,7 +68,7 @@ class nccl_estimator {
     }
     std::optional<double> ask(collective kind, bytes size) {
       // a single rank's collective would not be simulated but carried out
-      if (comm.size() == 1 || kind == collective::all_to_all || size > largest) return std::nullopt;
+      if (comm.size() == 1 || !nccl_operation_of(kind) || size > largest) return std::nullopt;
       const std::lock_guard guard(lock);
       if (const auto kept = answers.find({kind, size}); kept != answers.end()) return kept->second;
       const std::int64_t unit = kind == collective::all_reduce ? size.count() : size.count() / comm.size();

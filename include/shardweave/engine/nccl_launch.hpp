@@ -34,9 +34,10 @@ namespace shardweave::inline v0 {
 [[nodiscard]] inline ncclRedOp_t nccl_reduction_of(reduce_op op) {
   return op == reduce_op::sum ? ncclSum : op == reduce_op::max ? ncclMax : ncclMin;
 }
-/// The call that carries a kind: an all-to-all is a group of sends and receives, which every release has.
+/// The call that carries a kind: an all-to-all or a shift is a group of sends and receives, which every release has.
 [[nodiscard]] constexpr std::string_view nccl_call_of(collective kind) {
-  constexpr std::string_view names[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclSend and ncclRecv"};
+  constexpr std::string_view names[] = {"ncclAllGather", "ncclReduceScatter", "ncclAllReduce", "ncclSend and ncclRecv",
+                                        "ncclSend and ncclRecv"};
   return names[static_cast<std::size_t>(kind)];
 }
 
@@ -58,7 +59,7 @@ struct nccl_piece {
     code = returned;
     if (refused == ncclSuccess && returned != ncclSuccess && returned != ncclInProgress) refused = returned;
   };
-  const bool grouped = pieces.size() > 1 || kind == collective::all_to_all;
+  const bool grouped = pieces.size() > 1 || kind == collective::all_to_all || kind == collective::shift;
   if (grouped) check_nccl(ncclGroupStart(), "ncclGroupStart");
   const ncclDataType_t as = nccl_type_of(type);
   for (const nccl_piece& piece : pieces) {
@@ -82,6 +83,10 @@ struct nccl_piece {
         }
         break;
       }
+      case collective::shift:
+        note(ncclSend(piece.sent, unit, as, (comm.rank() + 1) % comm.size(), comm.get(), stream));
+        note(ncclRecv(piece.received, unit, as, (comm.rank() + comm.size() - 1) % comm.size(), comm.get(), stream));
+        break;
       case collective::other:  // refused by `payload_of`
         break;
     }

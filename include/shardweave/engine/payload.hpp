@@ -71,7 +71,8 @@ enum class reduce_op : std::uint8_t { sum, max, min };
 
 /// The buffers of a collective or bucket, in elements, on a group of `ranks`. A member's send buffer is
 /// `send_blocks` blocks of its unit, its receive buffer `receive_blocks`: a gather receives a block from each rank,
-/// a reduce-scatter sends one to each. In a bucket each block holds the units of all members, one after the other.
+/// a reduce-scatter sends one to each, a shift sends one to the next rank. In a bucket each block holds the units of
+/// all members, one after the other.
 struct payload_shape {
   collective kind = {};
   element_type type = {};
@@ -100,7 +101,7 @@ struct payload_shape {
   if (call.op == collective::other)
     refuse(error_category::input, "task " + std::to_string(call.task) +
                                       " is a collective of another kind, expected all_gather, reduce_scatter, "
-                                      "all_reduce or all_to_all");
+                                      "all_reduce, all_to_all or shift");
   shape.kind = call.op;
   shape.type = type ? *type : element_of(call.dtype);
   shape.reduce = reduce_op_of(call.reduce);
@@ -142,6 +143,8 @@ struct payload_shape {
   if (shape.kind == collective::all_gather) return sent_value(shape, member, element / unit, element % unit);
   if (shape.kind == collective::all_to_all)
     return sent_value(shape, member, element / unit, position * unit + element % unit);
+  if (shape.kind == collective::shift)
+    return sent_value(shape, member, (position + shape.ranks - 1) % shape.ranks, element);
   const std::int64_t at = shape.kind == collective::reduce_scatter ? position * unit + element : element;
   std::uint64_t all = sent_value(shape, member, 0, at);
   for (std::int64_t r = 1; r < shape.ranks; ++r) {

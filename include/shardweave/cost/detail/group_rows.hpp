@@ -239,7 +239,7 @@ class group_rows {
   [[nodiscard]] list& of(collective kind) { return lists_[static_cast<std::size_t>(kind)]; }
   [[nodiscard]] const list& of(collective kind) const { return lists_[static_cast<std::size_t>(kind)]; }
 
-  std::array<list, 4> lists_;
+  std::array<list, priced_collectives.size()> lists_;
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -60,13 +60,14 @@ struct mpi_operation {
 inline void post(mpi_operation& o, MPI_Comm comm) {
   const MPI_Datatype type = mpi_type_of(o.shape.type);
   const MPI_Op reduce = mpi_op_of(o.shape.reduce);
-  o.requests.assign(o.sent.size(), MPI_REQUEST_NULL);
+  const bool shifts = o.shape.kind == collective::shift;  // of which MPI has two calls
+  o.requests.assign(o.sent.size() * (shifts ? 2 : 1), MPI_REQUEST_NULL);
   o.begin = mpi_clock::now();
   for (std::size_t i = 0; i < o.sent.size(); ++i) {
     const int unit = static_cast<int>(o.units()[i]);
     const void* sent = o.sent[i].data();
     void* received = o.received[i].data();
-    MPI_Request* request = &o.requests[i];
+    MPI_Request* request = &o.requests[shifts ? 2 * i : i];
     switch (o.shape.kind) {
       case collective::all_gather:
         check_mpi(MPI_Iallgather(sent, unit, type, received, unit, type, comm, request), "MPI_Iallgather");
@@ -81,6 +82,14 @@ inline void post(mpi_operation& o, MPI_Comm comm) {
       case collective::all_to_all:
         check_mpi(MPI_Ialltoall(sent, unit, type, received, unit, type, comm, request), "MPI_Ialltoall");
         break;
+      case collective::shift: {
+        int position = 0;
+        check_mpi(MPI_Comm_rank(comm, &position), "MPI_Comm_rank");
+        const int ranks = static_cast<int>(o.shape.ranks);
+        check_mpi(MPI_Irecv(received, unit, type, (position + ranks - 1) % ranks, 0, comm, request), "MPI_Irecv");
+        check_mpi(MPI_Isend(sent, unit, type, (position + 1) % ranks, 0, comm, request + 1), "MPI_Isend");
+        break;
+      }
       case collective::other:  // refused by `payload_of`
         break;
     }
