@@ -35,7 +35,7 @@ struct plan_options {
   std::string calibration;
   std::string f8 = "off";
   std::int64_t sequence = 8192;
-  std::optional<bool> context_parallel;  ///< nothing: as `for_step` says
+  std::string context_parallel;  ///< empty: by the batch, and as `for_step` says
   std::string loss = "logits";
   std::int64_t loss_chunks = 0;  ///< 0: as the loss has it
   bool reduce_f32 = false;
@@ -112,13 +112,13 @@ struct plan_options {
     app.add_option("--batch", batch, "sequences in the global batch (default: twice the first mesh dimension)")
         ->check(whole_within(1, 1 << 20));
     CLI::Option* const context_option =
-        app.add_option_function<std::string>(
-               "--context-parallel", [this](const std::string& word) { context_parallel = word == "on"; },
-               "on: attention may be cut by positions, too, beside keys and values that "
-               "are gathered; off: by sequences and heads alone (default: on with "
-               "--objective step, and where the batch has fewer sequences than the first "
-               "mesh dimension has devices)")
-            ->check(one_of({"on", "off"}));
+        app.add_option("--context-parallel", context_parallel,
+                       "on: attention may be cut by positions, too, beside keys and values that "
+                       "are gathered; rings: and where parts of keys and values go round; off: by "
+                       "sequences and heads alone (default: rings where the batch has fewer "
+                       "sequences than the first mesh dimension has devices, else on with "
+                       "--objective step)")
+            ->check(one_of({"on", "rings", "off"}));
     app.add_option("--loss", loss, "where the model's graph ends; see below")
         ->check(one_of(names_of(losses())))
         ->capture_default_str();
@@ -203,8 +203,8 @@ struct plan_options {
         app.add_option(
                "--layout", layout,
                "WORDS: price this plan without searching, for example fsdp=8,tp=8, with sequence parallelism; also "
-               "dp=8, zero1=8, zero2=8, hsdp=4x8 (replicas of shards), cp=2, ep=8 (of those that see different data: "
-               "they share out experts). States the mesh")
+               "dp=8, zero1=8, zero2=8, hsdp=4x8 (replicas of shards), cp=2, ring=2 (the same, but keys and values "
+               "go round), ep=8 (of those that see different data: they share out experts). States the mesh")
             ->excludes(mesh_option);
     CLI::Option* const whole = app.add_flag("--whole-step", whole_step,
                                             "also plan what follows the backward part, as tasks: gradient norm, "

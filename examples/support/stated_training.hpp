@@ -115,10 +115,17 @@ class stated_training {
             on,
             compute_,
             collectives_,
-            layout ? shardweave::layout_rules(*layout)
-                   : shardweave::standard_rules({.attention_by_positions = chosen_.context_parallel.value_or(
-                                                     chosen_.for_step() || has_few_sequences(graph, on))}),
+            layout ? shardweave::layout_rules(*layout) : rules_of(graph, on),
             {.reduce_after_cast = chosen_.reduce_f32, .threads = chosen_.common.threads}};
+  }
+  /// Of a search: whether attention may be cut by positions, beside whole keys and values or in rings.
+  [[nodiscard]] shardweave::rule_table rules_of(const shardweave::computation& graph,
+                                                const shardweave::device_mesh& on) const {
+    const std::string& told = chosen_.context_parallel;
+    const bool rings = told == "rings" || (told.empty() && has_few_sequences(graph, on));
+    return shardweave::standard_rules(
+        {.attention_by_positions = rings || told == "on" || (told.empty() && chosen_.for_step()),
+         .attention_in_rings = rings});
   }
   /// \param placed  as `training_options` has it
   [[nodiscard]] shardweave::constraint_set constraints_of(const shardweave::spmd_cost_model& model,

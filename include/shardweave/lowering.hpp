@@ -12,6 +12,7 @@
 #include <shardweave/lowering/lowering_policy.hpp>
 #include <shardweave/lowering/optimizer_step.hpp>
 #include <shardweave/lowering/pipelined_collectives.hpp>
+#include <shardweave/lowering/ring_tasks.hpp>
 #include <shardweave/lowering/spmd_lowering.hpp>
 #include <shardweave/lowering/whole_step.hpp>
 // IWYU pragma: end_exports

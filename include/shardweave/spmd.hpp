@@ -2,6 +2,7 @@
 
 // IWYU pragma: begin_exports
 #include <shardweave/spmd/annotation.hpp>
+#include <shardweave/spmd/block_ring.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/conflicting_demands.hpp>
 #include <shardweave/spmd/constraint_log.hpp>

@@ -200,6 +200,19 @@ TEST_SUITE("training_layout") {
     const double of_stated = sw::evaluate(problem, stated.choice).objective;
     CHECK(of_stated == doctest::Approx(stated.objective).epsilon(1e-9));
     CHECK(found.objective <= of_stated * (1 + 1e-9));
+    // where parts of keys and values may go round, too, a search finds no worse, and the ring that a layout states
+    const auto ring_model = model_by(sw::standard_rules({.attention_by_positions = true, .attention_in_rings = true}));
+    const auto ring_problem = sw::compile(sw::describe(ring_model, sw::training_constraints(ring_model, wanted)));
+    const auto any = sw::auto_solver{}.solve(ring_problem);
+    REQUIRE(any.status == sw::solve_status::optimal);
+    CHECK(any.objective <= found.objective * (1 + 1e-9));
+    const auto ring = sw::training_layout::parse("fsdp=1,ring=4");
+    const auto stated_ring_model = model_by(sw::layout_rules(ring));
+    const auto stated_ring = sw::auto_solver{}.solve(
+        sw::compile(sw::describe(stated_ring_model, sw::layout_constraints(stated_ring_model, ring))));
+    REQUIRE(stated_ring.has_assignment());
+    CHECK(any.objective <= stated_ring.objective * (1 + 1e-9));
+    CHECK(stated_ring.objective < of_stated);  // 32,768 tokens hide what a gather leaves in the open
     // and what it gains over attention that is whole on each device
     const auto whole_model = model_by(sw::standard_rules());
     const auto whole =
@@ -225,13 +238,15 @@ TEST_SUITE("training_layout") {
 
   TEST_CASE("words are read, written, and refused by name") {
     for (const char* words : {"fsdp=8", "fsdp=8,tp=8", "dp=4", "zero1=8,tp=4", "zero2=8", "hsdp=4x8", "hsdp=2x16,tp=2",
-                              "zero1=8,cp=2,tp=4", "fsdp=16,ep=8", "hsdp=2x8,ep=4,tp=2"})
+                              "zero1=8,cp=2,tp=4", "fsdp=2,ring=4,tp=2", "fsdp=16,ep=8", "hsdp=2x8,ep=4,tp=2"})
       CHECK(sw::training_layout::parse(words).to_string() == words);
     CHECK(sw::training_layout::parse("tp=2,fsdp=4") == sw::training_layout::parse("fsdp=4,tp=2"));
     CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").size() == 64);
     CHECK(sw::training_layout::parse("hsdp=4x8,tp=2").mesh().to_string() == "4x8x2");
+    CHECK(sw::training_layout::parse("ring=1") == sw::training_layout::parse("cp=1"));
     CHECK(sw::training_layout::parse("tp=1,fsdp=1").mesh().to_string() == "1");
-    for (const char* words : {"", "fsdp", "fsdp=", "fsdp=0", "fsdp=8x2", "hsdp=8", "pp=2", "fsdp=8,dp=2", "tp=2,tp=2"})
+    for (const char* words : {"", "fsdp", "fsdp=", "fsdp=0", "fsdp=8x2", "hsdp=8", "pp=2", "fsdp=8,dp=2", "tp=2,tp=2",
+                              "cp=2,ring=2", "ring=0"})
       CHECK_THROWS_AS((void)sw::training_layout::parse(words), sw::error);
     CHECK_THROWS_WITH_AS((void)sw::training_layout{.shards = 0}.mesh(),
                          "a layout has 0 ranks along fsdp, expected at least 1", sw::error);
@@ -345,6 +360,27 @@ TEST_SUITE("training_layout") {
     // keys and values of two layers; attention's backward part may take the same copies or gather again
     CHECK(all.at(collective::all_gather).bytes >= 2 * 2 * keys);
     CHECK(all.at(collective::all_gather).bytes <= 2 * 2 * 2 * keys + keys / 100);
+  }
+
+  TEST_CASE("in rings no keys and values are gathered: parts of them go round, and their gradients once more") {
+    const sw::training_shape shape{.sequence = 16384};
+    const laid_out gathered = lay_out(tiny(), "fsdp=2,cp=4", false, shape);
+    const laid_out cut = lay_out(tiny(), "fsdp=2,ring=4", false, shape);
+    CHECK(held(cut) == held(gathered));
+    const auto all = moved_on(cut, 1, false);
+    const std::int64_t part = 2LL * 2 * 4096 * 4 * 128 * 2;  // keys and values of two sequences, 4 heads of 128, bf16
+    REQUIRE(all.contains(collective::shift));
+    CHECK(all.at(collective::shift).count == 2 * (3 + 3 + 4));                // of two layers
+    CHECK(all.at(collective::shift).bytes == 2 * (6 * part + 4 * 2 * part));  // gradients in f32
+    if (all.contains(collective::all_gather)) CHECK(all.at(collective::all_gather).bytes < part / 10);
+    CHECK(!all.contains(collective::reduce_scatter));
+    double blocks = 0, whole = 0;
+    for (const auto& [plan, sum] : {std::pair(&cut, &blocks), std::pair(&gathered, &whole)})
+      for (sw::task_index t = 0; t < plan->lowered.tasks.size(); ++t)
+        if (plan->lowered.tasks.op(t).starts_with("sdpa"))
+          *sum += static_cast<double>(plan->lowered.tasks.duration(t).count());
+    CHECK(blocks > whole);  // what blocks add up is work
+    CHECK(blocks < 1.25 * whole);
   }
 
   TEST_CASE("experts that are shared out stay where they are: their tokens go to them, and come back") {

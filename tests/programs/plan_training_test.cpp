@@ -32,6 +32,7 @@
 #include <map>
 #include <set>
 #include <string>
+#include <string_view>
 #include <tuple>
 #include <utility>
 #include <vector>
@@ -1140,7 +1141,8 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     const std::string line = config + " --batch 1 --sequence 32768 --threads 1 --json ";
     const auto out = (folder / "plan").string();
-    for (const auto& [mesh, layout] : {std::pair("4", "fsdp=1,cp=4"), std::pair("4x2", "fsdp=1,cp=4,tp=2")}) {
+    for (const auto& [mesh, layout, ring] : {std::tuple("4", "fsdp=1,cp=4", "fsdp=1,ring=4"),
+                                             std::tuple("4x2", "fsdp=1,cp=4,tp=2", "fsdp=1,ring=4,tp=2")}) {
       CAPTURE(mesh);
       const auto run = plan(folder, line + "--mesh " + mesh + " --out " + out);
       CAPTURE(run.err);
@@ -1148,11 +1150,22 @@ TEST_SUITE("plan_training") {
       const auto found = object_of(run.out), stated = object_of(plan(folder, line + "--layout " + layout).out);
       CHECK(whole(found, "end_to_end_ns") <= whole(stated, "end_to_end_ns"));
       CHECK(whole(found, "step_bound_ns") <= whole(found, "end_to_end_ns"));
+      // nor than where keys and values go round, which is a plan of the search, too: what bounds all bounds it
+      const auto rings =
+          object_of(plan(folder, line + "--out " + (folder / "ring").string() + " --layout " + ring).out);
+      CHECK(whole(found, "end_to_end_ns") <= whole(rings, "end_to_end_ns"));
+      CHECK(whole(found, "step_bound_ns") <= whole(rings, "end_to_end_ns"));
+      const sw::task_graph in_rings = sw::read_task_graph(folder / "ring" / "tasks.json");
+      std::size_t shifts = 0;
+      for (sw::task_index t = 0; t < in_rings.size(); ++t)
+        if (in_rings.is_collective(t) && in_rings.collective(t).op == sw::collective::shift) ++shifts;
+      CHECK(shifts == 2 * (3 + 3 + 4));
       // no device computes attention of all positions
       const sw::task_graph g = sw::read_task_graph(folder / "plan" / "tasks.json");
       std::size_t kernels = 0;
       for (sw::task_index t = 0; t < g.size(); ++t) {
-        if (g.op(t) != "sdpa") continue;
+        const std::string_view name = g.name_of(t);
+        if (g.op(t) != "sdpa" || (name.ends_with("of4") && !name.ends_with(".4of4"))) continue;  // of blocks the last
         ++kernels;
         CHECK(g.output(t, 0).size.count() <= 32768 * 512 * 2 / 4);
       }
@@ -1165,6 +1178,7 @@ TEST_SUITE("plan_training") {
     };
     const double least = cost(" --context-parallel on");
     CHECK(least <= cost("") * (1 + 1e-9));
+    CHECK(cost(" --context-parallel rings") <= least * (1 + 1e-9));
     CHECK(cost("") == cost(" --context-parallel off"));
     const auto step = [&](const std::string& more) {
       return object_of(plan(folder, config + shape + " --json" + more).out);

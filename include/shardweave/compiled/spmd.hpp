@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/spmd/impl/block_ring.hpp>
 #include <shardweave/spmd/impl/constraint_log.hpp>
 #include <shardweave/spmd/impl/describe_spmd.hpp>
 #include <shardweave/spmd/impl/hideable_edges.hpp>

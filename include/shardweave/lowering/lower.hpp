@@ -16,12 +16,13 @@ namespace shardweave::inline v0 {
 ///
 /// An operation becomes one task: `compute` if its rule states floating-point operations, `view` if it only
 /// changes the description of its first argument (whose storage it shares), `input`, `output`, else
-/// `other`. Where an argument's sharding differs from what the producer gives, the steps of the
-/// redistribution stand before the operation: copies that pack, a collective on the group of the mesh
-/// dimension, its wait, copies that unpack; a mere slice is a view. Users of one value that want it alike
-/// share the steps as far as they go together (see `lowering_options`). Groups are the mesh
-/// dimensions; tables price every collective that occurs at any size. Each task states its phase and its role;
-/// collectives that gather parameters or scatter gradients are tagged (`inferred_tags`).
+/// `other`; one that is done in blocks (`block_ring`) becomes those blocks and the exchanges between them. Where an
+/// argument's sharding differs from what the producer gives, the steps of the redistribution stand before the
+/// operation: copies that pack, a collective on the group of the mesh dimension, its wait, copies that unpack; a mere
+/// slice is a view. Users of one value that want it alike share the steps as far as they go together (see
+/// `lowering_options`). Groups are the mesh dimensions; tables price every collective that occurs at any size. Each
+/// task states its phase and its role; collectives that gather parameters or scatter gradients are tagged
+/// (`inferred_tags`).
 ///
 /// \param chosen  one strategy per operation of `model.operations()`
 /// \throws error naming the operation whose strategy does not exist, or the argument that cannot be brought to

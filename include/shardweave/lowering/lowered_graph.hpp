@@ -42,7 +42,8 @@ struct lowering_options {
   bytes table_limit = gibibytes(1);
 };
 
-/// Task `t` was made for `origin[t].operation`; operation `v` is done by task `task_of[v]`.
+/// Task `t` was made for `origin[t].operation`; operation `v` is done by task `task_of[v]`, or ends with it, if it is
+/// done in blocks.
 struct lowered_graph {
   task_graph tasks;
   std::vector<task_origin> origin;

@@ -6,8 +6,10 @@
 #include <shardweave/cost/collective.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/lowering/collective_tables.hpp>
+#include <shardweave/lowering/detail/ring_loads.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/lowering/lowered_step.hpp>
+#include <shardweave/lowering/ring_tasks.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/placement/work_model.hpp>
@@ -73,19 +75,36 @@ class lowered_work {
     const operation& op = model_.operations().operations[v];
     if (op.outputs.empty() || op.kind != role::none) return 0;
     const double us = model_.vertex_cost(v, s);
-    return std::isfinite(us) ? static_cast<double>(from_microseconds(us).count()) : us;
+    return std::isfinite(us) ? static_cast<double>(own_time(model_, v, s).count()) : us;
   }
   [[nodiscard]] std::span<const std::uint32_t> producer_classes(edge e) const { return model_.producer_classes(e); }
   [[nodiscard]] std::span<const std::uint32_t> consumer_classes(edge e) const { return model_.consumer_classes(e); }
-  [[nodiscard]] std::uint64_t edge_key(edge e) const { return model_.edge_key(e); }
+  [[nodiscard]] std::uint64_t edge_key(edge e) const {
+    const auto* rings = steps_->rings.of(model_, e);
+    return rings == nullptr ? model_.edge_key(e) : rings->key;
+  }
   /// Pairs of classes of equal launches and copies have one number. Nothing where no way leads from one to the other.
   [[nodiscard]] work_patterns edge_patterns(edge e) const {
-    const auto at = steps_->table_of.find(&model_.class_costs(e));
-    if (at == steps_->table_of.end()) return {};
-    const table& t = steps_->tables[at->second];  // without pairs: what is returned stays where it is
-    return {t.of_pair, model_.class_costs(e).column_classes(), static_cast<std::uint32_t>(t.copies.size())};
+    const auto* rings = steps_->rings.of(model_, e);
+    return rings == nullptr ? steps_->patterns(model_, e) : rings->pairs;
   }
   [[nodiscard]] edge_work pattern_work(edge e, std::uint32_t p) const {
+    const auto* rings = steps_->rings.of(model_, e);
+    if (rings == nullptr) return own_work(e, p);
+    edge_work work = own_work(e, rings->own[p]);
+    if (rings->of[p] != nullptr) detail::ring_loads::add_to(work, *rings->of[p]);
+    return work;
+  }
+  /// Equal for edges of one producer that lowering may bring together: of one element, for one phase.
+  [[nodiscard]] std::uint64_t share_key(edge e) const {
+    const bool apart =
+        !options_.share_across_phases && model_.operations().operations[e.target].when == phase::backward;
+    return model_.element(e) * 2 + (apart ? 1 : 0);
+  }
+
+ private:
+  /// What bringing an argument takes, as pair of classes of its edge's table.
+  [[nodiscard]] edge_work own_work(edge e, std::uint32_t p) const {
     const table& t = steps_->tables[steps_->table_of.at(&model_.class_costs(e))];
     edge_work work;
     if (t.begin[p] == t.begin[p + 1]) return work;
@@ -113,14 +132,7 @@ class lowered_work {
     work.otherwise.assign(ways.begin() + 1, ways.end());
     return work;
   }
-  /// Equal for edges of one producer that lowering may bring together: of one element, for one phase.
-  [[nodiscard]] std::uint64_t share_key(edge e) const {
-    const bool apart =
-        !options_.share_across_phases && model_.operations().operations[e.target].when == phase::backward;
-    return model_.element(e) * 2 + (apart ? 1 : 0);
-  }
 
- private:
   /// A collective of some size along a mesh dimension.
   struct launch {
     collective op = collective::other;
@@ -142,6 +154,14 @@ class lowered_work {
     std::map<const cost_table<double>*, std::size_t> table_of;
     std::vector<table> tables;
     std::vector<launch> launches;
+    detail::ring_loads rings;  ///< of what is done in blocks
+
+    [[nodiscard]] work_patterns patterns(const spmd_cost_model& model, const edge& e) const {
+      const auto at = table_of.find(&model.class_costs(e));
+      if (at == table_of.end()) return {};
+      const table& t = tables[at->second];  // without pairs: what is returned stays where it is
+      return {t.of_pair, model.class_costs(e).column_classes(), static_cast<std::uint32_t>(t.copies.size())};
+    }
 
     prices(const spmd_cost_model& model, const lowering_options& options, unsigned threads) {
       std::vector<edge> first;
@@ -166,6 +186,7 @@ class lowered_work {
       });
       join(made);
       bound(model, options);
+      for (const edge& e : model.graph().all_edges()) rings.add(model, e, patterns(model, e));
     }
 
     static constexpr std::uint32_t none = ~0U;

@@ -33,11 +33,13 @@ struct training_layout {
                               ///< tokens come to them, where else each would gather all
   std::int64_t context = 1;   ///< ranks that share out each sequence, all of which each holds the keys and values, and
                               ///< what `stage` says, as torchtitan and Megatron do
+  bool rings = false;         ///< whether keys and values go round the ranks of a sequence (`block_ring`) instead
   std::int64_t tensor = 1;    ///< ranks that share out each layer, with sequence parallelism between the products
   zero_stage stage = zero_stage::parameters;
 
   /// Reads "fsdp=8,tp=8", "dp=8", "zero1=8,tp=4", "zero2=8", "hsdp=4x8" (4 replicas of 8 shards), "cp=2",
-  /// "fsdp=16,ep=8" (8 of the 16 share out the experts): words of any order, each once.
+  /// "ring=2" (context parallelism in rings), "fsdp=16,ep=8" (8 of the 16 share out the experts): words of any order,
+  /// each once.
   /// \throws error (input) naming the word that is none, or an `ep` that does not divide the shards, or shares out what
   ///         ZeRO-1 and 2 update in parts
   [[nodiscard]] static training_layout parse(std::string_view text);
@@ -59,8 +61,9 @@ struct training_layout {
   friend bool operator==(const training_layout&, const training_layout&) = default;
 };
 
-/// `standard_rules`, and what a layout needs beyond them: context parallelism cuts attention by positions, and the
-/// gradient of a loss whose words are cut is cut likewise.
+/// `standard_rules`, and what a layout needs beyond them: context parallelism cuts attention by positions, in rings
+/// where it says so, and the gradient of a loss whose words are cut is cut likewise.
+///
 /// \param causal  share of attention's products that is computed: a half where kernels skip what the mask hides
 [[nodiscard]] rule_table layout_rules(const training_layout& layout, double causal = 1);
 

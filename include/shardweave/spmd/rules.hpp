@@ -72,6 +72,18 @@ concept mesh_rule =
       { rule(view, mesh) } -> std::convertible_to<std::vector<mesh_strategy>>;
     };
 
+/// Arguments of an operator that it can take in any parts, one part after the other, adding up what they give: keys and
+/// values of attention. Where they are cut along dimension `dim` of theirs, the parts go round (`block_ring`).
+struct ring_arguments {
+  std::size_t first = 0;  ///< the first of them
+  std::size_t count = 1;  ///< which follow each other, and are cut alike
+  std::size_t dim = 0;
+  std::size_t first_sum =
+      0;                 ///< of the results that belong to parts, and go round with them: gradients of the arguments
+  std::size_t sums = 0;  ///< how many; none: all results stay with what else the operator takes
+  friend bool operator==(const ring_arguments&, const ring_arguments&) = default;
+};
+
 /// What an operator costs beside its data. Exactly one of `is_view`, `flops` and `moves_data_only` is said.
 struct operator_cost {
   /// Costs nothing: only the description of the tensor changes.
@@ -85,6 +97,8 @@ struct operator_cost {
   /// Bytes that it moves, on the local shapes of the view, where it does not read every argument and write every
   /// result once: an operator that reads its argument twice, for example.
   std::function<bytes(const operation_view&)> moved = {};
+  /// What of it goes round where it is cut. Operations and bytes are then those of one part.
+  std::optional<ring_arguments> ring = {};
 };
 
 /// Rules of operators that move data by their nature: element-wise ones, reductions, copies. They say so in a static

@@ -58,7 +58,11 @@ class spmd_cost_model {
 
   // What the planner asks
   [[nodiscard]] std::size_t strategy_count(std::uint32_t v) const { return data_->space.of(v).size(); }
-  [[nodiscard]] double vertex_cost(std::uint32_t v, strategy s) const { return data_->space.of(v).compute_us[s]; }
+  /// Computation, and what a strategy that is done in blocks waits for its own exchanges (`unhidden_us`).
+  [[nodiscard]] double vertex_cost(std::uint32_t v, strategy s) const {
+    const std::vector<double>& waits = data_->waits_us[list_number(v)];
+    return data_->space.of(v).compute_us[s] + (waits.empty() ? 0 : waits[s]);
+  }
   [[nodiscard]] double edge_cost(edge e, strategy producer, strategy consumer) const {
     const auto parts = edge_parts(e, producer, consumer);
     return parts.communication + parts.transition;
@@ -91,6 +95,10 @@ class spmd_cost_model {
   [[nodiscard]] const spmd_options& options() const { return data_->options; }
   [[nodiscard]] const rule_table& rules() const { return data_->rules; }
   [[nodiscard]] const strategy_list& strategies(std::uint32_t v) const { return data_->space.of(v); }
+  /// Microseconds of one exchange of so many bytes along a mesh dimension, each rank with the next one.
+  [[nodiscard]] double exchange_us(bytes moved, std::size_t mesh_dim) const {
+    return data_->exchange_us(moved, mesh_dim);
+  }
   /// Equal for operations whose strategies are the same list.
   [[nodiscard]] std::uint32_t list_number(std::uint32_t v) const { return data_->space.list_of[v]; }
   /// The argument of the consumer that the edge is.
@@ -129,12 +137,14 @@ class spmd_cost_model {
     rule_table rules;
     spmd_options options;
     strategy_space space;
-    std::vector<label_list> labels;  ///< per list of strategies
+    std::vector<label_list> labels;             ///< per list of strategies
+    std::vector<std::vector<double>> waits_us;  ///< per list: per strategy, of its own exchanges; empty: none has any
     detail::edge_prices prices;
 
     data(computation g, device_mesh m, compute_profile c, any_collectives k, rule_table r, spmd_options o);
 
     [[nodiscard]] redistributor new_redistributor() const;
+    [[nodiscard]] double exchange_us(bytes moved, std::size_t mesh_dim) const;
   };
 
   [[nodiscard]] const sharding_classes& sent(edge e) const { return data_->space.of(e.source).outputs[element(e)]; }

@@ -13,6 +13,8 @@ struct standard_rule_options {
   /// Attention may be cut by positions, too, as context parallelism does: see `attention_rule`. What long sequences of
   /// few batches need.
   bool attention_by_positions = false;
+  /// The same without keys and values that are whole anywhere: parts of them go round, see `block_ring`.
+  bool attention_in_rings = false;
   /// Share of attention's products that is computed, in (0, 1]: a half where kernels skip what the mask hides.
   double causal = 1;
 };

@@ -2,6 +2,7 @@
 
 #include <shardweave/cost/device.hpp>
 #include <shardweave/placement/description.hpp>
+#include <shardweave/spmd/block_ring.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/rules.hpp>
 #include <shardweave/spmd/sharding.hpp>
@@ -10,6 +11,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <vector>
 
 /// \file
@@ -29,8 +31,12 @@ struct strategy_list {
   std::vector<double> compute_us;         ///< per strategy, on one device
   std::vector<sharding_classes> outputs;  ///< per element of the result
   std::vector<sharding_classes> inputs;   ///< per tensor argument
+  std::vector<std::optional<block_ring>> rings =
+      {};  ///< per strategy, of those that are done in blocks; empty: none is
 
   [[nodiscard]] std::size_t size() const { return strategies.size(); }
+  /// The blocks in which a strategy is done; null if it is done at once.
+  [[nodiscard]] const block_ring* ring(strategy s) const { return s < rings.size() && rings[s] ? &*rings[s] : nullptr; }
 };
 
 /// Their names: "S(0)R,RR->S(0)R", arguments, then results; results of a tuple in brackets.

@@ -49,6 +49,7 @@ class redistribution_writer {
     origin_.push_back(origin);
     return static_cast<task_index>(tasks_.size() - 1);
   }
+  [[nodiscard]] std::uint32_t new_storage(bytes size) { return builder_.add_storage(size); }
   /// Adds a tensor to what a task gives: in a storage of its own, or in `shared`.
   piece add_output(task_record& task, const tensor& value, const sharding& where, std::uint32_t shared = no_index) {
     const device_mesh& mesh = redistribution_.mesh();
@@ -108,7 +109,6 @@ class redistribution_writer {
   }
 
  private:
-  [[nodiscard]] std::uint32_t new_storage(bytes size) { return builder_.add_storage(size); }
   [[nodiscard]] group_shape shape_of(std::size_t d) const {
     return redistribution_.mesh().group_along(d, redistribution_.compute().device.devices_per_node);
   }

@@ -9,6 +9,7 @@
 #include <shardweave/lowering/detail/held_sizes.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
 #include <shardweave/lowering/lowered_step.hpp>
+#include <shardweave/lowering/ring_tasks.hpp>
 #include <shardweave/placement/cost_table.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistribution.hpp>
@@ -219,8 +220,8 @@ class held_value_reader {
     for (std::size_t k = 1; k < op(g.root).outputs.size(); ++k)
       if (op(g.root).outputs[k].size() > op(g.root).outputs[largest].size()) largest = k;
     for (strategy s = 0; s < model_.strategy_count(g.root); ++s) {
-      const double us = before_[g.root] != 0 && g.element == largest ? model_.vertex_cost(g.root, s) : 0;
-      made.again.push_back(std::isfinite(us) ? static_cast<double>(from_microseconds(us).count()) : 0);
+      const bool counts = before_[g.root] != 0 && g.element == largest && std::isfinite(model_.vertex_cost(g.root, s));
+      made.again.push_back(counts ? static_cast<double>(own_time(model_, g.root, s).count()) : 0);
     }
     for (const std::uint32_t p : op(g.root).inputs) {
       if (own[p].empty()) continue;

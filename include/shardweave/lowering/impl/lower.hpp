@@ -3,7 +3,9 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/lowering/detail/redistribution_writer.hpp>
+#include <shardweave/lowering/detail/ring_writer.hpp>
 #include <shardweave/lowering/lower.hpp>
+#include <shardweave/lowering/ring_tasks.hpp>
 #include <shardweave/spmd/computation.hpp>
 #include <shardweave/spmd/redistributor.hpp>
 #include <shardweave/spmd/rules.hpp>
@@ -132,9 +134,11 @@ class lowering_pass {
       const operator_cost& cost = model_.rules().of(op).cost;
       task.kind = cost.flops ? task_kind::compute : task_kind::other;
       if (cost.is_view && !op.inputs.empty()) task.kind = task_kind::view;
-      task.duration = from_microseconds(model_.vertex_cost(v, chosen_[v]));
+      task.duration = own_time(model_, v, chosen_[v]);
     }
     std::vector<piece>& results = (origin.again ? again_ : results_)[v];
+    if (const block_ring* ring = model_.strategies(v).ring(chosen_[v]))
+      return ring_writer(writer_, model_, op, strategy_of(v), *ring, origin).write(task, results);
     const std::uint32_t storage = task.kind == task_kind::view ? shared : no_index;
     for (std::size_t e = 0; e < op.outputs.size(); ++e)
       results.push_back(writer_.add_output(task, op.outputs[e], strategy_of(v).outputs[e], storage));

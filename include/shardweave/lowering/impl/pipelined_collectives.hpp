@@ -89,6 +89,8 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
       may[t] = !is_of_parameters && is_mergeable(what) && (wanted.empty() || wanted[t] != 0) ? 1 : 0;
     } else if (from.is_redistribution() || tasks.kind(t) == task_kind::view) {
       how[t] = piecewise::passes_on;
+    } else if (model.strategies(from.operation).ring(choice[from.operation]) != nullptr) {
+      continue;  // is in pieces already
     } else if (tasks.kind(t) == task_kind::compute) {
       const kernel_kind kernel = model.rules().of(op).cost.kernel;
       if (kernel == kernel_kind::matrix_product) how[t] = piecewise::product;

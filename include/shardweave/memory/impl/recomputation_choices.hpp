@@ -133,11 +133,11 @@ SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::sp
     if (rule == none || (block_of[t] + 1) % every != 0) return false;
     if (rule == full) return true;
     const std::string_view op = g.op(t);
-    if (rule == attention) return op == "sdpa";
     // a wait gives what its collective brought
     const task_index launched = g.kind(t) == task_kind::wait ? g.completes(t) : t;
-    if (launched != no_index && g.is_collective(launched))
-      return g.collective(launched).op != collective::reduce_scatter;
+    const bool is_moved = launched != no_index && g.is_collective(launched);
+    if (rule == attention) return op == "sdpa" || (is_moved && g.collective(launched).op == collective::shift);
+    if (is_moved) return g.collective(launched).op != collective::reduce_scatter;
     if (op == "sdpa") return false;
     return op != "einsum" || ++products[block_of[t]] % 2 == 0;
   });

@@ -211,7 +211,8 @@ class layout_writer {
       return cut(1);
   }
 
-  /// With context parallelism every value is cut by positions; keys and values become whole where attention takes them.
+  /// With context parallelism every value is cut by positions; keys and values become whole where attention takes them,
+  /// unless they go round.
   void place_positions(std::uint32_t v) {
     if (!context_) return;
     const operation& op = graph_.operations[v];
@@ -300,7 +301,9 @@ class layout_writer {
 }  // namespace detail
 
 SHARDWEAVE_INLINE rule_table layout_rules(const training_layout& layout, double causal) {
-  rule_table rules = standard_rules({.attention_by_positions = layout.context > 1, .causal = causal});
+  rule_table rules = standard_rules({.attention_by_positions = layout.context > 1 && !layout.rings,
+                                     .attention_in_rings = layout.context > 1 && layout.rings,
+                                     .causal = causal});
   // a loss over words that are cut: each rank marks those labels that are among its words
   rules.add("gather_backward", scatter_rule{.adds = true, .has_base = false, .by_place = true});
   return rules;

@@ -42,9 +42,10 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
   training_layout layout;
   std::set<std::string_view> known;
   const auto wrong = [&](std::string_view word) {
-    refuse(error_category::input,
-           "layout '" + std::string(text) + "': '" + std::string(word) +
-               "', expected words like fsdp=8, tp=8, cp=2, ep=8, dp=8, zero1=8, zero2=8 or hsdp=4x8, each once");
+    refuse(
+        error_category::input,
+        "layout '" + std::string(text) + "': '" + std::string(word) +
+            "', expected words like fsdp=8, tp=8, cp=2, ring=2, ep=8, dp=8, zero1=8, zero2=8 or hsdp=4x8, each once");
   };
   for (std::size_t at = 0; at <= text.size();) {
     const std::size_t end = std::min(text.find(',', at), text.size());
@@ -62,7 +63,8 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
     std::string_view amount = word.substr(is + 1);
     const auto word_of_data = std::ranges::find(layout_stages, name, &named_stage::name);
     const bool of_data = word_of_data != std::end(layout_stages);
-    if (!known.insert(of_data ? "data" : name).second) wrong(word);
+    const bool of_context = name == "cp" || name == "ring";
+    if (!known.insert(of_data ? "data" : of_context ? "context" : name).second) wrong(word);
     if (name == "hsdp") {
       const std::size_t by = amount.find('x');
       if (by == std::string_view::npos) wrong(word);
@@ -74,8 +76,9 @@ SHARDWEAVE_INLINE training_layout training_layout::parse(std::string_view text) 
       layout.stage = word_of_data->stage;
     } else if (name == "tp") {
       layout.tensor = number(amount);
-    } else if (name == "cp") {
+    } else if (of_context) {
       layout.context = number(amount);
+      layout.rings = name == "ring" && layout.context > 1;
     } else if (name == "ep") {
       layout.experts = number(amount);
     } else {
@@ -101,7 +104,7 @@ SHARDWEAVE_INLINE std::string training_layout::to_string() const {
           : std::string(std::ranges::find(detail::layout_stages, stage, &detail::named_stage::stage)->name) + "=";
   text += std::to_string(shards);
   if (experts > 1) text += ",ep=" + std::to_string(experts);
-  if (context > 1) text += ",cp=" + std::to_string(context);
+  if (context > 1) text += (rings ? ",ring=" : ",cp=") + std::to_string(context);
   return tensor > 1 ? text + ",tp=" + std::to_string(tensor) : text;
 }
 

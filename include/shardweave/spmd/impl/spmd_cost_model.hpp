@@ -22,11 +22,22 @@ SHARDWEAVE_INLINE spmd_cost_model::data::data(computation g, device_mesh m, comp
       rules(std::move(r)),
       options(o),
       space(enumerate_strategies(graph, mesh, compute, rules)) {
-  for (const auto& list : space.lists) labels.push_back(label_strategies(*list));
+  for (const auto& list : space.lists) {
+    labels.push_back(label_strategies(*list));
+    std::vector<double>& waits = waits_us.emplace_back(list->rings.empty() ? 0 : list->size());
+    for (strategy s = 0; s < waits.size(); ++s)
+      if (const block_ring* ring = list->ring(s))
+        waits[s] = unhidden_us(*ring, exchange_us(ring->part, ring->mesh_dim), exchange_us(ring->sums, ring->mesh_dim));
+  }
   std::vector<bool> still(edges.all_edges().size());
   if (options.gather_after_cast) detail::mark_before_narrowing(graph, edges, still);
   if (options.reduce_after_cast) detail::mark_before_widening(graph, edges, still);
   prices = detail::edge_pricer(graph, edges, space, still).run([this] { return new_redistributor(); }, options.threads);
+}
+
+SHARDWEAVE_INLINE double spmd_cost_model::data::exchange_us(bytes moved, std::size_t mesh_dim) const {
+  return collectives.estimate(collective::shift, moved, mesh.group_along(mesh_dim, compute.device.devices_per_node))
+      .time_us;
 }
 
 SHARDWEAVE_INLINE redistributor spmd_cost_model::data::new_redistributor() const {

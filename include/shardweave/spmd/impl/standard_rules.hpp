@@ -43,14 +43,16 @@ inline void add_line_rules(rule_table& rules) {
 
 /// Scaled dot-product attention, forward and backward.
 inline void add_attention_rules(rule_table& rules, const standard_rule_options& options) {
-  const auto cost = [&](attention_flops all, kernel_kind kernel) {
-    return operator_cost{
-        .flops = [all, causal = options.causal](const operation_view& view) { return all(view) * causal; },
-        .kernel = kernel};
+  const auto add = [&](const char* op, attention_flops all, kernel_kind kernel) {
+    const attention_rule rule{
+        .query = all.query, .by_positions = options.attention_by_positions, .in_rings = options.attention_in_rings};
+    rules.add(op, rule,
+              {.flops = [all, causal = options.causal](const operation_view& view) { return all(view) * causal; },
+               .kernel = kernel,
+               .ring = rule.ring()});
   };
-  rules.add("sdpa", attention_rule{.by_positions = options.attention_by_positions}, cost({}, kernel_kind::attention));
-  rules.add("sdpa_backward", attention_rule{.query = 1, .by_positions = options.attention_by_positions},
-            cost({.query = 1, .with_keys = 3, .with_values = 2}, kernel_kind::attention_backward));
+  add("sdpa", {}, kernel_kind::attention);
+  add("sdpa_backward", {.query = 1, .with_keys = 3, .with_values = 2}, kernel_kind::attention_backward);
 }
 
 /// Convolutions and what else works on pictures.

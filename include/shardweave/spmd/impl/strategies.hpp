@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/linkage.hpp>
+#include <shardweave/spmd/block_ring.hpp>
 #include <shardweave/spmd/detail/operation_content.hpp>
 #include <shardweave/spmd/sharding.hpp>
 #include <shardweave/spmd/strategies.hpp>
@@ -255,7 +256,16 @@ class strategy_enumerator {
     if (!is_valid(strategy.outputs, op.outputs) || !is_valid(strategy.inputs, whole_)) return;
     if (!seen_.insert(std::move(key)).second) return;
     list_->strategies.push_back(strategy);
-    list_->compute_us.push_back(compute_time(op, entry.cost, local));
+    double time = compute_time(op, entry.cost, local);
+    if (entry.cost.ring) {
+      const operation_view view{op, whole_, local.inputs, local.outputs};
+      if (const auto ring = ring_of(view, strategy, *entry.cost.ring, time, mesh_, compute_)) {
+        list_->rings.resize(list_->strategies.size());
+        list_->rings.back() = ring;
+        time = ring->blocks_us() + ring->sums_us();
+      }
+    }
+    list_->compute_us.push_back(time);
   }
 
   [[nodiscard]] double compute_time(const operation& op, const operator_cost& cost, const pieces& local) const {

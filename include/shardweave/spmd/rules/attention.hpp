@@ -22,6 +22,9 @@ struct attention_rule {
   /// Queries, what is of their shape and masks may also be cut by positions beside whole keys and values, as context
   /// parallelism does; gradients of keys and values are then sums. Each rank is to hold positions that take equal work.
   bool by_positions = false;
+  /// All of them may be cut by positions, keys and values too: their parts then go round (`block_ring`), along one mesh
+  /// dimension at most.
+  bool in_rings = false;
 
   [[nodiscard]] std::vector<dim_strategy> operator()(const operation_view& view, std::int64_t extent) const {
     const dim_placement positions = dim_placement::shard(2), whole, sum = dim_placement::partial();
@@ -54,7 +57,13 @@ struct attention_rule {
       if (query > 0) way.outputs[1] = way.outputs[2] = sum;  // backward: of queries, keys, values
       ways.push_back(std::move(way));
     }
+    if (in_rings && view.inputs[query + 1].shape[2] == view.whole_inputs[query + 1].shape[2])
+      ways.push_back({all(view.outputs, positions), taken(positions)});
     return ways;
+  }
+  /// What goes round then: keys and values, and backward their gradients.
+  [[nodiscard]] ring_arguments ring() const {
+    return {.first = query + 1, .count = 2, .dim = 2, .first_sum = query > 0 ? 1U : 0U, .sums = query > 0 ? 2U : 0U};
   }
 };
 
