@@ -151,7 +151,7 @@ TEST_SUITE("read_collective_records") {
     };
     CHECK(csv("time_us", "us") == "t: line 2: no column is called 'time_us'");
     CHECK(csv("allreduce", "gossip") ==
-          "t: line 3: collective is 'gossip', expected all_gather, reduce_scatter, all_reduce or all_to_all");
+          "t: line 3: collective is 'gossip', expected all_gather, reduce_scatter, all_reduce, all_to_all or shift");
     CHECK(csv(",2,16,", ",3,16,") == "t: line 3: 16 ranks on 3 nodes: expected two or more, and as many on each node");
     CHECK(csv(",2,16,", ",-1,16,") == "t: line 3: nodes is -1, not stated: say how many nodes the groups span");
     CHECK(csv("61.5", "-61.5") == "t: line 3: time_us is '-61.5', expected a positive number of microseconds");

@@ -192,8 +192,9 @@ TEST_SUITE("shardweave.tasks") {
     CHECK(nameless.op(1) == "broadcast");
     CHECK(nameless.op(2) == "ag");
     CHECK(read(written(nameless), true).op(1) == "broadcast");
-    CHECK(message(strange).ends_with(
-        "collective.op is \"broadcast\", expected one of all_gather, reduce_scatter, all_reduce, all_to_all, other"));
+    CHECK(
+        message(strange).ends_with("collective.op is \"broadcast\", expected one of all_gather, reduce_scatter, "
+                                   "all_reduce, all_to_all, shift, other"));
     // nobody knows which other collective a table is of
     const std::string table = R"({"op": "broadcast", "group": 521, "bytes_in": [1], "time": [10]}, )";
     const sw::task_graph priced = read(changed(small, R"({"op": "all_gather", "group": 521, "source")",

@@ -307,7 +307,7 @@ TEST_SUITE("shardweave.device") {
     CHECK(words("\"name\"", "\"name\"").empty());
     for (const auto& [from, to, end] : std::vector<std::array<std::string, 3>>{
              {"all_gather", "gather",
-              "collectives[0] has op 'gather', expected all_gather, reduce_scatter, all_reduce or all_to_all"},
+              "collectives[0] has op 'gather', expected all_gather, reduce_scatter, all_reduce, all_to_all or shift"},
              {"\"nodes\": 2", "\"nodes\": 0", "collectives[0] has a group without two ranks, or one that is too large"},
              {"\"nodes\": 2", "\"nodes\": 1073741825",
               "collectives[0] has a group without two ranks, or one that is too large"},

@@ -64,7 +64,7 @@ inline void write_saturation(json_writer& out, const saturation& s) {
     const auto kind = detail::collective_of_name(curve.op);
     if (!kind)
       return "has op '" + detail::shortened(curve.op) +
-             "', expected all_gather, reduce_scatter, all_reduce or all_to_all";
+             "', expected all_gather, reduce_scatter, all_reduce, all_to_all or shift";
     if (curve.group.nodes < 1 || curve.group.ranks_per_node < 1 || curve.group.nodes > (1 << 30) ||
         curve.group.ranks_per_node > (1 << 30) || curve.group.ranks() < 2)
       return "has a group without two ranks, or one that is too large";

@@ -25,7 +25,7 @@ namespace shardweave::inline v0::detail {
     const auto found = collective_of_name(row["collective"]);
     if (!found)
       source.fail(number, "collective is '" + shortened(row["collective"]) +
-                              "', expected all_gather, reduce_scatter, all_reduce or all_to_all");
+                              "', expected all_gather, reduce_scatter, all_reduce, all_to_all or shift");
     const bool is_open = row["nodes"] == "-1";
     if (is_open && !options.group) source.fail(number, "nodes is -1, not stated: say how many nodes the groups span");
     const std::int64_t node_count = is_open ? options.group->nodes : source.count(number, "nodes", row["nodes"]);

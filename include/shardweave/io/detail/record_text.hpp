@@ -41,10 +41,11 @@ namespace detail {
       plain += c;
     }
   if (plain.ends_with("perf")) plain.resize(plain.size() - 4);
-  constexpr std::array<std::pair<std::string_view, collective>, 4> names{{{"allgather", collective::all_gather},
+  constexpr std::array<std::pair<std::string_view, collective>, 5> names{{{"allgather", collective::all_gather},
                                                                           {"reducescatter", collective::reduce_scatter},
                                                                           {"allreduce", collective::all_reduce},
-                                                                          {"alltoall", collective::all_to_all}}};
+                                                                          {"alltoall", collective::all_to_all},
+                                                                          {"shift", collective::shift}}};
   for (const auto& [text, kind] : names)
     if (plain == text) return kind;
   return std::nullopt;
