@@ -16,6 +16,8 @@ case ${1:-all} in
 esac
 jobs=${CMAKE_BUILD_PARALLEL_LEVEL:-$(nproc)}
 export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
+# glibc's allocator asks for huge pages: a sixth of the time of clang++, which touches much memory
+export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
 need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'

@@ -1,7 +1,7 @@
 # cmake -D way=installed|subdirectory -D components=NAME,... -D each=BOOL ... -P consumer.cmake
 # Builds and runs tests/consumer, a project of its own, as a host would: from an installed package, or with the
 # sources beside its own. With `each` what is told at once is also told alone: a component that has gone, pkg-config's package
-# without what is compiled.
+# without what is compiled; a host without exceptions also runs a pipeline.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -9,7 +9,7 @@ file(REMOVE_RECURSE ${work_dir})
 set(listed ${components})
 string(REPLACE "," ";" components "${components}")
 set(options -S ${source_dir}/tests/consumer -B ${work_dir}/build -G ${generator} -DCMAKE_CXX_COMPILER=${compiler}
-            -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DBoost_DIR=${boost_dir} -DCOMPONENTS=${listed})
+            -DCMAKE_CXX_COMPILER_LAUNCHER=${launcher} -DBoost_DIR=${boost_dir} -DCOMPONENTS=${listed} -DEACH=${each})
 if(way STREQUAL installed)
   # what the manifest lists is all that there is
   run(${CMAKE_COMMAND} --install ${build_dir} --prefix ${work_dir}/gone)
@@ -55,7 +55,7 @@ if(way STREQUAL installed AND pkg_config)
     pkg_config_consumer(shardweave main.cpp other.cpp)
   endif()
   if(compiled IN_LIST components)
-    pkg_config_consumer(shardweave-compiled compiled.cpp)
+    pkg_config_consumer(shardweave-compiled main.cpp other.cpp)  # of which the library has the sorted graph
   endif()
   foreach(backend glpk clp cbc)
     if(backend IN_LIST components)

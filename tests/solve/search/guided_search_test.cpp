@@ -1,3 +1,4 @@
+#include "solve/limited_chain.hpp"
 #include "solve/small_problems.hpp"
 #include "solve/suite.hpp"
 #include <shardweave/placement/evaluate.hpp>
@@ -24,6 +25,8 @@ namespace {
 
 namespace sw = shardweave;
 using shardweave_test::at_scale;
+using shardweave_test::brief_guided;
+using chain = shardweave_test::limited_chain;
 using shardweave_test::draw_small;
 using shardweave_test::run_suite;
 using shardweave_test::sized;
@@ -33,65 +36,6 @@ static_assert(sw::solver<sw::dive, double> && sw::solver<sw::dive, std::int64_t>
 static_assert(sw::solver<sw::large_neighbourhood<>, double> && sw::solver<sw::large_neighbourhood<>, std::int64_t>);
 static_assert(sw::solver<sw::guided_search, double> && sw::solver<sw::guided_search, std::int64_t>);
 
-/// A chain of variables under one limit on what all use together: long, and yet its optimum is known.
-struct chain {
-  explicit chain(std::uint64_t seed, std::size_t n, double room) {
-    sw::random_source random(seed);
-    for (std::size_t x = 0; x < n; ++x) {
-      const std::size_t k = 2 + random.below(4);
-      auto& u = unary.emplace_back(k);
-      auto& w = usage.emplace_back(k);
-      for (std::size_t l = 0; l < k; ++l) {
-        w[l] = random.below(6);
-        u[l] = static_cast<std::int64_t>(random.below(30) + 5 * (5 - w[l]));
-      }
-      w[0] = 0;
-      if (x == 0) continue;
-      auto& t = pair.emplace_back(unary[x - 1].size() * k);
-      for (auto& c : t) c = static_cast<std::int64_t>(random.below(40));
-    }
-    limit = static_cast<std::size_t>(room * static_cast<double>(n));
-  }
-
-  [[nodiscard]] sw::compact_problem<std::int64_t> problem() const {
-    sw::compact_builder<std::int64_t> builder;
-    for (const auto& u : unary) builder.add_variable(u);
-    for (std::uint32_t x = 1; x < unary.size(); ++x)
-      builder.add_edge(x - 1, x, shardweave_test::table_of(unary[x - 1].size(), unary[x].size(), pair[x - 1]));
-    builder.add_row({.high = static_cast<double>(limit)});
-    for (std::uint32_t x = 0; x < unary.size(); ++x)
-      builder.add_segment(x, {0, 1, std::vector<double>(usage[x].begin(), usage[x].end())});
-    return builder.build();
-  }
-
-  /// The least cost, by dynamic programming over label and usage so far; with a label of one variable given, the least
-  /// of those that have it.
-  [[nodiscard]] std::int64_t optimum(std::size_t fixed = ~std::size_t{0}, std::size_t label = 0) const {
-    constexpr std::int64_t none = std::numeric_limits<std::int64_t>::max() / 2;
-    std::vector<std::vector<std::int64_t>> best;  // [label][usage]
-    for (std::size_t x = 0; x < unary.size(); ++x) {
-      std::vector<std::vector<std::int64_t>> next(unary[x].size(), std::vector<std::int64_t>(limit + 1, none));
-      for (std::size_t l = 0; l < unary[x].size(); ++l) {
-        if (x == fixed && l != label) continue;
-        for (std::size_t used = usage[x][l]; used <= limit; ++used) {
-          std::int64_t least = x == 0 && used == usage[x][l] ? 0 : none;
-          for (std::size_t k = 0; x > 0 && k < best.size(); ++k)
-            least = std::min(least, best[k][used - usage[x][l]] + pair[x - 1][k * unary[x].size() + l]);
-          next[l][used] = std::min(none, least + unary[x][l]);
-        }
-      }
-      best = std::move(next);
-    }
-    std::int64_t least = none;
-    for (const auto& of_label : best) least = std::min(least, *std::min_element(of_label.begin(), of_label.end()));
-    return least;
-  }
-
-  std::vector<std::vector<std::int64_t>> unary, pair;
-  std::vector<std::vector<std::size_t>> usage;
-  std::size_t limit = 0;
-};
-
 sw::guided_search usual_guided() {
   sw::guided_search usual;
   if (!shardweave_test::is_sanitized) return usual;
@@ -99,13 +43,6 @@ sw::guided_search usual_guided() {
   usual.steps_between = 30;
   usual.windows = 2;
   return usual;
-}
-sw::guided_search brief_guided() {
-  sw::guided_search brief;
-  brief.rounds = 2;
-  brief.first_steps = 60;
-  brief.steps_between = 20;
-  return brief;
 }
 sw::dive usual_dive() {
   sw::dive usual;
@@ -273,51 +210,6 @@ TEST_SUITE("guided_search") {
       CHECK(wider.lower_bound <= answer.lower_bound);
     }
     CHECK(proven > 0);
-  }
-
-  TEST_CASE("with a time limit bounds stay valid, with a thread for the bound too") {
-    for (const unsigned threads : {1U, 2U}) {
-      const chain c(11, 300, 1.0);
-      const auto answer = sw::guided_search{}.solve(sw::placement_problem<std::int64_t>(c.problem()),
-                                                    {.seconds = 0.5, .threads = threads});
-      const auto optimum = static_cast<double>(c.optimum());
-      REQUIRE(answer.has_assignment());
-      CHECK(static_cast<double>(answer.objective) >= optimum);
-      CHECK(answer.lower_bound <= optimum);
-      CHECK(answer.lower_bound > 0);  // how good it is depends on the machine
-    }
-  }
-
-  TEST_CASE("two threads keep the promises of solvers, whoever is faster") {
-    for (std::uint64_t seed = 0; seed < at_scale(30); ++seed) {
-      const chain c(300 + seed, 12, 0.6 + 0.1 * static_cast<double>(seed % 5));
-      const auto answer = brief_guided().solve(sw::placement_problem<std::int64_t>(c.problem()),
-                                               {.seconds = 0.02, .seed = seed, .threads = 2});
-      const auto optimum = static_cast<double>(c.optimum());
-      CHECK(answer.lower_bound <= optimum);
-      if (!answer.has_assignment()) continue;
-      CHECK(static_cast<double>(answer.objective) >= optimum);
-      CHECK((answer.status != sw::solve_status::optimal || static_cast<double>(answer.objective) == optimum));
-    }
-  }
-
-  TEST_CASE("what threads find is known to both") {
-    sw::detail::shared_findings<std::int64_t> findings;
-    sw::detail::incumbent<std::int64_t> mine, other;
-    CHECK_FALSE(findings.exchange(mine, 0));
-    mine.offer(7, {1, 2}, 0);
-    CHECK_FALSE(findings.exchange(mine, 0));
-    CHECK(findings.exchange(other, 3));
-    CHECK(other.cost() == 7);
-    CHECK(other.labels() == std::vector<sw::strategy>{1, 2});
-    CHECK(other.found_at() == 3);
-    other.offer(5, {0, 0}, 4);
-    CHECK_FALSE(findings.exchange(other, 4));
-    CHECK(findings.exchange(mine, 5));
-    CHECK(mine.cost() == 5);
-    findings.raise(3);
-    findings.raise(2);
-    CHECK(findings.bound() == 3);
   }
 
   TEST_CASE("a problem without variables, and one without rows, are proven") {
