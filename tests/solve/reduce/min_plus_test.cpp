@@ -1,10 +1,12 @@
 #include "solve/small_problems.hpp"
 #include <shardweave/core/random.hpp>
 #include <shardweave/solve/detail/min_plus.hpp>
+#include <shardweave/solve/detail/two_costs.hpp>
 
 #include <doctest/doctest.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <limits>
@@ -97,6 +99,36 @@ TEST_SUITE("min_plus") {
       CHECK(along == along_of_any);
       for (std::size_t j = 0; j < stride; ++j)
         for (std::size_t i = 0; i < 4; ++i) CHECK(down[j] <= raised[i] + costs[i * stride + j]);
+    }
+  }
+  TEST_CASE("two costs at a time equal a plain loop, for lists of any length and what is infinite") {
+    sw::random_source random(11);
+    for (std::size_t n = 1; n <= 13; ++n) {
+      std::vector<double> to(n), from(n), expected(n);
+      const auto draw = [&](std::vector<double>& list, double infinities) {
+        for (double& c : list) c = random.chance(infinities) ? infinite : random.unit() - 0.5;
+      };
+      draw(to, 0.2), draw(from, 0.2);
+      for (std::size_t i = 0; i < n; ++i) expected[i] = to[i] + from[i];
+      sw::detail::add_costs(to.data(), from.data(), n);
+      CHECK(to == expected);
+      CHECK(sw::detail::least_cost(to.data(), n) == *std::ranges::min_element(to));
+      for (std::size_t i = 0; i < n; ++i) expected[i] = to[i] - 0.25;
+      sw::detail::lower_costs(to.data(), 0.25, n);
+      CHECK(to == expected);
+
+      for (std::size_t i = 0; i < n; ++i) expected[i] = from[i] < infinite ? 0.3 * to[i] - from[i] : infinite;
+      sw::detail::share_costs(to.data(), to.data(), 0.3, from.data(), n);
+      CHECK(to == expected);
+
+      draw(to, 0), draw(from, 0);
+      double largest = 0;
+      for (std::size_t i = 0; i < n; ++i) {
+        expected[i] = from[i] - 0.125;
+        largest = std::max(largest, std::abs(expected[i] - to[i]));
+      }
+      CHECK(sw::detail::replace_costs(to.data(), from.data(), 0.125, n) == largest);
+      CHECK(to == expected);
     }
   }
   TEST_CASE("the least of raised rows equals a plain loop, however many rows there are") {

@@ -2,8 +2,8 @@
 
 #include <shardweave/solve/bound/detail/knapsack_factor.hpp>
 #include <shardweave/solve/detail/min_plus.hpp>
+#include <shardweave/solve/detail/two_costs.hpp>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
@@ -206,7 +206,6 @@ class dual_ascent {
   struct row_link {
     std::uint32_t factor, member;
   };
-  using lanes = Eigen::Map<Eigen::ArrayXd>;
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   /// Every label is a class of its own, in order.
   template <class Classes>
@@ -218,7 +217,6 @@ class dual_ascent {
   [[nodiscard]] bool is_plain(const compact_link& link) const {
     return (is_plain_[link.edge] & (link.is_first ? 1 : 2)) != 0;
   }
-  static Eigen::Index index(std::size_t n) { return static_cast<Eigen::Index>(n); }
   static std::size_t padded(std::size_t n) {
     return (n + cost_table<Cost>::padding - 1) / cost_table<Cost>::padding * cost_table<Cost>::padding;
   }
@@ -242,7 +240,7 @@ class dual_ascent {
   void add_message(const compact_link& link, std::size_t k) {
     double* message = messages_.data() + (link.is_first ? to_first_ : to_second_)[link.edge];
     if (is_plain(link)) {
-      lanes(belief_.data(), index(k)) += lanes(message, index(k));
+      detail::add_costs(belief_.data(), message, k);
       return;
     }
     const auto& t = p_->table(p_->edges()[link.edge]);
@@ -277,10 +275,9 @@ class dual_ascent {
       if (!rows_.empty())
         for (const row_link& link : row_links_[x]) rows_[link.factor].receive(link.member);
       const std::size_t k = load_belief(x);
-      lanes belief(belief_.data(), index(k));
-      const double least = belief.minCoeff();
+      const double least = detail::least_cost(belief_.data(), k);
       count(least);
-      belief -= least;
+      detail::lower_costs(belief_.data(), least, k);
       if (!excess.empty())
         std::copy_n(belief_.begin(), k, excess.begin() + static_cast<std::ptrdiff_t>(p_->label_start(x)));
       for (const compact_link& link : p_->links(x))
@@ -316,15 +313,13 @@ class dual_ascent {
     double* outgoing = messages_.data() + (link.is_first ? to_second_ : to_first_)[link.edge];
 
     // the belief of a label that no label at the other end goes with is infinite: less what made it so it is no number
-    lanes least(least_.data(), index(own));
-    const lanes received(incoming, index(own));
     if (is_plain(link)) {
-      least = (received < infinity).select(share * lanes(belief_.data(), index(k)) - received, infinity);
+      detail::share_costs(least_.data(), belief_.data(), share, incoming, own);
     } else {
       const auto own_class = link.is_first ? classes.row_class() : classes.column_class();
-      least.setConstant(infinity);
+      std::fill_n(least_.begin(), own, infinity);
       for (std::size_t l = 0; l < k; ++l) least_[own_class[l]] = std::min(least_[own_class[l]], belief_[l]);
-      least = (received < infinity).select(share * least - received, infinity);
+      detail::share_costs(least_.data(), least_.data(), share, incoming, own);
     }
     if (link.is_first) {
       min_plus_columns(t, least_.data(), out_.data());
@@ -333,26 +328,8 @@ class dual_ascent {
                 least_.begin() + static_cast<std::ptrdiff_t>(t.stride), 0.0);
       min_plus_rows(t, least_.data(), out_.data());
     }
-    const double taken = lanes(out_.data(), index(others)).minCoeff();
-    double change = 0;
-    std::size_t j = 0;
-    if (others >= 4) {
-      using four = Eigen::Array<double, 4, 1>;
-      four most = four::Zero();
-      for (; j + 4 <= others; j += 4) {
-        Eigen::Map<four> to(outgoing + j);
-        const four message = Eigen::Map<const four>(out_.data() + j) - taken;
-        most = most.max((message - to).abs());
-        to = message;
-      }
-      change = most.maxCoeff();
-    }
-    for (; j < others; ++j) {
-      const double message = out_[j] - taken;
-      change = std::max(change, std::abs(message - outgoing[j]));
-      outgoing[j] = message;
-    }
-    change_ = std::max(change_, change);
+    const double taken = detail::least_cost(out_.data(), others);
+    change_ = std::max(change_, detail::replace_costs(outgoing, out_.data(), taken, others));
     return taken;
   }
 

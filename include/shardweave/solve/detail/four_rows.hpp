@@ -1,6 +1,7 @@
 #pragma once
 
-#include <Eigen/Core>
+#include <shardweave/solve/detail/two_costs.hpp>
+
 #include <algorithm>
 #include <array>
 #include <cstddef>
@@ -65,21 +66,24 @@ typedef double four_costs __attribute__((vector_size(32)));  // NOLINT: an alias
 #endif
 
 inline void least_down_by_any(const four_rows& rows, const double* raised, std::size_t stride, double* out) {
-  using lanes = Eigen::Array<double, 4, 1>;
-  using view = Eigen::Map<const lanes>;
-  for (std::size_t j = 0; j < stride; j += 4) {
-    const lanes low = (view(rows[0] + j) + raised[0]).min(view(rows[1] + j) + raised[1]);
-    const lanes high = (view(rows[2] + j) + raised[2]).min(view(rows[3] + j) + raised[3]);
-    Eigen::Map<lanes>{out + j} = low.min(high).min(view(out + j));
+  const auto [a, b, c, d] = rows;
+  const double of_a = raised[0], of_b = raised[1], of_c = raised[2], of_d = raised[3];
+  for (std::size_t j = 0; j < stride; j += 2) {
+    const two_costs low = least_of_two(two_at(a + j) + of_a, two_at(b + j) + of_b);
+    const two_costs high = least_of_two(two_at(c + j) + of_c, two_at(d + j) + of_d);
+    put_two(out + j, least_of_two(least_of_two(low, high), two_at(out + j)));
   }
 }
 inline void least_along_by_any(const four_rows& rows, const double* h, std::size_t stride, double* out) {
-  using lanes = Eigen::Array<double, 4, 1>;
-  using view = Eigen::Map<const lanes>;
+  constexpr double infinity = std::numeric_limits<double>::infinity();
   for (std::size_t i = 0; i < 4; ++i) {
-    lanes least = lanes::Constant(std::numeric_limits<double>::infinity());
-    for (std::size_t j = 0; j < stride; j += 4) least = least.min(view(rows[i] + j) + view(h + j));
-    out[i] = least.minCoeff();
+    two_costs least{infinity, infinity}, others = least;
+    for (std::size_t j = 0; j < stride; j += 4) {
+      least = least_of_two(least, two_at(rows[i] + j) + two_at(h + j));
+      others = least_of_two(others, two_at(rows[i] + j + 2) + two_at(h + j + 2));
+    }
+    least = least_of_two(least, others);
+    out[i] = std::min(least[0], least[1]);
   }
 }
 

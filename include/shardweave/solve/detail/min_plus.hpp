@@ -3,7 +3,6 @@
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/solve/detail/four_rows.hpp>
 
-#include <Eigen/Core>
 #include <algorithm>
 #include <array>
 #include <concepts>
@@ -58,7 +57,7 @@ class double_tables {
 
  private:
   std::shared_ptr<const std::vector<std::vector<double>>> converted_;
-  std::vector<std::vector<double, Eigen::aligned_allocator<double>>> own_;
+  std::vector<std::vector<double>> own_;
   std::vector<double_table> views_;
 };
 
