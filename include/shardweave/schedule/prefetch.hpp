@@ -26,16 +26,18 @@ namespace shardweave::inline v0 {
 ///
 /// A memory budget is first hoped to suffice. Where it does not, the run is repeated with a look ahead: a
 /// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
-/// that the original order wants alive from here to its place; what only frees memory goes first where there is
-/// none. If the peak still exceeds the budget, the run is repeated with a budget that is lower by as much, twice at
-/// most, then with an eighth of the limits; at last the original order is taken. `within_memory` tells whether that
-/// helped; if not, the schedule is the one with the smallest peak seen. Complexity: O((V + E) log V) per run.
+/// that the original order wants alive from here to its place; where there is no room what only frees memory goes
+/// first, and what lags behind its place is waited for. If the peak still exceeds the budget, the run is repeated with
+/// a budget that is lower by as much, twice at most, then with an eighth of the limits; at last the original order is
+/// taken. `within_memory` tells whether that helped; if not, the schedule is the one with the smallest peak seen.
+/// Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
-  /// In and out of what is launched and not yet waited for. For what one of the next few computations needs only what
-  /// is in flight on its own channel counts.
-  bytes in_flight = gibibytes(2);
+  /// In and out of what is launched and not yet waited for; nothing: 2 GiB, or twice the largest collective's where
+  /// that is more, so that one may be under way while another one is. For what one of the next few computations needs
+  /// only what is in flight on its own channel counts.
+  std::optional<bytes> in_flight = std::nullopt;
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
 

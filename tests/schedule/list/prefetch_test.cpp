@@ -149,6 +149,44 @@ TEST_SUITE("prefetch") {
     CHECK(sw::simulate(g, s).exposed == sw::nanoseconds(105 + 10 * layers));
   }
 
+  TEST_CASE("two gathers may be in flight, however large they are") {
+    sw::task_graph_builder b;
+    b.add_group({});
+    const auto keep = [&](sw::bytes size) {
+      return std::vector<sw::output_record>{{.size = size, .storage = b.add_storage(size)}};
+    };
+    const auto compute = [&](std::vector<sw::task_index> inputs, std::int64_t time) {
+      return b.add_task({.name = "mm",
+                         .kind = sw::task_kind::compute,
+                         .duration = sw::nanoseconds(time),
+                         .inputs = std::move(inputs),
+                         .outputs = keep(sw::bytes(1))});
+    };
+    constexpr int pairs = 4;
+    constexpr auto part = sw::mebibytes(208), whole = sw::mebibytes(1664);
+    std::vector<sw::task_index> parameters;
+    for (int i = 0; i < 2 * pairs; ++i)
+      parameters.push_back(b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = keep(part)}));
+    sw::task_index x = b.add_task({.name = "x", .kind = sw::task_kind::input, .outputs = keep(sw::bytes(1))});
+    for (int i = 0; i < 2 * pairs; ++i) {
+      const auto c =
+          b.add_task({.name = "c",
+                      .kind = sw::task_kind::collective,
+                      .duration = sw::nanoseconds(25),
+                      .inputs = {parameters[static_cast<std::size_t>(i)]},
+                      .collective = sw::collective_record{sw::collective::all_gather, 0, part, whole, "bf16"},
+                      .outputs = keep(whole)});
+      const auto w =
+          b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c, .outputs = keep(whole)});
+      x = compute({x, w}, i % 2 == 0 ? 50 : 5);  // behind the long one both gathers that follow can hide
+    }
+    b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {x}});
+    const sw::task_graph g = std::move(b).build();
+    constexpr auto best = sw::nanoseconds(25 + pairs * (50 + 5));
+    CHECK(sw::simulate(g, sw::prefetch{}(g, {})).end_to_end == best);
+    CHECK(sw::simulate(g, sw::prefetch{.in_flight = sw::gibibytes(2)}(g, {})).end_to_end > best);
+  }
+
   TEST_CASE("all but the first gather of a chain hide behind the layer before, casts included") {
     const sw::task_graph g = chain(6, 10, 12).b.build();
     const auto line = sw::simulate(g, sw::prefetch{}(g, {}));
@@ -256,6 +294,18 @@ TEST_SUITE("prefetch") {
     CHECK(kept > shardweave_test::at_scale(200));
     CHECK(lost > shardweave_test::at_scale(50));
     CHECK(tightened > shardweave_test::at_scale(10));
+  }
+  TEST_CASE("in the memory that the original order needs most random graphs end earlier") {
+    std::size_t faster = 0;
+    constexpr std::size_t graphs = 400;
+    for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
+      const sw::task_graph g = random_tasks(seed, {.blocks = 4 + seed % 24});
+      const auto plain = sw::simulate(g);
+      const auto line = sw::simulate(g, sw::prefetch{.memory = plain.peak}(g, {}));
+      CHECK(line.peak <= plain.peak);
+      faster += line.end_to_end < plain.end_to_end ? 1U : 0U;
+    }
+    CHECK(100 * faster >= 64 * graphs);
   }
   TEST_CASE("what nothing computes with is launched early only where memory has room for it") {
     // the peak is at the end, 400 bytes above all else: gathers of the layers have room to hide

@@ -17,6 +17,16 @@
 
 namespace shardweave::inline v0 {
 
+namespace detail {
+/// Complexity: O(V)
+[[nodiscard]] inline bytes usual_in_flight(const task_graph& g) {
+  bytes largest;
+  for (task_index t = 0; t < g.size(); ++t)
+    if (g.is_collective(t)) largest = std::max(largest, g.collective(t).bytes_in + g.collective(t).bytes_out);
+  return std::max(gibibytes(2), 2 * largest);
+}
+}  // namespace detail
+
 SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_result& buckets,
                                            std::span<const std::uint32_t> by, const solve_control& control) const {
   schedule best;
@@ -41,7 +51,8 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   };
   const auto go_on = [&] { return memory && least > *memory && !control.stop.stop_requested(); };
 
-  detail::list_limits limits{in_flight, compute_ahead, std::nullopt, std::nullopt, {}};
+  detail::list_limits limits{
+      in_flight.value_or(detail::usual_in_flight(g)), compute_ahead, std::nullopt, std::nullopt, {}};
   attempt(limits);  // memory may suffice without a look at it
   if (go_on()) {
     limits.memory = memory;

@@ -77,9 +77,9 @@ class list_run {
   using by_end = std::tuple<nanoseconds, std::uint32_t, std::uint32_t>;  // end, rank, wait
 
   void step() {
-    while (!stalling_.empty() && std::get<0>(stalling_.top()) <= now_) {  // done meanwhile: a wait is free now
-      const std::uint32_t w = std::get<2>(stalling_.top());
-      stalling_.pop();
+    while (!stalling_.empty() && std::get<0>(*stalling_.begin()) <= now_) {  // done meanwhile: a wait is free now
+      const std::uint32_t w = std::get<2>(*stalling_.begin());
+      stalling_.erase(stalling_.begin());
       ready_.emplace(p_.rank[w], w);
     }
     while (!ready_.empty() && progress_.is_done(ready_.top().second)) ready_.pop();
@@ -92,17 +92,14 @@ class list_run {
     if (may_run && (may_overtake(ready_.top()) || (stalling_.empty() && no_candidates()))) {
       const std::uint32_t u = ready_.top().second;
       if (budget_.limits().lag && launch_overdue()) return;
-      if (budget_.limits().memory && make_room(memory_.demand(u))) return;
+      if (budget_.limits().memory && (make_room(memory_.demand(u)) || wait_for_room(u))) return;
       const nanoseconds busy = p_.units.costs(u).duration + unpacking(u);
       if (busy > nanoseconds(0) && fill(now_ + busy)) return;  // look again: the clock may have moved
       ready_.pop();
       emit(u);
     } else if (!stalling_.empty()) {
-      const auto [end, rank, wait] = stalling_.top();
-      if (fill(end)) return;
-      stalling_.pop();
-      now_ = std::max(now_, end);
-      emit(wait);
+      if (fill(std::get<0>(*stalling_.begin()))) return;
+      stall(stalling_.begin());
     } else {
       launch_most_urgent();
     }
@@ -126,6 +123,22 @@ class list_run {
         any = true;
       }
     return any;
+  }
+  /// Where there is no room, waits for what lags behind, whose memory the original order has free again by now; true if
+  /// anything did.
+  bool wait_for_room(std::uint32_t u) {
+    if (budget_.has_room(memory_.demand(u))) return false;
+    const auto lags = [&](const by_end& wait) { return std::get<1>(wait) < p_.rank[u]; };
+    const auto first = std::find_if(stalling_.begin(), stalling_.end(), lags);
+    if (first == stalling_.end()) return false;
+    stall(first);
+    return true;
+  }
+  void stall(std::set<by_end>::iterator at) {
+    const auto [end, rank, wait] = *at;
+    stalling_.erase(at);
+    now_ = std::max(now_, end);
+    emit(wait);
   }
   /// Launches what nothing computes with and what has been passed over for long, where there is room.
   bool launch_overdue() {
@@ -166,7 +179,11 @@ class list_run {
     for (std::uint32_t c = 0; c < candidates_.size(); ++c)
       if (!candidates_[c].empty() && (channel == no_index || *candidates_[c].begin() < *candidates_[channel].begin()))
         channel = c;
-    if (channel != no_index) return launch(channel, candidates_[channel].begin());
+    if (channel != no_index) {
+      const auto first = candidates_[channel].begin();
+      if (budget_.limits().memory && make_room(budget_.demand(std::get<2>(*first)))) return;
+      return launch(channel, first);
+    }
     SHARDWEAVE_EXPECTS(!ready_.empty());  // something depends on the output
     const std::uint32_t u = ready_.top().second;
     ready_.pop();
@@ -228,7 +245,7 @@ class list_run {
   std::vector<std::set<by_urgency>> candidates_;  // by channel
   std::vector<nanoseconds> end_;                  // of launched collectives
   std::priority_queue<by_rank, std::vector<by_rank>, std::greater<>> ready_;
-  std::priority_queue<by_end, std::vector<by_end>, std::greater<>> stalling_;
+  std::set<by_end> stalling_;
   nanoseconds now_;            // of the compute stream
   std::size_t work_left_ = 0;  // units that are no output
   std::uint32_t oldest_ = 0;   // smallest rank of a unit that is not emitted and that a computation needs
