@@ -40,7 +40,7 @@ TEST_SUITE("calibrate_device") {
         run_program("calibrate_device",
                     table.string() + " --model alpha_beta --name rack --json --out " + file.string(), folder.path());
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     const auto line = boost::json::parse(run.out).as_object();
     CHECK(line.at("rows").to_number<int>() == 23);
     CHECK(line.at("kept").to_number<int>() == 23);

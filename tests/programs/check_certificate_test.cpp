@@ -175,7 +175,7 @@ TEST_SUITE("check_certificate (program)") {
     CHECK(certified.at("lower_bound").to_number<double>() == 445);
     const auto checked = run_program("check_certificate", problem + " " + proof + " --json", folder.path());
     CHECK(checked.status == 0);
-    CHECK(checked.err.empty());
+    CHECK(checked.complaints().empty());
     const auto said = boost::json::parse(checked.out).as_object();
     CHECK(said.at("accepted").as_bool());
     CHECK(said.at("bound").to_number<double>() == 445);

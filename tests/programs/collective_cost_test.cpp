@@ -25,7 +25,7 @@ TEST_SUITE("collective_cost") {
                                  "--json",
                                  folder.path());
     REQUIRE(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     const auto line = boost::json::parse(run.out).as_object();
     CHECK(line.at("model") == "nccl");
     const sw::nccl_smooth model(sw::find_device("b200"));

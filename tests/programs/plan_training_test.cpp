@@ -310,7 +310,7 @@ TEST_SUITE("plan_training") {
       CAPTURE(way);
       const auto run = plan(folder, config + shape + " --json" + way);
       CHECK(run.status == 0);
-      CHECK(run.err.empty());
+      CHECK(run.complaints().empty());
       REQUIRE(is_one_line(run.out));
       const auto line = object_of(run.out);
       const auto& parts = line.at("parts").as_object();
@@ -722,7 +722,7 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     const auto run = plan(folder, config + shape + " --out " + (folder / "plan").string());
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     for (const char* word : {"tiny",        "4x2",         "h100",         "objective",
                              "lower bound", "gap",         "computation",  "communication",
                              "transition",  "status",      "Parameters",   "embedding",
@@ -758,7 +758,7 @@ TEST_SUITE("plan_training") {
       CAPTURE(mesh);
       const auto run = plan(folder, config + " --json --objective sum --sequence 256 --batch 8 --mesh " + mesh);
       CHECK(run.status == 0);
-      CHECK(run.err.empty());
+      CHECK(run.complaints().empty());
       REQUIRE(is_one_line(run.out));
       const auto line = object_of(run.out);
       CHECK((whole(line, "collectives_before") > 0) == groups);
@@ -1352,7 +1352,7 @@ TEST_SUITE("plan_training") {
     const temporary_folder folder;
     const auto run = plan(folder, "--help");
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     for (const char* word : {"--mesh",      "--device",   "h100",        "--sequence",      "--batch",
                              "--solver",    "auto",       "--bucketing", "greedy",          "--scheduler",
                              "prefetch",    "--overlap",  "--memory",    "--memory-budget", "--optimizer-bytes",

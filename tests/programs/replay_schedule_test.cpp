@@ -45,7 +45,7 @@ TEST_SUITE("replay_schedule") {
     const files f;
     const auto run = f.run("--json");
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     const auto line = boost::json::parse(run.out).as_object();
     const sw::timeline predicted = sw::simulate(f.graph, f.schedule);
     const auto number = [&](const char* field) { return line.at(field).to_number<std::int64_t>(); };
@@ -115,7 +115,7 @@ TEST_SUITE("replay_schedule") {
     CHECK(picture.find("random 5 on engine simulate, predicted: ") <
           picture.find("random 5 on engine simulate, measured: "));
     CHECK(picture.ends_with("</svg>\n</svg>\n"));
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     for (const char* row : {"on engine simulate", "end to end", "exposed", "channel of group 2", "farthest off"})
       CHECK_MESSAGE(run.out.find(row) != std::string::npos, row);
   }

@@ -40,7 +40,7 @@ TEST_SUITE("schedule_tasks") {
                                        (folder / "schedule.json").string(),
                                    folder.path());
       CHECK(run.status == 0);
-      CHECK(run.err.empty());
+      CHECK(run.complaints().empty());
       const auto line = boost::json::parse(run.out).as_object();
       const sw::timeline replayed = sw::simulate(g, sw::read_schedule(folder / "schedule.json", g, {.strict = true}));
       const auto number = [&](const char* field) { return line.at(field).to_number<std::int64_t>(); };
@@ -300,7 +300,7 @@ TEST_SUITE("schedule_tasks") {
         (folder / "tasks.json").string() + " --bucketing greedy --trace " + (folder / "t.json").string();
     const auto run = run_program("schedule_tasks", common, folder.path());
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     for (const char* word : {"end to end", "exposed", "peak memory", "as given", "scheduled", "above the best",
                              "could hide", "collective", "refused", "because"})
       CHECK_MESSAGE(run.out.find(word) != std::string::npos, word);

@@ -82,7 +82,7 @@ TEST_SUITE("solve_placement") {
                       problem.string() + " --json --threads 1 --solver " + solver + " --solution " + answer.string(),
                       folder.path());
       CHECK(run.status == 0);
-      CHECK(run.err.empty());
+      CHECK(run.complaints().empty());
       CHECK(is_one_line(run.out));
       const auto line = boost::json::parse(run.out).as_object();
       CHECK(line.at("problem").as_string() == "example");
@@ -102,7 +102,7 @@ TEST_SUITE("solve_placement") {
     const std::string problem = folder.write("problem.json", contest).string();
     const auto run = run_program("solve_placement", problem + " --answer -", folder.path());
     CHECK(run.status == 0);
-    CHECK(run.err.empty());
+    CHECK(run.complaints().empty());
     CHECK(run.out == "[0, 0, 2, 1, 0]\n");
 
     const auto file = folder / "answer.txt";

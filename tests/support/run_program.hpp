@@ -4,6 +4,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdio>
 #include <filesystem>
@@ -20,6 +21,22 @@ struct program_run {
   int status = -1;
   std::string out;
   std::string err;
+
+  /// What stands on standard error beside lines of progress, which a program writes that happens to take long.
+  [[nodiscard]] std::string complaints() const {
+    std::string rest;
+    for (std::size_t at = 0; at < err.size();) {
+      const std::size_t end = std::min(err.find('\n', at), err.size());
+      const std::string line = err.substr(at, end - at), told = line.substr(0, line.find("  best "));
+      const std::size_t number = told.rfind("  ");  // "search: step  [====    ]  12.3 s"
+      const bool is_progress = number != std::string::npos && told.ends_with(" s") &&
+                               told.find_first_of("0123456789", number) != std::string::npos &&
+                               told.find_first_not_of("0123456789. s", number) == std::string::npos;
+      if (!is_progress) rest += line + "\n";
+      at = end + 1;
+    }
+    return rest;
+  }
 };
 
 /// Runs one of the example programs through the shell.
