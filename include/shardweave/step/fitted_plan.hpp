@@ -79,9 +79,8 @@ struct fitting_options {
 /// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
 /// What waits for more than an eighth of its time lacks room for buckets and early launches: then more is made again,
 /// too, as long as that makes it quicker.
-/// \param lowered   by a lowering that does not gather parameters again: else what is made again may gather them a
-/// third
-///                  time
+/// \param lowered   by a lowering that does not gather parameters again: else what is made again may gather them
+///                  a third time
 /// \param block_of  by operation: its repeated layer; ~0 = in none
 /// \param order     gives a task graph buckets and an order, within `limit` if it can
 /// Complexity: at most 24 choices of what is made again, with an order each
