@@ -3,6 +3,7 @@
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
 #include <shardweave/cost/device.hpp>
+#include <shardweave/cost/nccl_filter.hpp>
 #include <shardweave/cost/nccl_node.hpp>
 #include <shardweave/cost/nccl_smooth.hpp>
 
@@ -47,7 +48,7 @@ class nccl_symmetric {
 
   /// Whether symmetric kernels do this.
   [[nodiscard]] bool covers(collective kind, bytes size, group_shape group) const {
-    return kind != collective::all_to_all && kind != collective::shift && node_.link == nccl_link::nvlink &&
+    return nccl_operation_of(kind) && node_.link == nccl_link::nvlink &&
            node_.generation() >= nccl_generation::hopper && group.nodes == 1 && group.ranks_per_node > 1 &&
            group.ranks_per_node <= node_.devices && size < gibibytes(64);
   }

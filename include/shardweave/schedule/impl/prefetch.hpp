@@ -18,7 +18,7 @@
 namespace shardweave::inline v0 {
 
 namespace detail {
-/// Complexity: O(V)
+/// What may be in flight of a graph where nobody says so. Complexity: O(V)
 [[nodiscard]] inline bytes usual_in_flight(const task_graph& g) {
   bytes largest;
   for (task_index t = 0; t < g.size(); ++t)
@@ -52,7 +52,7 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   const auto go_on = [&] { return memory && least > *memory && !control.stop.stop_requested(); };
 
   detail::list_limits limits{
-      in_flight.value_or(detail::usual_in_flight(g)), compute_ahead, std::nullopt, std::nullopt, {}};
+      in_flight ? *in_flight : detail::usual_in_flight(g), compute_ahead, std::nullopt, std::nullopt, {}};
   attempt(limits);  // memory may suffice without a look at it
   if (go_on()) {
     limits.memory = memory;
