@@ -6,6 +6,7 @@
 #include <shardweave/core/enumerator_named.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/interning.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/core/number_text.hpp>
 #include <shardweave/core/parallel.hpp>

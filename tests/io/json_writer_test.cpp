@@ -1,12 +1,15 @@
 #include "io/refused.hpp"
 #include "support/temporary_folder.hpp"
+#include <shardweave/core/error.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_writer.hpp>
 
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 
+#include <cstdint>
 #include <limits>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -84,6 +87,27 @@ TEST_SUITE("atomic_file") {
             return 0;
           }) == "no more");
     CHECK(temporary_folder::read(target) == "old");
+    CHECK(folder.file_count() == 1);
+  }
+
+  TEST_CASE("after a stop a small file is written and a large one given up, with the old one as it was") {
+    const temporary_folder folder;
+    const auto target = folder.write("file", "old");
+    std::stop_source source;
+    const auto endless = [&](sw::json_writer& out) {
+      out.begin_list();
+      for (std::uint64_t pieces = 0;; ++pieces) {
+        out.value("a piece of a file that would have no end");
+        if (pieces == 100'000) source.request_stop();
+      }
+    };
+    CHECK(refused([&] { return sw::write_json_file(target, endless, source.get_token()), 0; }) ==
+          target.string() + ": was not written to the end before the stop");
+    CHECK(temporary_folder::read(target) == "old");
+    CHECK(folder.file_count() == 1);
+    sw::write_json_file(
+        target, [](sw::json_writer& out) { out.value("new"); }, source.get_token());
+    CHECK(temporary_folder::read(target) == "\"new\"");
     CHECK(folder.file_count() == 1);
   }
 

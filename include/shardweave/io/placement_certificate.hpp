@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/io/json_file.hpp>
 #include <shardweave/io/json_stream.hpp>
@@ -208,9 +209,12 @@ template <cost_value Cost>
 void write_certificate(json_writer& out, const placement_certificate<Cost>& c) {
   detail::write_certificate(out, c, "placement", [](json_writer&) {});
 }
+/// \param stop  as `write_json_file` takes it
 template <cost_value Cost>
-void write_certificate(const std::filesystem::path& path, const placement_certificate<Cost>& c) {
-  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
+void write_certificate(const std::filesystem::path& path, const placement_certificate<Cost>& c,
+                       const stop_token& stop = {}) {
+  write_json_file(
+      path, [&](json_writer& out) { write_certificate(out, c); }, stop);
 }
 
 /// Reads what `write_certificate` writes. Nothing is checked against a problem: `check_certificate` does that.

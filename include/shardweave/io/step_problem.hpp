@@ -244,8 +244,11 @@ inline void write_certificate(json_writer& out, const step_certificate& c) {
     more.end_list();
   });
 }
-inline void write_certificate(const std::filesystem::path& path, const step_certificate& c) {
-  write_json_file(path, [&](json_writer& out) { write_certificate(out, c); });
+/// \param stop  as `write_json_file` takes it
+inline void write_certificate(const std::filesystem::path& path, const step_certificate& c,
+                              const stop_token& stop = {}) {
+  write_json_file(
+      path, [&](json_writer& out) { write_certificate(out, c); }, stop);
 }
 
 /// Reads what `write_certificate` writes of a step;

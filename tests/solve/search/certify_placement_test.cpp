@@ -1,10 +1,16 @@
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/compile.hpp>
+#include <shardweave/placement/stated_form.hpp>
 #include <shardweave/solve/auto_solver.hpp>
+#include <shardweave/solve/detail/incumbent.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
+#include <shardweave/solve/search/detail/proof_at_hand.hpp>
+#include <shardweave/solve/search/detail/proof_record.hpp>
+#include <shardweave/solve/search/detail/stated_multipliers.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_certificate.hpp>
@@ -282,6 +288,46 @@ TEST_SUITE("certify_placement") {
     const auto c =
         sw::certify_placement(*compiled(small.description), sw::forbidden<double>, {}, {.stop = source.get_token()});
     CHECK(sw::check_certificate(small.description, c).accepted);
+  }
+  TEST_CASE("what a stop leaves is the last proof that is written in a moment, if there is one") {
+    constexpr std::uint32_t strategies = 3000;  // amounts of a message
+    std::vector<std::uint32_t> classes(strategies);
+    for (std::uint32_t s = 0; s < strategies; ++s) classes[s] = s % 2;
+    sw::placement_description<double> d;
+    for (const char* name : {"a", "b"})
+      d.vertices.push_back({.name = name, .compute = std::vector<double>(strategies, 1)});
+    d.edges.push_back({.from = 0, .to = 1, .communication = 0});
+    d.tables.push_back(std::make_shared<const sw::cost_table<double>>(sw::cost_table<double>::from_classes(
+        classes, classes, 2, 2, [](std::size_t i, std::size_t j) { return i == j ? 1.0 : 2.0; })));
+    const auto problem = compiled(d);
+    REQUIRE(problem);
+    const sw::stated_form<double> form(d);
+    const sw::detail::stated_multipliers<double> in_stated(*problem, form);
+    for (const bool is_stopped : {false, true}) {
+      std::stop_source source;
+      const sw::solve_control control{.stop = source.get_token()};
+      const sw::deadline limit(control);
+      sw::last_moment moment(limit, 0);
+      const sw::detail::incumbent<double> best;
+      sw::detail::proof_record<double> record(problem->compact(), in_stated);
+      sw::detail::proof_at_hand<double> proofs(d, nullptr, record, best, control, limit, moment);
+      std::uint32_t open = 0;
+      const auto case_with = [&](std::int64_t amount) {
+        record.bounded(open, {.messages = {{0, 1, std::vector<std::int64_t>(strategies, amount)}}});
+        proofs.look();
+        open = record.narrowed(open);
+      };
+      for (std::int64_t i = 0; i < 40; ++i) case_with(i);  // 120,000 amounts
+      proofs.look();
+      if (is_stopped) source.request_stop();
+      const auto c = proofs.last();
+      std::size_t amounts = 0;
+      for (const auto& m : c.multipliers)
+        for (const auto& message : m.messages) amounts += message.amounts.size();
+      CHECK(sw::check_certificate(d, c).accepted);
+      CHECK(amounts > 0);
+      CHECK((amounts <= 50'000) == is_stopped);
+    }
   }
   TEST_CASE("what cannot be certified is said") {
     const auto stated = shardweave_test::draw_problem<double>(3);

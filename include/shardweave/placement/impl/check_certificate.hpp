@@ -143,10 +143,13 @@ template <cost_value Cost>
                                                   const costs_in_place<Cost>* other, const solve_control& control) {
   const deadline limit(control);
   validate(d);
+  const auto fails = [](const std::string& what) { return certificate_verdict<Cost>{.failure = what}; };
+  const std::string too_late = "cases[0] was not checked before the stop";
+  if (limit.expired()) return fails(too_late);
   std::deque<stated_form<Cost>> forms;
   forms.emplace_back(d, other);
+  if (limit.expired()) return fails(too_late);
   const certificate_shape<Cost> shape(d, forms.front());
-  const auto fails = [](const std::string& what) { return certificate_verdict<Cost>{.failure = what}; };
   const auto at = [](const char* list, std::size_t i, const std::string& what) {
     return std::string(list) + "[" + std::to_string(i) + "] " + what;
   };
@@ -161,6 +164,7 @@ template <cost_value Cost>
       if (auto wrong = savings.complaint_about(c.savings[i])) return fails(at("savings", i, *wrong));
       priced.push_back(savings.costs_at(c.savings[i]));
       forms.emplace_back(d, &priced.back());
+      if (limit.expired()) return fails(too_late);
     }
   }
   for (std::size_t i = 0; i < c.ruled_out.size(); ++i)
@@ -174,13 +178,14 @@ template <cost_value Cost>
   bool is_number = !is_forbidden(c.lower_bound);
   if constexpr (std::floating_point<Cost>) is_number = std::isfinite(c.lower_bound);
   if (!is_number) return fails("the lower bound is no number");
-  if (limit.expired()) return fails("cases[0] was not checked before the stop");
+  if (limit.expired()) return fails(too_late);
   number_range range = range_of(d, forms.front(), c);
   for (std::size_t i = 1; i < forms.size(); ++i) {
     const number_range one = range_of(d, forms[i], c);
     range.bits = std::max(range.bits, one.bits);
     range.magnitude = std::max(range.magnitude, one.magnitude);
   }
+  if (limit.expired()) return fails(too_late);
   // everything that is ever added up is below an eighth of this; one bit is the sign's
   const bool fits = std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
   return fits ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)

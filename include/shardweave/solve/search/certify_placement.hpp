@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/description.hpp>
 #include <shardweave/placement/placement_certificate.hpp>
@@ -103,16 +104,24 @@ template <cost_value Cost>
                                                              const solve_control& control) {
   const placement_description<Cost>& d = *problem.description();
   const deadline limit(control);
+  last_moment moment(limit);
+  const auto go_on = [&] {
+    if (moment.is_over()) refuse_unchecked(d);
+  };
+  go_on();
   incumbent<Cost> best;
   best.set_cutoff(known);
   const stated_form<Cost> form(d, other);
+  go_on();
   const stated_multipliers<Cost> in_stated(problem, form);
   proof_record<Cost> record(p, in_stated);
-  proof_at_hand<Cost> proofs(d, other, record, best, control, limit);
+  proof_at_hand<Cost> proofs(d, other, record, best, control, limit, moment);
   kept_labels all(p.size());
   for (std::size_t x = 0; x < p.size(); ++x)
     for (strategy l = 0; l < p.label_count(x); ++l) all[x].push_back(l);
+  go_on();
   proofs.begin_with(ruled_out_by_limits(d, form, in_stated.left(all), limit));
+  go_on();
   constexpr double worthwhile = 0.02;  // share of labels that must go for a step that drops them
   proof_relaxation<Cost> bounds(problem, p, in_stated, best, proofs,
                                 {.root_steps = options.steps, .nodes = options.nodes}, record);

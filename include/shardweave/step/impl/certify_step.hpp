@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/linkage.hpp>
 #include <shardweave/placement/compact_problem.hpp>
 #include <shardweave/solve/search/certify_placement.hpp>
@@ -25,9 +27,18 @@ SHARDWEAVE_INLINE step_certificate certify_step(const step_bounds& found, const 
     c.weights.push_back(static_cast<std::int64_t>(std::floor(std::ldexp(w, c.weight_bits) * (1 - 1e-12))));
     weights.push_back(std::ldexp(static_cast<double>(c.weights.back()), -c.weight_bits));
   }
+  const deadline limit(control);
+  last_moment moment(limit);
+  const auto go_on = [&] {
+    if (moment.is_over() && problem.description() != nullptr) detail::refuse_unchecked(*problem.description());
+  };
+  go_on();
   const priced_steps priced(problem, work);
+  go_on();
   const compact_problem<double> p = priced.at(prices_of(c.claims, weights, work));
+  go_on();
   const costs_in_place<double> costs = costs_at(c, work);
+  go_on();
   const double limits = c.placement.lower_bound - bound_of(c, work);
   const double enough = found.bound + limits + 2 * detail::lost_in_sums * std::abs(found.bound);
   c.placement =

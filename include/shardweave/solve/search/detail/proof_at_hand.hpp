@@ -2,6 +2,7 @@
 
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/placement/check_certificate.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
@@ -36,23 +37,33 @@ template <cost_value Cost>
   }
 }
 
+/// A proof that a stop leaves: nothing was checked, or could be in a moment.
+template <cost_value Cost>
+[[noreturn]] void refuse_unchecked(const placement_description<Cost>& d) {
+  refuse(error_category::stopped, "no proof of a bound on '" + d.name + "' was checked in the time");
+}
+
 /// Turns what a search for a proof has written down into proofs that hold. Where a search may be stopped it is checked
 /// meanwhile: whenever there are twice as many cases, or ten times as long has passed as checking took. So there is
-/// something at hand at a stop, and it is known how much time the last check needs.
+/// something at hand at a stop, and it is known how much time the last check needs. What is written for long is of no
+/// use then, so a smaller one is kept beside it.
 template <cost_value Cost>
 class proof_at_hand {
  public:
   /// \param other  costs that count in place of the problem's own, if there are
-  /// \param limit  runs against `control`
+  /// \param limit   runs against `control`
+  /// \param moment  after it
   /// \pre all outlive this object
   proof_at_hand(const placement_description<Cost>& d, const costs_in_place<Cost>* other,
                 const proof_record<Cost>& record, const incumbent<Cost>& best, const solve_control& control,
-                const deadline& limit)
+                const deadline& limit, last_moment& moment)
       : d_(d),
         other_(other),
         record_(record),
         best_(best),
+        control_(control),
         limit_(limit),
+        moment_(moment),
         may_end_early_(control.stop.stop_possible() || control.seconds < std::numeric_limits<double>::infinity()) {}
   proof_at_hand(const proof_at_hand&) = delete;
 
@@ -68,7 +79,7 @@ class proof_at_hand {
   }
   /// Whether another check may end in the time; if not, nothing more needs to be written down.
   [[nodiscard]] bool may_check() const {
-    return !limit_.expired() || (took_ <= moment_.seconds && (!after_ || !after_->expired()));
+    return !limit_.expired() || (took_ <= moment_.seconds() && !moment_.is_over());
   }
   /// Between two steps of the search.
   void look() {
@@ -86,12 +97,12 @@ class proof_at_hand {
     std::string why;
     for (int less = 0; less < 4 && may_check(); ++less) {
       const certificate_verdict<Cost> verdict = check(less);
-      if (verdict.accepted) return *std::move(at_hand_);
+      if (verdict.accepted) break;
       if (less == 0) why = verdict.failure;
     }
+    if (brief_ && control_.stop.stop_requested()) return *std::move(brief_);
     if (at_hand_) return *std::move(at_hand_);
-    if (limit_.expired())
-      refuse(error_category::stopped, "no proof of a bound on '" + d_.name + "' was checked in the time");
+    if (limit_.expired()) refuse_unchecked(d_);
     refuse(error_category::input, "no proof of a bound on '" + d_.name + "' holds: " + why);
   }
 
@@ -112,29 +123,38 @@ class proof_at_hand {
     if (!proven.accepted) return proven;
     c.infeasible = is_forbidden(proven.bound);
     c.lower_bound = c.infeasible ? Cost{} : proven.bound;
+    if (amounts_of(c) <= most_in_a_moment) brief_ = c;
     at_hand_ = std::move(c);
     return proven;
   }
   /// What is left; once that is nothing a moment, in which small problems are checked.
-  [[nodiscard]] solve_control time_to_check() {
-    if (!limit_.expired()) return limit_.rest_for_part();
-    if (!after_) after_.emplace(moment_);
-    return after_->rest();
+  [[nodiscard]] solve_control time_to_check() const {
+    return limit_.expired() ? solve_control{.seconds = moment_.left()} : limit_.rest_for_part();
   }
+  [[nodiscard]] static std::size_t amounts_of(const placement_certificate<Cost>& c) {
+    std::size_t all = 0;
+    for (const placement_multipliers& m : c.multipliers)
+      for (const moved_cost& message : m.messages) all += message.amounts.size();
+    return all;
+  }
+
+  /// Amounts of a certificate that is written, and packed, in a moment: some 300 KB of text.
+  static constexpr std::size_t most_in_a_moment = 50'000;
 
   const placement_description<Cost>& d_;
   const costs_in_place<Cost>* other_;
   const proof_record<Cost>& record_;
   const incumbent<Cost>& best_;
+  const solve_control& control_;
   const deadline& limit_;
+  last_moment& moment_;
   bool may_end_early_;
   std::vector<strategies_ruled_out> ruled_out_ = {};
   std::optional<placement_certificate<Cost>> at_hand_ = std::nullopt;
-  std::size_t checked_ = 0;  ///< cases, when it was checked last
-  double took_ = 0;          ///< seconds then
+  std::optional<placement_certificate<Cost>> brief_ = std::nullopt;  ///< the last that is written in a moment
+  std::size_t checked_ = 0;                                          ///< cases, when it was checked last
+  double took_ = 0;                                                  ///< seconds then
   double next_look_ = 0;
-  solve_control moment_{.seconds = 0.05};
-  std::optional<deadline> after_ = std::nullopt;
 };
 
 }  // namespace shardweave::inline v0::detail
