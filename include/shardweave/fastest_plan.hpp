@@ -263,7 +263,7 @@ class fastest_plan_run {
       timed.order = std::move(made.order);
       timed.buckets.buckets = timed.order.buckets;
       timed.before = simulate(tasks);
-      timed.makespan_bound = makespan_bound(tasks, timed.order.buckets).value();
+      timed.makespan_bound = makespan_bound(tasks, timed.order.buckets, {.stop = control_.stop}).value();
       timed.after = simulate(tasks, timed.order, {.memory_samples = true});
       return timed;
     });

@@ -175,7 +175,7 @@ class pipeline {
     decide(pass, graph, timed, plan);
     plan.after = timed(plan.stages, "simulate", [&] {
       plan.before = simulate(graph);
-      plan.makespan_bound = makespan_bound(graph, plan.order.buckets).value();
+      plan.makespan_bound = makespan_bound(graph, plan.order.buckets, {.stop = control.stop}).value();
       return simulate(graph, plan.order, {.memory_samples = true});
     });
     return plan;

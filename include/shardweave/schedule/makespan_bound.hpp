@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/schedule/makespan_bounds.hpp>
 #include <shardweave/tasks/schedule_types.hpp>
 #include <shardweave/tasks/task_graph.hpp>
@@ -15,6 +16,7 @@ namespace shardweave::inline v0 {
 /// How far back a join looks for what competes for a machine before it.
 struct makespan_bound_options {
   std::size_t reach = 192;  ///< activities; 0 = chains alone lead to a job
+  stop_token stop = {};     ///< a moment after a stop chains alone lead to what was not looked at until then
 };
 
 /// Bounds for every order of `g` with exactly these buckets under the reference timing.

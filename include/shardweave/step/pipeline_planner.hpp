@@ -203,7 +203,8 @@ class pipeline_planner {
       plan next = searched(best, by, part);
       const bool is_worth_it = next.step <= best.step * (1 - worth_a_round);
       if (is_worth_it || !by.fills) best = std::move(next);
-      const auto least = static_cast<double>(makespan_bound(tasks, best.order.buckets).value().count());
+      const auto least =
+          static_cast<double>(makespan_bound(tasks, best.order.buckets, {.stop = part.stop}).value().count());
       if (!is_worth_it || best.step <= least * (1 + worth_a_round)) break;
       ++part.seed;
       by.runs = 0;

@@ -1,10 +1,14 @@
 #include <shardweave/bucketing/greedy.hpp>
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/schedule/bound/detail/cheapest_in_bucket.hpp>
+#include <shardweave/schedule/bound/detail/order_bounds.hpp>
 #include <shardweave/schedule/exact.hpp>
 #include <shardweave/schedule/in_order.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
+#include <shardweave/tasks/launch_units.hpp>
 
 #include <doctest/doctest.h>
 #include <support/random_tasks.hpp>
@@ -12,7 +16,9 @@
 #include <support/small_tasks.hpp>
 
 #include <algorithm>
+#include <cstddef>
 #include <cstdint>
+#include <stop_token>
 #include <utility>
 #include <vector>
 
@@ -104,6 +110,27 @@ TEST_SUITE("makespan_bound") {
     CHECK(bounds.critical_path == sw::nanoseconds(35));
     CHECK(bounds.released == sw::nanoseconds(38));
     CHECK(bounds.value() == sw::simulate(g).end_to_end);
+  }
+  TEST_CASE("a moment after a stop chains alone lead to a join, and the bound is one all the same") {
+    std::stop_source source;
+    source.request_stop();
+    const sw::solve_control control{.stop = source.get_token()};
+    const sw::deadline limit(control);
+    std::size_t above = 0;
+    for (std::uint64_t seed = 1; seed <= 60; ++seed) {
+      CAPTURE(seed);
+      const sw::task_graph g = random_tasks(seed);
+      const sw::launch_units units(g, {});
+      sw::last_moment none(limit, 0);
+      const auto cut =
+          sw::detail::order_bounds(sw::detail::network_with(units), 1 + g.groups().size(), 192, none).bounds();
+      CHECK(cut.value() == sw::makespan_bound(g, {}, {.reach = 0}).value());
+      const auto whole = sw::makespan_bound(g), stopped = sw::makespan_bound(g, {}, {.stop = source.get_token()});
+      CHECK(cut.value() <= stopped.value());
+      CHECK(stopped.value() <= whole.value());
+      above += cut.value() < whole.value() ? 1U : 0U;
+    }
+    CHECK(above > 0);
   }
   TEST_CASE("work before and after a busy channel is added to it") {
     sw::task_graph_builder b;

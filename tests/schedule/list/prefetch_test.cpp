@@ -1,5 +1,8 @@
 #include <shardweave/bucketing/greedy.hpp>
 #include <shardweave/schedule/in_order.hpp>
+#include <shardweave/schedule/list/detail/launch_budget.hpp>
+#include <shardweave/schedule/list/detail/list_plan.hpp>
+#include <shardweave/schedule/list/detail/list_run.hpp>
 #include <shardweave/schedule/makespan_bound.hpp>
 #include <shardweave/schedule/prefetch.hpp>
 #include <shardweave/simulate/simulate.hpp>
@@ -11,6 +14,8 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <optional>
+#include <stop_token>
 #include <string_view>
 #include <utility>
 #include <vector>
@@ -344,6 +349,24 @@ TEST_SUITE("prefetch") {
       });
       hides(std::move(c.b).build());
     }
+  }
+  TEST_CASE("a run is given up after a stop, and what was asked for has an order whatever comes") {
+    chain made(12, 90, 100);
+    const sw::task_graph g = std::move(made.b).build();
+    const std::vector<sw::bucket> none;
+    const sw::detail::list_plan plan(g, none, {});
+    std::stop_source source;
+    const sw::detail::list_limits limits{sw::gibibytes(2), 200, std::nullopt, std::nullopt, {}};
+    CHECK(sw::detail::list_run(plan, limits).run(source.get_token()).size() == g.size());
+    source.request_stop();
+    CHECK(sw::detail::list_run(plan, limits).run(source.get_token()).empty());
+    sw::prefetch tight;
+    tight.memory = sw::bytes(1);
+    CHECK(tight(g, {}).statistics.front().value > 1);
+    const sw::schedule stopped = tight(g, {}, {.stop = source.get_token()});
+    CHECK(stopped.statistics.front().value == 1);
+    sw::validate_schedule(g, stopped);
+    CHECK(stopped.order == sw::prefetch{}(g, {}).order);
   }
   TEST_CASE("a graph without collectives, and an empty one, are scheduled") {
     sw::task_graph_builder b;

@@ -15,15 +15,14 @@ namespace shardweave::inline v0 {
 SHARDWEAVE_INLINE order_certificate certify_order(const task_graph& g, std::span<const bucket> buckets,
                                                   const makespan_bound_options& options) {
   const launch_units units(g, buckets);
-  order_certificate c = detail::order_bounds(detail::network_with(units), 1 + g.groups().size(), options.reach).proof();
+  order_certificate c = detail::bounds_by(detail::network_with(units), 1 + g.groups().size(), options).proof();
   c.buckets = std::vector<bucket>(buckets.begin(), buckets.end());
   return c;
 }
 
 SHARDWEAVE_INLINE order_certificate certify_all_bucketings(const task_graph& g, const makespan_bound_options& options) {
   const launch_units units(g, {});
-  return detail::order_bounds(detail::network_of_all_bucketings(g, units), 1 + g.groups().size(), options.reach)
-      .proof();
+  return detail::bounds_by(detail::network_of_all_bucketings(g, units), 1 + g.groups().size(), options).proof();
 }
 
 }  // namespace shardweave::inline v0

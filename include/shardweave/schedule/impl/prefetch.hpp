@@ -36,9 +36,11 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   std::size_t runs = 0;
   bytes least;          // peak of the best order
   nanoseconds soonest;  // its end
+  // there is an order whatever comes; others are given up after a stop
   const auto attempt = [&](const detail::list_limits& limits) {
     detail::list_run run(plan, limits);
-    std::vector<task_index> order = run.run();
+    std::vector<task_index> order = run.run(runs == 0 ? stop_token() : control.stop);
+    if (runs > 0 && order.empty()) return least;
     const bytes allowed = memory.value_or(run.peak());
     const bool fits = run.peak() <= allowed, fitted = runs > 0 && least <= allowed;
     if (runs++ == 0 || (fits != fitted ? fits : fits ? run.end_to_end() < soonest : run.peak() < least)) {

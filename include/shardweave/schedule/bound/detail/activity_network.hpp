@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/compressed_graph.hpp>
 #include <shardweave/schedule/bound/detail/machine_bounds.hpp>
@@ -153,9 +154,10 @@ class activity_network {
 
   /// The earliest begin of every activity, or, backward, the least time from its end to the end of all: the longest
   /// chain that leads to it, and wherever chains join, each machine on the nearest `reach` activities before it.
+  /// \param moment  once it is over chains alone lead to what is left
   /// Complexity: O((V + E) reach log reach)
   template <bool Backward>
-  [[nodiscard]] std::vector<nanoseconds> heads(std::size_t reach) const {
+  [[nodiscard]] std::vector<nanoseconds> heads(std::size_t reach, last_moment* moment = nullptr) const {
     const auto n = static_cast<std::uint32_t>(size());
     std::vector<nanoseconds> head(n);
     ways w;
@@ -166,6 +168,7 @@ class activity_network {
         const std::uint32_t p = end_of<Backward>(e);
         head[v] = std::max(head[v], head[p] + all_[p].duration);
       }
+      if (moment != nullptr && moment->is_over()) reach = 0;
       jobs_before<Backward>(v, head, reach, w, jobs);
       for (const std::vector<machine_job>& some : jobs)
         if (some.size() > 1) head[v] = std::max(head[v], preemptive_bound(some));

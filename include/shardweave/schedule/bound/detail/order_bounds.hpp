@@ -1,6 +1,7 @@
 #pragma once
 
 #include <shardweave/bucketing/bucket_key.hpp>
+#include <shardweave/core/last_moment.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/bound/detail/activity_network.hpp>
 #include <shardweave/schedule/bound/detail/cheapest_in_bucket.hpp>
@@ -58,12 +59,13 @@ namespace shardweave::inline v0::detail {
 /// The bounds of a network.
 class order_bounds {
  public:
-  order_bounds(activity_network net, std::size_t machines, std::size_t reach)
+  /// \param moment  once it is over chains alone lead to what is left
+  order_bounds(activity_network net, std::size_t machines, std::size_t reach, last_moment& moment)
       : net_(std::move(net)),
         machines_(static_cast<std::uint32_t>(machines)),
         reach_(reach),
-        head_(net_.heads<false>(reach)),
-        tail_(net_.heads<true>(reach)),
+        head_(net_.heads<false>(reach, &moment)),
+        tail_(net_.heads<true>(reach, &moment)),
         before_(net_.heads<false>(0)),
         after_(net_.heads<true>(0)),
         jobs_(machines),
@@ -252,5 +254,15 @@ class order_bounds {
   std::uint32_t pivot_ = no_index;
   bool backward_ = false;
 };
+
+/// \param machines  streams: the compute stream and one per group
+/// \param options   how far to look, and a stop
+template <class Options>
+[[nodiscard]] order_bounds bounds_by(activity_network net, std::size_t machines, const Options& options) {
+  const solve_control control{.stop = options.stop};
+  const deadline limit(control);
+  last_moment moment(limit, 0.01);
+  return {std::move(net), machines, options.reach, moment};
+}
 
 }  // namespace shardweave::inline v0::detail

@@ -1,5 +1,6 @@
 #pragma once
 
+#include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/schedule/detail/unit_memory.hpp>
@@ -49,10 +50,13 @@ class list_run {
   list_run(const list_run&) = delete;  // its parts point at each other
   list_run& operator=(const list_run&) = delete;
 
-  /// The whole order.
-  [[nodiscard]] std::vector<task_index> run() {
-    while (!progress_.is_complete()) step();
+  /// The whole order; none once `stop` is asked for.
+  [[nodiscard]] std::vector<task_index> run(const stop_token& stop = {}) {
     std::vector<task_index> order;
+    while (!progress_.is_complete()) {
+      if (stop.stop_requested()) return order;
+      step();
+    }
     order.reserve(p_.g.size());
     for (const std::uint32_t u : progress_.order())
       order.insert(order.end(), p_.units.tasks(u).begin(), p_.units.tasks(u).end());
