@@ -105,7 +105,7 @@ class training_run {
     keep_to_memory();
     try_pieces();
     explain_steps();
-    const bool interrupted = work_.is_interrupted();
+    bool interrupted = work_.is_interrupted();
     add_optimizer();
     const std::string refusal = refusal_of_plan();
     tell(refusal, interrupted);
@@ -124,6 +124,7 @@ class training_run {
     }
     return programs::done;
   }
+  [[nodiscard]] const programs::long_work& work() const { return work_; }
 
  private:
   using clock = std::chrono::steady_clock;
@@ -304,7 +305,10 @@ class training_run {
   [[nodiscard]] programs::memory_need need_of_plan() const {
     sw::device_profile held = training_.device;
     if (chosen_.memory) held.memory = *chosen_.memory;
-    return programs::memory_need_of(*model_, plan_, held, chosen_.optimizer_bytes, training_.state_sharers());
+    const bool is_explained =
+        !chosen_.memory || !work_.is_interrupted();  // after a stop that it does not fit is enough
+    return programs::memory_need_of(*model_, plan_, held, chosen_.optimizer_bytes, training_.state_sharers(),
+                                    is_explained);
   }
   /// What a timeline may hold.
   [[nodiscard]] sw::bytes room() const {
@@ -422,7 +426,8 @@ class training_run {
   }
 
   /// Files, certificate, and what is printed.
-  void tell(const std::string& refusal, bool interrupted) {
+  /// \param interrupted  is told whether a stop came while a certificate was looked for
+  void tell(const std::string& refusal, bool& interrupted) {
     const auto [name, parameters] = std::visit(
         [](const auto& figures) { return std::pair(figures.name, figures.parameter_count()); }, training_.config);
     const programs::planned_step step{name, parameters, training_.shape, mesh_, training_.device};
@@ -433,11 +438,16 @@ class training_run {
     std::string report;
     std::optional<programs::certified_plan> certified;
     if (refusal.empty()) {
-      stage("write", [&] { report = programs::write_files(told, files()); });
-      if (!chosen_.certificate.empty() || !chosen_.problem.empty())
-        stage("certificate", [&] {
-          certified = programs::certify_plan(plan_, fastest_, chosen_.certificate, chosen_.problem, work_.control());
-        });
+      stage("write", [&] {
+        report = programs::write_files(told, files());
+        if (!chosen_.certificate.empty() || !chosen_.problem.empty())
+          certified =
+              programs::state_problem(plan_, fastest_, chosen_.certificate, chosen_.problem, work_.control().stop);
+      });
+      if (!chosen_.certificate.empty()) {
+        stage("certificate", [&] { programs::certify_plan(*certified, plan_, fastest_, work_.control()); });
+        interrupted = work_.is_interrupted();
+      }
     }
     if (chosen_.common.json) {
       std::fputs(programs::json_line(told, certified, interrupted, seconds()).c_str(), stdout);
@@ -491,5 +501,9 @@ int main(int argc, char** argv) {
   programs::plan_options chosen;
   CLI::App app("Plans the training of a LLaMA-family or DeepSeek-style model on a mesh of devices.", "plan_training");
   chosen.add_to(app);
-  return programs::run(app, argc, argv, [&] { return training_run(chosen).run(); });
+  return programs::run(app, argc, argv, [&] {
+    training_run run(chosen);
+    const int status = run.run();
+    return programs::ended(status, run.work());
+  });
 }

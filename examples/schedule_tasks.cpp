@@ -283,7 +283,8 @@ int schedule(const options& chosen) {
 
   const sw::timeline after = sw::simulate(g, s, {.memory_samples = true});
   const bool fits = !budget || after.peak <= *budget;
-  const bounds_of_orders bounds{sw::bound_of_all_bucketings(g), sw::makespan_bound(g, s.buckets)};
+  const bounds_of_orders bounds{sw::bound_of_all_bucketings(g, {.stop = work.control().stop}),
+                                sw::makespan_bound(g, s.buckets, {.stop = work.control().stop})};
   if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, stated, s);
   if (fits && !chosen.certificate.empty()) write_proofs(chosen, g, s);
   if (fits && !chosen.trace.empty()) {
@@ -299,7 +300,7 @@ int schedule(const options& chosen) {
     print_summary(g, s, before, after, bounds, seconds);
     std::fputs(report.c_str(), stdout);
   }
-  if (fits) return interrupted ? programs::interrupted : programs::done;
+  if (fits) return programs::ended(interrupted ? programs::interrupted : programs::done, work);
   std::fprintf(stderr, "schedule_tasks: %s: no order within the %s of --memory was found: the best one needs %s\n",
                chosen.tasks.file.c_str(), sw::size_text(*budget).c_str(), sw::size_text(after.peak).c_str());
   return programs::no_answer;

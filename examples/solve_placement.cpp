@@ -163,7 +163,12 @@ certified certify(const sw::placement_description<Cost>& d, const sw::placement_
     c = sw::certify_infeasible(d, control);
   }
   if (!c) return {.why_not = "what contradicts each other is more than this proof can say", .seconds = watch.seconds()};
-  sw::write_certificate(file, *c);
+  try {
+    sw::write_certificate(file, *c, control.stop);
+  } catch (const sw::error& e) {
+    if (e.category() != sw::error_category::stopped) throw;
+    return {.why_not = e.what(), .seconds = watch.seconds()};
+  }
   certified result{.written = true, .infeasible = c->infeasible, .bound = static_cast<double>(c->lower_bound)};
   result.proves_answer = answer.has_assignment() ? sw::proves(result.bound, answer.objective) : c->infeasible;
   result.cases = static_cast<std::size_t>(
@@ -300,7 +305,7 @@ int solve(sw::placement_description<Cost> described, const stopwatch& watch, con
     print_summary(*d, answer, build_seconds);
     if (proof) print_certified(*proof, answer, d->unit);
   }
-  if (answer.has_assignment()) return interrupted ? programs::interrupted : programs::done;
+  if (answer.has_assignment()) return programs::ended(interrupted ? programs::interrupted : programs::done, work);
   std::string why = answer.statistics.note;
   if (answer.status != sw::solve_status::infeasible) why = "no feasible assignment was found. " + why;
   std::fprintf(stderr, "solve_placement: %s%s\n",

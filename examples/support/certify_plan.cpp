@@ -24,41 +24,49 @@ void in_time(certified_plan& result, Prove prove) {
 
 }  // namespace
 
-certified_plan certify_plan(const shardweave::training_plan& plan,
-                            const std::optional<shardweave::fastest_plan_result>& fastest,
-                            const std::string& certificate, const std::string& problem,
-                            const shardweave::solve_control& control) {
+certified_plan state_problem(const shardweave::training_plan& plan,
+                             const std::optional<shardweave::fastest_plan_result>& fastest,
+                             const std::string& certificate, const std::string& problem,
+                             const shardweave::stop_token& stop) {
   certified_plan result{.of_step = fastest && fastest->work != nullptr,
                         .certificate = certificate,
                         .problem = problem.empty() ? certificate + ".problem.json.gz" : problem};
+  if (!certificate.empty() && stop.stop_requested()) result.why_not = "the stop came before a proof was looked for";
+  if (problem.empty() && !result.why_not.empty()) {
+    result.problem.clear();
+    return result;
+  }
   if (result.of_step) {
     shardweave::write_step_problem(result.problem, *fastest->bounded, *fastest->work);
   } else {
     shardweave::write_placement(result.problem, *plan.problem);
   }
-  if (certificate.empty()) return result;
-  const shardweave::placement_problem<double> compiled =
-      shardweave::compile(result.of_step ? fastest->bounded : plan.problem).without_savings();
-  if (result.of_step) {
-    result.claimed = fastest->bounds.bound;
-    in_time(result, [&] {
-      const auto c = shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
-      result.bound = shardweave::bound_of(c, *fastest->work);
-      shardweave::write_certificate(certificate, c);
-    });
-    return result;
-  }
-  if (plan.problem->counted != shardweave::savings_form::off)
+  return result;
+}
+
+void certify_plan(certified_plan& stated, const shardweave::training_plan& plan,
+                  const std::optional<shardweave::fastest_plan_result>& fastest,
+                  const shardweave::solve_control& control) {
+  if (stated.certificate.empty() || !stated.why_not.empty()) return;
+  if (!stated.of_step && plan.problem->counted != shardweave::savings_form::off)
     shardweave::refuse(shardweave::error_category::input,
                        "--certificate proves bounds of costs and of steps, and does not know "
                        "savings: it needs --overlap off");
-  result.claimed = plan.placement.lower_bound;
-  in_time(result, [&] {
-    const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, control);
-    result.bound = c.lower_bound;
-    shardweave::write_certificate(certificate, c);
+  in_time(stated, [&] {
+    const shardweave::placement_problem<double> compiled =
+        shardweave::compile(stated.of_step ? fastest->bounded : plan.problem, {.stop = control.stop}).without_savings();
+    if (stated.of_step) {
+      stated.claimed = fastest->bounds.bound;
+      const auto c = shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
+      stated.bound = shardweave::bound_of(c, *fastest->work);
+      shardweave::write_certificate(stated.certificate, c, control.stop);
+    } else {
+      stated.claimed = plan.placement.lower_bound;
+      const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, control);
+      stated.bound = c.lower_bound;
+      shardweave::write_certificate(stated.certificate, c, control.stop);
+    }
   });
-  return result;
 }
 
 }  // namespace programs

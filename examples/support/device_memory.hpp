@@ -31,7 +31,7 @@ struct memory_need {
   double capacity = 0;  ///< of the device; 0 where unknown
   double kept = 0;      ///< parameters with their state, inputs and constants
   double results = 0;   ///< held beside them where most is held
-  double least = 0;     ///< no placement on this mesh holds less where it holds most
+  double least = 0;     ///< no placement on this mesh holds less where it holds most; 0: nobody asked
   double whole = 0;     ///< the same of all devices together, on any mesh
   std::optional<double> regathered = std::nullopt;  ///< `peak` if parameters were gathered again
   std::optional<double> again = std::nullopt;       ///< no less at the peak, whatever this placement makes again
@@ -81,17 +81,18 @@ template <class Model>
 
 /// \param optimizer_bytes  of state for every element of a parameter
 /// \param sharers          of that state, among the devices that hold the same parameters (ZeRO-1)
+/// \param is_explained     what is held is told apart where it does not fit
 /// \pre the plan has a timeline
 template <class Model>
 [[nodiscard]] memory_need memory_need_of(const Model& model, const shardweave::training_plan& plan,
                                          const shardweave::device_profile& device, double optimizer_bytes,
-                                         double sharers = 1) {
+                                         double sharers = 1, bool is_explained = true) {
   namespace sw = shardweave;
   const double own_bytes = optimizer_bytes / sharers;
   memory_need need{.peak = static_cast<double>(plan.tasks->after.peak.count()),
                    .state = detail::state_of(model, plan, own_bytes),
                    .capacity = static_cast<double>(device.memory)};
-  if (need.fits()) return need;
+  if (need.fits() || !is_explained) return need;
   const auto& operations = model.operations().operations;
   std::vector<std::vector<bool>> ruled_out(operations.size());
   for (const sw::fixed_strategies& fixed : plan.problem->constraints.fixed) {
@@ -137,9 +138,10 @@ template <class Model>
     return "A device needs " + parts + ", " + size(need.all()) + " of the " + size(need.capacity) + " of " + device +
            ".\n";
   std::string text = "DOES NOT FIT: a device needs " + size(need.all()) + ", " + size(need.all() - need.capacity) +
-                     " more than the " + size(need.capacity) + " of " + device + "\n  " + parts + "\n  parameters, " +
-                     "their state and inputs take " + size(need.kept) + ", results until their last use " +
-                     size(need.results) + "\n";
+                     " more than the " + size(need.capacity) + " of " + device + "\n  " + parts + "\n";
+  if (need.least == 0) return text;
+  text += "  parameters, their state and inputs take " + size(need.kept) + ", results until their last use " +
+          size(need.results) + "\n";
   if (need.least > need.capacity) {
     text += "  --memory-budget alone cannot help: no placement on " + mesh + " holds less than " + size(need.least) +
             "\n  fewer than " + sw::count_text(static_cast<std::int64_t>(std::ceil(need.whole / need.capacity))) +

@@ -33,7 +33,8 @@ struct pieces_tried {
   std::size_t collectives = 0;                                 ///< that are done in pieces
   shardweave::nanoseconds longer{};                            ///< computation of pieces beyond that of wholes
   shardweave::nanoseconds whole{};                             ///< the step before
-  std::optional<shardweave::nanoseconds> step = std::nullopt;  ///< with pieces; nothing: no such plan fits
+  std::optional<shardweave::nanoseconds> step = std::nullopt;  ///< with pieces; nothing: no such plan was found
+  bool stopped = false;                                        ///< before all were tried
   /// Whether the step is shorter, so that the plan is the one in pieces.
   [[nodiscard]] bool is_kept() const { return step && *step < whole; }
 };
@@ -52,12 +53,12 @@ namespace detail {
   made.order = by.improve(graph, order, control);
   made.buckets = {.buckets = made.order.buckets};
   made.after = sw::simulate(graph, made.order, {.memory_samples = true});
-  made.makespan_bound = sw::makespan_bound(graph, made.order.buckets).value();
+  made.makespan_bound = sw::makespan_bound(graph, made.order.buckets, {.stop = control.stop}).value();
   return made;
 }
 
 /// A plan in pieces, ordered as `run` does or as the whole one was, then searched; nothing if none holds at most
-/// `limit`.
+/// `limit`, or a stop came before it was searched.
 template <class Run>
 [[nodiscard]] std::optional<shardweave::task_plan> order_of_pieces(const shardweave::task_graph& graph,
                                                                    const shardweave::schedule& known, const Run& run,
@@ -65,6 +66,7 @@ template <class Run>
                                                                    const shardweave::solve_control& control) {
   namespace sw = shardweave;
   sw::task_plan made = run(graph);
+  if (control.stop.stop_requested()) return std::nullopt;
   const sw::timeline of_known = sw::simulate(graph, known);
   const bool fits = made.after.peak <= limit, known_fits = of_known.peak <= limit;
   if (!fits && !known_fits) return std::nullopt;
@@ -103,9 +105,12 @@ template <class Model, class Run>
   sw::lowered_graph lowered;
   sw::task_plan tasks;
   for (const std::span<const char> wanted : {std::span<const char>(waited_for), std::span<const char>()}) {
+    best.stopped = control.stop.stop_requested();
+    if (best.stopped) break;
     auto cut = sw::with_pipelined_collectives(*plan.lowered, model, plan.placement.choice, pieces, wanted);
     const sw::schedule known = sw::in_pieces(whole, plan.tasks->order, cut.cut, pieces);
     auto made = detail::order_of_pieces(cut.lowered.tasks, known, run, limit, control);
+    best.stopped = !made && control.stop.stop_requested();
     if (!made || (best.step && made->after.end_to_end >= *best.step)) continue;
     best.collectives = cut.collectives;
     best.longer = cut.longer;
@@ -124,6 +129,7 @@ template <class Model, class Run>
   namespace sw = shardweave;
   const std::string all = sw::count_text(tried.collectives, "collective") + " between activations in " +
                           std::to_string(tried.pieces) + " pieces each, with the products beside them: ";
+  if (!tried.step && tried.stopped) return "The stop came before collectives in pieces were tried: they stay whole.\n";
   if (!tried.step)
     return "Collectives in " + std::to_string(tried.pieces) + " pieces hold too much: they stay whole.\n";
   if (!tried.is_kept()) return all + "no shorter step (" + sw::time_text(*tried.step) + "), so they stay whole.\n";

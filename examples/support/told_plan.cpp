@@ -125,7 +125,9 @@ void write_certified(sw::json_writer& out, const certified_plan& c) {
   } else {
     out.key("lower_bound").null().member("why_not", c.why_not);
   }
-  out.member("problem", c.problem).end_object();
+  out.key("problem");
+  c.problem.empty() ? out.null() : out.value(c.problem);
+  out.end_object();
 }
 
 }  // namespace
@@ -217,7 +219,7 @@ std::string json_line(const told_plan& told, const std::optional<certified_plan>
     figure("optimizer_bytes", [&] { return told.need->state; });
     figure("device_bytes", [&] { return told.need->capacity; });
     figure("fits", [&] { return told.need->fits(); });
-    if (told.need && !told.need->fits()) out.member("least_bytes", told.need->least);
+    if (told.need && !told.need->fits() && told.need->least > 0) out.member("least_bytes", told.need->least);
     if (const sw::budget_use* memory = memory_use(plan))
       out.member("planned_bytes", memory->used).member("memory_budget_bytes", memory->high);
     out.key("seconds").begin_object();

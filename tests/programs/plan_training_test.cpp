@@ -7,6 +7,7 @@
 #include <shardweave/io/read_tasks.hpp>
 #include <shardweave/io/schedule.hpp>
 #include <shardweave/io/solution.hpp>
+#include <shardweave/io/step_problem.hpp>
 #include <shardweave/models/llama.hpp>
 #include <shardweave/models/llama_config.hpp>
 #include <shardweave/placement/describe.hpp>
@@ -1052,10 +1053,11 @@ TEST_SUITE("plan_training") {
     const std::string config = folder.write("tiny.json", tiny).string();
     program_run run;
     for (const double wait : {1.0, 4.0, 16.0, 64.0}) {
-      run = run_and_signal(
-          "plan_training",
-          config + shape + " --json --scheduler search --seconds 3000 --out " + (folder / "plan").string(),
-          folder.path(), wait, {SIGINT});
+      run = run_and_signal("plan_training",
+                           config + shape + " --json --scheduler search --seconds 3000 --out " +
+                               (folder / "plan").string() + " --certificate " + (folder / "proof.json").string() +
+                               " --problem " + (folder / "problem.json").string(),
+                           folder.path(), wait, {SIGINT});
       if (run.status == 3) break;
     }
     REQUIRE(run.status == 3);
@@ -1066,6 +1068,12 @@ TEST_SUITE("plan_training") {
     const sw::task_graph g = sw::read_task_graph(folder / "plan/tasks.json");
     const sw::timeline replayed = sw::simulate(g, sw::read_schedule(folder / "plan/schedule.json", g));
     CHECK(replayed.end_to_end.count() == whole(line, "end_to_end_ns"));
+    // nobody waits for a proof then
+    const auto& certificate = line.at("certificate").as_object();
+    CHECK(certificate.at("lower_bound").is_null());
+    CHECK(certificate.at("why_not").as_string() == "the stop came before a proof was looked for");
+    CHECK(!std::filesystem::exists(folder / "proof.json"));
+    CHECK_NOTHROW(static_cast<void>(sw::read_step_problem(folder / "problem.json")));
   }
 
   TEST_CASE("annotations are carried through the graph, and what they cost is told") {
