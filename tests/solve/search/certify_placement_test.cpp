@@ -326,7 +326,7 @@ TEST_SUITE("certify_placement") {
         for (const auto& message : m.messages) amounts += message.amounts.size();
       CHECK(sw::check_certificate(d, c).accepted);
       CHECK(amounts > 0);
-      CHECK((amounts <= 50'000) == is_stopped);
+      CHECK((amounts <= 25'000) == is_stopped);
     }
   }
   TEST_CASE("what cannot be certified is said") {

@@ -138,8 +138,8 @@ class proof_at_hand {
     return all;
   }
 
-  /// Amounts of a certificate that is written, and packed, in a moment: some 300 KB of text.
-  static constexpr std::size_t most_in_a_moment = 50'000;
+  /// Amounts of a certificate that is written, and packed, in a moment: some 150 KB of text.
+  static constexpr std::size_t most_in_a_moment = 25'000;
 
   const placement_description<Cost>& d_;
   const costs_in_place<Cost>* other_;
