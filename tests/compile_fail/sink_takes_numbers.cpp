@@ -1,7 +1,6 @@
 // expect: A sink of text must be called with a std::string_view
-// doors: 4
+// doors: 3
 #include <shardweave/report/chrome_trace.hpp>
-#include <shardweave/report/csv.hpp>
 #include <shardweave/report/graphviz.hpp>
 #include <shardweave/report/html.hpp>
 namespace sw = shardweave;
@@ -12,7 +11,6 @@ using given = std::string_view;
 #endif
 void write(const sw::task_graph& g, const sw::schedule& s, const sw::timeline& line) {
   sw::write_chrome_trace([](given) {}, g, s, line);
-  sw::write_tasks_csv([](given) {}, g, s, line);
   sw::write_graphviz([](given) {}, g, s);
   sw::write_html([](given) {}, g, s, line);
 }

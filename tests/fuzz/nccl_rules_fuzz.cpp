@@ -1,6 +1,8 @@
 // Any text is read or refused, and what was read is written and read again to the same rows.
 #include <shardweave/io/read_nccl_rules.hpp>
 
+#include <support/nccl_rules_text.hpp>
+
 #include <cstddef>
 #include <cstdint>
 #include <cstdlib>
@@ -20,6 +22,6 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   } catch (const sw::error&) {
     return 0;
   }
-  if (read(sw::nccl_rules_text(rules), 64) != rules) std::abort();
+  if (read(shardweave_test::nccl_rules_text(rules), 64) != rules) std::abort();
   return 0;
 }

@@ -5,6 +5,7 @@
 #include <shardweave/io/read_nccl_topology.hpp>
 
 #include <doctest/doctest.h>
+#include <support/nccl_rules_text.hpp>
 
 #include <cstdint>
 #include <filesystem>
@@ -241,7 +242,7 @@ TEST_SUITE("read_nccl_rules") {
                                 .ranks = 8});
     CHECK(rules[2].merged == 1);
     CHECK(rules[2].registered == 0);
-    CHECK(rules_of(nccl_rules_text(rules)) == rules);
+    CHECK(rules_of(shardweave_test::nccl_rules_text(rules)) == rules);
     CHECK(rules_of("# nothing\n\n   \n").empty());
   }
 

@@ -57,22 +57,6 @@ TEST_SUITE("csv") {
           "9,9,output,output,output,compute,,,3360,3360,\n");
   }
 
-  TEST_CASE("one row per launch, with what is hidden and what is exposed") {
-    const small_timeline all = two_products();
-    CHECK(sw::collectives_csv(all.graph, all.schedule, all.line) ==
-          "task,name,collective,group,bucket,members,bytes_in,bytes_out,start_ns,end_ns,hidden_ns,exposed_ns\n"
-          "1,gather_1,all_gather,dp (group 513),0,2,100,200,20,2020,1000,1000\n"
-          "5,reduce,all_reduce,tp,,1,60,60,2060,3360,1000,300\n");
-  }
-
-  TEST_CASE("the figures of the whole") {
-    const small_timeline all = two_products();
-    CHECK(sw::timeline_csv(all.line) ==
-          "end_to_end_ns,compute_ns,packing_ns,communication_ns,exposed_ns,hidden_ns,tail_ns,collectives,hidden_count,"
-          "peak_bytes\n3360,2000,60,3300,1300,2000,0,2,0," +
-              std::to_string(all.line.peak.count()) + "\n");
-  }
-
   TEST_CASE("columns add up to the timeline, and every row has all fields") {
     for (std::uint64_t seed = 0; seed < 20; ++seed) {
       const sw::task_graph g = random_tasks(seed);
@@ -87,16 +71,6 @@ TEST_SUITE("csv") {
         if (!row[10].empty() && row[10] != "exposed_ns") exposed += std::stoll(row[10]);
       }
       CHECK(exposed == line.exposed.count());
-      const auto launches = parse(sw::collectives_csv(g, s, line));
-      REQUIRE(launches.size() == line.collectives + 1);
-      std::int64_t busy = 0, stalled = 0;
-      for (std::size_t i = 1; i < launches.size(); ++i) {
-        REQUIRE(launches[i].size() == 12);
-        busy += std::stoll(launches[i][9]) - std::stoll(launches[i][8]);
-        stalled += std::stoll(launches[i][11]);
-      }
-      CHECK(busy == line.communication.count());
-      CHECK(stalled == line.exposed.count());
     }
   }
 
@@ -115,10 +89,8 @@ TEST_SUITE("csv") {
   TEST_CASE("without tasks only the headings are left, and a foreign timeline is refused") {
     const small_timeline none = no_tasks();
     CHECK(parse(sw::tasks_csv(none.graph, none.schedule, none.line)).size() == 1);
-    CHECK(parse(sw::collectives_csv(none.graph, none.schedule, none.line)).size() == 1);
     CHECK_THROWS_WITH_AS(sw::tasks_csv(two_products().graph, none.schedule, none.line),
                          "the timeline has 0 start times, expected one for each of 10 tasks", sw::error);
-    CHECK_THROWS_AS(sw::collectives_csv(two_products().graph, none.schedule, none.line), sw::error);
   }
 }
 

@@ -74,23 +74,6 @@ TEST_SUITE("placement_summary") {
   }
 }
 
-TEST_SUITE("budget_summary") {
-  TEST_CASE("each budget with its limits and its share") {
-    const double inf = std::numeric_limits<double>::infinity();
-    const std::vector<sw::budget_use> budgets = {{"parameters", 3 << 20, -inf, 4 << 20, 0},
-                                                 {"activations", 512, 100, inf, 3}};
-    CHECK(sw::budget_summary(budgets) ==
-          "budget           used     limit   share\n"
-          "---------------------------------------\n"
-          "parameters   3.00 MiB  4.00 MiB  75.0 %\n"
-          "activations     512 B      none\n"
-          "  at least                100 B\n");
-    CHECK(sw::budget_summary(std::vector<sw::budget_use>{{"x", 1.5, -inf, 3, 0}}, false) ==
-          "budget   used  limit   share\n----------------------------\nx       1.500  3.000  50.0 %\n");
-    CHECK(sw::budget_summary({}).empty());
-  }
-}
-
 TEST_SUITE("strategy_summary") {
   TEST_CASE("a group's name stands once, sums stand below") {
     const std::vector<sw::strategy_row> rows = {{"attention weights", "S(0)", 96, sw::mebibytes(64)},

@@ -20,19 +20,16 @@ namespace shardweave::inline v0 {
 /// A problem with exact or with floating costs, as its format has them.
 using any_placement = std::variant<placement_description<std::int64_t>, placement_description<double>>;
 
-/// The formats of placement problems that are read: that of the IOPDDL contest, and the library's own.
-enum class placement_format : std::uint8_t { iopddl, shardweave };
-
-/// Tells formats apart by what the text says, not by its name: an IOPDDL file has a field "problem", ours a
-/// field "format". Reads no further than it must.
-/// \throws error (format) for text that is no JSON object or has neither field
-[[nodiscard]] inline placement_format placement_format_of(text_input& input) {
+namespace detail {
+/// Is a problem written as in the IOPDDL contest, and not in the library's own format? Told by what the text says, not
+/// by its name: an IOPDDL file has a field "problem", ours a field "format". Reads no further than it must.
+[[nodiscard]] inline bool is_iopddl(text_input& input) {
   bool known = false;
-  placement_format result = placement_format::iopddl;
+  bool result = true;
   json_shape problem = json_object({});
   problem.begin = [&] { known = true; };
   json_shape format = json_value("a string", [&](const json_scalar& s) {
-    result = placement_format::shardweave;
+    result = false;
     known = s.type == json_scalar::kind::text;
     return known;
   });
@@ -45,13 +42,15 @@ enum class placement_format : std::uint8_t { iopddl, shardweave };
                                        "(IOPDDL) nor a field 'format' (shardweave.placement)");
   return result;
 }
+}  // namespace detail
 
-/// Reads a problem of either format. The file is opened twice.
-/// \throws error as `placement_format_of`, `read_iopddl` and `read_placement` do
+/// Reads a problem of either format, told by its content. The file is opened twice.
+/// \throws error (format) for text that is no JSON object or has neither a field "problem" nor a field "format", and as
+///         `read_iopddl` and `read_placement` do
 [[nodiscard]] inline any_placement read_any_placement(const std::filesystem::path& path,
                                                       const read_options& options = {}) {
   text_input first_look(path);
-  if (placement_format_of(first_look) == placement_format::iopddl) return read_iopddl(path, options);
+  if (detail::is_iopddl(first_look)) return read_iopddl(path, options);
   return read_placement(path, options);
 }
 

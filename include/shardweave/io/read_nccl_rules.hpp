@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// Reads and writes the CSV files of NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE).
+/// Reads the CSV files of NCCL's example tuner plugin (NCCL_TUNER_CONFIG_FILE).
 
 namespace shardweave::inline v0 {
 namespace detail {
@@ -116,17 +116,5 @@ class nccl_rules_reader {
 /// are refused.
 /// \throws error (format) that names the line, the column and what was expected
 [[nodiscard]] inline nccl_rules read_nccl_rules(text_source input) { return detail::nccl_rules_reader().read(input); }
-
-/// The text of a tuner file. The plugin asks for one channel where a row leaves the number open, so rows should not.
-[[nodiscard]] inline std::string nccl_rules_text(const nccl_rules& rules) {
-  std::string text = "# collective,min_bytes,max_bytes,algorithm,protocol,channels,nNodes,nRanks,numPipeOps,regBuff\n";
-  for (const nccl_rule& r : rules) {
-    text += std::string(name_of(r.operation)) + "," + std::to_string(r.least) + "," + std::to_string(r.most) + "," +
-            std::string(name_of(r.algorithm)) + "," + std::string(name_of(r.protocol));
-    for (const std::int64_t n : {r.channels, r.nodes, r.ranks, r.merged, r.registered}) text += "," + std::to_string(n);
-    text += "\n";
-  }
-  return text;
-}
 
 }  // namespace shardweave::inline v0

@@ -27,10 +27,6 @@ template <cost_value Cost>
 [[nodiscard]] std::string placement_summary(const solution<Cost>& found, const evaluation<Cost>& priced,
                                             std::string_view unit = "");
 
-/// Each budget: used, limit, share.
-/// \param in_bytes  usages are bytes, and are told as such
-[[nodiscard]] std::string budget_summary(std::span<const budget_use> budgets, bool in_bytes = true);
-
 /// What a kind of parameter or activation was given.
 struct strategy_row {
   std::string group = {};  ///< for example "attention q, k, v weights"

@@ -62,18 +62,6 @@ std::string placement_summary(const solution<Cost>& found, const evaluation<Cost
   return text;
 }
 
-SHARDWEAVE_INLINE std::string budget_summary(std::span<const budget_use> budgets, bool in_bytes) {
-  text_table table({{"budget"}, {"used", text_side::right}, {"limit", text_side::right}, {"share", text_side::right}});
-  const auto amount = [&](double value) { return in_bytes ? size_text(value) : fixed_text(value, 3); };
-  for (const budget_use& b : budgets) {
-    const bool limited = std::isfinite(b.high);
-    table.row({b.name, amount(b.used), limited ? amount(b.high) : "none",
-               limited && b.high > 0 ? percent_text(b.used / b.high) : ""});
-    if (std::isfinite(b.low)) table.row({"  at least", "", amount(b.low)});
-  }
-  return table.empty() ? std::string() : table.text();
-}
-
 SHARDWEAVE_INLINE std::string strategy_summary(std::span<const strategy_row> rows) {
   text_table table({{"group"}, {"strategy"}, {"count", text_side::right}, {"per device", text_side::right}});
   std::size_t count = 0;
