@@ -18,6 +18,16 @@
 
 namespace shardweave::inline v0 {
 
+namespace detail {
+/// Calls `run(what)` on that many threads, of which the caller's is one. No template: what a thread takes to start is
+/// compiled once, whatever runs on it.
+inline void run_together(std::size_t workers, void (*run)(void*), void* what) {
+  std::vector<std::jthread> others;
+  for (std::size_t t = 1; t < workers; ++t) others.emplace_back(run, what);
+  run(what);
+}
+}  // namespace detail
+
 /// Calls `make()` on each of at most `threads` threads and what it returns with the numbers below `count`, each once.
 /// Numbers are handed out as threads become free: what is done for one must not depend on the others.
 /// Complexity: one atomic operation per number, and the start of the threads
@@ -32,7 +42,7 @@ void for_each_number(std::size_t count, unsigned threads, Make make) {
   }
   std::atomic<std::size_t> next{0};
   std::vector<std::exception_ptr> failures(count);
-  const auto run = [&] {
+  auto run = [&] {
     std::size_t at = next++;
     const std::exception_ptr failure = failure_of([&] {
       for (auto work = make(); at < count; at = next++) work(at);
@@ -40,11 +50,8 @@ void for_each_number(std::size_t count, unsigned threads, Make make) {
     if (failure && at < count) failures[at] = failure;
     if (failure) next = count;
   };
-  {
-    std::vector<std::jthread> others;
-    for (std::size_t t = 1; t < workers; ++t) others.emplace_back(run);
-    run();
-  }
+  const auto call = [](void* what) { (*static_cast<decltype(run)*>(what))(); };
+  detail::run_together(workers, call, &run);
   for (const std::exception_ptr& failure : failures)
     if (failure) std::rethrow_exception(failure);
 }
