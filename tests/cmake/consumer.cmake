@@ -48,14 +48,14 @@ if(way STREQUAL installed AND pkg_config)
     separate_arguments(told UNIX_COMMAND "${output}")
     separate_arguments(same UNIX_COMMAND "${flags}")
     list(TRANSFORM ARGN PREPEND ${source_dir}/tests/consumer/ OUTPUT_VARIABLE sources)
-    run(${launcher} ${compiler} -std=c++20 ${same} ${sources} ${told} -I${boost_include} -o ${work_dir}/${package})
+    run(${launcher} ${compiler} -std=c++20 -D ALONE ${same} ${sources} ${told} -I${boost_include} -o ${work_dir}/${package})
     run(${work_dir}/${package})
   endfunction()
   if(each OR NOT compiled IN_LIST components)  # which needs it
-    pkg_config_consumer(shardweave main.cpp other.cpp)
+    pkg_config_consumer(shardweave other.cpp)
   endif()
   if(compiled IN_LIST components)
-    pkg_config_consumer(shardweave-compiled main.cpp other.cpp)  # of which the library has the sorted graph
+    pkg_config_consumer(shardweave-compiled other.cpp)  # of which the library has the sorted graph
   endif()
   foreach(backend glpk clp cbc)
     if(backend IN_LIST components)

@@ -1,8 +1,8 @@
 # cmake -D compiler=... -D sources=FILE|FILE|... -D source=FILE -D include_dirs=LIST -D definitions=LIST -D flags=TEXT -D options=LIST
-#       -D twins=BOOL -P refused_together.cmake
-# What refused.cmake asks, of many files at once, for clang: `source` is written, in which each file stands in a namespace of its
-# own, behind what all of them include. With `twins` it must compile where SHARDWEAVE_REFUSED is not defined; else each file must
-# be refused with its own words: a message belongs to the file that it names.
+#       -P refused_together.cmake
+# What refused.cmake asks, but for the twins, of many files at once, for clang: `source` is written, in which each file stands in a
+# namespace of its own, behind what all of them include. Each must be refused with its own words: a message belongs to the file
+# that it names.
 cmake_minimum_required(VERSION 3.25)
 separate_arguments(flags UNIX_COMMAND "${flags}")
 include(${CMAKE_CURRENT_LIST_DIR}/syntax_only.cmake)
@@ -24,13 +24,6 @@ list(REMOVE_DUPLICATES includes)
 list(JOIN includes "\n" includes)
 file(WRITE ${source} "${includes}\n${bodies}")
 
-if(twins)
-  execute_process(COMMAND ${compile} ${source} RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
-  if(NOT status EQUAL 0)
-    message(FATAL_ERROR "without SHARDWEAVE_REFUSED these ${count} do not all compile:\n${output}")
-  endif()
-  return()
-endif()
 execute_process(COMMAND ${compile} -w -fno-caret-diagnostics -ferror-limit=0 -D SHARDWEAVE_REFUSED ${source}
                 RESULT_VARIABLE status OUTPUT_VARIABLE output ERROR_VARIABLE output)
 if(status EQUAL 0)

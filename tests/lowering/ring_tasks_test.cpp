@@ -18,6 +18,7 @@
 #include <shardweave/step/step_work.hpp>
 
 #include <doctest/doctest.h>
+#include <support/scale.hpp>
 
 #include <algorithm>
 #include <cmath>
@@ -458,7 +459,7 @@ TEST_SUITE("ring of blocks") {
         const sw::step_work alone = sw::describe_work(p.model.graph(), prices.alone());
         const sw::step_work least = sw::describe_work(p.model.graph(), prices.least());
         sw::detail::placement_bound bound(least, std::nullopt, least.vertex_count());
-        for (int trial = 0; trial < 80; ++trial) {
+        for (int trial = 0; trial < shardweave_test::sized(80, 20); ++trial) {
           if (trial > 0)
             for (std::uint32_t v = 0; v < p.choice.size(); ++v)
               p.choice[v] = static_cast<sw::strategy>(random.below(p.model.strategy_count(v)));
@@ -494,7 +495,7 @@ TEST_SUITE("ring of blocks") {
             CHECK(told <= static_cast<double>(sw::simulate(g, order).end_to_end.count()));
         }
       }
-    CHECK(rings > 100);
+    CHECK(rings > shardweave_test::sized<std::size_t>(100, 25));
   }
 
   TEST_CASE("attention may be made again with its exchanges, and is not cut into pieces a second time") {

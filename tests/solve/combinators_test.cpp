@@ -1,8 +1,8 @@
+#include "solve/composed_solvers.hpp"
 #include "support/random_problem.hpp"
 #include "support/scale.hpp"
 #include <shardweave/placement/compile.hpp>
 #include <shardweave/solve/certified.hpp>
-#include <shardweave/solve/conclude.hpp>
 #include <shardweave/solve/exhaustive.hpp>
 #include <shardweave/solve/first_proven.hpp>
 #include <shardweave/solve/local_search.hpp>
@@ -12,68 +12,23 @@
 #include <doctest/doctest.h>
 
 #include <atomic>
-#include <chrono>
 #include <cstdint>
-#include <limits>
-#include <memory>
-#include <stdexcept>
+#include <optional>
 #include <stop_token>
 #include <string_view>
-#include <thread>
 #include <type_traits>
 #include <vector>
 
 namespace combinators_tests {
 namespace {
 
-namespace sw = shardweave;
-constexpr double infinite = std::numeric_limits<double>::infinity();
-
-/// A user's own solver in one struct: label 0 everywhere, and a bound if it is told one.
-struct all_first {
-  static constexpr std::string_view name = "all_first";
-  static constexpr sw::solver_abilities abilities{};
-  double bound = -infinite;
-  bool gives_up = false;
-
-  template <class Cost>
-  sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem, const sw::solve_control&) const {
-    const std::vector<sw::strategy> labels(gives_up ? 0 : problem.compact().size(), 0);
-    return sw::conclude(problem, std::span<const sw::strategy>(labels), bound, false,
-                        {.solver = "all_first", .iterations = 1});
-  }
-};
-
-/// Waits for a stop, and counts how often it was asked.
-struct waits {
-  static constexpr std::string_view name = "waits";
-  static constexpr sw::solver_abilities abilities{.budgets = true};
-  std::atomic<int>* asked = nullptr;
-
-  template <class Cost>
-  sw::solution<Cost> solve(const sw::placement_problem<Cost>& problem, const sw::solve_control& control) const {
-    if (asked != nullptr) ++*asked;
-    const sw::deadline limit(control);
-    while (!limit.expired()) std::this_thread::sleep_for(std::chrono::milliseconds(1));
-    return sw::conclude(problem, std::span<const sw::strategy>(), -infinite, true, {.solver = "waits"});
-  }
-};
-
-struct throws {
-  static constexpr std::string_view name = "throws";
-  static constexpr sw::solver_abilities abilities{};
-  template <class Cost>
-  sw::solution<Cost> solve(const sw::placement_problem<Cost>&, const sw::solve_control&) const {
-    sw::refuse(sw::error_category::backend, "the backend broke");
-  }
-};
+using namespace composed_solvers;
 
 static_assert(sw::solver<all_first, double> && sw::solver<all_first, std::int64_t>);
 static_assert(sw::solver<sw::local_search, double> && sw::solver<sw::local_search, std::int64_t>);
 static_assert(sw::solver<sw::polished<all_first, sw::local_search>, double>);
 static_assert(sw::solver<sw::first_proven<all_first, sw::exhaustive>, double>);
 static_assert(sw::solver<sw::certified<all_first, sw::exhaustive>, std::int64_t>);
-static_assert(sw::solver<sw::race<all_first, sw::exhaustive>, double>);
 static_assert(!sw::first_proven<all_first, throws>::abilities.budgets);
 static_assert(sw::first_proven<all_first, sw::exhaustive>::abilities.budgets);
 static_assert(sw::polished<all_first, sw::local_search>::abilities.budgets);
@@ -83,13 +38,6 @@ static_assert(std::is_same_v<decltype(sw::first_proven{all_first{}, sw::exhausti
                              sw::first_proven<all_first, sw::exhaustive>>);
 static_assert(std::is_same_v<decltype(sw::polished{sw::first_proven{all_first{}}, sw::local_search{}}),
                              sw::polished<sw::first_proven<all_first>, sw::local_search>>);
-
-/// Unary costs 3 1 | 3 1 | 3 1, optimum 3.
-sw::placement_problem<double> small() {
-  sw::compact_builder<double> builder;
-  for (int x = 0; x < 3; ++x) builder.add_variable(std::vector<double>{3, 1});
-  return sw::placement_problem<double>(builder.build());
-}
 
 template <class Solver>
 void check_against_brute_force(const Solver& solver, bool exact) {
@@ -240,60 +188,6 @@ TEST_SUITE("certified") {
     CHECK(answer.objective == 3);
     CHECK(answer.lower_bound == -infinite);
     CHECK(answer.statistics.note == "the bounder calls the problem infeasible, but here is an assignment.");
-  }
-}
-
-TEST_SUITE("race") {
-  TEST_CASE("who proves first stops the others") {
-    std::atomic<int> asked = 0;
-    const auto answer = sw::race{waits{&asked}, sw::exhaustive{}, waits{&asked}}.solve(small(), {.threads = 3});
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.objective == 3);
-    CHECK(asked >= 1);  // the last may not have started yet
-    CHECK(asked <= 2);
-  }
-  TEST_CASE("with one thread it runs one after another, and the same way every time") {
-    std::atomic<int> asked = 0;
-    const auto answer = sw::race{all_first{.bound = 1}, sw::exhaustive{}, waits{&asked}}.solve(small());
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.statistics.solver == "exhaustive");
-    CHECK(asked == 0);
-    const auto again = sw::race{all_first{.bound = 1}, sw::exhaustive{}, waits{&asked}}.solve(small());
-    CHECK(again.choice == answer.choice);
-    CHECK(again.lower_bound == answer.lower_bound);
-    CHECK(again.statistics.iterations == answer.statistics.iterations);
-  }
-  TEST_CASE("with fewer threads than solvers the next in order starts where one has ended") {
-    std::atomic<int> asked = 0;
-    const auto answer = sw::race{waits{&asked}, all_first{.bound = 2}, all_first{.bound = 2.5}, sw::exhaustive{}}.solve(
-        small(), {.threads = 2});
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(asked == 1);
-  }
-  TEST_CASE("with a time limit and one thread every runner has its share") {
-    const auto answer = sw::race{waits{}, waits{}, sw::exhaustive{}}.solve(small(), {.seconds = 0.3});
-    CHECK(answer.status == sw::solve_status::optimal);
-    CHECK(answer.statistics.seconds < 2);
-  }
-  TEST_CASE("a stop that came before still leaves the first answer") {
-    std::stop_source source;
-    source.request_stop();
-    const auto answer = sw::race{all_first{.bound = 2}, waits{}}.solve(small(), {.stop = source.get_token()});
-    CHECK(answer.has_assignment());
-    CHECK(answer.lower_bound == 2);
-  }
-  TEST_CASE("a stop request reaches every runner") {
-    std::stop_source source;
-    std::thread later([&] {
-      std::this_thread::sleep_for(std::chrono::milliseconds(20));
-      source.request_stop();
-    });
-    const auto answer = sw::race{waits{}, waits{}}.solve(small(), {.threads = 2, .stop = source.get_token()});
-    later.join();
-    CHECK(answer.status == sw::solve_status::stopped);
-  }
-  TEST_CASE("what a runner throws comes out, after the others have ended") {
-    CHECK_THROWS_WITH_AS(sw::race(throws{}, waits{}).solve(small(), {.threads = 2}), "the backend broke", sw::error);
   }
 }
 
