@@ -26,11 +26,12 @@ namespace shardweave::inline v0 {
 ///
 /// A memory budget is first hoped to suffice. Where it does not, the run is repeated with a look ahead: a
 /// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
-/// that the original order wants alive from here to its place; where there is no room what only frees memory goes
-/// first, and what lags behind its place is waited for. If the peak still exceeds the budget, the run is repeated with
-/// a budget that is lower by as much, twice at most, then with an eighth of the limits; at last the original order is
-/// taken. `within_memory` tells whether that helped; if not, the schedule is the one with the smallest peak seen.
-/// Complexity: O((V + E) log V) per run.
+/// that the original order wants alive from here to its place. A wait that is over is pulled with the collective behind
+/// it, and what is not needed soon leaves room for the largest launch on another channel; where there is no room what
+/// only frees memory goes first, and what lags behind its place is waited for. If the peak still exceeds the budget,
+/// the run is repeated with a budget that is lower by as much, twice at most, then with an eighth of the limits; at
+/// last the original order is taken. `within_memory` tells whether that helped; if not, the schedule is the one with
+/// the smallest peak seen. Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 

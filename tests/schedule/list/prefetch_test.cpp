@@ -92,6 +92,37 @@ struct chain {
         {.name = "w", .kind = sw::task_kind::wait, .inputs = {start}, .completes = start, .outputs = keep(out)});
   }
 };
+/// A chain of 60 products, each of a parameter that is gathered in 90 ns to `part` bytes over one group, and then in 90
+/// ns to 80 bytes over another one.
+sw::task_graph gathered_twice(std::int64_t part, std::int64_t work) {
+  sw::task_graph_builder b;
+  for (int i = 0; i < 2; ++i) b.add_group({});
+  const auto keep = [&](std::int64_t size) {
+    return std::vector<sw::output_record>{{.size = sw::bytes(size), .storage = b.add_storage(sw::bytes(size))}};
+  };
+  const auto gathered = [&](sw::task_index from, std::uint32_t group, std::int64_t in, std::int64_t out) {
+    const auto c = b.add_task({.name = "c",
+                               .kind = sw::task_kind::collective,
+                               .duration = sw::nanoseconds(90),
+                               .inputs = {from},
+                               .collective = sw::collective_record{sw::collective::all_gather, group, sw::bytes(in),
+                                                                   sw::bytes(out), "bf16", "none"},
+                               .outputs = keep(out)});
+    return b.add_task({.name = "w", .kind = sw::task_kind::wait, .inputs = {c}, .completes = c, .outputs = keep(out)});
+  };
+  std::vector<sw::task_index> parameters;
+  for (int i = 0; i < 60; ++i)
+    parameters.push_back(b.add_task({.name = "primals", .kind = sw::task_kind::input, .outputs = keep(1)}));
+  sw::task_index x = b.add_task({.name = "x", .kind = sw::task_kind::input, .outputs = keep(1)});
+  for (const sw::task_index p : parameters)
+    x = b.add_task({.name = "mm",
+                    .kind = sw::task_kind::compute,
+                    .duration = sw::nanoseconds(work),
+                    .inputs = {x, gathered(gathered(p, 0, 1, part), 1, part, 80)},
+                    .outputs = keep(1)});
+  b.add_task({.name = "output", .kind = sw::task_kind::output, .inputs = {x}});
+  return std::move(b).build();
+}
 struct reverse {
   static constexpr std::string_view name = "reverse";
   sw::schedule operator()(const sw::task_graph&, const sw::bucketing_result&, const sw::solve_control& = {}) const {
@@ -311,6 +342,21 @@ TEST_SUITE("prefetch") {
       faster += line.end_to_end < plain.end_to_end ? 1U : 0U;
     }
     CHECK(100 * faster >= 64 * graphs);
+  }
+  TEST_CASE("within a memory both gathers of a parameter hide, one behind each of the two products before it") {
+    // the second one begins before the next product does, though the wait for the first one stands behind that
+    const sw::task_graph g = gathered_twice(20, 100);
+    const auto line = sw::simulate(g, sw::prefetch{.memory = sw::bytes(450)}(g, {}));
+    CHECK(line.peak <= sw::bytes(450));
+    CHECK(line.end_to_end == sw::nanoseconds(2 * 90 + 60 * 100));
+  }
+  TEST_CASE("within a memory what is far leaves room for what another channel brings for the next product") {
+    const sw::task_graph g = gathered_twice(40, 200);
+    for (const std::int64_t limit : {600, 900, 1200}) {
+      const auto line = sw::simulate(g, sw::prefetch{.memory = sw::bytes(limit)}(g, {}));
+      CHECK(line.peak <= sw::bytes(limit));
+      CHECK(line.end_to_end == sw::nanoseconds(2 * 90 + 60 * 200));
+    }
   }
   TEST_CASE("what nothing computes with is launched early only where memory has room for it") {
     // the peak is at the end, 400 bytes above all else: gathers of the layers have room to hide

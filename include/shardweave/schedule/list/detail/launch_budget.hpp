@@ -43,9 +43,14 @@ class launch_budget {
         memory_(&memory),
         progress_(&progress),
         waits_left_(plan.units.size()),
-        on_channel_(plan.g.groups().size()) {
+        on_channel_(plan.g.groups().size()),
+        elsewhere_(plan.g.groups().size()) {
     for (task_index t = 0; t < plan.g.size(); ++t)
       if (plan.g.completes(t) != no_index) ++waits_left_[plan.units.unit_of(plan.g.completes(t))];
+    for (std::uint32_t u = 0; limits_.memory && u < plan.units.size(); ++u)
+      if (plan.units.is_collective(u) && need(u) != no_index)
+        for (std::uint32_t c = 0; c < elsewhere_.size(); ++c)
+          if (c != plan.units.channel(u)) elsewhere_[c] = std::max(elsewhere_[c], received(u));
   }
 
   [[nodiscard]] const list_limits& limits() const { return limits_; }
@@ -83,7 +88,8 @@ class launch_budget {
     if (needed == no_index) return !limits_.memory || has_room(demand(u));
     const std::size_t oldest_compute = p_->compute_before[std::min<std::size_t>(oldest, p_->units.size())];
     const std::size_t needed_by = p_->compute_before[needed];
-    const bytes in_flight = needed_by <= oldest_compute + soon ? on_channel_[p_->units.channel(u)] : in_flight_;
+    const bool is_soon = needed_by <= oldest_compute + soon;
+    const bytes in_flight = is_soon ? on_channel_[p_->units.channel(u)] : in_flight_;
     decision no{.subject = p_->units.first(u)};
     if (needed_by > oldest_compute + limits_.compute_ahead) {
       no.reason = decision_reason::distance_limit;
@@ -93,9 +99,9 @@ class launch_budget {
       no.reason = decision_reason::in_flight_limit;
       no.found = (in_flight + size_of(u)).count();
       no.limit = limits_.in_flight.count();
-    } else if (limits_.memory && !has_room(demand(u), oldest, p_->rank[u])) {
+    } else if (limits_.memory && !has_room(room_for(u, is_soon), oldest, p_->rank[u])) {
       no.reason = decision_reason::memory_limit;
-      no.found = (std::max(memory_->live(), limits_.ahead.most(oldest, p_->rank[u])) + demand(u)).count();
+      no.found = (std::max(memory_->live(), limits_.ahead.most(oldest, p_->rank[u])) + room_for(u, is_soon)).count();
       no.limit = limits_.memory->count();
     } else {
       return true;
@@ -130,6 +136,16 @@ class launch_budget {
     return sum;
   }
 
+  /// What must be free to pull a collective: what is not needed soon leaves room for what comes on other channels.
+  [[nodiscard]] bytes room_for(std::uint32_t u, bool is_soon) const {
+    const bytes own = demand(u);
+    return is_soon || own == bytes(0) ? own : own + elsewhere_[p_->units.channel(u)];
+  }
+  [[nodiscard]] bytes received(std::uint32_t c) const {
+    bytes sum;
+    for (const task_index t : p_->units.tasks(c)) sum += p_->g.collective(t).bytes_out;
+    return sum;
+  }
   void count(std::uint32_t c, bytes change) {
     in_flight_ += change;
     on_channel_[p_->units.channel(c)] += change;
@@ -145,6 +161,7 @@ class launch_budget {
   std::vector<decision> refusals_;
   bytes in_flight_;
   std::vector<bytes> on_channel_;  ///< of these
+  std::vector<bytes> elsewhere_;   ///< by channel: the most that one launch on another receives; only with `memory`
   std::uint32_t refused_ = no_index;
 };
 

@@ -10,6 +10,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <iterator>
 #include <span>
 #include <utility>
 #include <vector>
@@ -21,8 +22,8 @@ namespace shardweave::inline v0::detail {
 
 /// What all runs on one graph share: units, needs, and what each collective has to wait for. A collective may be
 /// pulled, that is launched before its turn, together with its prelude: the casts and views that lead to it, as far as
-/// nothing else does. What stops it from being pulled are its blockers. Complexity: O(V + E), and 64 tasks per
-/// collective pulled.
+/// nothing else does, and the waits that they begin with. What stops it from being pulled are its blockers. Complexity:
+/// O(V + E), and 64 tasks per collective pulled.
 struct list_plan {
   /// \param by  a topological order of the units to go by; none: the one that is nearest to the original
   list_plan(const task_graph& graph, std::span<const bucket> buckets, std::span<const std::uint32_t> by = {})
@@ -56,6 +57,8 @@ struct list_plan {
   [[nodiscard]] task_kind kind(std::uint32_t u) const { return g.kind(units.first(u)); }
   [[nodiscard]] bool is_compute(std::uint32_t u) const { return kind(u) == task_kind::compute; }
 
+  [[nodiscard]] bool is_wait(std::uint32_t u) const { return g.completes(units.first(u)) != no_index; }
+
   const task_graph& g;
   launch_units units;
   storage_uses uses;
@@ -65,7 +68,7 @@ struct list_plan {
   std::vector<std::uint32_t> compute_before;  // computations among the ranks below
   std::vector<std::uint32_t> blockers;        // of a collective: units that must be done before it may be pulled
   std::vector<std::vector<std::uint32_t>> blocks;   // the reverse
-  std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks that lead to it, by rank
+  std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks that lead to it and waits, by rank
   bool by_hand;                                     // by another order than the original one
 
  private:
@@ -105,6 +108,7 @@ struct list_plan {
         (pulled && found.size() <= most ? found : stops).push_back(e.source);
       }
     found.erase(found.begin());
+    std::copy_if(stops.begin(), stops.end(), std::back_inserter(found), [this](auto s) { return is_wait(s); });
     std::sort(found.begin(), found.end(), [this](auto a, auto b) { return rank[a] < rank[b]; });
     for (const std::uint32_t s : stops) blocks[s].push_back(u);
     blockers[u] = static_cast<std::uint32_t>(stops.size());

@@ -84,7 +84,7 @@ class list_run {
     while (!stalling_.empty() && std::get<0>(*stalling_.begin()) <= now_) {  // done meanwhile: a wait is free now
       const std::uint32_t w = std::get<2>(*stalling_.begin());
       stalling_.erase(stalling_.begin());
-      ready_.emplace(p_.rank[w], w);
+      make_free(w);
     }
     while (!ready_.empty() && progress_.is_done(ready_.top().second)) ready_.pop();
     // what nothing computes with (gradients on their way out) may lag behind without holding others up
@@ -142,6 +142,7 @@ class list_run {
     const auto [end, rank, wait] = *at;
     stalling_.erase(at);
     now_ = std::max(now_, end);
+    if (may_be_pulled(wait)) unblock(wait);
     emit(wait);
   }
   /// Launches what nothing computes with and what has been passed over for long, where there is room.
@@ -218,8 +219,7 @@ class list_run {
     }
     memory_.run(u);
     progress_.finish(u, [this](std::uint32_t next) { make_ready(next); });
-    for (const std::uint32_t v : p_.blocks[u])
-      if (--blockers_[v] == 0) offer(v);
+    if (!may_be_pulled(u)) unblock(u);
   }
 
   /// What a wait takes to unpack the bucket that it is the first to wait for.
@@ -235,8 +235,19 @@ class list_run {
     if (c != no_index && end_[p_.units.unit_of(c)] > now_) {
       stalling_.emplace(end_[p_.units.unit_of(c)], p_.rank[u], u);
     } else {
-      ready_.emplace(p_.kind(u) == task_kind::output ? no_index : p_.rank[u], u);
+      make_free(u);
     }
+  }
+  void make_free(std::uint32_t u) {
+    ready_.emplace(p_.kind(u) == task_kind::output ? no_index : p_.rank[u], u);
+    if (may_be_pulled(u)) unblock(u);
+  }
+  /// Whether what is over already, and not what is done, no longer holds up a collective. Without a limit on memory
+  /// gathers would start too early, and stand before what is needed sooner: steps end later as often as earlier.
+  [[nodiscard]] bool may_be_pulled(std::uint32_t u) const { return budget_.limits().memory && p_.is_wait(u); }
+  void unblock(std::uint32_t u) {
+    for (const std::uint32_t v : p_.blocks[u])
+      if (--blockers_[v] == 0) offer(v);
   }
   void offer(std::uint32_t u) { candidates_[p_.units.channel(u)].emplace(budget_.need(u), p_.rank[u], u); }
 
