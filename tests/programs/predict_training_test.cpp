@@ -196,6 +196,20 @@ TEST_SUITE("predict_training") {
     CHECK(wrong.err.find("--hold-out is '1', expected series or a whole number from 2 to 1000") != std::string::npos);
   }
 
+  TEST_CASE("steps that were measured after the model was made are predicted, those apart that their host holds up") {
+    const temporary_folder folder;
+    const auto run = run_program("predict_training",
+                                 SHARDWEAVE_SOURCE_DIR "/tests/data/measured/later_steps.csv --json", folder.path());
+    REQUIRE(run.status == 0);
+    const auto line = boost::json::parse(run.out).as_object();
+    CHECK(line.at("predicted").to_number<int>() == 17);
+    const auto error = [&](const char* of, const char* which) { return line.at(of).at(which).to_number<double>(); };
+    CHECK(error("step_error", "median") < 3);
+    CHECK(error("step_error", "p90") < 8);
+    CHECK(error("memory_error", "median") < 3);
+    CHECK(error("memory_error", "p90") < 5);
+  }
+
   TEST_CASE("a table that is none is refused by its line") {
     const temporary_folder folder;
     std::ofstream(folder / "t.csv") << "id\na\n";
