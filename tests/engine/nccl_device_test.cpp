@@ -114,6 +114,25 @@ TEST_SUITE("nccl_engine, on a device") {
     }
   }
 
+  TEST_CASE("every kind of collective arrives on a group of one, a step around the ring as well") {
+    if (!has_devices(1)) return;
+    sw::nccl_engine engine(sw::meet_alone(), small_options());
+    engine.connect(std::vector<sw::process_group>{{.id = 0, .name = "a", .size = 1}});
+    std::size_t calls = 0;
+    for (const sw::collective op : {sw::collective::all_gather, sw::collective::reduce_scatter,
+                                    sw::collective::all_reduce, sw::collective::all_to_all, sw::collective::shift})
+      for (const char* dtype : {"bf16", "i32", "f64"})
+        for (const std::int64_t size : {0, 8, 1 << 16}) {
+          sw::collective_call call = gather_of(static_cast<sw::task_index>(++calls), size);
+          call.op = op;
+          call.dtype = dtype;
+          call.reduce = "sum";
+          engine.wait(engine.start(call));
+        }
+    engine.finish();
+    CHECK(engine.checked() == calls);
+  }
+
   TEST_CASE("copies stand in for durations: longer ones take longer, none takes nothing") {
     if (!has_devices(1)) return;
     sw::nccl_engine engine(sw::meet_alone(), small_options());

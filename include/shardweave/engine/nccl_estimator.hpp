@@ -3,6 +3,7 @@
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/cost/collective_cost.hpp>
+#include <shardweave/cost/nccl_filter.hpp>
 #include <shardweave/engine/nccl_communicator.hpp>
 #include <shardweave/engine/nccl_handles.hpp>
 #include <shardweave/engine/nccl_launch.hpp>
