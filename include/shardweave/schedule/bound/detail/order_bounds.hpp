@@ -256,13 +256,13 @@ class order_bounds {
 };
 
 /// \param machines  streams: the compute stream and one per group
-/// \param options   how far to look, and a stop
-template <class Options>
-[[nodiscard]] order_bounds bounds_by(activity_network net, std::size_t machines, const Options& options) {
-  const solve_control control{.stop = options.stop};
+/// \param reach     activities that a join looks back at, until a moment after the stop
+[[nodiscard]] inline order_bounds bounds_by(activity_network net, std::size_t machines, std::size_t reach,
+                                            const stop_token& stop) {
+  const solve_control control{.stop = stop};
   const deadline limit(control);
   last_moment moment(limit, 0.01);
-  return {std::move(net), machines, options.reach, moment};
+  return {std::move(net), machines, reach, moment};
 }
 
 }  // namespace shardweave::inline v0::detail

@@ -48,9 +48,11 @@ class launch_budget {
     for (task_index t = 0; t < plan.g.size(); ++t)
       if (plan.g.completes(t) != no_index) ++waits_left_[plan.units.unit_of(plan.g.completes(t))];
     for (std::uint32_t u = 0; limits_.memory && u < plan.units.size(); ++u)
-      if (plan.units.is_collective(u) && need(u) != no_index)
+      if (plan.units.is_collective(u) && need(u) != no_index) {
+        const bytes more = received(u);
         for (std::uint32_t c = 0; c < elsewhere_.size(); ++c)
-          if (c != plan.units.channel(u)) elsewhere_[c] = std::max(elsewhere_[c], received(u));
+          if (c != plan.units.channel(u)) elsewhere_[c] = std::max(elsewhere_[c], more);
+      }
   }
 
   [[nodiscard]] const list_limits& limits() const { return limits_; }
