@@ -229,11 +229,11 @@ std::string json_line(const timed_graph& of, const sw::schedule& s, const sw::ti
 }
 
 /// Proofs of both bounds, as a file.
-void write_proofs(const options& chosen, const sw::task_graph& g, const sw::schedule& s) {
-  sw::write_certificate(chosen.certificate,
-                        {.problem = g.name,
-                         .of_fused_durations = chosen.durations == "fused",
-                         .proofs = {sw::certify_all_bucketings(g), sw::certify_order(g, s.buckets)}});
+void write_proofs(const options& chosen, const sw::task_graph& g, const sw::schedule& s, const sw::stop_token& stop) {
+  sw::write_certificate(chosen.certificate, {.problem = g.name,
+                                             .of_fused_durations = chosen.durations == "fused",
+                                             .proofs = {sw::certify_all_bucketings(g, {.stop = stop}),
+                                                        sw::certify_order(g, s.buckets, {.stop = stop})}});
 }
 
 /// The schedule beside the order as given; the last line of the text for people.
@@ -286,7 +286,7 @@ int schedule(const options& chosen) {
   const bounds_of_orders bounds{sw::bound_of_all_bucketings(g, {.stop = work.control().stop}),
                                 sw::makespan_bound(g, s.buckets, {.stop = work.control().stop})};
   if (fits && !chosen.schedule.empty()) sw::write_schedule(chosen.schedule, stated, s);
-  if (fits && !chosen.certificate.empty()) write_proofs(chosen, g, s);
+  if (fits && !chosen.certificate.empty()) write_proofs(chosen, g, s, work.control().stop);
   if (fits && !chosen.trace.empty()) {
     sw::atomic_file trace(chosen.trace);
     sw::write_chrome_trace([&](std::string_view piece) { trace.write(piece); }, g, s, after);

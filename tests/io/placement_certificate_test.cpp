@@ -48,7 +48,7 @@ TEST_SUITE("placement_certificate") {
       CHECK(again.multipliers[0].only_limits == c.multipliers[0].only_limits);
       REQUIRE(again.multipliers[0].messages.size() == c.multipliers[0].messages.size());
       for (std::size_t i = 0; i < c.multipliers[0].messages.size(); ++i)
-        CHECK(again.multipliers[0].messages[i].amounts == c.multipliers[0].messages[i].amounts);
+        CHECK(std::ranges::equal(again.multipliers[0].messages[i].amounts, c.multipliers[0].messages[i].amounts));
       CHECK(again.ruled_out[0].of_lower_limit == c.ruled_out[0].of_lower_limit);
       REQUIRE(again.cases.size() == c.cases.size());
       for (std::size_t i = 0; i < c.cases.size(); ++i) {

@@ -40,9 +40,9 @@ sw::placement_description<double> two_of_two(double room = 6) {
 }
 
 /// One message, one case.
-sw::placement_certificate<double> one_case(std::vector<std::int64_t> amounts, double bound) {
+sw::placement_certificate<double> one_case(const std::vector<std::int64_t>& amounts, double bound) {
   sw::placement_certificate<double> c{.lower_bound = bound};
-  c.multipliers.push_back({.messages = {{0, 1, std::move(amounts)}}});
+  c.multipliers.emplace_back().messages.add({0, 1, amounts});
   c.cases.push_back({.multipliers = 0});
   return c;
 }
@@ -164,15 +164,17 @@ TEST_SUITE("check_certificate") {
     c.cases[0].multipliers = 1;
     CHECK(failure_of(d, c) == "cases[0] names multipliers 1, but there are only 1");
     c = fine;
-    std::swap(c.multipliers[0].messages[0].first, c.multipliers[0].messages[0].second);
+    c.multipliers[0].messages.clear();
+    c.multipliers[0].messages.add({1, 0, fine.multipliers[0].messages[0].amounts});
     CHECK(failure_of(d, c) ==
           "multipliers[0] the message from vertex 1 to 0: there is no edge between them, or the "
           "second is not after the first");
     c = fine;
-    c.multipliers[0].messages.push_back(c.multipliers[0].messages[0]);
+    c.multipliers[0].messages.add(fine.multipliers[0].messages[0]);
     CHECK(failure_of(d, c) == "multipliers[0] the message from vertex 0 to 1 is there twice");
     c = fine;
-    c.multipliers[0].messages[0].amounts.pop_back();
+    c.multipliers[0].messages.clear();
+    c.multipliers[0].messages.add({0, 1, fine.multipliers[0].messages[0].amounts.first(1)});
     CHECK(failure_of(d, c) == "multipliers[0] the message from vertex 0 to 1 has 1 amounts for 2 strategies");
     c = fine;
     c.multipliers[0].prices.push_back({0, 0, -1});
@@ -359,8 +361,7 @@ TEST_SUITE("check_certificate") {
   TEST_CASE("numbers of any size are added exactly") {
     auto d = two_of_two();
     d.vertices[0].compute = {0x1p-1074, 0x1p-1000};  // more bits than 128 between them and the other costs
-    auto c = one_case({3, 0}, 1);
-    c.multipliers[0].messages[0].amounts = {0, 0};
+    auto c = one_case({0, 0}, 1);
     const auto proven = sw::proven_by(d, c);
     REQUIRE(proven.accepted);
     CHECK(proven.bound == 1);  // 1 + 2^-1074 in full, rounded down

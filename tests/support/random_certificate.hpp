@@ -57,11 +57,11 @@ template <class Cost>
     joined.erase(std::unique(joined.begin(), joined.end()), joined.end());
     for (const auto& [a, b] : joined) {
       if (random.chance(0.3)) continue;
-      sw::moved_cost moved{a, b, {}};
+      std::vector<std::int64_t> amounts;
       for (std::size_t s = 0; s < d.vertices[b].compute.size(); ++s)
-        moved.amounts.push_back(static_cast<std::int64_t>(random.below(41) << static_cast<unsigned>(m.message_bits)) -
-                                (std::int64_t{20} << static_cast<unsigned>(m.message_bits)));
-      m.messages.push_back(std::move(moved));
+        amounts.push_back(static_cast<std::int64_t>(random.below(41) << static_cast<unsigned>(m.message_bits)) -
+                          (std::int64_t{20} << static_cast<unsigned>(m.message_bits)));
+      m.messages.add({a, b, amounts});
     }
     for (std::uint32_t b = 0; b < d.constraints.budgets.size(); ++b)
       for (int times = 0; times < 3; ++times) {
@@ -108,6 +108,25 @@ template <class Cost>
                      [](const auto& one) { return one.multipliers && !one.cases.empty(); });
 }
 
+/// A message that may be changed.
+struct loose_message {
+  std::uint32_t first, second;
+  std::vector<std::int64_t> amounts;
+};
+
+/// Changes messages by `change`, which takes a list of them.
+template <class Change>
+void change_messages(sw::placement_multipliers& m, Change change) {
+  std::vector<loose_message> loose;
+  for (std::size_t i = 0; i < m.messages.size(); ++i) {
+    const sw::moved_cost one = m.messages[i];
+    loose.push_back({one.first, one.second, {one.amounts.begin(), one.amounts.end()}});
+  }
+  change(loose);
+  m.messages.clear();
+  for (const loose_message& one : loose) m.messages.add({one.first, one.second, one.amounts});
+}
+
 /// Changes something: a bit of a number, an index, two that change places, a part or a case that goes.
 template <class Cost>
 void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
@@ -135,16 +154,20 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
       break;
     }
     case 0:
-      if (!m.messages.empty()) {
-        auto& amounts = any_of(m.messages).amounts;
-        if (!amounts.empty()) flip(any_of(amounts));
-      }
+      if (!m.messages.empty())
+        change_messages(m, [&](std::vector<loose_message>& messages) {
+          auto& amounts = any_of(messages).amounts;
+          if (!amounts.empty()) flip(any_of(amounts));
+        });
       break;
     case 1:
       if (!m.prices.empty()) flip(any_of(m.prices).price);
       break;
     case 2:
-      if (!m.messages.empty()) random.chance(0.5) ? flip(any_of(m.messages).first) : flip(any_of(m.messages).second);
+      if (!m.messages.empty())
+        change_messages(m, [&](std::vector<loose_message>& messages) {
+          random.chance(0.5) ? flip(any_of(messages).first) : flip(any_of(messages).second);
+        });
       break;
     case 3:
       if (!m.prices.empty()) random.chance(0.5) ? flip(any_of(m.prices).budget) : flip(any_of(m.prices).time);
@@ -180,7 +203,9 @@ void spoil(sw::placement_certificate<Cost>& c, std::uint64_t seed) {
         auto& r = any_of(c.ruled_out);
         random.chance(0.5) ? flip(r.vertex) : r.strategies.empty() ? void() : flip(any_of(r.strategies));
       } else if (m.messages.size() > 1) {
-        std::swap(any_of(m.messages).amounts, any_of(m.messages).amounts);
+        change_messages(m, [&](std::vector<loose_message>& messages) {
+          std::swap(any_of(messages).amounts, any_of(messages).amounts);
+        });
       }
   }
 }

@@ -28,13 +28,11 @@ inline void write_multipliers(json_writer& out, const placement_multipliers& m) 
   for (const row_price& p : m.prices)
     out.begin_object().member("budget", p.budget).member("time", p.time).member("price", p.price).end_object();
   out.end_list().line().key("messages").begin_list();
-  for (const moved_cost& one : m.messages)
-    out.line()
-        .begin_object()
-        .member("from", one.first)
-        .member("to", one.second)
-        .list("amounts", one.amounts)
-        .end_object();
+  for (std::size_t i = 0; i < m.messages.size(); ++i) {
+    const moved_cost one = m.messages[i];
+    out.line().begin_object().member("from", one.first).member("to", one.second).list("amounts", one.amounts);
+    out.end_object();
+  }
   out.end_list().end_object();
 }
 
@@ -44,7 +42,7 @@ class multipliers_reader {
   [[nodiscard]] json_shape shape(std::vector<placement_multipliers>& into) {
     auto message = json_object({json_required("from", json_number(message_.first)),
                                 json_required("to", json_number(message_.second)),
-                                json_required("amounts", json_numbers(message_.amounts))});
+                                json_required("amounts", json_numbers(amounts_))});
     auto price = json_object({json_required("budget", json_number(price_.budget)),
                               json_optional("time", json_number(price_.time)),
                               json_required("price", json_number(price_.price))});
@@ -53,13 +51,18 @@ class multipliers_reader {
                             json_optional("only_limits", json_flag(one_.only_limits)),
                             json_optional("savings", json_number(one_.savings)),
                             json_optional("prices", json_items(price_, one_.prices, std::move(price))),
-                            json_optional("messages", json_items(message_, one_.messages, std::move(message)))});
+                            json_optional("messages", json_list(std::move(message), [this] {
+                                            one_.messages.add({message_.first, message_.second, amounts_});
+                                            message_ = {};
+                                            return std::string();
+                                          }))});
     return json_items(one_, into, std::move(one));
   }
 
  private:
   placement_multipliers one_;
   moved_cost message_;
+  std::vector<std::int64_t> amounts_;
   row_price price_;
 };
 

@@ -3,8 +3,10 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/placement/description.hpp>
 
+#include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <span>
 #include <string>
 #include <vector>
 
@@ -18,7 +20,34 @@ namespace shardweave::inline v0 {
 struct moved_cost {
   std::uint32_t first = 0;
   std::uint32_t second = 0;  ///< vertices; of tied ones the first of each group, `first` before `second`
-  std::vector<std::int64_t> amounts = {};
+  std::span<const std::int64_t> amounts = {};
+};
+
+/// A list of them that owns the amounts. A proof may have millions, so they stand one behind the other.
+class moved_costs {
+ public:
+  void add(const moved_cost& one) {
+    ends_.push_back({one.first, one.second, amounts_.size() + one.amounts.size()});
+    amounts_.insert(amounts_.end(), one.amounts.begin(), one.amounts.end());
+  }
+  void clear() { *this = {}; }
+  [[nodiscard]] bool empty() const { return ends_.empty(); }
+  [[nodiscard]] std::size_t size() const { return ends_.size(); }
+  /// Valid until the list changes. \pre i < size()
+  [[nodiscard]] moved_cost operator[](std::size_t i) const {
+    const std::size_t begin = i == 0 ? 0 : ends_[i - 1].end;
+    return {ends_[i].first, ends_[i].second, std::span(amounts_).subspan(begin, ends_[i].end - begin)};
+  }
+  /// Of all of them.
+  [[nodiscard]] std::span<const std::int64_t> amounts() const { return amounts_; }
+
+ private:
+  struct ends {
+    std::uint32_t first, second;
+    std::size_t end;  ///< of its amounts
+  };
+  std::vector<ends> ends_;
+  std::vector<std::int64_t> amounts_;
 };
 
 /// A price on the usage of a budget at one time.
@@ -50,8 +79,8 @@ struct placement_multipliers {
   bool only_limits = false;
   /// Of a proof that counts savings: whose prices are taken off the costs. \pre there, unless `only_limits`
   std::optional<std::uint32_t> savings = std::nullopt;
-  std::vector<moved_cost> messages = {};  ///< edges that are not listed give nothing
-  std::vector<row_price> prices = {};     ///< rows that are not listed have no price
+  moved_costs messages = {};           ///< edges that are not listed give nothing
+  std::vector<row_price> prices = {};  ///< rows that are not listed have no price
 };
 
 /// Strategies with which a limit of a budget is broken at some time even if all other vertices use the least that they

@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <cstdlib>
+#include <stop_token>
 #include <string>
 #include <vector>
 
@@ -68,6 +69,17 @@ sw::task_graph draw(std::uint64_t seed) {
 }  // namespace
 
 TEST_SUITE("certify_order") {
+  TEST_CASE("after a stop less is proven, and that is a proof") {
+    std::stop_source source;
+    source.request_stop();
+    for (std::uint64_t seed = 1; seed <= 20; ++seed) {
+      CAPTURE(seed);
+      const sw::task_graph g = draw(seed);
+      const sw::order_certificate c = sw::certify_order(g, {}, {.stop = source.get_token()});
+      CHECK(sw::check_certificate(g, c).accepted);
+      CHECK(c.lower_bound <= sw::certify_order(g, {}).lower_bound);
+    }
+  }
   TEST_CASE("every bound of every argument is proven, and what claims more is refused") {
     std::vector<std::string> by;
     std::size_t spoiled = 0, refused = 0;

@@ -157,11 +157,9 @@ TEST_SUITE("price_ascent") {
       std::vector<double> wrong(p.rows().size());
       for (double& price : wrong) price = 8 * random.unit() - 4;
       known.prices = sw::detail::known_prices(p, wrong);
-      for (auto& [name, of] : known.messages)
-        for (auto& [label, m] : of) m = 40 * random.unit() - 20;
+      for (auto& [label, m] : known.messages.values()) m = 40 * random.unit() - 20;
       for (auto& [row, of_row] : known.row_costs)
-        for (auto& [name, of] : of_row)
-          for (auto& [label, c] : of) c = 40 * random.unit() - 20;
+        for (auto& [label, c] : of_row.values()) c = 40 * random.unit() - 20;
       sw::price_ascent<double> astray(p);
       astray.start(known, names, std::size_t{1} << 20);
       for (int i = 0; i < 3; ++i) astray.step(infinity);

@@ -313,7 +313,10 @@ TEST_SUITE("certify_placement") {
       sw::detail::proof_at_hand<double> proofs(d, nullptr, record, best, control, limit, moment);
       std::uint32_t open = 0;
       const auto case_with = [&](std::int64_t amount) {
-        record.bounded(open, {.messages = {{0, 1, std::vector<std::int64_t>(strategies, amount)}}});
+        const std::vector<std::int64_t> amounts(strategies, amount);
+        sw::placement_multipliers m;
+        m.messages.add({0, 1, amounts});
+        record.bounded(open, std::move(m));
         proofs.look();
         open = record.narrowed(open);
       };
@@ -322,8 +325,7 @@ TEST_SUITE("certify_placement") {
       if (is_stopped) source.request_stop();
       const auto c = proofs.last();
       std::size_t amounts = 0;
-      for (const auto& m : c.multipliers)
-        for (const auto& message : m.messages) amounts += message.amounts.size();
+      for (const auto& m : c.multipliers) amounts += m.messages.amounts().size();
       CHECK(sw::check_certificate(d, c).accepted);
       CHECK(amounts > 0);
       CHECK((amounts <= 25'000) == is_stopped);

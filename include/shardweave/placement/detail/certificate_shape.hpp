@@ -44,17 +44,19 @@ class certificate_shape {
       if (bits < 0 || bits > most_bits)
         return "has units of " + std::to_string(bits) + " bits, expected 0 to " + std::to_string(most_bits);
     std::vector<char> seen(form_.pairs().size());
-    for (const moved_cost& one : m.messages) {
+    for (std::size_t i = 0; i < m.messages.size(); ++i) {
+      const moved_cost one = m.messages[i];
       for (const std::uint32_t v : {one.first, one.second})
         if (v >= d_.vertices.size()) return no_vertex(v);
       const std::uint32_t a = form_.unknown_of(one.first), b = form_.unknown_of(one.second);
-      const std::string where =
-          "the message from vertex " + std::to_string(one.first) + " to " + std::to_string(one.second);
+      const auto where = [&] {
+        return "the message from vertex " + std::to_string(one.first) + " to " + std::to_string(one.second);
+      };
       const std::size_t at = a < b ? form_.pair_between(a, b) : seen.size();
-      if (at == seen.size()) return where + ": there is no edge between them, or the second is not after the first";
-      if (std::exchange(seen[at], 1) != 0) return where + " is there twice";
+      if (at == seen.size()) return where() + ": there is no edge between them, or the second is not after the first";
+      if (std::exchange(seen[at], 1) != 0) return where() + " is there twice";
       if (one.amounts.size() != form_.strategies(b))
-        return where + " has " + std::to_string(one.amounts.size()) + " amounts for " +
+        return where() + " has " + std::to_string(one.amounts.size()) + " amounts for " +
                std::to_string(form_.strategies(b)) + " strategies";
     }
     for (const row_price& p : m.prices) {

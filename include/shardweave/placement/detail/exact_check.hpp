@@ -118,12 +118,14 @@ class exact_check {
             of[s] += shifted<Whole>(Whole(p.price) * whole_of<Whole>(term.usage[s], range_.usage[p.budget]), shift);
       }
     }
-    std::vector<const moved_cost*> message_of(form_.pairs().size());
-    for (const moved_cost& one : m.messages)
-      message_of[form_.pair_between(form_.unknown_of(one.first), form_.unknown_of(one.second))] = &one;
-    for (std::size_t p = 0; p < message_of.size(); ++p) {
-      if ((!with_costs && message_of[p] == nullptr) || limit_.expired()) continue;
-      move(p, message_of[p], range_.bits - m.message_bits, with_costs, left, result.belief);
+    std::vector<std::span<const std::int64_t>> amounts_of(form_.pairs().size());
+    for (std::size_t i = 0; i < m.messages.size(); ++i) {
+      const moved_cost one = m.messages[i];
+      amounts_of[form_.pair_between(form_.unknown_of(one.first), form_.unknown_of(one.second))] = one.amounts;
+    }
+    for (std::size_t p = 0; p < amounts_of.size(); ++p) {
+      if ((!with_costs && amounts_of[p].empty()) || limit_.expired()) continue;
+      move(p, amounts_of[p], range_.bits - m.message_bits, with_costs, left, result.belief);
     }
     for (std::uint32_t x = 0; x < left.size(); ++x) {
       const Whole*& least = result.least.emplace_back();
@@ -204,8 +206,9 @@ class exact_check {
   }
 
   /// Gives the second end of a pair its message, and the first what is left of the costs.
-  void move(std::size_t p, const moved_cost* message, int shift, bool with_costs, const strategies_left& left,
-            std::vector<std::vector<Whole>>& belief) const {
+  /// \param amounts  of the message; none: it is zero
+  void move(std::size_t p, std::span<const std::int64_t> amounts, int shift, bool with_costs,
+            const strategies_left& left, std::vector<std::vector<Whole>>& belief) const {
     const auto& pair = form_.pairs()[p];
     const auto& t = form_.tables()[pair.table];
     const std::vector<Whole>& costs = tables_[pair.table];
@@ -213,7 +216,7 @@ class exact_check {
     std::vector<std::optional<Whole>> most(columns);  // per column class: the largest message of those that are left
     for (std::size_t s = 0; s < left[pair.second].size(); ++s) {
       if (left[pair.second][s] == 0) continue;
-      Whole given = message == nullptr ? Whole(0) : shifted<Whole>(Whole(message->amounts[s]), shift);
+      Whole given = amounts.empty() ? Whole(0) : shifted<Whole>(Whole(amounts[s]), shift);
       belief[pair.second][s] += given;
       auto& at = most[t.column_class[s]];
       if (!at || given > *at) at = std::move(given);

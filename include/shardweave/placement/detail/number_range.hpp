@@ -91,9 +91,9 @@ template <cost_value Cost>
   for (const placement_multipliers& m : c.multipliers) {
     range.bits = std::max(range.bits, m.message_bits);
     number_range one;
-    for (const moved_cost& message : m.messages) {
+    for (std::size_t i = 0; i < m.messages.size(); ++i) {
       double most = 0;
-      for (const std::int64_t a : message.amounts) most = std::max(most, std::abs(static_cast<double>(a)));
+      for (const std::int64_t a : m.messages[i].amounts) most = std::max(most, std::abs(static_cast<double>(a)));
       one.add(std::ldexp(most, -m.message_bits), 4);
     }
     for (const row_price& p : m.prices) {

@@ -67,11 +67,8 @@ class price_ascent {
       const compact_edge& edge = p_->edges()[e];
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
-        const auto at = known.messages.find({origin[from].first, origin[to].first});
-        if (at == known.messages.end()) continue;
-        for (strategy l = 0; l < p_->label_count(to); ++l)
-          if (const auto m = at->second.find(origin[to].second[l]); m != at->second.end())
-            messages_.set_message(e, to_second, l, m->second);
+        known.messages.find({origin[from].first, origin[to].first}, origin[to].second,
+                            [&](strategy l, double m) { messages_.set_message(e, to_second, l, m); });
       }
     }
     taken_over_.resize(prices_.values().size());
@@ -83,11 +80,7 @@ class price_ascent {
       for (std::size_t i = 0; i < row.members().size(); ++i) {
         const auto& member = row.members()[i];
         const auto& [variable, labels] = origin[member.variable];
-        const auto costs = at->second.find(variable);
-        if (costs == at->second.end()) continue;
-        for (std::size_t l = 0; l < labels.size(); ++l)
-          if (const auto c = costs->second.find(labels[l]); c != costs->second.end())
-            row.set_cost(i, member.class_of[l], c->second);
+        at->second.find(variable, labels, [&](strategy l, double c) { row.set_cost(i, member.class_of[l], c); });
       }
     }
     keep_best();
@@ -101,19 +94,18 @@ class price_ascent {
       const compact_edge& edge = p_->edges()[e];
       for (const bool to_second : {false, true}) {
         const std::uint32_t from = to_second ? edge.first : edge.second, to = to_second ? edge.second : edge.first;
-        auto& of = known.messages[{origin[from].first, origin[to].first}];
-        for (strategy l = 0; l < p_->label_count(to); ++l)  // ascending
-          of.insert_or_assign(of.end(), origin[to].second[l], messages_.message(e, to_second, l));
+        known.messages.add({origin[from].first, origin[to].first}, origin[to].second,
+                           [&](std::size_t l) { return messages_.message(e, to_second, static_cast<strategy>(l)); });
       }
     }
+    known.messages.sort();
     for (const auto& row : messages_.knapsacks()) {
       auto& of_row = known.row_costs[{p_->rows()[row.row()].budget, p_->rows()[row.row()].time}];
       for (const auto& member : row.members()) {
         const auto& [variable, labels] = origin[member.variable];
-        detail::label_values& of = of_row[variable];
-        for (std::size_t l = 0; l < labels.size(); ++l)
-          of.insert_or_assign(of.end(), labels[l], member.cost[member.class_of[l]]);
+        of_row.add(variable, labels, [&](std::size_t l) { return member.cost[member.class_of[l]]; });
       }
+      of_row.sort();
     }
     return known;
   }

@@ -76,8 +76,49 @@ template <cost_value Cost>
   return allowed;
 }
 
-/// A number for some of a variable's labels.
-using label_values = std::map<strategy, double>;
+/// Numbers for labels, in lists with a key each. A search keeps thousands of them, so they stand one behind the other.
+template <class Key>
+class label_values {
+ public:
+  /// \param labels  ascending
+  /// \param number  of each, by its position
+  template <class Number>
+  void add(const Key& key, std::span<const strategy> labels, Number number) {
+    lists_.push_back({key, values_.size(), labels.size()});
+    for (std::size_t l = 0; l < labels.size(); ++l) values_.emplace_back(labels[l], number(l));
+  }
+  /// Once all lists are there.
+  void sort() {
+    std::sort(lists_.begin(), lists_.end(), [](const list& a, const list& b) { return a.key < b.key; });
+  }
+
+  [[nodiscard]] bool empty() const { return lists_.empty(); }
+  /// Calls `take` with the position of each label that the list of a key has a number for, and that number.
+  /// \param labels  ascending
+  template <class Take>
+  void find(const Key& key, std::span<const strategy> labels, Take take) const {
+    const auto at =
+        std::lower_bound(lists_.begin(), lists_.end(), key, [](const list& a, const Key& k) { return a.key < k; });
+    if (at == lists_.end() || at->key != key) return;
+    const auto values = std::span(values_).subspan(at->begin, at->size);
+    std::size_t i = 0;
+    for (std::size_t l = 0; l < labels.size(); ++l) {
+      while (i < values.size() && values[i].first < labels[l]) ++i;
+      if (i == values.size()) return;
+      if (values[i].first == labels[l]) take(static_cast<strategy>(l), values[i].second);
+    }
+  }
+  /// All of them, to be changed.
+  [[nodiscard]] std::span<std::pair<strategy, double>> values() { return values_; }
+
+ private:
+  struct list {
+    Key key;
+    std::size_t begin, size;  ///< of its values
+  };
+  std::vector<list> lists_;
+  std::vector<std::pair<strategy, double>> values_;
+};
 
 /// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
 /// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
@@ -86,8 +127,8 @@ struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
 
   known_prices prices = {};
-  std::map<std::pair<std::uint32_t, std::uint32_t>, label_values> messages = {};  ///< from, to -> by label of `to`
-  std::map<row_name, std::map<std::uint32_t, label_values>> row_costs = {};  ///< of rows that took part as knapsacks
+  label_values<std::pair<std::uint32_t, std::uint32_t>> messages = {};  ///< from, to: by label of `to`
+  std::map<row_name, label_values<std::uint32_t>> row_costs = {};  ///< of rows that took part as knapsacks, by variable
 };
 
 /// Where an ascent stands in a problem, for another ascent on the same problem. Messages are rounded to save memory;

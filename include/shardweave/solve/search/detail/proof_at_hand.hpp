@@ -133,8 +133,7 @@ class proof_at_hand {
   }
   [[nodiscard]] static std::size_t amounts_of(const placement_certificate<Cost>& c) {
     std::size_t all = 0;
-    for (const placement_multipliers& m : c.multipliers)
-      for (const moved_cost& message : m.messages) all += message.amounts.size();
+    for (const placement_multipliers& m : c.multipliers) all += m.messages.amounts().size();
     return all;
   }
 

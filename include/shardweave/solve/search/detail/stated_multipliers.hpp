@@ -105,11 +105,10 @@ class stated_multipliers {
         if (std::isfinite(amount)) most = std::max(most, std::abs(amount));
     m.message_bits = std::clamp(46 - magnitude_bits(most), 0, 60);
     for (const message& one : messages) {
-      moved_cost moved{first_vertex_[one.first], first_vertex_[one.second],
-                       std::vector<std::int64_t>(form_->strategies(unknown(one.second)))};
-      for (const auto& [s, amount] : one.amounts) moved.amounts[s] = rounded_down(amount, m.message_bits);
-      if (std::any_of(moved.amounts.begin(), moved.amounts.end(), [](std::int64_t a) { return a != 0; }))
-        m.messages.push_back(std::move(moved));
+      std::vector<std::int64_t> amounts(form_->strategies(unknown(one.second)));
+      for (const auto& [s, amount] : one.amounts) amounts[s] = rounded_down(amount, m.message_bits);
+      if (std::any_of(amounts.begin(), amounts.end(), [](std::int64_t a) { return a != 0; }))
+        m.messages.add({first_vertex_[one.first], first_vertex_[one.second], amounts});
     }
     return m;
   }
