@@ -32,11 +32,11 @@ if [ "$minutes" = coverage ]; then
   flags=(-std=c++20 -O1 -fprofile-instr-generate -fcoverage-mapping "${headers[@]}")
   echo '#include <boost/json/src.hpp>' >"$work/json.cpp"
   $launcher "$clang" -std=c++20 -O1 -c "$work/json.cpp" -o "$work/json.o"
-  $launcher "$clang" -std=c++20 -O1 -c "$tests/fuzz/replay.cpp" -o "$work/replay.o"
   for name in "$@"; do
     $launcher "$clang" "${flags[@]}" -c "$tests/fuzz/${name}_fuzz.cpp" -o "$work/$name.o"
+    $launcher "$clang" -std=c++20 -O1 -D "SHARDWEAVE_FUZZ_TARGETS=TARGET($name)" -c "$tests/fuzz/replay.cpp" -o "$work/replay.o"
     "$clang" -fprofile-instr-generate "$work/$name.o" "$work/replay.o" "$work/json.o" -lz -pthread -o "$work/tests/test_$name"
-    LLVM_PROFILE_FILE="$work/$name.profraw" "$work/tests/test_$name" "$tests/fuzz/corpus/$name" >"$work/$name.log"
+    LLVM_PROFILE_FILE="$work/$name.profraw" "$work/tests/test_$name" "$name" "$tests/fuzz/corpus/$name" >"$work/$name.log"
     "llvm-profdata-$version" merge -sparse "$work/$name.profraw" -o "$work/profiles/$name.profdata"
     rm "$work/$name.profraw"
   done
@@ -56,7 +56,8 @@ files=$(mktemp -d)  # what an interrupted target leaves goes with this
 trap 'rm -rf "$files"' EXIT
 for name in "$@"; do
   compile -c "$tests/fuzz/${name}_fuzz.cpp" -o "$work/$name.o"
-  "$clang" -fsanitize=fuzzer,address,undefined "$work/$name.o" "$work/json.o" -lz -o "$work/fuzz_$name"
+  compile -D "SHARDWEAVE_FUZZ_TARGETS=TARGET($name)" -c "$tests/fuzz/libfuzzer.cpp" -o "$work/entry.o"
+  "$clang" -fsanitize=fuzzer,address,undefined "$work/$name.o" "$work/entry.o" "$work/json.o" -lz -o "$work/fuzz_$name"
   mkdir -p "$work/corpus/$name"
   status=0
   lengths=(-max_len=65536)

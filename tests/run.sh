@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# tests/run.sh        each test once, with clang++, rooms that read or share memory under its sanitizers; hosts with g++; what it
-#                     leaves to `full` stands in a table of docs/contributing.md
+# tests/run.sh        rooms and programs once, with clang++, the readers' fuzz inputs under its sanitizers; a host with g++; what
+#                     it leaves to `full` stands in a table of docs/contributing.md
 # tests/run.sh quick  all with g++ alone, all random problems
 # tests/run.sh full   all with g++, all under the sanitizers, that of threads too, with every other compiler that packages
 #                     reach, and on bare machines (tests/bare.sh): hours, as root
@@ -25,9 +25,9 @@ if [ "$mode" != quick ]; then
   want_clang
   want 'lld-16|lld-17|lld-18|lld-19|lld-20|lld-21' has_lld  # a fifth of the time to link what is sanitized
   want clang-format-16 has_command clang-format-16  # test `format`
-  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
 fi
 if [ "$mode" = full ]; then
+  want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
   others=(g++-{12..15} clang++-{16..21})
   # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
   want 'dpkg-dev' has_command dpkg-buildpackage
@@ -57,17 +57,6 @@ if [ "$mode" = full ] && ! has_command conan >/dev/null; then
   fi
 fi
 
-# clang-tidy on what the last commit changed: in full, or beside the tests
-can_tidy() { has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; }
-# tidy_beside: for three minutes at most, while tests run, in the time that those leave that wait
-tidying=
-tidy_beside() {
-  if can_tidy; then
-    nice -n 19 "$root/tests/tidy.py" --seconds 180 >"$root/build/tidy.log" 2>&1 &
-    tidying=$!
-  fi
-}
-
 # check NAME OPTIONS...: configure, build and test in build/NAME
 check() {
   local build=$root/build/$1 start=$SECONDS
@@ -77,7 +66,6 @@ check() {
   in_steps "$build/build.log" cmake --build "$build" --parallel "$jobs"
   if grep -q 'warning: ' "$build/build.log"; then say "$1: the compiler warns, see $build/build.log"; fi
   say "$1: built in $((SECONDS - start)) s; testing"
-  if [ "$mode" = all ]; then tidy_beside; fi
   # one more than there are cores: some tests wait, for other processes or for files to be written
   ctest --test-dir "$build" --parallel $((jobs + 1)) --output-on-failure --no-tests=error </dev/null
 }
@@ -94,16 +82,9 @@ else
     -C "$root/tests/cmake/sanitized.cmake"
 fi
 
-if [ -n "$tidying" ]; then
-  status=0
-  wait "$tidying" || status=$?
-  cat "$root/build/tidy.log" >&2
-  if [ "$status" != 0 ]; then exit "$status"; fi
-elif [ "$mode" = full ] && can_tidy; then
-  "$root/tests/tidy.py"
-fi
-
 if [ "$mode" = full ]; then
+  # on what the last commit changed
+  if has_command clang-tidy-19 >/dev/null && git -C "$root" rev-parse -q --verify HEAD~1 >/dev/null; then "$root/tests/tidy.py"; fi
   if find_clang; then  # data races
     check threads -D CMAKE_CXX_COMPILER="$clang" -D SHARDWEAVE_SANITIZERS=thread -D SHARDWEAVE_CHECK_ONCE=OFF \
       -C "$root/tests/cmake/sanitized.cmake"

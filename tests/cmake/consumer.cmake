@@ -1,7 +1,8 @@
 # cmake -D way=installed|subdirectory -D components=NAME,... -D each=BOOL ... -P consumer.cmake
 # Builds and runs tests/consumer, a project of its own, as a host would: from an installed package, or with the
 # sources beside its own. With `each` what is told at once is also told alone: a component that has gone, pkg-config's package
-# without what is compiled; a host without exceptions also runs a pipeline.
+# without what is compiled; a host without exceptions also runs a pipeline. With `less`, of an installed package with component
+# compiled, only the host that links that is built.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -29,17 +30,22 @@ else()
   list(APPEND options -DSHARDWEAVE_SOURCE=${source_dir})
 endif()
 run(${CMAKE_COMMAND} ${options})
-run(${CMAKE_COMMAND} --build ${work_dir}/build)
-run(${work_dir}/build/consumer)
+if(less AND way STREQUAL installed AND compiled IN_LIST components)
+  run(${CMAKE_COMMAND} --build ${work_dir}/build --target compiled_consumer)
+else()
+  set(less OFF)
+  run(${CMAKE_COMMAND} --build ${work_dir}/build)
+  run(${work_dir}/build/consumer)
+endif()
 if(way STREQUAL installed AND compiled IN_LIST components)
   run(${work_dir}/build/compiled_consumer)
 endif()
-if(way STREQUAL installed)
+if(way STREQUAL installed AND NOT less)
   run(${work_dir}/build/no_exceptions)
 endif()
 
 find_program(pkg_config pkg-config)
-if(way STREQUAL installed AND pkg_config)
+if(way STREQUAL installed AND pkg_config AND NOT less)
   # without CMake: what pkg-config says, in the place that the package was moved to
   set(ENV{PKG_CONFIG_PATH} ${work_dir}/moved/share/pkgconfig)
   cmake_path(SET boost_include NORMALIZE ${boost_dir}/../../../../include)  # .../lib/TRIPLE/cmake/Boost-VERSION

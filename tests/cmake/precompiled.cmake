@@ -57,8 +57,11 @@ if(CMAKE_CXX_COMPILER_ID MATCHES "Clang" AND SHARDWEAVE_BUILD_EXAMPLES AND TARGE
    AND NOT SHARDWEAVE_PROGRAM_FLAGS AND NOT SHARDWEAVE_TESTED_ROOMS)
   shardweave_entries(entries)
   list(TRANSFORM entries REPLACE "(.+)" "<\\1>")
-  shardweave_precompile(shared_precompiled <doctest/doctest.h> <CLI/CLI.hpp> ${entries})
+  # and what many tests include besides, none of which depends on how many problems a room tries
+  shardweave_precompile(shared_precompiled <doctest/doctest.h> <CLI/CLI.hpp> ${entries} <boost/graph/adjacency_list.hpp>
+                        <filesystem> <fstream> <iostream> <map> <set> <sstream> <support/random_tasks.hpp> <support/refusal.hpp>)
   target_link_libraries(shared_precompiled PRIVATE doctest_as_used CLI11::CLI11 shardweave_own_headers)
+  target_include_directories(shared_precompiled PRIVATE ${PROJECT_SOURCE_DIR}/tests)
   add_library(without_doctest OBJECT tests/support/without_doctest.cpp)
   target_link_libraries(without_doctest PRIVATE doctest_as_used)
   set_target_properties(shared_precompiled without_doctest PROPERTIES CXX_EXTENSIONS OFF)

@@ -1,7 +1,8 @@
 # cmake -D source_dir=... -D work_dir=... -D generator=... -D compiler=... -D launcher=... -D boost_dir=... -P readme.cmake
 # What README.md says about including the library, taken from it word by word: its command installs a copy of the
 # sources, and each of its CMakeLists.txt builds and runs a program that uses component io; so do the lines that
-# docs/packaging/README.md shows, where they are others or with -D each=ON.
+# docs/packaging/README.md shows, where they are others or with -D each=ON. With -D less=ON of those of README.md only the one
+# that finds the package is built.
 cmake_minimum_required(VERSION 3.25)
 include(${CMAKE_CURRENT_LIST_DIR}/run.cmake)
 
@@ -54,7 +55,9 @@ foreach(block IN LISTS blocks)
   string(REGEX REPLACE "```(cmake\n)?" "" block "${block}")
   string(REGEX MATCH "FetchContent_MakeAvailable|find_package|add_subdirectory" way "${block}")
   list(APPEND ways ${way})
-  build_host(${way} "${block}")
+  if(NOT less OR way STREQUAL find_package)
+    build_host(${way} "${block}")
+  endif()
 endforeach()
 if(NOT ways STREQUAL "FetchContent_MakeAvailable;find_package")
   message(FATAL_ERROR "README.md should say how to fetch and how to find the package, but has: ${ways}")

@@ -27,6 +27,7 @@
 
 namespace sw = shardweave;
 
+namespace certificate_fuzz {
 namespace {
 
 /// Optimum 3, by the second strategies of both.
@@ -154,7 +155,7 @@ void try_as_step(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_as<double>(text);
   try_as<std::int64_t>(text);
@@ -162,3 +163,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   try_as_step(text);
   return 0;
 }
+
+}  // namespace certificate_fuzz

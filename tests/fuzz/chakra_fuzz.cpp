@@ -15,6 +15,7 @@
 
 namespace sw = shardweave;
 
+namespace chakra_fuzz {
 namespace {
 
 /// The refusal, or nothing and what was read.
@@ -38,7 +39,7 @@ void convert(const sw::chakra_trace& trace, const sw::chakra_options& options) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const sw::device_profile device = sw::find_device("h100");
   for (const auto format : {sw::chakra_format::messages, sw::chakra_format::json}) {
@@ -52,3 +53,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace chakra_fuzz

@@ -18,6 +18,7 @@
 
 namespace sw = shardweave;
 
+namespace collective_records_fuzz {
 namespace {
 
 /// The refusal, or nothing and the records.
@@ -33,7 +34,7 @@ std::string outcome(std::string_view text, std::size_t piece, std::vector<sw::me
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     auto input = sw::text_input::of_memory("shares", text);
@@ -61,3 +62,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace collective_records_fuzz

@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace device_fuzz {
 namespace {
 
 std::string outcome(std::string_view text, std::size_t piece) {
@@ -34,7 +35,7 @@ std::size_t records(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const std::string first = outcome(text, 1U << 20);
   if (first != outcome(text, 1)) std::abort();
@@ -42,3 +43,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (records(text, 1U << 20) != records(text, 1)) std::abort();
   return 0;
 }
+
+}  // namespace device_fuzz

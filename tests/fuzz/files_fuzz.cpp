@@ -19,6 +19,7 @@
 
 namespace sw = shardweave;
 
+namespace files_fuzz {
 namespace {
 
 /// The refusal, or "read".
@@ -41,7 +42,7 @@ void try_both(const std::filesystem::path& plain, const std::filesystem::path& p
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   static const temporary_folder folder;
   const auto plain = folder.write("plain", {reinterpret_cast<const char*>(data), size}), packed = folder / "packed.gz";
   const gzFile to = gzopen(packed.c_str(), "wb1");
@@ -64,3 +65,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   });
   return 0;
 }
+
+}  // namespace files_fuzz

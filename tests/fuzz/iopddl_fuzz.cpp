@@ -10,6 +10,7 @@
 
 namespace sw = shardweave;
 
+namespace iopddl_fuzz {
 namespace {
 
 /// What comes of the text: the problem in our own format, or the refusal.
@@ -25,8 +26,10 @@ std::string outcome(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   if (outcome(text, 1U << 20) != outcome(text, 1)) std::abort();
   return 0;
 }
+
+}  // namespace iopddl_fuzz

@@ -11,7 +11,8 @@
 
 namespace sw = shardweave;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace nccl_rules_fuzz {
+int run(const std::uint8_t* data, std::size_t size) {
   const auto read = [](std::string_view text, std::size_t piece) {
     auto input = sw::text_input::of_memory("input", text, piece);
     return sw::read_nccl_rules(input);
@@ -25,3 +26,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (read(shardweave_test::nccl_rules_text(rules), 64) != rules) std::abort();
   return 0;
 }
+
+}  // namespace nccl_rules_fuzz

@@ -11,7 +11,8 @@
 
 namespace sw = shardweave;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace nccl_topology_fuzz {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try {
     auto input = sw::text_input::of_memory("input", text, 1 + size / 3);
@@ -24,3 +25,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace nccl_topology_fuzz

@@ -36,9 +36,11 @@
 #include <utility>
 #include <vector>
 
+namespace sw = shardweave;
+
+namespace orders_fuzz {
 namespace {
 
-namespace sw = shardweave;
 using fuzz::choices;
 
 void expect(bool holds, const std::string& who, const char* what) {
@@ -284,8 +286,10 @@ void try_graph(choices& from) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   choices from(data, size);
   try_graph(from);
   return 0;
 }
+
+}  // namespace orders_fuzz

@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace placement_fuzz {
 namespace {
 
 std::string written(const sw::step_problem& p) {
@@ -25,7 +26,7 @@ sw::step_problem read(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string first;
   bool is_read = true;
@@ -50,3 +51,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (written(read(first, 64)) != first) std::abort();
   return 0;
 }
+
+}  // namespace placement_fuzz

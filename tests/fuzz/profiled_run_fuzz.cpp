@@ -11,6 +11,7 @@
 
 namespace sw = shardweave;
 
+namespace profiled_run_fuzz {
 namespace {
 
 /// The refusal, or nothing and what was read.
@@ -26,7 +27,7 @@ std::string outcome(std::string_view text, std::size_t piece, sw::profiled_run& 
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   sw::profiled_run whole, pieces;
   if (outcome(text, 1U << 20, whole) != outcome(text, 1, pieces)) std::abort();
@@ -41,3 +42,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (none.matched != 0 || (none.unused.empty() && !whole.calls.empty())) std::abort();
   return 0;
 }
+
+}  // namespace profiled_run_fuzz

@@ -17,9 +17,11 @@
 #include <optional>
 #include <string>
 
+namespace sw = shardweave;
+
+namespace proofs_fuzz {
 namespace {
 
-namespace sw = shardweave;
 using fuzz::choices;
 
 void expect(bool holds, const std::string& what) {
@@ -88,8 +90,10 @@ void try_problem(choices& from) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   choices from(data, size);
   from.maybe() ? try_problem<std::int64_t>(from) : try_problem<double>(from);
   return 0;
 }
+
+}  // namespace proofs_fuzz

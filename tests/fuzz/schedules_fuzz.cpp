@@ -17,6 +17,7 @@
 
 namespace sw = shardweave;
 
+namespace schedules_fuzz {
 namespace {
 
 /// Two gathers that may be launched as one, and a scatter of another group.
@@ -53,7 +54,7 @@ std::string written(const sw::schedule& s) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto found = read(text, 1 + size / 3), in_pieces = read(text, 1);
   if (found.has_value() != in_pieces.has_value()) std::abort();
@@ -65,3 +66,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (!again || written(*again) != first) std::abort();
   return 0;
 }
+
+}  // namespace schedules_fuzz

@@ -7,7 +7,8 @@
 
 namespace sw = shardweave;
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+namespace solution_fuzz {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   const auto read = [&]<class Cost>(Cost) {
     try {
@@ -20,3 +21,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   read(std::int64_t{0});
   return 0;
 }
+
+}  // namespace solution_fuzz

@@ -32,9 +32,11 @@
 #include <string>
 #include <utility>
 
+namespace sw = shardweave;
+
+namespace solvers_fuzz {
 namespace {
 
-namespace sw = shardweave;
 using fuzz::choices;
 
 sw::branch_and_bound some_branch_and_bound(choices& from) {
@@ -231,8 +233,10 @@ void try_problem(choices& from) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   choices from(data, size);
   from.maybe() ? try_problem<std::int64_t>(from) : try_problem<double>(from);
   return 0;
 }
+
+}  // namespace solvers_fuzz

@@ -10,6 +10,7 @@
 
 namespace sw = shardweave;
 
+namespace tasks_fuzz {
 namespace {
 
 std::string written(const sw::task_graph& g) {
@@ -22,7 +23,7 @@ sw::task_graph read(std::string_view text, std::size_t piece) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   std::string first;
   try {
@@ -33,3 +34,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   if (written(read(first, 64)) != first) std::abort();
   return 0;
 }
+
+}  // namespace tasks_fuzz

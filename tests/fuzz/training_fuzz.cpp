@@ -21,6 +21,7 @@
 
 namespace sw = shardweave;
 
+namespace training_fuzz {
 namespace {
 
 template <class Read>
@@ -70,7 +71,7 @@ void try_all_words(std::string_view text) {
 
 }  // namespace
 
-extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size) {
+int run(const std::uint8_t* data, std::size_t size) {
   const std::string_view text(reinterpret_cast<const char*>(data), size);
   try_config(text, [](sw::text_input& input) { return sw::read_llama_config(input, "model"); });
   try_config(text, [](sw::text_input& input) { return sw::read_deepseek_config(input, "model"); });
@@ -83,3 +84,5 @@ extern "C" int LLVMFuzzerTestOneInput(const std::uint8_t* data, std::size_t size
   }
   return 0;
 }
+
+}  // namespace training_fuzz

@@ -88,7 +88,7 @@ const std::set<std::string> all_files{"plan.json", "report.html", "schedule.json
 }  // namespace
 
 TEST_SUITE("plan_training") {
-  TEST_CASE("what does not fit may wait in the host's memory") {
+  TEST_CASE("what does not fit may wait in the host's memory" * doctest::skip(shardweave_test::is_sanitized)) {
     const temporary_folder folder;
     std::ofstream(folder / "tiny.json") << tiny;
     const auto planned = [&](const std::string& words) {
@@ -1128,7 +1128,7 @@ TEST_SUITE("plan_training") {
     CHECK(line.at("model").as_string() == "deep");
     CHECK(line.at("status").as_string() == "optimal");
     CHECK(whole(line, "collectives_before") > 0);
-    const auto text = plan(folder, config + shape + " --overlap off");
+    const auto text = plan(folder, config + any_plan + " --overlap off");
     for (const char* word : {"deep, 0.0", "experts.w1", "router", "wkv_b", "shared.w2"})
       CHECK_MESSAGE(text.out.find(word) != std::string::npos, word);
     // its experts stay where they are: nothing of them is gathered, tokens go there and back, forwards and backwards
@@ -1188,6 +1188,7 @@ TEST_SUITE("plan_training") {
       CHECK(kernels == 2);
     }
     CHECK(plan(folder, line + "--mesh 4 --propagate").status == 0);
+    if (shardweave_test::is_sanitized) return;
     // elsewhere it is a matter of asking, or of the step, and what may be chosen costs no less than what need not
     const auto cost = [&](const std::string& more) {
       return real(object_of(plan(folder, config + shape + " --json --gap 0" + more).out), "objective_us");

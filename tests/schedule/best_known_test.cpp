@@ -125,7 +125,7 @@ TEST_SUITE("best_of") {
 TEST_SUITE("best_known") {
   TEST_CASE("nobody whose name it knows ends before, on random graphs whose communication weighs more or less") {
     std::size_t better = 0;
-    const std::size_t graphs = shardweave_test::sized<std::size_t>(300, 16);
+    const std::size_t graphs = shardweave_test::sized<std::size_t>(300, 6);
     for (std::uint64_t seed = 1; seed <= graphs; ++seed) {
       CAPTURE(seed);
       const sw::task_graph g = with_communication(random_tasks(seed, {.blocks = 5 + seed % 40, .groups = 1 + seed % 3}),

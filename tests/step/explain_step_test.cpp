@@ -123,8 +123,8 @@ TEST_SUITE("explain step") {
     std::size_t costly = 0, free = 0, priced = 0, moved = 0;
     const auto vertices = static_cast<std::uint32_t>(p.model.graph().vertex_count());
     std::set<std::pair<bool, std::uint32_t>> seen;
-    const auto most = shardweave_test::sized<std::size_t>(24, 16);
-    for (std::uint32_t v = 0; v < vertices; v += shardweave_test::sized<std::uint32_t>(3, 17))
+    const auto most = shardweave_test::sized<std::size_t>(24, 6);
+    for (std::uint32_t v = 0; v < vertices; v += shardweave_test::sized<std::uint32_t>(3, 29))
       for (const sw::explained_task& told : p.explained(v)) {
         CAPTURE(v);
         CAPTURE(told.task);

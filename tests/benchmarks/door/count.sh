@@ -1,6 +1,7 @@
 #!/usr/bin/env bash
 # tests/benchmarks/door/count.sh         fails where what a host includes has grown by more than 3 %
 # tests/benchmarks/door/count.sh whole   looks at the default solver, too: twice as much (`tests/run.sh full`)
+# tests/benchmarks/door/count.sh header  looks at planner.hpp alone: a fifth (`tests/run.sh`)
 # tests/benchmarks/door/count.sh update  writes the counts anew
 #
 # counts.txt holds, for a few translation units, how many templates clang++-16 instantiates and how many lines it parses,
@@ -22,7 +23,10 @@ trap 'rm -f "$trace"' EXIT
 
 counted=
 while read -r name unit macro; do
-  if [[ $name = smallest_default* ]] && [ -z "${1:-}" ]; then continue; fi
+  case ${1:-} in
+    '') if [[ $name = smallest_default* ]]; then continue; fi ;;
+    header) if [ "$name" != planner_header ]; then continue; fi ;;
+  esac
   clang++-16 "${options[@]}" $macro -fsyntax-only -ftime-trace="$trace" -ftime-trace-granularity=0 "$root/$unit"
   templates=$(grep -o '"name":"Instantiate' "$trace" | wc -l)
   lines=$(clang++-16 "${options[@]}" $macro -E -P "$root/$unit" | wc -l)
