@@ -11,6 +11,7 @@ root=$(dirname "$tests")
 . "$root/examples/packages.sh"
 if [ $# = 0 ]; then say "usage: tests/fuzz.sh MINUTES|coverage [NAME...]" && exit 2; fi
 minutes=$1
+[[ $minutes =~ ^([0-9]+|coverage)$ ]] || { say "fuzz.sh: MINUTES is a whole number, found $minutes" && exit 2; }
 shift
 if [ $# = 0 ]; then set -- $(cd "$tests/fuzz" && ls -- *_fuzz.cpp | sed 's/_fuzz\.cpp$//'); fi
 want_clang
