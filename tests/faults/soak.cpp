@@ -31,6 +31,7 @@
 #include <cstdio>
 #include <cstdlib>
 #include <fstream>
+#include <limits>
 #include <map>
 #include <optional>
 #include <string>
@@ -113,7 +114,10 @@ void try_problem(std::uint64_t seed, const std::vector<programs::named_solver<Co
     solver_figures& f = of_solver[s.name];
     ++f.asked;
     try {
-      const auto answer = s.solve(*problem, {.seed = seed});
+      // in a node GLPK's simplex method may run in circles without end, as it does in problem 51,310
+      const bool is_ilp = s.name.find("ilp") != std::string::npos;
+      const auto answer =
+          s.solve(*problem, {.seconds = is_ilp ? 30 : std::numeric_limits<double>::infinity(), .seed = seed});
       const std::string broken = broken_promise(judged, answer);
       expect(broken.empty(), broken);
       check_files(judged.stated.description, answer);

@@ -252,7 +252,8 @@ class glpk_run {
 /// 100 000 columns; beyond that CLP or HiGHS are an order of magnitude faster.
 ///
 /// Every call runs on a thread of its own and is silent; threads may call at once. A stop is obeyed at the
-/// end of a slice of the simplex method, at once between nodes of branch and bound.
+/// end of a slice of the simplex method, at once between nodes of branch and bound, and not within a node, where the
+/// method may run in circles without end: only a time limit ends that.
 class glpk {
  public:
   static constexpr std::string_view name = "glpk";
