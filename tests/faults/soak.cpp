@@ -47,7 +47,9 @@ std::size_t wrongs = 0;
 std::string about;
 void expect(bool holds, const std::string& what) {
   if (holds) return;
-  if (++wrongs <= 20) std::printf("WRONG %s: %s\n", about.c_str(), what.c_str());
+  if (++wrongs > 20) return;
+  std::printf("WRONG %s: %s\n", about.c_str(), what.c_str());
+  std::fflush(stdout);  // told even if the run is ended before its time
 }
 
 /// MiB of this process that are in memory now.
