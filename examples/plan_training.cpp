@@ -170,18 +170,26 @@ class training_run {
     return sw::pipeline(way_.solver, programs::chosen_pass{by_, room});
   }
 
+  /// Before there is a plan a stop leaves nothing to answer.
+  void refuse_if_stopped() const {
+    if (work_.is_interrupted())
+      sw::refuse(sw::error_category::stopped, chosen_.config + ": the model was not built before the stop");
+  }
   /// The model on its mesh, which may have to be found, and what is demanded of placements.
   void state_model() {
     auto graph = training_.graph_of(training_.shape);
+    refuse_if_stopped();
     for (const std::string& name : chosen_.around.explained)
       programs::about("--explain", [&] { static_cast<void>(programs::operation_called(name, graph)); });
     std::shared_ptr<const stated_model> searched;
     if (chosen_.around.mesh_dims > 0) searched = search_meshes(graph);
     const double mesh_seconds = seconds();
     model_.emplace(searched ? searched->model : training_.model_of(graph, mesh_));
+    if (!searched) refuse_if_stopped();
     for (const std::string& wish : chosen_.around.wishes)
       programs::about("--what-if", [&] { static_cast<void>(programs::wished(*model_, wish)); });
     constraints_ = training_.constraints_of(*model_);
+    if (!searched) refuse_if_stopped();
     if (chosen_.propagate || !annotations_.empty()) propagate();
     if (around_.meshes) plan_.stages.push_back({"meshes", mesh_seconds});
     plan_.stages.push_back({"model", seconds() - mesh_seconds});
@@ -391,7 +399,7 @@ class training_run {
                                    .reduces_once = chosen_.reduce_once || training_.reduces_once()};
       asked.optimizer.clips = !chosen_.no_clip;
       asked.optimizer.state_bytes = chosen_.optimizer_bytes;
-      whole_ = programs::whole_of(*model_, plan_, fastest_, asked);
+      whole_ = programs::whole_of(*model_, plan_, fastest_, asked, control_.stop);
       if (!is_whole()) whole_->bound.reset();
     });
   }
@@ -501,9 +509,7 @@ int main(int argc, char** argv) {
   programs::plan_options chosen;
   CLI::App app("Plans the training of a LLaMA-family or DeepSeek-style model on a mesh of devices.", "plan_training");
   chosen.add_to(app);
-  return programs::run(app, argc, argv, [&] {
-    training_run run(chosen);
-    const int status = run.run();
-    return programs::ended(status, run.work());
-  });
+  std::optional<training_run> planned;  // outlives what stops it, so that nothing is given back piece by piece
+  const int status = programs::run(app, argc, argv, [&] { return planned.emplace(chosen).run(); });
+  return planned ? programs::ended(status, planned->work()) : status;
 }

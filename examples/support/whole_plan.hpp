@@ -69,10 +69,11 @@ template <class Model>
 }  // namespace detail
 
 /// \pre the plan has tasks
+/// \param stop  ends the bound on orders early
 template <class Model>
 [[nodiscard]] whole_plan whole_of(const Model& model, const shardweave::training_plan& part,
                                   const std::optional<shardweave::fastest_plan_result>& fastest,
-                                  const shardweave::whole_step_options& options) {
+                                  const shardweave::whole_step_options& options, const shardweave::stop_token& stop) {
   namespace sw = shardweave;
   whole_plan result{.step = sw::with_optimizer(*part.lowered, model, part.placement.choice, options),
                     .plan = part,
@@ -83,7 +84,7 @@ template <class Model>
   made.buckets = {.buckets = made.order.buckets};
   made.before = sw::simulate(tasks);
   made.after = sw::simulate(tasks, made.order, {.memory_samples = true});
-  made.makespan_bound = sw::makespan_bound(tasks, made.order.buckets).value();
+  made.makespan_bound = sw::makespan_bound(tasks, made.order.buckets, {.stop = stop}).value();
   result.plan.lowered = result.step.lowered;
   if (fastest && fastest->bounds.bound > 0 && options.micro_batches == 1)
     result.bound =

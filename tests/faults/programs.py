@@ -211,7 +211,7 @@ class Faults:
             moment = draw.random() * job.seconds
             status, wall, cpu, states, leftovers, said, complained = self.hit(job, moment, signal.SIGINT)
             tail = 0
-            if status == 3:
+            if status == 3 or (status == 1 and said):  # a plan that does not fit tells what it took, too
                 line = json.loads(said)
                 if job.words[0] == "plan_training":
                     # what searches (around, parts, pieces) has to look at the stop itself

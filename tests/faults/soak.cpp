@@ -116,7 +116,7 @@ void try_problem(std::uint64_t seed, const std::vector<programs::named_solver<Co
     solver_figures& f = of_solver[s.name];
     ++f.asked;
     try {
-      // in a node GLPK's simplex method may run in circles without end, as it does in problem 51,310
+      // should an engine run in circles, the soak goes on
       const bool is_ilp = s.name.find("ilp") != std::string::npos;
       const auto answer =
           s.solve(*problem, {.seconds = is_ilp ? 30 : std::numeric_limits<double>::infinity(), .seed = seed});

@@ -140,6 +140,18 @@ TEST_SUITE("local_polytope") {
     CHECK(polytope.model().entries.size() <= 20 * 3 + 20 * 3 * 2 + 2 * rows);
     CHECK(polytope.model().columns.size() == 20 * 3 + rows);
   }
+  TEST_CASE("usage that rounding left over has no weight") {  // by which backends scale, and then answer anything
+    sw::compact_builder<double> builder;
+    builder.add_variable(std::vector<double>{3, 2, 1});
+    builder.add_row({-std::numeric_limits<double>::infinity(), 3, 0, 0});
+    builder.add_segment(0, {0, 1, {4, 0.1 + 0.2 - 0.3, 1e-9}});
+    const auto p = builder.build();
+    const sw::local_polytope<double> polytope(p, sw::presence(p), false);
+    std::vector<double> weights;
+    for (const auto& e : polytope.model().entries)
+      if (e.row == 1) weights.push_back(e.value);
+    CHECK(weights == std::vector<double>{1, 1e-9 / 4});
+  }
   TEST_CASE("costs are scaled to one size whatever their unit is") {
     for (const double unit : {1e-12, 1.0, 1e12}) {
       sw::compact_builder<double> builder;

@@ -8,6 +8,7 @@
 #include <cmath>
 #include <cstddef>
 #include <exception>
+#include <functional>
 #include <limits>
 #include <memory>
 #include <string>
@@ -22,34 +23,45 @@
 namespace shardweave::inline v0 {
 namespace detail {
 
-/// Runs `f` on a thread of its own, and so in a GLPK environment of its own: GLPK keeps its state per thread
+/// What GLPK prints, of which nothing reaches a screen: its words when it breaks down, and of branch and bound a line
+/// every millisecond, within nodes, too, where it calls nothing else.
+struct glpk_terminal {
+  std::string words = {};
+  /// Asked at each line of progress; what it throws ends the work.
+  std::function<void()> at_line = {};
+};
+
+/// Runs `f(terminal)` on a thread of its own, and so in a GLPK environment of its own: GLPK keeps its state per thread
 /// and ends the process when objects meet another thread. What `f` throws comes out here; what GLPK refuses
 /// comes out as an error (backend) with GLPK's words.
 ///
-/// The error hook is the last defence, for what `validate` let through: it unwinds through C frames, which
-/// works where C code has unwind tables (the rule on x86-64 and AArch64 Linux).
+/// The hooks throw through C frames, which works where C code has unwind tables (the rule on x86-64 and AArch64
+/// Linux): that of errors as the last defence, for what `validate` let through, that of the terminal for stops.
 template <class F>
 void in_glpk_environment(F f) {
   std::exception_ptr failure;
-  std::string printed;
+  glpk_terminal terminal;
   std::thread worker([&] {
-    // GLPK switches its terminal on again to print what went wrong: the hook keeps that off the screen
     glp_term_hook(
-        [](void* text, const char* line) {
-          *static_cast<std::string*>(text) += line;
+        [](void* own, const char* line) {
+          glpk_terminal& t = *static_cast<glpk_terminal*>(own);
+          if (glp_at_error())  // GLPK switches its terminal on again to print what went wrong
+            t.words += line;
+          else if (t.at_line)
+            t.at_line();
           return 1;
         },
-        &printed);
+        &terminal);
     glp_term_out(GLP_OFF);
     glp_error_hook(
-        [](void* text) {
-          std::string words = *static_cast<std::string*>(text);
+        [](void* own) {
+          std::string words = static_cast<glpk_terminal*>(own)->words;
           std::replace(words.begin(), words.end(), '\n', ' ');
           refuse(error_category::backend, "glpk: " + words);
         },
-        &printed);
+        &terminal);
     try {
-      f();
+      f(terminal);
     } catch (...) {
       failure = std::current_exception();
     }
@@ -62,8 +74,13 @@ void in_glpk_environment(F f) {
 /// One run of GLPK, within its environment.
 class glpk_run {
  public:
-  glpk_run(const linear_model& model, const backend_limits& limits, backend_outcome& outcome)
-      : model_(model), limits_(limits), outcome_(outcome), problem_(glp_create_prob()), clock_(limits) {}
+  glpk_run(const linear_model& model, const backend_limits& limits, glpk_terminal& terminal, backend_outcome& outcome)
+      : model_(model),
+        limits_(limits),
+        terminal_(terminal),
+        outcome_(outcome),
+        problem_(glp_create_prob()),
+        clock_(limits) {}
 
   void run() {
     load();
@@ -178,11 +195,16 @@ class glpk_run {
     read_duals();
   }
 
+  /// Thrown where branch and bound is left within a node.
+  struct left_within_node {};
+
   /// Branch and bound from the optimal basis of the relaxation.
   void branch() {
     glp_iocp options;
     glp_init_iocp(&options);
-    options.msg_lev = GLP_MSG_OFF;
+    options.msg_lev = GLP_MSG_ALL;  // lines of progress, at which a stop is looked for
+    options.out_frq = 1;
+    options.out_dly = 0;
     options.tm_lim = milliseconds(clock_.left());
     // nodes are cut off at this relative distance from the best solution; it is the precision of the answer,
     // and the default of 1e-7 is coarser than what callers are promised
@@ -193,7 +215,19 @@ class glpk_run {
     options.cov_cuts = GLP_ON;
     options.cb_func = [](glp_tree* tree, void* self) { static_cast<glpk_run*>(self)->visit(tree); };
     options.cb_info = this;
-    const int code = glp_intopt(lp(), &options);
+    int code = 0;
+    try {
+      terminal_.at_line = [this] {
+        if (clock_.expired()) throw left_within_node();
+      };
+      glp_term_out(GLP_ON);
+      code = glp_intopt(lp(), &options);
+      glp_term_out(GLP_OFF);
+    } catch (const left_within_node&) {
+      static_cast<void>(problem_.release());  // it is still at work, and given back with all of its environment
+      outcome_.bound = std::min(outcome_.bound, outcome_.objective);
+      return;
+    }
     if (code != 0 && code != GLP_ETMLIM && code != GLP_ESTOP && code != GLP_EMIPGAP)
       refuse(error_category::backend, "glpk: branch and bound failed with code " + std::to_string(code));
     const int status = glp_mip_status(lp());
@@ -202,18 +236,20 @@ class glpk_run {
       outcome_.bound = std::numeric_limits<double>::infinity();
       return;
     }
-    if (status == GLP_OPT || status == GLP_FEAS) {
-      outcome_.objective = objective(glp_mip_obj_val(lp()));
-      outcome_.primal.resize(model_.columns.size());
-      for (std::size_t j = 0; j < model_.columns.size(); ++j)
-        outcome_.primal[j] = glp_mip_col_val(lp(), static_cast<int>(j) + 1);
-    }
+    if (status == GLP_OPT || status == GLP_FEAS) read_incumbent();
     if (status == GLP_OPT && code == 0) {
       outcome_.status = backend_status::optimal;
       outcome_.bound = outcome_.objective;
     } else {
       outcome_.bound = std::min(outcome_.bound, outcome_.objective);
     }
+  }
+
+  void read_incumbent() {
+    outcome_.objective = objective(glp_mip_obj_val(lp()));
+    outcome_.primal.resize(model_.columns.size());
+    for (std::size_t j = 0; j < model_.columns.size(); ++j)
+      outcome_.primal[j] = glp_mip_col_val(lp(), static_cast<int>(j) + 1);
   }
 
   /// Called by GLPK between nodes.
@@ -223,6 +259,7 @@ class glpk_run {
     outcome_.nodes = static_cast<std::size_t>(std::max(known, 0));
     if (const int best = glp_ios_best_node(tree); best != 0)
       outcome_.bound = std::max(outcome_.bound, objective(glp_ios_node_bound(tree, best)));
+    if (glp_ios_reason(tree) == GLP_IBINGO) read_incumbent();
     if (clock_.expired()) return glp_ios_terminate(tree);
     if (glp_ios_reason(tree) == GLP_IHEUR && !offered_ && limits_.start.size() == model_.columns.size()) {
       offered_ = true;
@@ -240,6 +277,7 @@ class glpk_run {
   static constexpr std::size_t slice_ = 40'000'000;  ///< iterations times weights of the model
   const linear_model& model_;
   const backend_limits& limits_;
+  glpk_terminal& terminal_;
   backend_outcome& outcome_;
   std::unique_ptr<glp_prob, deleter> problem_;
   backend_clock clock_;
@@ -252,8 +290,7 @@ class glpk_run {
 /// 100 000 columns; beyond that CLP or HiGHS are an order of magnitude faster.
 ///
 /// Every call runs on a thread of its own and is silent; threads may call at once. A stop is obeyed at the
-/// end of a slice of the simplex method, at once between nodes of branch and bound, and not within a node, where the
-/// method may run in circles without end: only a time limit ends that.
+/// end of a slice of the simplex method, and within milliseconds in branch and bound.
 class glpk {
  public:
   static constexpr std::string_view name = "glpk";
@@ -263,7 +300,8 @@ class glpk {
     validate(model);
     validate(limits, name);
     backend_outcome outcome;
-    detail::in_glpk_environment([&] { detail::glpk_run(model, limits, outcome).run(); });
+    detail::in_glpk_environment(
+        [&](detail::glpk_terminal& terminal) { detail::glpk_run(model, limits, terminal, outcome).run(); });
     return outcome;
   }
 };

@@ -9,6 +9,7 @@
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <span>
 #include <string>
 #include <utility>
@@ -150,7 +151,9 @@ class usage_rows {
              end < weights.size() && weights[end].row == weights[i].row && weights[end].column == weights[i].column;
              ++end)
           sum += weights[end].value;
-        model.add_entry(weights[i].row, weights[i].column, sum);
+        // what rounding left of one that is not there says nothing, and sends simplex methods round in circles
+        if (std::abs(sum) > std::numeric_limits<double>::epsilon())
+          model.add_entry(weights[i].row, weights[i].column, sum);
       }
     }
   }
