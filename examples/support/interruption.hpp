@@ -1,5 +1,6 @@
 #pragma once
 
+#include "kept_memory.hpp"
 #include <shardweave/core/control.hpp>
 
 #include <signal.h>
@@ -75,6 +76,7 @@ class interruption {
     char letter = 0;
     while (letter != 'q') {
       if (read(ends_[0], &letter, 1) != 1 || letter != 's') continue;
+      keeps_memory = true;
       stop_.request_stop();
       std::fprintf(stderr, "%s%s: stopping; the best so far is the answer (once more: end at once)\n",
                    isatty(STDERR_FILENO) != 0 ? "\n" : "", program_.c_str());
