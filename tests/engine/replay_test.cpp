@@ -192,7 +192,7 @@ TEST_SUITE("replay") {
                                       "deepseek-v3-bw-64",
                                       "llama3-8b-fw-256-2d-80layers-derived",
                                       "llama3-8b-bw-256-2d-106layers-derived"};
-    if (shardweave_test::is_sanitized) names = {"llama3-8b-fw-64-2d"};
+    if (shardweave_test::is_small_scale) names = {"llama3-8b-fw-64-2d"};
     for (const std::string& name : names) {
       const auto path = shared_data("tasks/" + name + ".json.gz");
       if (!path) continue;

@@ -190,7 +190,7 @@ TEST_SUITE("read_iopddl") {
                            known{"P", 65'335, 100'547, 182'682, 1184, 22}}) {
       const auto path = shared_data(std::string("iopddl/asplos-2025-iopddl-") + k.name + ".json.gz");
       if (!path) return;
-      if (shardweave_test::is_sanitized && k.vertices > 1000) continue;
+      if (shardweave_test::is_small_scale && k.vertices > 1000) continue;
       CAPTURE(k.name);
       const auto d = sw::read_iopddl(*path, {.strict = true});
       CHECK(d.name == std::string("asplos-2025-iopddl-") + k.name);

@@ -269,7 +269,7 @@ TEST_SUITE("deepseek_training_graph") {
     CHECK(lite().parameter_count() == 15'706'484'224);
     CHECK(v3.capacity(4096) == 128);
     for (const sw::deepseek_config& config : {v3, lite(), tiny(true), tiny(false)}) {
-      if (shardweave_test::is_sanitized && config.name == v3.name) continue;
+      if (shardweave_test::is_small_scale && config.name == v3.name) continue;
       CAPTURE(config.name);
       const bool is_lite = config.name == lite().name;
       const sw::computation graph = is_lite ? lite_graph() : sw::deepseek_training_graph(config, {8, 64});
@@ -298,7 +298,7 @@ TEST_SUITE("deepseek_training_graph") {
     for (const auto& [sigmoid, groups] : {std::pair{true, 1}, {false, 1}, {true, 2}, {false, 2}}) {
       CAPTURE(sigmoid);
       CAPTURE(groups);
-      if (shardweave_test::is_sanitized && !sigmoid && groups > 1) continue;
+      if (shardweave_test::is_small_scale && !sigmoid && groups > 1) continue;
       sw::deepseek_config config = tiny(sigmoid);
       config.n_group = groups;
       config.merit = sigmoid ? sw::group_merit::best_two : sw::group_merit::best;

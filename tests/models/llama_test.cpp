@@ -152,7 +152,7 @@ TEST_SUITE("llama_training_graph") {
         {published_llama(8192, 80, 64, 28672, false, "70b"), 20460, 723, 70.55e9},
         {published_llama(16384, 126, 128, 53248, false, "405b"), 32190, 1137, 405.85e9}};
     for (const auto& [config, vertices, parameters, weights_published] : models) {
-      if (shardweave_test::is_sanitized && vertices > 5000) continue;
+      if (shardweave_test::is_small_scale && vertices > 5000) continue;
       CAPTURE(config.name);
       const sw::computation graph = sw::llama_training_graph(config, {64, 256});
       CHECK(graph.operations.size() == vertices);
@@ -306,7 +306,7 @@ TEST_SUITE("llama_training_graph") {
         CAPTURE(static_cast<int>(kind));
         CAPTURE(static_cast<int>(how));
         CAPTURE(chunks);
-        if (shardweave_test::is_sanitized && static_cast<int>(kind) + 1 != static_cast<int>(how))
+        if (shardweave_test::is_small_scale && static_cast<int>(kind) + 1 != static_cast<int>(how))
           continue;  // each once
         sw::llama_config config = tiny(false);
         config.feed_forward = kind;

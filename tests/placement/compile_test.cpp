@@ -452,7 +452,7 @@ TEST_SUITE("compile") {
 
   TEST_CASE("a stop is obeyed soon at any time of a large build") {
     // every stage asks often: what is done after the stop is a small share of the whole, whatever the machine's speed
-    constexpr std::uint32_t n = shardweave_test::is_sanitized ? 2'000 : 60'000;
+    constexpr std::uint32_t n = shardweave_test::is_small_scale ? 2'000 : 60'000;
     constexpr std::size_t k = 5, tables = 30;
     sw::random_source random(1);
     sw::placement_description<double> d;

@@ -35,7 +35,7 @@ std::vector<std::filesystem::path> reference_files() {
     for (const auto& entry : std::filesystem::directory_iterator(*folder))
       if (entry.path().extension() == ".gz" || entry.path().extension() == ".json") files.push_back(entry.path());
   std::sort(files.begin(), files.end());
-  if (shardweave_test::is_sanitized)
+  if (shardweave_test::is_small_scale)
     std::erase_if(files, [](const auto& file) {
       return std::filesystem::file_size(file) > (file.extension() == ".gz" ? 90'000 : 1'400'000);
     });
@@ -88,7 +88,7 @@ TEST_SUITE("reference problems") {
     for (const std::string name :
          {"tiny2-2d-4x2", "llama3-1b-1d-64", "llama3-1b-1d-64-untied", "llama3-1b-1d-64-march"}) {
       CAPTURE(name);
-      if (shardweave_test::is_sanitized && name != "llama3-1b-1d-64") continue;
+      if (shardweave_test::is_small_scale && name != "llama3-1b-1d-64") continue;
       const auto file = shared_data("placement/" + name + ".json.gz");
       if (!file) continue;
       const auto problem = sw::compile(sw::read_placement(*file));
@@ -102,7 +102,7 @@ TEST_SUITE("reference problems") {
 
   TEST_CASE(
       "without the couplings that AutoParallel leaves out the optimum is the one it claims, and costs more than that") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const auto file = shared_data("placement/llama3-8b-2d-8x8.json.gz");
     if (!file) return;
     auto stated = sw::read_placement(*file);

@@ -38,7 +38,7 @@ sw::spmd_cost_model two_layers() {
 
 TEST_SUITE("plans with savings") {
   TEST_CASE("whether the simulated step is faster depends on buckets and windows, and the faster plan is kept" *
-            doctest::skip(shardweave_test::is_sanitized)) {  // minutes of solving there
+            doctest::skip(shardweave_test::is_small_scale)) {  // minutes of solving there
     const auto model = two_layers();
     const auto constraints = sw::training_constraints(
         model, {.inputs = sw::sharding::parse("S(0)R"), .results = sw::sharding::parse("S(0)S(2)")});

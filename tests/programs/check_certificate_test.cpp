@@ -234,7 +234,7 @@ TEST_SUITE("check_certificate (program)") {
     CHECK(!accepts(lines[1]));
   }
   TEST_CASE("so is one within the memory, whose claims have heads and prices" *
-            doctest::skip(shardweave_test::is_sanitized)) {
+            doctest::skip(shardweave_test::is_small_scale)) {
     const temporary_folder folder;
     const auto config = folder.write("tiny.json", R"({"model_type": "llama", "hidden_size": 512,
       "intermediate_size": 1024, "num_attention_heads": 8, "num_hidden_layers": 4, "num_key_value_heads": 4,
@@ -409,7 +409,7 @@ TEST_SUITE("check_certificate (program)") {
   }
   TEST_CASE("optima of real problems are proven, and both checkers agree") {
     for (const std::string name : {"tiny2-2d-4x2", "llama3-1b-1d-64", "llama3-8b-2d-8x8"}) {
-      if (shardweave_test::is_sanitized && name != "tiny2-2d-4x2") continue;
+      if (shardweave_test::is_small_scale && name != "tiny2-2d-4x2") continue;
       CAPTURE(name);
       const auto problem = shared_data("placement/" + name + ".json.gz");
       if (!problem) continue;
@@ -423,7 +423,7 @@ TEST_SUITE("check_certificate (program)") {
       CHECK(checked.status == 0);
       CHECK(checked.out.starts_with("accepted: no assignment costs less than "));
 #ifndef __OPTIMIZE__
-      if (!shardweave_test::is_sanitized && name != "llama3-1b-1d-64") continue;
+      if (!shardweave_test::is_small_scale && name != "llama3-1b-1d-64") continue;
 #endif
       if (!has_python()) continue;
       const auto lines = second_opinion(problem->string() + " " + proof, folder);

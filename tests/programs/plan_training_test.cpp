@@ -88,7 +88,7 @@ const std::set<std::string> all_files{"plan.json", "report.html", "schedule.json
 }  // namespace
 
 TEST_SUITE("plan_training") {
-  TEST_CASE("what does not fit may wait in the host's memory" * doctest::skip(shardweave_test::is_sanitized)) {
+  TEST_CASE("what does not fit may wait in the host's memory" * doctest::skip(shardweave_test::is_small_scale)) {
     const temporary_folder folder;
     std::ofstream(folder / "tiny.json") << tiny;
     const auto planned = [&](const std::string& words) {
@@ -120,7 +120,7 @@ TEST_SUITE("plan_training") {
 
     // slow copies are left alone, where plans are searched and where they are stated
     std::vector<std::string> ways{"--layout fsdp=2,tp=2 "};
-    if (!shardweave_test::is_sanitized) ways.emplace_back("--mesh 4 ");
+    if (!shardweave_test::is_small_scale) ways.emplace_back("--mesh 4 ");
     for (const std::string& way : ways) {
       const std::string stated = way + "--memory " + std::to_string(held * 3 / 4);
       const auto of = [&](const std::string& words) {
@@ -1188,7 +1188,7 @@ TEST_SUITE("plan_training") {
       CHECK(kernels == 2);
     }
     CHECK(plan(folder, line + "--mesh 4 --propagate").status == 0);
-    if (shardweave_test::is_sanitized) return;
+    if (shardweave_test::is_small_scale) return;
     // elsewhere it is a matter of asking, or of the step, and what may be chosen costs no less than what need not
     const auto cost = [&](const std::string& more) {
       return real(object_of(plan(folder, config + shape + " --json --gap 0" + more).out), "objective_us");

@@ -40,7 +40,7 @@ TEST_SUITE("report escapes") {
   TEST_CASE("UTF-8 is told from other bytes as its definition says") {
     for (unsigned a = 0; a < 256; ++a) {
       for (unsigned b = 0; b < 256; ++b) {
-        if (shardweave_test::is_sanitized && b % 16 != 0 && b % 16 != 15) continue;  // all limits are there
+        if (shardweave_test::is_small_scale && b % 16 != 0 && b % 16 != 15) continue;  // all limits are there
         for (const char* rest : {"", "\x80", "\xBF", "\x80\x80", "\xBF\xBF", "\xBFx", "x"}) {
           const std::string text = std::string{static_cast<char>(a), static_cast<char>(b)} + rest;
           std::size_t expected = 0;

@@ -168,13 +168,13 @@ TEST_SUITE("best_known") {
   }
 
   TEST_CASE("nobody ends before on the captured graphs, as measured, fused, or with more communication" *
-            doctest::skip(shardweave_test::is_sanitized)) {  // minutes there
+            doctest::skip(shardweave_test::is_small_scale)) {  // minutes there
     const auto folder = shared_data("tasks");
     if (!folder) return;
     for (const auto& file : std::filesystem::directory_iterator(*folder)) {
       const std::string name = file.path().filename().string();
       if (name.find(".json") == std::string::npos || name.find("derived") != std::string::npos) continue;
-      if (shardweave_test::is_sanitized && name.find("fw-64-1d") == std::string::npos) continue;
+      if (shardweave_test::is_small_scale && name.find("fw-64-1d") == std::string::npos) continue;
       CAPTURE(name);
       const sw::task_graph g = sw::read_task_graph(file.path());
       CHECK(undercut(g, sw::best_known{}.plan(g)) == "");

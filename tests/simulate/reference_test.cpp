@@ -33,8 +33,8 @@ namespace json = boost::json;
 
 namespace reference_tests {
 namespace {
-using shardweave_test::is_sanitized;
-using shardweave_test::skipped_under_sanitizers;
+using shardweave_test::is_small_scale;
+using shardweave_test::skipped_at_small_scale;
 
 /// The captured training graphs, with figures of the original order and results of other schedulers.
 const std::vector<std::string> names = {
@@ -269,13 +269,13 @@ void check(const std::string& name, const std::filesystem::path& path) {
 TEST_SUITE("reference timing and memory") {
   TEST_CASE("captured graphs give the stated figures, and our schedules are valid and not slower than others") {
     for (const std::string& name : names) {
-      if (is_sanitized && name != names.front()) continue;
+      if (is_small_scale && name != names.front()) continue;
       const auto path = shared_data("tasks/" + name + ".json.gz");
       if (path) check(name, *path);
     }
   }
   TEST_CASE("the largest graph, of 36 thousand tasks, as well") {
-    if (skipped_under_sanitizers()) return;
+    if (skipped_at_small_scale()) return;
     const auto path = shared_data("tasks/" + largest + ".json.gz");
     if (path) check(largest, *path);
   }

@@ -235,7 +235,7 @@ TEST_SUITE("overlapped") {
   }
 
   TEST_CASE("labelings that prices cannot reach are found by fronts") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const auto file = shared_data("placement/tiny2-1d-8-overlap.json.gz");
     if (!file) return;
     auto d = sw::read_placement(*file);
@@ -249,7 +249,7 @@ TEST_SUITE("overlapped") {
   }
 
   TEST_CASE("the optimum of real problems is proven") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     for (const std::string name : {"llama3-1b-1d-64-overlap", "llama3-1b-1d-64-overlap-gradients",
                                    "llama3-1b-1d-64-overlap-tail", "llama3-1b-2layer-2d-8x8-overlap-gradients"}) {
       CAPTURE(name);

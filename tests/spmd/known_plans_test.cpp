@@ -31,7 +31,7 @@ namespace known_plans_tests {
 namespace {
 
 using namespace shardweave;
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using model_type = spmd_cost_model;
 using value = graph_builder::value;
 using placements = std::map<std::string, std::string>;
@@ -209,7 +209,7 @@ training_options replicated(const char* where) {
 }
 
 /// Sanitized builds plan the least by one policy: they look for other mistakes than wrong plans.
-std::vector<bool> policies() { return is_sanitized ? std::vector{false} : std::vector{true, false}; }
+std::vector<bool> policies() { return is_small_scale ? std::vector{false} : std::vector{true, false}; }
 
 /// What products of data parallelism do: `forward` of them from batch and whole weights, then gradients in pairs.
 void check_data_parallel(const std::vector<std::string>& products, std::size_t forward, const char* weight_gradient) {
@@ -253,7 +253,7 @@ TEST_SUITE("known plans") {
       const plan two = best(small, "32x8", upstream, both("S(0)R"));
       CHECK(two.parameters == placements{{"w1", "S(0)S(0)"}, {"w2", "S(0)S(1)"}});
       CHECK(two.products == std::vector{m1, m2, m3, m1, m4});
-      if (is_sanitized) continue;
+      if (is_small_scale) continue;
       const plan six = best(block, "32x8", upstream, both("S(0)R"));
       CHECK(six.parameters == placements{{"wq", "S(0)S(0)"},
                                          {"wk", "S(0)S(0)"},
@@ -270,7 +270,7 @@ TEST_SUITE("known plans") {
   }
 
   TEST_CASE("a region that cuts the sequence is taken as it declares itself, forward and backward") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const computation block = block_writer(8 * 32, true).write();
     for (const bool upstream : policies()) {
       const plan found = best(block, "32x8", upstream, both("S(0)S(1)"));
@@ -319,7 +319,7 @@ TEST_SUITE("known plans") {
 
   TEST_CASE(
       "long sequences: LLaMA-3 8B cuts them for wo, norms and residuals; shorter ones are left to rows and columns") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const auto layers = [](std::int64_t d, std::int64_t heads, std::int64_t f, std::int64_t batch,
                            std::int64_t sequence) {
       return llama_training_graph(shardweave_test::published_llama(d, 2, heads, f, false), {batch, sequence});
@@ -349,7 +349,7 @@ TEST_SUITE("known plans") {
   TEST_CASE(
       "70B with rows and columns everywhere, as noted upstream, is dearer by upstream's costs, by less than a per "
       "cent") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const model_type model = model_of(
         llama_training_graph(shardweave_test::published_llama(8192, 2, 64, 28672, false), {16, 8192}), "8x8", true);
     constraint_set demands = training_constraints(model, {.inputs = lying("S(0)R"), .results = lying("S(0)S(2)")});
@@ -397,7 +397,7 @@ TEST_SUITE("known plans") {
   }
 
   TEST_CASE("the same plan on every run, however many threads price it") {
-    const computation block = is_sanitized ? feed_forward(2048 * 32) : block_writer(8 * 32, false).write();
+    const computation block = is_small_scale ? feed_forward(2048 * 32) : block_writer(8 * 32, false).write();
     const model_type first = model_of(block, "32x8", false);
     const assignment choice = optimum(first, training_constraints(first, both("S(0)R")));
     for (const unsigned threads : {1U, 3U}) {

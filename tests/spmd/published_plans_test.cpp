@@ -25,7 +25,7 @@ namespace published_plans_tests {
 namespace {
 
 using namespace shardweave;
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using shardweave_test::published_llama;
 
 const llama_config llama_1b = published_llama(2048, 16, 32, 8192, true);
@@ -102,7 +102,7 @@ doctest::Approx cents(double value) { return doctest::Approx(value).epsilon(0.00
 TEST_SUITE("published plans") {
   TEST_CASE("the published optima on 64 devices in a line are met to the cent") {
     CHECK(best_of_1b_on_line().objective == cents(75411.02));
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     CHECK(best(llama_3b, line).objective == cents(155857.57));
     CHECK(best(llama_8b, line).objective == cents(213343.36));
     CHECK(best(llama_70b, line).objective == cents(965500.04));
@@ -113,7 +113,7 @@ TEST_SUITE("published plans") {
   }
 
   TEST_CASE("the published optima on 8 times 8 devices are met to the cent, or explained") {
-    if (!is_sanitized) {
+    if (!is_small_scale) {
       CHECK(best(llama_3b, square).objective == cents(122291.94));
       CHECK(best(llama_8b, square).objective == cents(178228.33));
     }
@@ -123,7 +123,7 @@ TEST_SUITE("published plans") {
     const double tied = best_of_1b_on_square().objective;
     CHECK(tied > 57041.81);
     CHECK(tied < 57041.81 * 1.01);
-    if (!is_sanitized) CHECK(best(llama_1b, untied).objective < 57041.81);
+    if (!is_small_scale) CHECK(best(llama_1b, untied).objective < 57041.81);
   }
 
   TEST_CASE(
@@ -137,7 +137,7 @@ TEST_SUITE("published plans") {
     longer.shape = {64, 2048};
     longer.has_ramp = true;
     check(llama_1b_untied, longer, 75379.00, 295);
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     longer = square;
     longer.shape = {64, 2048};
     check(llama_1b_untied, longer, 58066.40, 377);
@@ -154,7 +154,7 @@ TEST_SUITE("published plans") {
       CHECK(best(llama_1b, s).objective <= fixed.objective * (1 + 1e-12));
     };
     check(line, best_of_1b_on_line());
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     check(square, best_of_1b_on_square());
     setting searched = square;
     searched.search = true;

@@ -31,7 +31,7 @@ namespace spmd_repeated_layers_tests {
 namespace {
 
 using namespace shardweave;
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using shardweave_test::published_llama;
 using groups = std::set<std::vector<std::uint32_t>>;
 using model_type = spmd_cost_model;
@@ -158,7 +158,7 @@ computation reordered(const computation& graph, random_source& random, std::vect
 TEST_SUITE("repeated_layers of a computation") {
   TEST_CASE("layers of models are found as their writers label them, without the labels") {
     std::vector<computation> models{small_llama(2), small_deepseek(1, 3)};
-    if (!is_sanitized)
+    if (!is_small_scale)
       for (computation& larger : std::vector<computation>{
                small_llama(3), small_llama(4), small_llama(7), small_deepseek(2, 4), small_deepseek(3, 12),
                llama_training_graph(published_llama(2048, 16, 32, 8192, true), {16, 8192}),
@@ -244,7 +244,7 @@ TEST_SUITE("layer_sites") {
   }
 
   TEST_CASE("the optimum of layers that are found is that of labelled ones, and none is below the untied one") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const model_type labelled = model_of(small_llama(3), "2"), found = model_of(unlabelled(small_llama(3)), "2");
     const double tied = optimum(found, true), untied = optimum(found, false);
     CHECK(tied == doctest::Approx(optimum(labelled, true)).epsilon(1e-12));

@@ -30,7 +30,7 @@ namespace rules_semantics_tests {
 namespace {
 
 using namespace shardweave;
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using simulated::array;
 using simulated::pieces;
 
@@ -272,7 +272,7 @@ std::string check(const trial& t, const std::string& mesh) {
 }
 
 const std::vector<std::string> meshes =
-    is_sanitized ? std::vector<std::string>{"3", "2x2"} : std::vector<std::string>{"2", "3", "2x2", "2x3"};
+    is_small_scale ? std::vector<std::string>{"3", "2x2"} : std::vector<std::string>{"2", "3", "2x2", "2x3"};
 
 /// Every operator of the table, in shapes that 2 and 3 devices cut evenly and unevenly: operators, shapes, options.
 constexpr const char* table[][3] = {
@@ -421,7 +421,7 @@ TEST_SUITE("standard_rules") {
       for (std::string op; words >> op;) {
         tried.insert(op);
         const trial t(op, shapes, options);
-        if (is_sanitized)
+        if (is_small_scale)
           check(t, meshes[trials % 4 == 0 ? 1 : 0]);  // the larger one now and then
         else
           for (const std::string& mesh : meshes) check(t, mesh);

@@ -28,7 +28,7 @@ namespace spmd_cost_model_tests {
 namespace {
 
 constexpr double infinity = std::numeric_limits<double>::infinity();
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using shardweave_test::sized;
 const device_profile h100 = find_device("h100");
 using model_type = spmd_cost_model;
@@ -157,7 +157,7 @@ TEST_SUITE("spmd_cost_model") {
   TEST_CASE("every entry of every edge is the price of that redistribution") {
     const computation graph = tiny_llama();
     for (const std::string mesh : {"8", "4x2"}) {
-      if (is_sanitized && mesh == "8") continue;
+      if (is_small_scale && mesh == "8") continue;
       const model_type model = model_of(graph, mesh.c_str(), {.gather_after_cast = false});
       auto prices = model.new_redistributor();
       std::size_t checked = 0;
@@ -187,7 +187,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("edges of equal key have equal classes and equal tables") {
-    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_small_scale ? "8" : "4x2");
     std::map<std::uint64_t, compressed_graph::edge_descriptor> first;
     for (const auto& e : model.graph().all_edges()) {
       const auto [at, fresh] = first.try_emplace(model.edge_key(e), e);
@@ -209,7 +209,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("the number of threads changes no price, to the last bit") {
-    const char* mesh = is_sanitized ? "8" : "4x2";
+    const char* mesh = is_small_scale ? "8" : "4x2";
     const model_type &one = llama_on(mesh), more = model_of(tiny_llama(), mesh, {.threads = 3});
     REQUIRE(more.table_count() == one.table_count());
     for (const auto& e : one.graph().all_edges()) {
@@ -237,7 +237,7 @@ TEST_SUITE("spmd_cost_model") {
   }
 
   TEST_CASE("every operation of a training graph has a way from every producer") {
-    const char* mesh = is_sanitized ? "8" : "4x2";
+    const char* mesh = is_small_scale ? "8" : "4x2";
     for (const model_type& model : {llama_on(mesh), model_of(tiny_deepseek(), mesh)}) {
       for (const auto& e : model.graph().all_edges()) {
         bool possible = false;
@@ -295,7 +295,7 @@ TEST_SUITE("spmd_cost_model") {
 
   TEST_CASE("the work does not grow with the number of repeated layers") {
     llama_config c = shardweave_test::published_llama(4096, sized(32, 6), 32, 14336, false);
-    const char* mesh = is_sanitized ? "8" : "8x8";
+    const char* mesh = is_small_scale ? "8" : "8x8";
     const model_type model = model_of(llama_training_graph(c, {16, 8192}), mesh);
     c.num_hidden_layers = 4;
     CHECK(model_of(llama_training_graph(c, {16, 8192}), mesh).table_count() == model.table_count());
@@ -330,7 +330,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("a gradient lies as its parameter does") {
-    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_small_scale ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     const computation& graph = model.operations();
     CHECK(all.pairs.size() == graph.gradient_of.size() + graph.tangent_of.size());
@@ -347,7 +347,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("by default every parameter has only its smallest pieces") {
-    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_small_scale ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     CHECK(all.budgets.empty());
     std::size_t parameters = 0;
@@ -394,7 +394,7 @@ TEST_SUITE("training_constraints") {
   }
 
   TEST_CASE("repeated layers are tied operation by operation") {
-    const model_type& model = llama_on(is_sanitized ? "8" : "4x2");
+    const model_type& model = llama_on(is_small_scale ? "8" : "4x2");
     const constraint_set all = training_constraints(model);
     const auto& operations = model.operations().operations;
     std::size_t tied = 0;

@@ -361,7 +361,7 @@ TEST_SUITE("upstream's cost tables") {
   }
 
   TEST_CASE("of a small model on 4 times 2 devices agree with ours, but where it is said why") {
-    if (shardweave_test::skipped_under_sanitizers()) return;
+    if (shardweave_test::skipped_at_small_scale()) return;
     const auto file = shared_data("placement/tiny2-2d-4x2.json.gz");
     if (!file) return;
     const llama_config config{.hidden_size = 64,

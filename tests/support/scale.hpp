@@ -5,30 +5,31 @@
 
 namespace shardweave_test {
 
+// Small: under sanitizers, whose builds are slow, unoptimized, and look for other mistakes than wrong answers; and
+// where `tests/run.sh` leaves the rest to `tests/run.sh full`.
 #if defined(SHARDWEAVE_SMALL_TESTS) || defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
-inline constexpr bool is_sanitized = true;
+inline constexpr bool is_small_scale = true;
 #elif defined(__has_feature)
 #if __has_feature(address_sanitizer) || __has_feature(thread_sanitizer)
-inline constexpr bool is_sanitized = true;
+inline constexpr bool is_small_scale = true;
 #else
-inline constexpr bool is_sanitized = false;
+inline constexpr bool is_small_scale = false;
 #endif
 #else
-inline constexpr bool is_sanitized = false;
+inline constexpr bool is_small_scale = false;
 #endif
 
-/// How many random problems to try, and how many of them at least must show something: sanitized builds are slow and
-/// unoptimised, and look for other mistakes than wrong answers, so they try a tenth.
-[[nodiscard]] constexpr std::size_t at_scale(std::size_t count) { return is_sanitized ? (count + 9) / 10 : count; }
+/// How many random problems to try, and how many of them at least must show something: a tenth at small scale.
+[[nodiscard]] constexpr std::size_t at_scale(std::size_t count) { return is_small_scale ? (count + 9) / 10 : count; }
 
-/// A size, or a number of steps: `usual`, or in sanitized builds the `small` one, which still reaches every path.
+/// A size, or a number of steps: `usual`, or the `small` one, which still reaches every path.
 template <class T>
 [[nodiscard]] constexpr T sized(T usual, T small) {
-  return is_sanitized ? small : usual;
+  return is_small_scale ? small : usual;
 }
 
-/// What to go through of a long list, such as one of real inputs: all of it, or in sanitized builds the first and every
-/// fourth after it.
+/// What to go through of a long list, such as one of real inputs: all of it, or at small scale the first and
+/// every fourth after it.
 template <class T>
 [[nodiscard]] std::vector<T> some_of(const std::vector<T>& all) {
   std::vector<T> kept;

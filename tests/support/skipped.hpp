@@ -18,10 +18,10 @@ inline void skipped(const std::string& why) {
   MESSAGE("skipped: " << why);
 }
 
-/// Whether this is a build under sanitizers, for what would take too long there; says so.
-[[nodiscard]] inline bool skipped_under_sanitizers() {
-  if (is_sanitized) skipped("it takes too long under sanitizers");
-  return is_sanitized;
+/// Whether this is a build at small scale, for what would take too long there; says so.
+[[nodiscard]] inline bool skipped_at_small_scale() {
+  if (is_small_scale) skipped("it takes too long at small scale");
+  return is_small_scale;
 }
 
 }  // namespace shardweave_test

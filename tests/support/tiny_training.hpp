@@ -138,7 +138,7 @@ struct model : tiny_steps::model {
   }
 };
 
-/// Two or three vertices in a row (two in sanitized builds), a loss, and their gradients in the opposite order, which
+/// Two or three vertices in a row (two at small scale), a loss, and their gradients in the opposite order, which
 /// read what theirs read or made; two strategies each. Gradients are small.
 inline model random_model(sw::random_source& random) {
   model m;

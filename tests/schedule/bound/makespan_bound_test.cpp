@@ -196,7 +196,7 @@ TEST_SUITE("makespan_bound") {
       in_a_row += bounds.limited_by() == "in_a_row";
     }
     CHECK(tight > shardweave_test::sized(30U, 0U));
-    CHECK((shardweave_test::is_sanitized || in_a_row > 2));
+    CHECK((shardweave_test::is_small_scale || in_a_row > 2));
   }
   TEST_CASE("no order of a random graph, with or without buckets, is below its bound") {
     std::size_t tight = 0;

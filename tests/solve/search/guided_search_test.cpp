@@ -38,7 +38,7 @@ static_assert(sw::solver<sw::guided_search, double> && sw::solver<sw::guided_sea
 
 sw::guided_search usual_guided() {
   sw::guided_search usual;
-  if (!shardweave_test::is_sanitized) return usual;
+  if (!shardweave_test::is_small_scale) return usual;
   usual.first_steps = 150;
   usual.steps_between = 30;
   usual.windows = 2;
@@ -46,7 +46,7 @@ sw::guided_search usual_guided() {
 }
 sw::dive usual_dive() {
   sw::dive usual;
-  if (!shardweave_test::is_sanitized) return usual;
+  if (!shardweave_test::is_small_scale) return usual;
   usual.dives = 2;
   usual.root_steps = 150;
   usual.most_rounds = 10;

@@ -25,7 +25,7 @@ namespace {
 
 namespace sw = shardweave;
 using shardweave_test::draw_problem;
-using shardweave_test::is_sanitized;
+using shardweave_test::is_small_scale;
 using shardweave_test::problem_features;
 using shardweave_test::sized;
 
@@ -113,7 +113,7 @@ double descend(const sw::placement_problem<double>& problem, std::vector<sw::str
   return now;
 }
 
-sw::placement_problem<double> usual_ladder() { return is_sanitized ? ladder(60, 50) : ladder(300, 250); }
+sw::placement_problem<double> usual_ladder() { return is_small_scale ? ladder(60, 50) : ladder(300, 250); }
 
 template <class Cost>
 void judge(unsigned seeds, const problem_features& base, std::size_t& feasible, std::size_t& found, std::size_t& best) {
@@ -236,7 +236,7 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("improve returns what it was given, or better") {
-    const auto problem = is_sanitized ? ladder(50, 45) : ladder(200, 180);
+    const auto problem = is_small_scale ? ladder(50, 45) : ladder(200, 180);
     const auto first = sw::local_search{.starts = 1}.solve(problem, {.iterations = 3});
     REQUIRE(first.has_assignment());
     const auto same = sw::local_search{}.solve(problem, {.iterations = 0, .start = first.choice});
@@ -300,7 +300,7 @@ TEST_SUITE("local_search") {
   }
 
   TEST_CASE("a stop request and a deadline end the work, with the best so far") {
-    const auto problem = is_sanitized ? ladder(1000, 1000) : ladder(4000, 4000);
+    const auto problem = is_small_scale ? ladder(1000, 1000) : ladder(4000, 4000);
     using clock = std::chrono::steady_clock;
     const auto timed = [&](const sw::solve_control& control) {
       const auto begin = clock::now();
