@@ -23,8 +23,8 @@
 namespace shardweave::inline v0 {
 namespace detail {
 
-/// What GLPK prints, of which nothing reaches a screen: its words when it breaks down, and of branch and bound a line
-/// every millisecond, within nodes, too, where it calls nothing else.
+/// What GLPK prints, of which nothing reaches a screen: its words when it breaks down, and lines of progress, where
+/// within the simplex method it calls nothing else.
 struct glpk_terminal {
   std::string words = {};
   /// Asked at each line of progress; what it throws ends the work.
@@ -83,6 +83,19 @@ class glpk_run {
         clock_(limits) {}
 
   void run() {
+    try {
+      solve();
+    } catch (const left_at_work&) {
+      static_cast<void>(problem_.release());  // it is given back with all of its environment
+      outcome_.bound = std::min(outcome_.bound, outcome_.objective);
+    }
+  }
+
+ private:
+  /// Thrown where a stop comes while GLPK is at work.
+  struct left_at_work {};
+
+  void solve() {
     load();
     const int status = relax();
     if (status == 0) return;  // stopped; what is known was read off
@@ -101,7 +114,6 @@ class glpk_run {
     }
   }
 
- private:
   struct deleter {
     void operator()(glp_prob* p) const { glp_delete_prob(p); }
   };
@@ -152,29 +164,49 @@ class glpk_run {
   /// An objective of GLPK in the model's unit.
   [[nodiscard]] double objective(double value) const { return value / magnifier + model_.offset; }
 
-  /// Solves the relaxation. The simplex method has no callback: where a stop may come, it runs in slices, each
-  /// going on from the basis of the last. Slices count iterations, about half a second of them, and not time,
-  /// so that the way to the optimum does not depend on the clock; shorter ones lose time in factorizing anew.
+  /// Options of both methods: lines of progress, often enough for a stop, of which the longest run takes little.
+  template <class Options>
+  static void tell_progress(Options& options) {
+    options.msg_lev = GLP_MSG_ALL;
+    options.out_frq = 10;  // milliseconds
+    options.out_dly = 0;
+  }
+  /// Calls one of the methods, and leaves it where a stop comes.
+  template <class Call>
+  [[nodiscard]] int watched(const Call& call) {
+    terminal_.at_line = [this] {
+      if (limits_.stop.stop_requested()) throw left_at_work();
+    };
+    glp_term_out(GLP_ON);
+    const int code = call();
+    glp_term_out(GLP_OFF);
+    return code;
+  }
+
+  /// Solves the relaxation. What the simplex method knows is only there between two runs of it: where a stop may come,
+  /// it runs in slices, each going on from the basis of the last. Slices count iterations, about half a second of them,
+  /// and not time, so that the way to the optimum does not depend on the clock; shorter ones lose time in factorizing
+  /// anew.
   /// \returns GLPK's status, or 0 if a limit came first
   int relax() {
     glp_smcp options;
     glp_init_smcp(&options);
-    options.msg_lev = GLP_MSG_OFF;
+    tell_progress(options);
     options.meth = GLP_DUALP;  // costs are mostly not negative, so the first basis is dual feasible
     options.r_test = GLP_RT_FLIP;
     if (limits_.stop.stop_possible())
       options.it_lim = static_cast<int>(std::clamp<std::size_t>(slice_ / (model_.entries.size() + 1), 100, 100000));
     bool retried = false;
     for (;;) {
-      if (clock_.expired()) {
-        read_duals();
-        return 0;
-      }
+      if (clock_.expired()) return 0;
       options.tm_lim = milliseconds(clock_.left());
-      const int code = glp_simplex(lp(), &options);
+      const int code = watched([&] { return glp_simplex(lp(), &options); });
       outcome_.iterations = static_cast<std::size_t>(std::max(glp_get_it_cnt(lp()), 0));
       if (code == 0) return glp_get_status(lp());
-      if (code == GLP_ETMLIM || code == GLP_EITLIM) continue;
+      if (code == GLP_ETMLIM || code == GLP_EITLIM) {
+        read_duals();
+        continue;
+      }
       if (retried) refuse(error_category::backend, "glpk: the simplex method failed with code " + std::to_string(code));
       retried = true;  // a basis that cannot be factorized: once more, by the other method, from scratch
       glp_std_basis(lp());
@@ -195,16 +227,11 @@ class glpk_run {
     read_duals();
   }
 
-  /// Thrown where branch and bound is left within a node.
-  struct left_within_node {};
-
   /// Branch and bound from the optimal basis of the relaxation.
   void branch() {
     glp_iocp options;
     glp_init_iocp(&options);
-    options.msg_lev = GLP_MSG_ALL;  // lines of progress, at which a stop is looked for
-    options.out_frq = 1;
-    options.out_dly = 0;
+    tell_progress(options);
     options.tm_lim = milliseconds(clock_.left());
     // nodes are cut off at this relative distance from the best solution; it is the precision of the answer,
     // and the default of 1e-7 is coarser than what callers are promised
@@ -215,19 +242,7 @@ class glpk_run {
     options.cov_cuts = GLP_ON;
     options.cb_func = [](glp_tree* tree, void* self) { static_cast<glpk_run*>(self)->visit(tree); };
     options.cb_info = this;
-    int code = 0;
-    try {
-      terminal_.at_line = [this] {
-        if (clock_.expired()) throw left_within_node();
-      };
-      glp_term_out(GLP_ON);
-      code = glp_intopt(lp(), &options);
-      glp_term_out(GLP_OFF);
-    } catch (const left_within_node&) {
-      static_cast<void>(problem_.release());  // it is still at work, and given back with all of its environment
-      outcome_.bound = std::min(outcome_.bound, outcome_.objective);
-      return;
-    }
+    const int code = watched([&] { return glp_intopt(lp(), &options); });
     if (code != 0 && code != GLP_ETMLIM && code != GLP_ESTOP && code != GLP_EMIPGAP)
       refuse(error_category::backend, "glpk: branch and bound failed with code " + std::to_string(code));
     const int status = glp_mip_status(lp());
@@ -289,8 +304,8 @@ class glpk_run {
 /// The GNU Linear Programming Kit: dual simplex, branch and bound with cover and rounding cuts. Good for some
 /// 100 000 columns; beyond that CLP or HiGHS are an order of magnitude faster.
 ///
-/// Every call runs on a thread of its own and is silent; threads may call at once. A stop is obeyed at the
-/// end of a slice of the simplex method, and within milliseconds in branch and bound.
+/// Every call runs on a thread of its own and is silent; threads may call at once. A stop is obeyed within some 10
+/// milliseconds; of a relaxation that was stopped the multipliers are those of half a second before, if there are any.
 class glpk {
  public:
   static constexpr std::string_view name = "glpk";
