@@ -59,7 +59,12 @@ class planned {
       auto stated = describe(*graph_, costs_, constraints_, control);
       stated.counted = counted_;
       stated.windows = windows_;
-      problem_.emplace(compile(std::move(stated), limit.rest()));
+      auto shared = std::make_shared<const placement_description<cost_type>>(std::move(stated));
+      if constexpr (overlap_cost_model<CostModel, Graph>) {
+        problem_.emplace(compile<cost_type>(std::move(shared), limit.rest()));
+      } else {  // of no model that `counting` takes: nothing is saved
+        problem_.emplace(compile_costs<cost_type>(std::move(shared), limit.rest()));
+      }
     }
     return *problem_;
   }

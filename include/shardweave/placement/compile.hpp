@@ -32,6 +32,14 @@ template <cost_value Cost>
   return compile(std::make_shared<const placement_description<Cost>>(std::move(description)), control);
 }
 
+namespace detail {
+/// The same where a description counts no savings. Nothing of savings is compiled for it.
+/// \pre `counted` is off
+template <cost_value Cost>
+[[nodiscard]] placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,
+                                                    const solve_control& control);
+}  // namespace detail
+
 }  // namespace shardweave::inline v0
 
 #ifndef SHARDWEAVE_COMPILED

@@ -18,6 +18,9 @@
 
 namespace shardweave::inline v0 {
 
+template <cost_value Cost>
+struct evaluation;
+
 /// A compact problem, and the way back to the vertices and strategies that the user stated.
 ///
 /// Made by `compile` (placement/compile.hpp) from a description, or directly from a compact problem, whose
@@ -28,13 +31,11 @@ class placement_problem {
   using cost_type = Cost;
 
   /// A problem of its own, without names and cost parts: what reductions make.
-  /// \param terms  what is saved; none by default
-  explicit placement_problem(compact_problem<Cost> compact, savings_terms<Cost> terms = {})
-      : placement_problem(std::make_shared<const compact_problem<Cost>>(std::move(compact)), std::move(terms)) {}
+  explicit placement_problem(compact_problem<Cost> compact)
+      : placement_problem(std::make_shared<const compact_problem<Cost>>(std::move(compact))) {}
   /// The same of one that others have too.
   /// \pre not null
-  explicit placement_problem(std::shared_ptr<const compact_problem<Cost>> compact, savings_terms<Cost> terms = {})
-      : compact_(std::move(compact)), savings_(shared(std::move(terms))) {}
+  explicit placement_problem(std::shared_ptr<const compact_problem<Cost>> compact) : compact_(std::move(compact)) {}
 
   /// The strategies that labels stand for.
   struct label_names {
@@ -42,14 +43,12 @@ class placement_problem {
     std::vector<std::vector<strategy>> lists;  ///< per label a strategy, ascending; equal ones once
   };
 
-  /// \param description  the problem as stated
+  /// \param description  the problem as stated; what it saves is added by `with_savings`
   /// \param variable_of  variable of each vertex
   /// \param strategies   of each variable
-  /// \param terms        the savings that the description counts
   placement_problem(compact_problem<Cost> compact, std::shared_ptr<const placement_description<Cost>> description,
-                    std::vector<std::uint32_t> variable_of, label_names strategies, savings_terms<Cost> terms = {})
+                    std::vector<std::uint32_t> variable_of, label_names strategies)
       : compact_(std::make_shared<const compact_problem<Cost>>(std::move(compact))),
-        savings_(shared(std::move(terms))),
         description_(std::move(description)),
         origin_(std::make_shared<const origin>(origin{std::move(variable_of), std::move(strategies)})) {}
 
@@ -61,7 +60,15 @@ class placement_problem {
   /// The objective of a label per variable, without regard to rows.
   [[nodiscard]] Cost objective(std::span<const strategy> labels) const {
     const Cost cost = compact_->cost(labels);
-    return savings_ == nullptr || is_forbidden(cost) ? cost : cost - savings_of(*savings_, labels);
+    return savings_ == nullptr || is_forbidden(cost) ? cost : cost - saved(labels);
+  }
+  /// What a label per variable saves.
+  /// \pre `savings()` is not null
+  [[nodiscard]] Cost saved(std::span<const strategy> labels) const { return measure_(*savings_, labels); }
+  /// What an assignment saves by the description, put into `result`: a part of `evaluate`.
+  /// \pre `description()` is not null, and has the strategies of `choice`
+  void evaluate_savings(std::span<const strategy> choice, evaluation<Cost>& result) const {
+    if (evaluate_ != nullptr) evaluate_(*description_, choice, result);
   }
   /// The problem as stated, or null for one that was made from a compact problem.
   [[nodiscard]] const placement_description<Cost>* description() const { return description_.get(); }
@@ -77,11 +84,17 @@ class placement_problem {
     return origin_ ? origin_->strategies_of(variable)[label] : label;
   }
 
+  /// The same problem with these savings. Defined in placement/evaluate.hpp: nothing else names what counts savings, so
+  /// that a host whose problems have none does not compile it.
+  /// \pre a description, if there is one, counts savings, and `terms` are what it says: `evaluate` goes by it
+  [[nodiscard]] placement_problem with_savings(savings_terms<Cost> terms) const;
+
   /// The same problem where nothing is saved, its description included: what `compile` makes of a description that
   /// counts no savings. All that does not depend on them is shared, tables above all.
   [[nodiscard]] placement_problem without_savings() const {
     placement_problem plain = *this;
     plain.savings_ = nullptr;
+    plain.evaluate_ = nullptr;
     if (description_ != nullptr && description_->counted != savings_form::off) {
       auto stated = std::make_shared<placement_description<Cost>>(*description_);
       stated->counted = savings_form::off;
@@ -132,12 +145,10 @@ class placement_problem {
       return strategies.lists[strategies.list_of[variable]];
     }
   };
-  static std::shared_ptr<const savings_terms<Cost>> shared(savings_terms<Cost> terms) {
-    if (terms.empty()) return nullptr;
-    return std::make_shared<const savings_terms<Cost>>(std::move(terms));
-  }
   std::shared_ptr<const compact_problem<Cost>> compact_;
   std::shared_ptr<const savings_terms<Cost>> savings_;
+  Cost (*measure_)(const savings_terms<Cost>&, std::span<const strategy>) = nullptr;
+  void (*evaluate_)(const placement_description<Cost>&, std::span<const strategy>, evaluation<Cost>&) = nullptr;
   std::shared_ptr<const placement_description<Cost>> description_;
   std::shared_ptr<const origin> origin_;
 };

@@ -3,6 +3,7 @@
 #include <shardweave/core/interning.hpp>
 #include <shardweave/core/range_sums.hpp>
 #include <shardweave/placement/constraints.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/problem.hpp>
 
 #include <algorithm>
@@ -121,8 +122,8 @@ class restriction {
     }
     add_edges(builder, result.kept, inner);
     if (!add_rows(builder, result, inner)) return std::nullopt;
-    result.problem = placement_problem<Cost>(
-        builder.build(), terms_ == nullptr ? savings_terms<Cost>{} : terms_->restricted(result.kept, inner));
+    result.problem = placement_problem<Cost>(builder.build());
+    if (terms_ != nullptr) result.problem = result.problem.with_savings(terms_->restricted(result.kept, inner));
     return result;
   }
 

@@ -1,8 +1,8 @@
 #pragma once
 
 #include <shardweave/core/interning.hpp>
+#include <shardweave/placement/problem.hpp>
 #include <shardweave/placement/savings_layout.hpp>
-#include <shardweave/placement/savings_terms.hpp>
 
 #include <algorithm>
 #include <cstddef>
@@ -22,12 +22,15 @@ namespace shardweave::inline v0::detail {
 template <cost_value Cost>
 class savings_collector {
  public:
-  /// \param kept  strategies that are left, per variable
-  savings_collector(const placement_description<Cost>& d, const std::vector<std::uint32_t>& variable_of,
-                    const std::vector<std::vector<strategy>>& kept)
-      : d_(d), variable_of_(variable_of), kept_(kept) {
+  /// \pre the problem has a description, and outlives this object
+  explicit savings_collector(const placement_problem<Cost>& problem) : d_(*problem.description()) {
+    for (std::size_t v = 0; v < d_.vertices.size(); ++v) variable_of_.push_back(problem.variable_of(v));
     interner<std::vector<strategy>, sequence_hash> lists;
-    for (const auto& labels : kept) domain_.push_back(lists(labels));
+    for (std::uint32_t x = 0; x < problem.compact().size(); ++x) {
+      auto& labels = kept_.emplace_back();
+      for (strategy l = 0; l < problem.compact().label_count(x); ++l) labels.push_back(problem.strategy_of(x, l));
+      domain_.push_back(lists(labels));
+    }
   }
 
   [[nodiscard]] savings_terms<Cost> run() {
@@ -187,8 +190,8 @@ class savings_collector {
   }
 
   const placement_description<Cost>& d_;
-  const std::vector<std::uint32_t>& variable_of_;
-  const std::vector<std::vector<strategy>>& kept_;
+  std::vector<std::uint32_t> variable_of_;
+  std::vector<std::vector<strategy>> kept_;  // strategies that are left, per variable
   std::vector<std::uint32_t> domain_;
   std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t> number_of_;
   std::vector<pending> pending_;

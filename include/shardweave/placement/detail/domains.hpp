@@ -24,6 +24,9 @@
 
 namespace shardweave::inline v0::detail {
 
+/// Called now and then while a problem is compiled; throws to end the work.
+using poll_function = std::function<void()>;
+
 /// A table between two variables while a problem is compiled.
 template <cost_value Cost>
 struct joint_edge {
@@ -65,13 +68,16 @@ class domains {
   bool remove(std::uint32_t x, strategy s, Why why) {
     if (!allowed_[x][s]) return false;
     allowed_[x][s] = false;
-    if (--left_[x] == 0)
-      refuse(error_category::constraint, "no strategy is left for " + name_(x) + ": the last one, " +
-                                             std::to_string(s) + ", is ruled out by " + why());
+    if (--left_[x] == 0) refuse_last(x, s, why());
     return true;
   }
 
  private:
+  [[noreturn]] void refuse_last(std::uint32_t x, strategy s, const std::string& why) const {
+    refuse(error_category::constraint,
+           "no strategy is left for " + name_(x) + ": the last one, " + std::to_string(s) + ", is ruled out by " + why);
+  }
+
   std::vector<std::vector<bool>> allowed_;
   std::vector<std::size_t> left_;
   describe name_;
@@ -106,8 +112,9 @@ struct table_support {
 /// \param poll  called now and then, never longer than an edge apart; throws to end the work
 /// Complexity: O(removals * degree * row classes * column classes)
 /// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
-template <cost_value Cost, class Why, class Poll>
-void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges, Why why, Poll poll) {
+template <cost_value Cost>
+void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges,
+                         const std::function<std::string(const joint_edge<Cost>&)>& why, const poll_function& poll) {
   std::vector<std::vector<std::uint32_t>> edges_of(d.size());
   std::vector<std::uint32_t> open;
   std::unordered_map<const cost_table<Cost>*, table_support> supports;
@@ -184,9 +191,8 @@ inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std
 /// \param poll  called now and then, throws to end the work
 /// \returns whether anything was removed
 /// \throws error (constraint) naming the row that even the least usage breaks
-template <class Why, class Poll>
-bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments, Why why,
-              Poll poll) {
+inline bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments,
+                     const std::function<std::string(const usage_row&)>& why, const poll_function& poll) {
   bool changed = false;
   for (const double sign : {1.0, -1.0}) {  // upper limits, then lower limits mirrored
     const std::vector<double> least = extreme_usage(d, rows.size(), segments, sign);

@@ -7,6 +7,7 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <memory>
 #include <span>
@@ -30,8 +31,7 @@ class joint_tables {
   /// Finds out what is to be added up.
   /// \param diagonal  called with a variable and a table between it and itself: both ends decide as one
   /// \param poll      called now and then, throws to end the work
-  template <class Diagonal, class Poll>
-  void join(Diagonal diagonal, Poll poll) {
+  void join(const std::function<void(std::uint32_t, const cost_table<Cost>&)>& diagonal, const poll_function& poll) {
     const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t table, std::uint32_t source) {
       const std::uint32_t a = variable_of_[from], b = variable_of_[to];
       if (a == b) {
@@ -67,8 +67,7 @@ class joint_tables {
   /// Makes the sums.
   /// \param counting  strategies that count, or null for all: costs of the others are left to chance
   /// \param poll      called before every sum, which may take milliseconds; throws to end the work
-  template <class Poll>
-  void add_up(const domains* counting, Poll poll) {
+  void add_up(const domains* counting, const poll_function& poll) {
     interner<std::vector<strategy>, sequence_hash> listed;
     std::vector<std::uint32_t> domain;
     for (std::uint32_t x = 0; counting != nullptr && x < counting->size(); ++x)
@@ -135,8 +134,7 @@ class joint_tables {
   }
 
   /// A recipe says which tables make a sum: (table, flipped, how often) for each.
-  template <class Poll>
-  void list_recipes(Poll poll) {
+  void list_recipes(const poll_function& poll) {
     for (std::size_t at = 0; at < parts_.size();) {
       std::size_t end = at;
       std::vector<std::uint64_t> recipe;

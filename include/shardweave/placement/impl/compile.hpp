@@ -6,6 +6,7 @@
 #include <shardweave/placement/detail/collect_savings.hpp>
 #include <shardweave/placement/detail/domains.hpp>
 #include <shardweave/placement/detail/joint_tables.hpp>
+#include <shardweave/placement/evaluate.hpp>
 #include <shardweave/placement/validate.hpp>
 
 #include <algorithm>
@@ -87,7 +88,7 @@ class compiler {
     domains less = all_strategies();
     remove_single(less);
     make_arc_consistent<Cost>(
-        less, joint_->parts(), [](const auto&) { return std::string(); }, [this] { stop_if_asked(); });
+        less, joint_->parts(), [](const joint_edge<Cost>&) { return std::string(); }, [this] { stop_if_asked(); });
     return less;
   }
 
@@ -157,11 +158,10 @@ class compiler {
     }
     joint_.reset();
     add_rows(builder, rows.rows, kept);
-    savings_terms<Cost> terms = savings_collector<Cost>(*stated_, variable_of_, kept).run();
     std::vector<std::vector<strategy>> domains_kept;
     for (std::uint32_t d = 0; d < domain_numbers.size(); ++d) domains_kept.push_back(domain_numbers[d]);
     return placement_problem<Cost>(builder.build(), stated_, std::move(variable_of_),
-                                   {std::move(domain), std::move(domains_kept)}, std::move(terms));
+                                   {std::move(domain), std::move(domains_kept)});
   }
 
   /// Rows that no assignment can break are left out.
@@ -204,12 +204,20 @@ class compiler {
   std::vector<joint_segment> segments_;
 };
 
+template <cost_value Cost>
+placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,
+                                      const solve_control& control) {
+  return compiler<Cost>(std::move(description), control).run();
+}
+
 }  // namespace detail
 
 template <cost_value Cost>
 placement_problem<Cost> compile(std::shared_ptr<const placement_description<Cost>> description,
                                 const solve_control& control) {
-  return detail::compiler<Cost>(std::move(description), control).run();
+  placement_problem<Cost> problem = detail::compile_costs<Cost>(std::move(description), control);
+  if (problem.description()->counted == savings_form::off) return problem;
+  return problem.with_savings(detail::savings_collector<Cost>(problem).run());
 }
 
 }  // namespace shardweave::inline v0

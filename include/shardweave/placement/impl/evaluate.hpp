@@ -116,9 +116,8 @@ struct hiding_question {
 template <cost_value Cost>
 void evaluate_savings(const placement_description<Cost>& d, std::span<const strategy> choice,
                       evaluation<Cost>& result) {
-  if (d.counted == savings_form::off) return;
   const hiding_question<Cost> asked(d, choice);
-  const savings<Cost> saved = hide(asked.computation, asked.demands);
+  const savings<Cost> saved = hide(std::span<const Cost>(asked.computation), asked.demands);
   result.savings = saved.total;
   result.hidden.resize(d.edges.size());
   for (std::size_t i = 0; i < asked.places.size(); ++i) result.hidden[asked.places[i].edge] += saved.hidden[i];
@@ -144,10 +143,9 @@ void evaluate_constraints(const placement_description<Cost>& d, std::span<const 
                                   d.name_of_strategy(p.b, choice[p.b]));
 }
 
-}  // namespace detail
-
+/// \throws error (input) as `evaluate`
 template <cost_value Cost>
-evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const strategy> choice) {
+void refuse_unknown_strategies(const placement_description<Cost>& d, std::span<const strategy> choice) {
   if (choice.size() != d.vertices.size())
     refuse(error_category::input, "the assignment has " + number_text(choice.size(), "strategy", "strategies") +
                                       " for " + number_text(d.vertices.size(), "vertex", "vertices"));
@@ -156,13 +154,38 @@ evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const 
       refuse(error_category::input, "the assignment gives strategy " + std::to_string(choice[v]) + " to " +
                                         d.name_of(v) + ", which has only " +
                                         std::to_string(d.vertices[v].compute.size()));
+}
+
+/// \param add_savings  called with the evaluation so far: of costs
+template <cost_value Cost, class AddSavings>
+evaluation<Cost> evaluate_stated(const placement_description<Cost>& d, std::span<const strategy> choice,
+                                 AddSavings add_savings) {
+  refuse_unknown_strategies(d, choice);
   evaluation<Cost> result;
-  detail::evaluate_costs(d, choice, result);
-  detail::evaluate_savings(d, choice, result);
+  evaluate_costs(d, choice, result);
+  add_savings(result);
   if (!is_forbidden(result.objective)) result.objective -= result.savings;
-  detail::evaluate_constraints(d, choice, result);
-  detail::evaluate_budgets(d, choice, result);
+  evaluate_constraints(d, choice, result);
+  evaluate_budgets(d, choice, result);
   return result;
+}
+
+}  // namespace detail
+
+template <cost_value Cost>
+evaluation<Cost> evaluate(const placement_description<Cost>& d, std::span<const strategy> choice) {
+  return detail::evaluate_stated(d, choice, [&](evaluation<Cost>& result) {
+    if (d.counted != savings_form::off) detail::evaluate_savings(d, choice, result);
+  });
+}
+
+template <cost_value Cost>
+placement_problem<Cost> placement_problem<Cost>::with_savings(savings_terms<Cost> terms) const {
+  placement_problem saving = *this;
+  saving.savings_ = terms.empty() ? nullptr : std::make_shared<const savings_terms<Cost>>(std::move(terms));
+  saving.measure_ = &savings_of<Cost>;
+  saving.evaluate_ = &detail::evaluate_savings<Cost>;
+  return saving;
 }
 
 template <cost_value Cost>
@@ -170,7 +193,7 @@ std::vector<hidden_part<Cost>> hidden_parts(const placement_description<Cost>& d
   std::vector<hidden_part<Cost>> parts;
   if (d.counted == savings_form::off) return parts;
   const detail::hiding_question<Cost> asked(d, choice);
-  for (const hidden_piece<Cost>& piece : hide_in_pieces(asked.computation, asked.demands))
+  for (const hidden_piece<Cost>& piece : hide_in_pieces(std::span<const Cost>(asked.computation), asked.demands))
     if (piece.amount > Cost{})
       parts.push_back(
           {static_cast<std::uint32_t>(asked.places[piece.demand].edge), asked.order[piece.position], piece.amount});
@@ -179,7 +202,9 @@ std::vector<hidden_part<Cost>> hidden_parts(const placement_description<Cost>& d
 
 template <cost_value Cost>
 evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<const strategy> choice) {
-  if (problem.description() != nullptr) return evaluate(*problem.description(), choice);
+  if (const auto* stated = problem.description())
+    return detail::evaluate_stated(*stated, choice,
+                                   [&](evaluation<Cost>& result) { problem.evaluate_savings(choice, result); });
   evaluation<Cost> result;
   const compact_problem<Cost>& p = problem.compact();
   const auto labels = problem.labels_of(choice);
@@ -195,7 +220,7 @@ evaluation<Cost> evaluate(const placement_problem<Cost>& problem, std::span<cons
   if (is_forbidden(result.objective)) {
     result.violations.push_back("a forbidden pair of labels is used");
   } else if (problem.savings() != nullptr) {
-    result.savings = savings_of(*problem.savings(), std::span<const strategy>(*labels));
+    result.savings = problem.saved(*labels);
     result.objective -= result.savings;
   }
   if (!p.keeps_rows(*labels, budget_tolerance)) result.violations.push_back("a row's limit is broken");
