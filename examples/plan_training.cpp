@@ -241,8 +241,11 @@ class training_run {
     const auto before = std::move(plan_.stages);
     sw::solve_control own = limit_.rest();
     if (chosen_.batch_parts > 1) own.seconds /= 2;  // the rest is for the plan in parts
+    // what a search of meshes had found when a stop came is planned to the end, and not searched on
+    const bool is_searched = chosen_.for_step() && !work_.is_interrupted();
+    if (chosen_.for_step() && !is_searched) way_.pass.memory = memory();
     plan_ = programs::about(chosen_.config, [&] {
-      if (!chosen_.for_step()) return way_.run(*model_, constraints_, own);
+      if (!is_searched) return way_.run(*model_, constraints_, own);
       ask_for_step();
       fastest_ = sw::fastest_plan(way_, *model_, constraints_, how_, own);
       if (!search_.empty()) search_.push_back({seconds(), search_.back().best, search_.back().bound});

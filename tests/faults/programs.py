@@ -215,8 +215,12 @@ class Faults:
                 line = json.loads(said)
                 if job.words[0] == "plan_training":
                     # what searches (around, parts, pieces) has to look at the stop itself
-                    stages = ("lower", "bucket", "schedule", "simulate", "compare", "memory", "whole", "write")
+                    stages = ["lower", "bucket", "schedule", "simulate", "compare", "memory", "whole", "write"]
+                    if moment < line["seconds"]["meshes"]:  # of the best mesh by then all is planned
+                        stages += ["model", "build", "compile", "solve"]
                     tail = sum(line["seconds"][s] for s in stages)
+            elif status == 0 and job.words[0] == "plan_training":  # all was done but to write it
+                tail = json.loads(said)["seconds"]["write"]
             wall_of_all = wall
             wall = max(0, wall - tail)
             taken = wall * min(1, cpu / wall_of_all)

@@ -77,7 +77,7 @@ class activity_network {
       all_.back().alone = least.alone;
       all_.back().packing = least.packing;
       edges.emplace_back(launch[u], done[u]);
-      if (c.unpack == nanoseconds(0)) continue;
+      if (!units.is_bucket(u)) continue;
       const std::uint32_t unpacking = add(0, number + 2, c.unpack);
       edges.emplace_back(done[u], unpacking);
       done[u] = unpacking;

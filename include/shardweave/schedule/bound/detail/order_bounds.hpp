@@ -256,12 +256,13 @@ class order_bounds {
 };
 
 /// \param machines  streams: the compute stream and one per group
-/// \param reach     activities that a join looks back at, until a moment after the stop
+/// \param reach     activities that a join looks back at, until a moment after a stop that comes meanwhile; none after
+///                  one that had come before
 [[nodiscard]] inline order_bounds bounds_by(activity_network net, std::size_t machines, std::size_t reach,
                                             const stop_token& stop) {
   const solve_control control{.stop = stop};
   const deadline limit(control);
-  last_moment moment(limit, 0.01);
+  last_moment moment(limit, stop.stop_requested() ? 0 : 0.01);
   return {std::move(net), machines, reach, moment};
 }
 
