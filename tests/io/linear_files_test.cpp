@@ -122,7 +122,7 @@ struct read_by_glpk {
   double optimum = endless;
 
   read_by_glpk(const std::filesystem::path& file, const sw::linear_model& model, const sw::linear_names& names) {
-    sw::detail::in_glpk_environment([&] {
+    sw::detail::in_glpk_environment([&](sw::detail::glpk_terminal&) {
       const std::unique_ptr<glp_prob, void (*)(glp_prob*)> p(glp_create_prob(), glp_delete_prob);
       const bool mps = file.extension() == ".mps";
       if ((mps ? glp_read_mps(p.get(), GLP_MPS_FILE, nullptr, file.c_str())
