@@ -164,7 +164,7 @@ class glpk_run {
   /// An objective of GLPK in the model's unit.
   [[nodiscard]] double objective(double value) const { return value / magnifier + model_.offset; }
 
-  /// Options of both methods: lines of progress, often enough for a stop, of which the longest run takes little.
+  /// Options of both methods: a line of progress every ten milliseconds, at which a stop is looked for.
   template <class Options>
   static void tell_progress(Options& options) {
     options.msg_lev = GLP_MSG_ALL;
