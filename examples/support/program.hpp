@@ -1,5 +1,6 @@
 #pragma once
 
+#include "huge_pages.hpp"
 #include "interruption.hpp"
 #include "option_values.hpp"
 #include "peak_memory.hpp"
@@ -121,6 +122,7 @@ auto about(const std::string& file, Work work) {
 /// standard error, "PROGRAM: what", and status 2, or 1 if constraints contradict each other or a limit came too early.
 template <class Body>
 int run(CLI::App& app, int argc, char** argv, Body body) {
+  use_huge_pages(argv);
   const auto complain = [&](std::string_view what, int status) {
     std::string line = app.get_name() + ": " + std::string(what);
     std::replace(line.begin(), line.end(), '\n', ' ');

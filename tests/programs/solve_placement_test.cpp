@@ -11,9 +11,11 @@
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <sys/stat.h>
 
 #include <algorithm>
 #include <cstdint>
+#include <cstdlib>
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -221,6 +223,34 @@ TEST_SUITE("solve_placement") {
     CHECK((run.status == -SIGTERM || run.status == -SIGINT));  // whichever was seen last
     CHECK(run.out.empty());
   }
+
+#if defined(__GLIBC__)
+  TEST_CASE("its memory is of huge pages, unless whoever starts it says otherwise") {
+    const temporary_folder folder;
+    const std::string pipe = (folder / "pipe").string();
+    REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+    // the shell can open the pipe once the program reads it, which waits for what is written
+    const auto tunables = [&](const char* given) {
+      const char* const before = std::getenv("GLIBC_TUNABLES");
+      const std::string saved = before == nullptr ? "" : before;
+      setenv("GLIBC_TUNABLES", given, 1);
+      const program_run run = run_program(
+          "solve_placement",
+          pipe + " & exec 3>" + pipe +
+              "; tr '\\0:' '\\n\\n' </proc/$!/environ | sed -n 's/^GLIBC_TUNABLES=//; /^glibc/p'; exec 3>&-; wait $!",
+          folder.path());
+      if (before == nullptr)
+        unsetenv("GLIBC_TUNABLES");
+      else
+        setenv("GLIBC_TUNABLES", saved.c_str(), 1);
+      CHECK(run.status == 2);  // nothing is no problem
+      return run.out;
+    };
+    CHECK(tunables("") == "glibc.malloc.hugetlb=1\n");
+    CHECK(tunables("glibc.malloc.arena_max=2") == "glibc.malloc.hugetlb=1\nglibc.malloc.arena_max=2\n");
+    CHECK(tunables("glibc.malloc.hugetlb=0") == "glibc.malloc.hugetlb=0\n");
+  }
+#endif
 
   TEST_CASE("who found the assignment and who proved the bound are told, and no bound is called none") {
     const temporary_folder folder;
