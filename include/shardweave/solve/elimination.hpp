@@ -239,8 +239,15 @@ class elimination {
       spent += cells * groups.size() * std::max<std::size_t>(parts.size(), 1);
       stored += cells;
       if (spent > options.work || stored > options.all_entries) return nullptr;
-      made->factor.costs.assign(cells, forbidden<Cost>);
-      made->best.assign(cells, 0);
+      made->factor.costs.reserve(cells);
+      made->best.reserve(cells);
+      while (made->best.size() < cells) {  // in pieces, as the system takes its time over new memory
+        stopped = limit.expired();
+        if (stopped) return nullptr;
+        const std::size_t next = std::min(cells, made->best.size() + look_every);
+        made->factor.costs.resize(next, forbidden<Cost>);
+        made->best.resize(next);
+      }
       std::vector<const Cost*> data;
       for (const std::uint32_t f : parts) data.push_back(contents[factors[f].content]->factor.costs.data());
       for (std::size_t g = 0; g < groups.size(); ++g)
