@@ -24,7 +24,7 @@ int main(int argc, char** argv) {
     return 2;
   }
 #ifdef SHARDWEAVE_SMALL_TESTS
-  constexpr std::size_t places = 25;  // of cuts and of changes per file
+  constexpr std::size_t places = 10;  // of cuts and of changes per file
 #else
   constexpr std::size_t places = 200;
 #endif
