@@ -14,7 +14,7 @@ namespace programs {
 
 /// Where the C library is glibc, starts the program anew with an environment (`GLIBC_TUNABLES`) in which malloc asks
 /// the system for huge pages, unless it has one that speaks of them: the library reads that before `main`. The system
-/// takes 300 MiB of small pages back in 40 to 55 ms once a program ends, of huge ones in 2, and a stop waits for that.
+/// takes long to take small pages back once a program ends, and a stop waits for that (docs/reliability.md).
 /// Returns if that is so already, or cannot be. \pre nothing was read or written
 inline void use_huge_pages([[maybe_unused]] char** argv) {
 #if defined(__GLIBC__)

@@ -118,8 +118,9 @@ auto about(const std::string& file, Work work) {
   std::_Exit(status);
 }
 
-/// Reads the command line and runs `body`, which returns the exit status. Whatever goes wrong becomes one line on
-/// standard error, "PROGRAM: what", and status 2, or 1 if constraints contradict each other or a limit came too early.
+/// Takes memory in huge pages, reads the command line and runs `body`, which returns the exit status. Whatever goes
+/// wrong becomes one line on standard error, "PROGRAM: what", and status 2, or 1 if constraints contradict each other
+/// or a limit came too early.
 template <class Body>
 int run(CLI::App& app, int argc, char** argv, Body body) {
   use_huge_pages(argv);

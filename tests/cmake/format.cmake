@@ -1,6 +1,5 @@
-# cmake -D source_dir=DIR -D formatter=clang-format-16 [-D UPDATE=ON] [-D less=ON] -P format.cmake
-# Every source is formatted as .clang-format says; with UPDATE it is made so. With `less` those are looked at that changed in the
-# last commit or since; all where git does not tell, or where the rules changed. What the formatter merges where a line of a
+# cmake -D source_dir=DIR -D formatter=clang-format-16 [-D UPDATE=ON] -P format.cmake
+# Every source is formatted as .clang-format says; with UPDATE it is made so. What the formatter merges where a line of a
 # comment is too long is no better: \param and \throws begin a line.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(ABSOLUTE_PATH source_dir)
@@ -10,27 +9,6 @@ foreach(folder include tests examples)
   file(GLOB_RECURSE found ${source_dir}/${folder}/*.hpp ${source_dir}/${folder}/*.cpp)
   list(APPEND sources ${found})
 endforeach()
-if(less AND NOT UPDATE)
-  execute_process(COMMAND git -C ${source_dir} ls-files --error-unmatch CMakeLists.txt RESULT_VARIABLE untracked OUTPUT_QUIET ERROR_QUIET)
-  execute_process(COMMAND git -C ${source_dir} diff --name-only --relative HEAD~1 RESULT_VARIABLE unknown OUTPUT_VARIABLE changed ERROR_QUIET)
-  execute_process(COMMAND git -C ${source_dir} ls-files --others --exclude-standard OUTPUT_VARIABLE fresh ERROR_QUIET)
-  if(untracked EQUAL 0 AND unknown EQUAL 0 AND NOT changed MATCHES "clang-format|format[.]cmake")
-    string(REGEX MATCHALL "[^\n]+" changed "${changed}${fresh}")
-    list(TRANSFORM changed PREPEND ${source_dir}/)
-    set(all ${sources})
-    set(sources)
-    foreach(source IN LISTS changed)
-      if(source IN_LIST all)
-        list(APPEND sources ${source})
-      endif()
-    endforeach()
-    list(LENGTH sources count)
-    message(STATUS "${count} sources changed in the last commit or since")
-    if(count EQUAL 0)
-      return()
-    endif()
-  endif()
-endif()
 if(UPDATE)
   execute_process(COMMAND ${formatter} -i ${sources} COMMAND_ERROR_IS_FATAL ANY)
   return()

@@ -241,7 +241,7 @@ class elimination {
       if (spent > options.work || stored > options.all_entries) return nullptr;
       made->factor.costs.reserve(cells);
       made->best.reserve(cells);
-      while (made->best.size() < cells) {  // in pieces, as the system takes its time over new memory
+      while (made->best.size() < cells) {  // in pieces: new memory takes long, and a stop may come
         stopped = limit.expired();
         if (stopped) return nullptr;
         const std::size_t next = std::min(cells, made->best.size() + look_every);
