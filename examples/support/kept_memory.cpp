@@ -15,7 +15,8 @@
 #include <malloc.h>
 
 namespace {
-constexpr std::size_t large = 1 << 16;  // at once, and others need it
+// given back, since others need it: the next pieces would else be taken from the system, which may be slow to give some
+constexpr std::size_t large = 1 << 12;
 }
 
 // The standard library's `operator new` takes from malloc.

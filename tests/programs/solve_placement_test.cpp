@@ -11,6 +11,7 @@
 #include <boost/json.hpp>
 #include <doctest/doctest.h>
 #include <signal.h>
+#include <support/shared_data.hpp>
 #include <sys/stat.h>
 
 #include <algorithm>
@@ -173,6 +174,25 @@ TEST_SUITE("solve_placement") {
       CHECK(priced.objective == doctest::Approx(line.at("objective").to_number<double>()));
       CHECK(stored.answer.lower_bound < priced.objective);
     }
+  }
+
+  TEST_CASE("once it is stopped it takes hardly more memory than until then") {
+    const auto problem = shared_data("placement/llama3-1b-1d-64-overlap.json.gz");
+    if (!problem) return;
+    const temporary_folder folder;
+    const std::string command = problem->string() + " --json --threads 1 --overlap windows --solution s.json";
+    const auto peak = [](const boost::json::object& line) { return line.at("peak_rss_bytes").to_number<double>(); };
+    const auto whole = boost::json::parse(run_program("solve_placement", command, folder.path()).out).as_object();
+    const double seconds = whole.at("build_seconds").to_number<double>() + whole.at("seconds").to_number<double>();
+    int stopped = 0;
+    for (const double part : {0.3, 0.4, 0.5, 0.7}) {
+      CAPTURE(part);
+      const auto run = run_and_signal("solve_placement", command, folder.path(), part * seconds, {SIGINT});
+      if (run.status != 3) continue;  // too early, or too late
+      ++stopped;
+      CHECK(peak(boost::json::parse(run.out).as_object()) < 1.5 * peak(whole));
+    }
+    CHECK(stopped > 0);
   }
 
   TEST_CASE("where there is no time to check a certificate the answer is there without one, and it says so") {
