@@ -116,12 +116,23 @@ TEST_SUITE("step_problem") {
     const sw::step_problem again = sw::read_step_problem(folder / "problem.json.gz");
     REQUIRE(again.work.has_value());
     CHECK(text_of(again.description, *again.work) == text_of(d, work));
+    auto with_late = work;
+    with_late.late = {{0, {1, 2}}};
+    sw::write_step_problem(folder / "late.json", d, with_late);
+    const sw::step_problem late = sw::read_step_problem(folder / "late.json");
+    REQUIRE(late.work->late.size() == 1);
+    CHECK(late.work->late[0].vertices == std::vector<std::uint32_t>{1, 2});
+    with_late.late = {{0, {2, 1}}};
+    sw::write_step_problem(folder / "late.json", d, with_late);
+    CHECK_THROWS_WITH_AS(static_cast<void>(sw::read_step_problem(folder / "late.json")),
+                         doctest::Contains("late 0 names an edge or vertices"), sw::error);
     // claims of all kinds: a channel with what is held above a limit, a path, a path and then a channel
     sw::step_certificate c{
         .claims = {{.channel = 1, .edges = {3}, .price = 0.25, .held = 4},
                    {.first = 2, .edges = {0}},
-                   {.channel = 0, .first = 1, .edges = {5}, .has_head = true, .head = {2, 4}, .later = {6, 7}}},
-        .weights = {5, 7, 9}};
+                   {.channel = 0, .first = 1, .edges = {5}, .has_head = true, .head = {2, 4}, .later = {6, 7}},
+                   {.channel = 0, .first = 1, .has_head = true, .later = {2}, .waits = {3, 4}}},
+        .weights = {5, 7, 9, 11}};
     c.placement.lower_bound = 2;
     c.placement.multipliers.emplace_back();
     c.placement.cases.push_back({.multipliers = 0});

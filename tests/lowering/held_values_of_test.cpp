@@ -65,7 +65,8 @@ struct planned {
   }
 
   /// The least of what is made again + price * what is held, over what may become of the values under a placement.
-  [[nodiscard]] double least_at(const sw::assignment& placed, double price) const {
+  /// \param and_late  what is made late for the first time counts, too
+  [[nodiscard]] double least_at(const sw::assignment& placed, double price, bool and_late = false) const {
     auto d = sw::describe(model, constraints);
     for (std::uint32_t v = 0; v < placed.size(); ++v) d.constraints.fixed.push_back({v, {placed[v]}, "placed"});
     const std::size_t n = d.vertices.size();
@@ -80,6 +81,7 @@ struct planned {
       prices.load[e * work.channels] = 1;
       prices.load[e * work.channels + work.channels - 1] = price;
     }
+    for (const sw::late_work& late : work.late) prices.load[late.edge * work.channels] = and_late ? 1 : 0;
     const auto answer =
         sw::auto_solver{}.solve(sw::placement_problem<double>(sw::priced_steps(problem, work).at(prices)));
     REQUIRE(answer.has_assignment());
@@ -125,24 +127,33 @@ TEST_SUITE("held_values_of") {
         for (int i = 0; i < 3; ++i) drops.push_back(sw::dropped_storages(lowered.tasks, block, some));
         drops.push_back(sw::dropped_by_rule(lowered.tasks, block, sw::recompute_rule::full));
         struct made_again {
-          double compute, holds;
+          double compute, holds, late;
         };
+        const sw::step_work own = sw::describe_work(p.model.graph(), sw::lowered_work(p.model).least());
         std::vector<made_again> graphs;
         for (const std::vector<char>& dropped : drops) {
           const sw::recomputed_graph g = sw::with_recomputation(lowered.tasks, dropped);
           sw::task_index moment = 0;
           for (sw::task_index t = 0; t < g.tasks.size(); ++t)
             if (g.original[t] == lowered.task_of[p.held.moment] && !g.again[t]) moment = t;
+          std::set<sw::task_index> later;  // by their numbers before
+          for (sw::task_index t = moment; t < g.tasks.size(); ++t) later.insert(g.original[t]);
+          double late = 0;
+          for (const sw::held_value& v : p.held.values)
+            for (const std::uint32_t u : v.late)
+              if (later.contains(lowered.task_of[u])) late += own.time(u, placed[u]);
           graphs.push_back({static_cast<double>(g.compute.count()),
-                            held_during(g.tasks, moment) + sw::bytes_of(p.held.beside, placed)});
+                            held_during(g.tasks, moment) + sw::bytes_of(p.held.beside, placed), late});
         }
         for (const double price : {1e-6, 3e-3, 3e-2, 10.0}) {  // ns per byte
-          const double least = p.least_at(placed, price);
+          const double least = p.least_at(placed, price), with_late = p.least_at(placed, price, true);
           CHECK(least > 0);
-          for (const auto& [compute, holds] : graphs) {
+          CHECK(with_late >= least * (1 - 1e-6));
+          for (const auto& [compute, holds, late] : graphs) {
             CAPTURE(price);
             CAPTURE(holds);
             CHECK(least <= (compute + price * holds) * (1 + 1e-9));
+            CHECK(with_late <= (compute + late + price * holds) * (1 + 1e-9));
             ++compared;
           }
         }
@@ -209,6 +220,42 @@ TEST_SUITE("held_values_of") {
         sw::held_values_of(six.model, sw::training_constraints(six.model, {.tie_layers = false}), 8);
     for (const sw::held_value& v : untied.values) CHECK(v.count == 1);
     CHECK(static_cast<double>(untied.values.size()) == values);
+  }
+
+  TEST_CASE("what need not run before the moment is told with the vertices of all layers like it") {
+    const planned six(6);
+    const auto& graph = six.model.graph();
+    const auto reach = [&](bool forward) {
+      std::set<std::uint32_t> seen{six.held.moment};
+      for (std::vector<std::uint32_t> open{six.held.moment}; !open.empty();) {
+        const std::uint32_t at = open.back();
+        open.pop_back();
+        const auto go = [&](std::uint32_t v) {
+          if (seen.insert(v).second) open.push_back(v);
+        };
+        if (forward)
+          for (const auto& e : graph.out(at)) go(e.target);
+        else
+          for (const auto& e : graph.in(at)) go(e.source);
+      }
+      return seen;
+    };
+    const std::set<std::uint32_t> before = reach(false), after = reach(true);
+    std::set<std::uint32_t> told;
+    for (const sw::held_value& v : six.held.values) {
+      CHECK(!after.contains(v.maker));
+      if (before.contains(v.maker)) CHECK(v.late.empty());
+      if (v.late.empty()) continue;
+      CHECK(static_cast<double>(v.late.size()) == v.count);
+      CHECK(std::ranges::find(v.late, v.maker) != v.late.end());
+      for (const std::uint32_t u : v.late) {
+        CHECK(!before.contains(u));
+        CHECK(!after.contains(u));
+        CHECK(told.insert(u).second);
+        CHECK(six.model.strategy_count(u) == six.model.strategy_count(v.maker));
+      }
+    }
+    CHECK(told.size() >= 6 * 8);  // derivatives of a layer's activation
   }
 }
 

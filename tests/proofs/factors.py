@@ -90,6 +90,21 @@ class Problem:
         return left
 
 
+def places_between(edges, waits, out, into):
+    """How many of some edges, one after another, lead to a vertex; and the number of the first to which it leads."""
+    after, before = {}, {}
+    starts = [(after, k + 1, edges[waits[k]]["to"], out) for k in reversed(range(len(waits)))]
+    starts += [(before, k, edges[waits[k]]["from"], into) for k in range(len(waits))]
+    for found, k, v, following in starts:
+        waiting = [v]
+        while waiting:
+            v = waiting.pop()
+            if v not in found:
+                found[v] = k
+                waiting += following.get(v, ())
+    return lambda v: after.get(v, 0), lambda v: before.get(v, len(waits))
+
+
 def worth_of_work(work, certificate):
     """The factors of all work at what it is worth, by claims that hold and weights that add up to 1 at most; and what the
     limits are worth together, which no plan exceeds: the bound is less by so much."""
@@ -98,24 +113,29 @@ def worth_of_work(work, certificate):
     demand(bits <= 40 and machines >= 1, "weights have more than 40 bits, or there are as many limits as channels")
     demand(all(t >= 0 for of in work["times"] + work["matrices"] for t in of), "work takes a time below zero")
     time, load, left, owed = Counter(), Counter(), 2**bits, 0  # load by edge and channel; after them what it puts on paths
-    out = {edge["from"]: set() for edge in edges}
+    out, into = {edge["from"]: set() for edge in edges}, {edge["to"]: set() for edge in edges}
     for edge in edges:
         out[edge["from"]].add(edge["to"])
+        into[edge["to"]].add(edge["from"])
     for claim in each("claims", certificate["claims"]):
         weight, price, later, head = claim["weight"], claim.get("price", 0), claim.get("later", []), claim.get("head", [])
         left -= weight
         demand(left >= 0, "weights add up to more than 1")
         channel = range(machines)[claim["channel"]] if "channel" in claim else None
+        waits = claim.get("waits", [])
         demand(price >= 0 and (channel is not None or not head and price == 0), "a path has a head or a price")
+        demand(not waits or channel == 0 and "first" in claim, "there are waits without a head, or of no computation")
         path, chosen = (claim["edges"], []) if channel is None else (head, claim["edges"])
         if channel is None or "first" in claim:
             at = vertices[claim["first"]]
+            own = {at}
             time[at] += weight
             for e in path:
                 demand(edges[e]["from"] == at, "the edges are no path")
                 at = edges[e]["to"]
                 load[e, channels] += weight
                 time[at] += weight
+                own.add(at)
             after, waiting = {at}, [at]
             while waiting:
                 found = out.get(waiting.pop(), set()) - after
@@ -125,10 +145,19 @@ def worth_of_work(work, certificate):
             demand(not later or channel == 0, "vertices are counted where nothing is computed")
         else:
             demand(not head and not later, "there are edges or vertices of a head that is not there")
-            after, later = vertices, vertices if channel == 0 else []
+            after, later, own = vertices, vertices if channel == 0 else [], set()
         demand(all(edges[e]["from"] in after or edges[e].get("since") in after for e in chosen),
                "an edge may come before the head ends")
         demand(len({edges[e]["share"] for e in chosen}) == len(chosen), "a share is counted twice")
+        for late in work.get("late", []) if channel is not None else []:
+            demand(late["edge"] not in chosen or own.union(later).isdisjoint(late["vertices"]), "what is late is counted twice")
+        leading, led = places_between(edges, waits, out, into)
+        for k, e in enumerate(waits):
+            demand(led(edges[waits[k - 1]]["to"] if k else at) == k == leading(edges[e]["from"]), "waits do not follow one another")
+            load[e, channels] += weight
+        demand(all(led(v) <= leading(v) for v in later), "a vertex may run during a wait")
+        demand(all(led(edges[e]["to"]) <= max(leading(edges[e]["from"]), leading(edges[e].get("since"))) for e in chosen),
+               "an edge's work may be done during a wait")
         time.update(dict.fromkeys(later, weight))
         load.update(dict.fromkeys(((e, channel) for e in chosen), weight))
         if price > 0:

@@ -62,6 +62,12 @@ struct stated {
     return sw::step_bound(problem, work, sw::exhaustive{},
                           {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0, .turn = held.moment});
   }
+  /// With claims that wait, too.
+  [[nodiscard]] sw::step_bounds sharper(const sw::step_bounds& known) const {
+    return sw::step_bound(problem, work, sw::exhaustive{},
+                          {.rounds = 60, .tolerance = 1e-6, .placement_gap = 0, .turn = held.moment, .waits = true},
+                          known.placements, {}, &known);
+  }
 };
 
 std::size_t graphs(std::size_t usual) {
@@ -75,7 +81,7 @@ TEST_SUITE("memory limit") {
   TEST_CASE("no plan within the memory, whatever it places, makes again, merges and orders, ends before the bound") {
     sw::random_source random(31);
     const std::size_t count = graphs(8);
-    std::size_t tried = 0, sharper = 0, made_again = 0, at_work = 0;
+    std::size_t tried = 0, sharper = 0, made_again = 0, at_work = 0, waits = 0;
     double sum = 0;
     for (std::size_t i = 0; i < count; ++i) {
       const tiny_training::model m = tiny_training::random_model(random);
@@ -94,6 +100,10 @@ TEST_SUITE("memory limit") {
       CHECK(bounds.bound <= static_cast<double>(*best) * (1 + 1e-9));
       CHECK(blind.bound <= static_cast<double>(*free) * (1 + 1e-9));
       CHECK(running.bound <= static_cast<double>(*best) * (1 + 1e-9));
+      const sw::step_bounds waiting = s.sharper(bounds);
+      CHECK(waiting.bound <= static_cast<double>(*best) * (1 + 1e-9));
+      CHECK(waiting.bound >= bounds.bound);
+      waits += waiting.bound > bounds.bound * (1 + 1e-4) ? 1U : 0U;
       CHECK(bounds.bound >= blind.bound * (1 - 1e-5) - 1e-6);
       ++tried;
       sum += bounds.bound / static_cast<double>(*best);
@@ -102,11 +112,12 @@ TEST_SUITE("memory limit") {
       at_work += running.bound > bounds.bound * (1 + 1e-4) ? 1U : 0U;
     }
     MESSAGE(tried << " tried; the limit costs time in " << made_again << ", the bound sees it in " << sharper
-                  << ", better where it sees what the loss reads in " << at_work << "; bound over optimum "
-                  << sum / static_cast<double>(tried));
+                  << ", better where it sees what the loss reads in " << at_work << " and where claims wait in "
+                  << waits << "; bound over optimum " << sum / static_cast<double>(tried));
     CHECK(sum >= 0.6 * static_cast<double>(tried));
     if (count >= 100) CHECK(sharper * 20 > tried);
     if (count >= 100) CHECK(at_work > 0);
+    if (count >= 100) CHECK(waits > 0);
   }
 
   TEST_CASE("a certificate of a bound under a limit is checked without the search; a laxer limit proves less") {
@@ -117,7 +128,7 @@ TEST_SUITE("memory limit") {
       double most = 0;
       for (std::uint32_t v = 0; v < m.forward; ++v) most += static_cast<double>(std::min(m.held[v][0], m.held[v][1]));
       const stated s(m, most / 3);
-      const sw::step_bounds bounds = s.bound();
+      const sw::step_bounds bounds = i % 2 == 0 ? s.bound() : s.sharper(s.bound());
       const sw::step_certificate c = sw::certify_step(bounds, s.problem, s.work);
       const auto verdict = sw::check_certificate(*s.problem.description(), s.work, c);
       REQUIRE_MESSAGE(verdict.accepted, verdict.failure);

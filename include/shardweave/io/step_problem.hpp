@@ -19,6 +19,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
+#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -74,7 +75,14 @@ inline void write_work(json_writer& out, const step_work& work) {
     if (e.since != work_edge::no_vertex) out.member("since", e.since);
     out.end_object();
   }
-  out.end_list().end_object();
+  out.end_list();
+  if (!work.late.empty()) {
+    out.line().key("late").begin_list();
+    for (const late_work& l : work.late)
+      out.line().begin_object().member("edge", l.edge).list("vertices", l.vertices).end_object();
+    out.end_list();
+  }
+  out.end_object();
 }
 
 class work_reader {
@@ -97,6 +105,8 @@ class work_reader {
                              json_required("tables", json_number(edge_.table)),
                              json_required("share", json_number(edge_.share)),
                              json_optional("since", json_index(edge_.since))});
+    auto late = json_object(
+        {json_required("edge", json_number(late_.edge)), json_required("vertices", json_numbers(late_.vertices))});
     const auto lists = [](std::vector<double>& one, std::vector<std::vector<double>>& all) {
       return json_list(json_numbers(one), [&one, &all] {
         all.push_back(one);
@@ -108,7 +118,8 @@ class work_reader {
          json_required("times", lists(times_, work_.times)), json_required("vertices", json_numbers(work_.times_of)),
          json_required("tables", json_items(numbers_, tables_, std::move(table))),
          json_required("matrices", lists(entries_, matrices_)),
-         json_required("edges", json_items(edge_, work_.edges, std::move(edge)))});
+         json_required("edges", json_items(edge_, work_.edges, std::move(edge))),
+         json_optional("late", json_items(late_, work_.late, std::move(late)))});
   }
 
   /// \throws error (input) for numbers and sizes that do not fit together
@@ -141,6 +152,13 @@ class work_reader {
       work_.shares = std::max(work_.shares, std::size_t{edge.share} + 1);
     }
     if (work_.shares > work_.edges.size()) refuse_work("a share's number is above that of the last edge");
+    for (std::size_t l = 0; l < work_.late.size(); ++l) {
+      const std::vector<std::uint32_t>& vertices = work_.late[l].vertices;
+      const bool ascend = std::ranges::adjacent_find(vertices, std::greater_equal()) == vertices.end();
+      if (work_.late[l].edge >= work_.edges.size() || !ascend ||
+          (!vertices.empty() && vertices.back() >= d.vertices.size()))
+        refuse_work("late " + std::to_string(l) + " names an edge or vertices that are not there, or not in order");
+    }
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       const std::string who = "tables " + std::to_string(t);
       const auto [rows, columns] = size[t];
@@ -196,6 +214,7 @@ class work_reader {
   table_numbers numbers_;
   std::vector<std::optional<std::uint32_t>> way_;
   work_edge edge_;
+  late_work late_;
   std::vector<double> times_, entries_;
 };
 
@@ -238,6 +257,7 @@ inline void write_certificate(json_writer& out, const step_certificate& c) {
       if (claim.channel != step_claim::path) more.member("channel", claim.channel);
       if (claim.channel == step_claim::path || claim.has_head) more.member("first", claim.first);
       if (claim.has_head) more.list("head", claim.head).list("later", claim.later);
+      if (!claim.waits.empty()) more.list("waits", claim.waits);
       if (claim.price > 0) more.member("price", claim.price).member("held", claim.held);
       more.member("weight", c.weights[r]).list("edges", claim.edges).end_object();
     }
@@ -261,8 +281,9 @@ inline void write_certificate(const std::filesystem::path& path, const step_cert
   auto one =
       json_object({json_optional("channel", json_number(channel)), json_optional("first", json_number(first)),
                    json_optional("head", json_numbers(claim.head)), json_optional("later", json_numbers(claim.later)),
-                   json_optional("price", json_number(claim.price)), json_optional("held", json_number(claim.held)),
-                   json_required("weight", json_number(weight)), json_required("edges", json_numbers(claim.edges))},
+                   json_optional("waits", json_numbers(claim.waits)), json_optional("price", json_number(claim.price)),
+                   json_optional("held", json_number(claim.held)), json_required("weight", json_number(weight)),
+                   json_required("edges", json_numbers(claim.edges))},
                   [&]() -> std::string {
                     if (!channel && !first) return "needs channel or first";
                     claim.channel = channel.value_or(step_claim::path);

@@ -33,6 +33,9 @@ struct held_value {
   std::vector<double> again = {};
   std::vector<std::uint32_t> from = {};  ///< earlier values, which must be there if it is made again
   bool is_read = false;                  ///< by the backward part
+  /// Its maker, and those of the values like it, where they need not run before the moment: then making it `again` is
+  /// making it after the moment, which takes no more time, and is a part of what is known to run then.
+  std::vector<std::uint32_t> late = {};
   /// So many values are like this one: placed alike, and of equal forms and times, each with a choice of its own.
   double count = 1;
 };

@@ -9,6 +9,7 @@
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/step/work_table.hpp>
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
 #include <map>
@@ -88,7 +89,8 @@ namespace shardweave::inline v0 {
 }
 
 /// The work of a problem with the vertices of `with_policies`, and one channel more: what is held, and no more than
-/// `limit`. Making a value again is work of the compute stream, after `held.moment`.
+/// `limit`. Making a value again is work of the compute stream, after `held.moment`, and so is making it for the first
+/// time if that is late.
 /// \param vertices  of the problem without these
 [[nodiscard]] inline step_work with_policies(step_work work, const held_values& held, double limit,
                                              std::size_t vertices) {
@@ -133,6 +135,15 @@ namespace shardweave::inline v0 {
     if (!v.again.empty())
       add_edge(v.maker, first + i, 0, v.again.size(), width, held.moment,
                [&](auto a, auto b) { return b == v.forms.size() ? v.count * v.again[a] : 0.0; });
+    if (v.again.empty() || v.late.empty()) continue;
+    std::vector<double> time;
+    for (strategy s = 0; s < v.again.size(); ++s) time.push_back(work.time(v.maker, s));
+    if (std::ranges::all_of(time, [](double t) { return t == 0; })) continue;
+    std::vector<std::uint32_t> late = v.late;
+    std::ranges::sort(late);
+    work.late.push_back({static_cast<std::uint32_t>(work.edges.size()), std::move(late)});
+    add_edge(v.maker, first + i, 0, v.again.size(), width, held.moment,
+             [&](auto a, auto b) { return b == v.forms.size() ? v.count * time[a] : 0.0; });
   }
   add_vertex(1);
   for (const auto* forms : {&held.always, &held.at_work, &held.beside})

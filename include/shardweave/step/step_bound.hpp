@@ -42,6 +42,9 @@ struct step_bound_options {
   /// The vertex at which paths end that come before all other work of a claim, in all rounds; nothing: it is found, and
   /// such claims come in the last fifth of the rounds.
   std::optional<std::uint32_t> turn = std::nullopt;
+  /// Whether claims tell what the compute stream waits for, and what is late; all ways count from the start. For a
+  /// bound that goes on from a known one, which is found in less time.
+  bool waits = false;
 };
 
 /// A bound, the prices that prove it, and what was met on the way.
@@ -74,16 +77,19 @@ struct priced_effort {
   }
 };
 
-/// The work that counts: where edges have several ways to be done, at first the least of them entry by entry, which is
-/// priced in a fraction of the time; then one way at a time.
+/// The work that counts: where edges have several ways to be done, one way at a time, or at first the least of them
+/// entry by entry, which is priced in a fraction of the time.
 class counted_work {
  public:
-  counted_work(const placement_problem<double>& problem, const step_work& work) : problem_(problem), work_(work) {
-    if (std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; }))
-      together_ = std::make_unique<step_work>(least_of_ways(work));
+  counted_work(const placement_problem<double>& problem, const step_work& work, bool ways_at_once)
+      : problem_(problem),
+        work_(work),
+        has_ways_(std::ranges::any_of(work.tables, [](const work_table& t) { return t.ways() > 1; })) {
+    if (has_ways_ && !ways_at_once) together_ = std::make_unique<step_work>(least_of_ways(work));
     priced_.emplace(problem, counted());
   }
   [[nodiscard]] const step_work& counted() const { return together_ ? *together_ : work_; }
+  [[nodiscard]] bool counts_ways() const { return has_ways_ && !has_ways_left(); }
   /// Whether there are ways that do not count yet.
   [[nodiscard]] bool has_ways_left() const { return together_ != nullptr; }
   void count_ways() {
@@ -96,6 +102,7 @@ class counted_work {
  private:
   const placement_problem<double>& problem_;
   const step_work& work_;
+  bool has_ways_;
   std::unique_ptr<step_work> together_;
   std::optional<priced_steps> priced_;  ///< of what counts
 };
@@ -112,6 +119,7 @@ class counted_work {
 /// \param problem  compiled; its constraints hold, its costs and savings do not count
 /// \param starts   placements to begin with, good ones
 /// \param policy   solves placements under prices; the bound is as good as its bounds
+/// \param known_bounds  of the same problem, whose claims and weights are the first; null: there are none
 /// \throws error (input) if work and problem are not of one graph, the graph has a cycle, or no vertex
 ///         `options.turn`
 /// Complexity: `rounds` placements under prices; fewer of large problems (`entries`)
@@ -121,21 +129,29 @@ template <class S>
   requires solver<S, double>
 [[nodiscard]] step_bounds step_bound(const placement_problem<double>& problem, const step_work& work, const S& policy,
                                      const step_bound_options& options = {}, std::span<const assignment> starts = {},
-                                     const solve_control& control = {}) {
+                                     const solve_control& control = {}, const step_bounds* known_bounds = nullptr) {
   const deadline limit(control);
-  detail::counted_work counted(problem, work);
-  const bool has_ways = counted.has_ways_left();
+  detail::counted_work counted(problem, work, options.waits);
   detail::claim_search search(work);
   if (options.turn) search.want_heads_at(*options.turn);
-  detail::claim_game game(work, search.claims_of_channels(), options.tolerance / 4);
+  if (options.waits) search.want_waits();
+  const bool goes_on = known_bounds != nullptr && !known_bounds->claims.empty();
+  detail::claim_game game(work, goes_on ? known_bounds->claims : search.claims_of_channels(), options.tolerance / 4);
   detail::smoothed_weights smoothed;
   step_bounds result;
+  if (goes_on) {
+    result.bound = known_bounds->bound;
+    result.claims = known_bounds->claims;
+    result.weights = known_bounds->weights;
+    smoothed.found_better(result.weights);
+  }
+  game.count(counted.counted());
   const auto prices_at = [&](const std::vector<double>& weights) { return prices_of(game.claims(), weights, work); };
   const auto add_placement = [&](assignment choice, const work_prices& prices) {
     const auto known = std::ranges::find(result.placements, choice);
     const auto at = static_cast<std::size_t>(known - result.placements.begin());
     if (known == result.placements.end()) result.placements.push_back(std::move(choice));
-    return game.add_column(at, work_of(counted.counted(), result.placements[at], &prices));
+    return game.add_placement(at, result.placements[at], prices);
   };
   for (const assignment& choice : starts)
     if (problem.labels_of(choice)) add_placement(choice, prices_at(smoothed.best(game.claims().size())));
@@ -143,18 +159,17 @@ template <class S>
   // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
   // without them make the better plans.
   const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
-  const std::size_t last = has_ways ? effort.placements / 3 : effort.placements / 5;
-  std::size_t most = effort.placements - (options.turn && !has_ways ? 0 : last);
+  const std::size_t last = effort.placements / (counted.has_ways_left() ? 3 : 5);
+  std::size_t most = effort.placements - (options.turn && !counted.has_ways_left() ? 0 : last);
   const auto sharpens = [&] {
     const bool has_more = search.want_heads() || counted.has_ways_left();
     if (result.rounds >= effort.placements || !has_more) return false;
     result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
     if (counted.has_ways_left()) {
       counted.count_ways();
-      game.forget_columns();
+      game.count(work);
       const work_prices prices = prices_at(smoothed.best(game.claims().size()));
-      for (std::size_t p = 0; p < result.placements.size(); ++p)
-        game.add_column(p, work_of(work, result.placements[p], &prices));
+      for (std::size_t p = 0; p < result.placements.size(); ++p) game.add_placement(p, result.placements[p], prices);
       smoothed.stay();  // what the best prices prove once ways count
     }
     most = std::min(effort.placements, result.rounds + last);
@@ -163,9 +178,7 @@ template <class S>
   };
   const auto solved_game = [&] {
     detail::game_value value = game.value();
-    while (game.add_claims(search, value) ||
-           (has_ways && !counted.has_ways_left() && game.add_ways(result.placements, value)))
-      value = game.value();
+    while (game.add_claims(search, value) || (counted.counts_ways() && game.add_ways(value))) value = game.value();
     return value;
   };
   while (result.rounds < most || sharpens()) {

@@ -4,11 +4,13 @@
 #include <shardweave/core/number_text.hpp>
 #include <shardweave/step/step_work.hpp>
 
+#include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <span>
 #include <string>
+#include <utility>
 #include <vector>
 
 /// \file
@@ -31,6 +33,9 @@ struct step_claim {
   bool has_head = false;
   std::vector<std::uint32_t> head = {};
   std::vector<std::uint32_t> later = {};
+  /// Of the compute stream after a head: edges one after another whose chains it waits for, as all that is counted
+  /// comes before the producer's end or after the consumer's start.
+  std::vector<std::uint32_t> waits = {};
   /// Of a channel: what a unit above the limit of channel `held` is worth, all edges counted; 0: nothing.
   double price = 0;
   std::uint32_t held = 0;
@@ -93,19 +98,7 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   if (claim.channel == 0 && !claim.has_head)
     for (std::uint32_t v = 0; v < work.vertex_count(); ++v) vertex(v);
   for (const std::uint32_t e : claim.edges) load(e);
-}
-
-/// What work is worth at prices.
-/// Complexity: O(V + E * channels)
-[[nodiscard]] inline double worth_of(const taken_work& taken, const work_prices& prices) {
-  double sum = 0;
-  const auto add = [&](const std::vector<double>& amounts, const std::vector<double>& of) {
-    for (std::size_t i = 0; i < amounts.size(); ++i) sum += amounts[i] * of[i];
-  };
-  add(taken.time, prices.time);
-  add(taken.load, prices.load);
-  add(taken.chain, prices.chain);
-  return sum;
+  for (const std::uint32_t e : claim.waits) chain(e);
 }
 
 /// What a claim comes to.
@@ -153,6 +146,79 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   return is_reached;
 }
 
+namespace detail {
+
+/// Between which of some edges, one after another, each vertex lies.
+struct places_between {
+  std::vector<std::uint32_t> after;   ///< by vertex: so many of the edges lead to it, the first ones
+  std::vector<std::uint32_t> before;  ///< by vertex: it leads to this edge and those after it
+
+  /// Complexity: O(V + E)
+  places_between(const step_work& work, std::span<const std::uint32_t> some)
+      : after(work.vertex_count()), before(work.vertex_count(), static_cast<std::uint32_t>(some.size())) {
+    const auto edges = static_cast<std::uint32_t>(work.edges.size());
+    // per vertex its first edge, per edge the next one of the vertex: edges that leave, and those that lead there
+    std::vector<std::uint32_t> first_out(work.vertex_count(), edges), first_in(work.vertex_count(), edges);
+    std::vector<std::uint32_t> next_out(edges), next_in(edges);
+    for (std::uint32_t e = 0; e < edges; ++e) {
+      next_out[e] = std::exchange(first_out[work.edges[e].from], e);
+      next_in[e] = std::exchange(first_in[work.edges[e].to], e);
+    }
+    std::vector<std::uint32_t> open;
+    const auto mark = [&](std::uint32_t v, const auto& first, const auto& next, auto end, const auto& is_fresh) {
+      if (!is_fresh(v)) return;
+      for (open.push_back(v); !open.empty();) {
+        const std::uint32_t at = open.back();
+        open.pop_back();
+        for (std::uint32_t e = first[at]; e < edges; e = next[e])
+          if (is_fresh(work.edges[e].*end)) open.push_back(work.edges[e].*end);
+      }
+    };
+    const auto many = static_cast<std::uint32_t>(some.size());
+    for (std::uint32_t k = many; k-- > 0;)
+      mark(work.edges[some[k]].to, first_out, next_out, &work_edge::to, [&](std::uint32_t v) {
+        if (after[v] != 0) return false;
+        after[v] = k + 1;
+        return true;
+      });
+    for (std::uint32_t k = 0; k < many; ++k)
+      mark(work.edges[some[k]].from, first_in, next_in, &work_edge::from, [&](std::uint32_t v) {
+        if (before[v] != many) return false;
+        before[v] = k;
+        return true;
+      });
+  }
+};
+
+/// \param end  where the head ends
+inline void validate_waits(const step_claim& claim, const step_work& work, std::uint32_t end) {
+  const auto refuse_wait = [](std::uint32_t e, const std::string& what) {
+    refuse(error_category::input, "a claim about the step: wait " + std::to_string(e) + " " + what);
+  };
+  for (const std::uint32_t e : claim.waits)
+    if (e >= work.edges.size())
+      refuse_wait(e, "does not exist, expected a number below " + std::to_string(work.edges.size()));
+  if (claim.channel != 0) refuse_wait(claim.waits.front(), "is of another channel than the compute stream, which is 0");
+  const places_between places(work, claim.waits);
+  for (std::uint32_t k = 0; k < claim.waits.size(); ++k) {
+    const std::uint32_t before = k == 0 ? end : work.edges[claim.waits[k - 1]].to;
+    if (places.before[before] != k || places.after[work.edges[claim.waits[k]].from] != k)
+      refuse_wait(claim.waits[k], "does not come after vertex " + std::to_string(before));
+  }
+  for (const std::uint32_t v : claim.later)
+    if (places.before[v] > places.after[v])
+      refuse_wait(claim.waits[places.after[v]], "may be done while vertex " + std::to_string(v) + " runs");
+  for (const std::uint32_t e : claim.edges) {
+    const work_edge& edge = work.edges[e];
+    std::uint32_t after = places.after[edge.from];
+    if (edge.since < work.vertex_count()) after = std::max(after, places.after[edge.since]);
+    if (places.before[edge.to] > after)
+      refuse_wait(claim.waits[after], "may be done during the work of edge " + std::to_string(e));
+  }
+}
+
+}  // namespace detail
+
 /// Refuses a claim that need not hold: a path that is none, a share that is counted twice.
 /// \throws error (input) naming the edge
 inline void validate(const step_claim& claim, const step_work& work) {
@@ -179,6 +245,7 @@ inline void validate(const step_claim& claim, const step_work& work) {
   if (claim.channel == step_claim::path) {
     if (claim.has_head || !claim.later.empty() || claim.price != 0)
       refuse(error_category::input, "a claim about the step: a path has a head, or a price, expected neither");
+    if (!claim.waits.empty()) refuse(error_category::input, "a claim about the step: a path has waits, expected none");
     end_of_path(claim.edges);
     return;
   }
@@ -197,8 +264,20 @@ inline void validate(const step_claim& claim, const step_work& work) {
     refuse(error_category::input, "a claim about the step: channel " + std::to_string(claim.held) +
                                       " has no limit, expected one from " + std::to_string(work.machines()) +
                                       " to below " + std::to_string(work.channels));
+  for (const late_work& late : work.late) {
+    if (std::ranges::find(claim.edges, late.edge) == claim.edges.end()) continue;
+    const bool counts_all = claim.channel == 0 && !claim.has_head;
+    const auto is_counted = [&](std::uint32_t v) {
+      return std::ranges::binary_search(claim.later, v) || v == claim.first;
+    };
+    if (counts_all || std::ranges::any_of(late.vertices, is_counted) ||
+        std::ranges::any_of(claim.head, [&](std::uint32_t e) {
+          return e < work.edges.size() && std::ranges::binary_search(late.vertices, work.edges[e].to);
+        }))
+      refuse_edge(late.edge, "is the time of vertices that the claim counts, too");
+  }
   if (!claim.has_head) {
-    if (!claim.head.empty() || !claim.later.empty())
+    if (!claim.head.empty() || !claim.later.empty() || !claim.waits.empty())
       refuse(error_category::input, "a claim about the step: it has edges or vertices of a head that it has not");
     return;
   }
@@ -222,6 +301,7 @@ inline void validate(const step_claim& claim, const step_work& work) {
                                         " does not come after vertex " + std::to_string(end) +
                                         ", at which the head ends, or is counted twice");
   }
+  if (!claim.waits.empty()) detail::validate_waits(claim, work, end);
 }
 
 /// Prices of the work that a mixture of claims counts, by vertex, edge and channel.

@@ -116,19 +116,28 @@ class step_search_run {
     tried_.consider({&start, 1}, 1);
     if (tried_.size() > 0) result_.first_step = tried_.best().step;
     const bool is_bounded = options_.bounds && !limit_.expired();
-    if (prices_memory()) {  // which prices of placements take from the bound
+    const auto bound = [&] {
       if (is_bounded) find_bounds(start);
-      descend();
+    };
+    step_bounds sharper;
+    if (prices_memory()) {  // which prices of placements take from the bound
+      bound();
+      side_by_side([&] { descend(); },
+                   [&] {
+                     if (is_bounded) sharper = with_waits(result_.bounds);
+                   });
     } else {
-      for_each_number(2, control_.threads, [&] {
-        return [&](std::size_t part) {
-          if (part == 1) descend();
-          if (part == 0 && is_bounded) find_bounds(start);
-        };
-      });
+      side_by_side(bound, [&] { descend(); });
     }
     plan_promising();
     cross();
+    if (sharper.bound > result_.bounds.bound) {  // the same placements are planned, at the same prices
+      sharper.placements = std::move(result_.bounds.placements);
+      sharper.rounds += result_.bounds.rounds;
+      sharper.stopped = sharper.stopped || result_.bounds.stopped;
+      result_.bounds = std::move(sharper);
+      tried_.tell_bound(result_.bounds.bound);
+    }
     look_further();
     tried_.improve(options_.improved);
     result_.plans = tried_.size();
@@ -150,12 +159,35 @@ class step_search_run {
     std::vector<double> loose = {};
   };
 
+  /// On two threads if there may be as many; else one after the other.
+  template <class First, class Second>
+  void side_by_side(const First& first, const Second& second) const {
+    for_each_number(2, control_.threads, [&] {
+      return [&](std::size_t part) {
+        if (part == 0) first();
+        if (part == 1) second();
+      };
+    });
+  }
+
   [[nodiscard]] bool is_over() const {
     return tried_.size() >= effort_.placements || solves_ >= effort_.placements || tried_.is_late();
   }
 
   [[nodiscard]] bool prices_memory() const {
     return std::ranges::any_of(least_.limits, [](double limit) { return limit > 0; });
+  }
+  /// What claims that wait prove from there. Beside `descend`, too.
+  [[nodiscard]] step_bounds with_waits(const step_bounds& known) const {
+    solve_control rest = limit_.rest();
+    rest.gap = 0;
+    rest.start = {};
+    rest.progress = nullptr;
+    if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
+    step_bound_options how = options_.bound;
+    how.waits = true;
+    how.rounds = std::min(how.rounds, rounds_with_waits);
+    return step_bound(problem_, least_, policy_, how, known.placements, rest, &known);
   }
   /// Beside `descend`: nothing of what that changes is looked at.
   void find_bounds(const assignment& start) {
@@ -319,6 +351,7 @@ class step_search_run {
   }
 
   static constexpr std::size_t few = 4;
+  static constexpr std::size_t rounds_with_waits = 24;
   static constexpr double share_of_bound = 0.25;  ///< of a time limit
 
   const placement_problem<double>& problem_;

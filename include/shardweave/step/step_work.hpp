@@ -36,6 +36,13 @@ struct work_edge {
   static constexpr std::uint32_t no_vertex = ~0U;
 };
 
+/// An edge whose load on the compute stream is the time of some vertices where they run after another one (`since`),
+/// and nothing where they run before: of a claim these vertices count or the edge, not both.
+struct late_work {
+  std::uint32_t edge = 0;
+  std::vector<std::uint32_t> vertices = {};  ///< in ascending order
+};
+
 /// What `work_model` tells, for vertices and edges by number: those of the placement problem of the same graph.
 struct step_work {
   std::size_t channels = 1;  ///< with the compute stream, which is the first
@@ -46,7 +53,8 @@ struct step_work {
   std::vector<std::vector<double>> times = {};  ///< per list: one per strategy
   std::vector<work_edge> edges = {};
   std::vector<work_table> tables = {};
-  std::size_t shares = 0;  ///< numbers of shares are below
+  std::size_t shares = 0;            ///< numbers of shares are below
+  std::vector<late_work> late = {};  ///< each of an edge of its own, and of vertices of its own
 
   [[nodiscard]] std::size_t vertex_count() const { return times_of.size(); }
   /// Channels that do work.

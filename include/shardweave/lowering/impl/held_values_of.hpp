@@ -223,6 +223,7 @@ class held_value_reader {
       const bool counts = before_[g.root] != 0 && g.element == largest && std::isfinite(model_.vertex_cost(g.root, s));
       made.again.push_back(counts ? static_cast<double>(own_time(model_, g.root, s).count()) : 0);
     }
+    if (before_[g.root] == 0 && g.element == largest) made.late.push_back(g.root);
     for (const std::uint32_t p : op(g.root).inputs) {
       if (own[p].empty()) continue;
       const std::size_t k = std::min(element_taken(op(g.root), op(p)), own[p].size() - 1);
@@ -284,14 +285,19 @@ class held_value_reader {
       if (layer < 0) what.push_back(nobody);
       for (const std::uint32_t i : values) {
         const held_value& v = result_.values[i];
-        what.insert(what.end(),
-                    {tie_[v.maker], lists(v.again), v.is_read ? 1U : 0U, static_cast<std::uint32_t>(v.forms.size())});
+        what.insert(what.end(), {tie_[v.maker], lists(v.again), (v.is_read ? 1U : 0U) + (v.late.empty() ? 0U : 2U),
+                                 static_cast<std::uint32_t>(v.forms.size())});
         for (const held_form& f : v.forms) what.insert(what.end(), {tie_[f.vertex], lists(f.bytes)});
         what.push_back(static_cast<std::uint32_t>(v.from.size()));
         for (const std::uint32_t u : v.from)
           what.push_back(static_cast<std::uint32_t>(std::ranges::lower_bound(values, u) - values.begin()));
       }
-      count[known.try_emplace(std::move(what), layer).first->second] += 1;
+      const std::int64_t first = known.try_emplace(std::move(what), layer).first->second;
+      count[first] += 1;
+      for (std::size_t k = 0; k < values.size() && first != layer; ++k) {
+        std::vector<std::uint32_t>& late = result_.values[layers[first][k]].late;
+        late.insert(late.end(), result_.values[values[k]].late.begin(), result_.values[values[k]].late.end());
+      }
     }
     std::vector<std::uint32_t> now(result_.values.size(), nobody);
     std::vector<held_value> left;

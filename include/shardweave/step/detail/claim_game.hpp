@@ -3,11 +3,13 @@
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/step/detail/claim_search.hpp>
 #include <shardweave/step/detail/game_value.hpp>
+#include <shardweave/step/detail/placed_work.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
 #include <cstddef>
+#include <cstdint>
 #include <span>
 #include <utility>
 #include <vector>
@@ -18,61 +20,68 @@
 namespace shardweave::inline v0::detail {
 
 /// The part of the game that is known so far. Rows are claims; columns are placements, each in some way to do its work
-/// (`edge_work::otherwise`): one placement may have several.
+/// (`edge_work::otherwise`): one placement may have several, which differ from its first in few edges.
 class claim_game {
  public:
   /// \param work  what claims are priced by; it must outlive the game
   /// \param tolerance  what pays less than this, relative to the game's value, is not added
   claim_game(const step_work& work, std::vector<step_claim> claims, double tolerance)
-      : work_(&work), claims_(std::move(claims)), tolerance_(tolerance), gain_(claims_.size()) {}
+      : work_(&work), tolerance_(tolerance) {
+    for (step_claim& claim : claims) add_claim(std::move(claim));
+  }
 
   [[nodiscard]] const std::vector<step_claim>& claims() const { return claims_; }
-  [[nodiscard]] std::size_t column_count() const { return taken_.size(); }
+  [[nodiscard]] std::size_t column_count() const { return columns_.size(); }
   /// \pre there is a column
   [[nodiscard]] game_value value() const { return value_of_game(gain_); }
 
-  /// False if it is known.
-  bool add_column(std::size_t placement, taken_work taken) {
-    for (std::size_t i = 0; i < taken_.size(); ++i)
-      if (placement_of_[i] == placement && taken_[i].load == taken.load) return false;
-    placement_of_.push_back(placement);
-    taken_.push_back(std::move(taken));
-    for (std::size_t r = 0; r < claims_.size(); ++r) gain_[r].push_back(value_of(claims_[r], *work_, taken_.back()));
-    return true;
-  }
-  void forget_columns() {
-    placement_of_.clear();
+  /// From now on this work counts, of the same graph; no placement is known. It must outlive the game.
+  void count(const step_work& work) {
+    counted_ = &work;
+    placed_.clear();
     taken_.clear();
-    for (std::vector<double>& row : gain_) row.clear();
+    columns_.clear();
+    for (std::size_t r = 0; r < claims_.size(); ++r) {
+      first_gain_[r].clear();
+      gain_[r].clear();
+    }
+  }
+  /// Adds a placement in the way to do its work that is worth least. False if it is known.
+  /// \param placement  its number: one that is known, or the next one
+  /// \pre `count` was called
+  bool add_placement(std::size_t placement, std::span<const strategy> choice, const work_prices& prices) {
+    if (placement == placed_.size()) {
+      taken_.push_back(work_of(*counted_, choice));
+      placed_.emplace_back(*counted_, choice);
+      for (std::size_t r = 0; r < claims_.size(); ++r)
+        first_gain_[r].push_back(value_of(claims_[r], *work_, taken_.back()));
+    }
+    return add_column({placement, placed_[placement].cheapest(prices)});
   }
 
   /// Adds claims that are worth more against the mixture of columns `at` than the game. Tells whether there were any.
   bool add_claims(claim_search& search, const game_value& at) {
     bool fresh = false;
-    for (step_claim& claim : search.largest(mixture_of(taken_, at.columns))) {
+    const taken_work mixture = mixture_at(at.columns);
+    for (step_claim& claim : search.largest(mixture)) {
+      if (value_of(claim, *work_, mixture) <= at.value * (1 + tolerance_)) continue;
       if (std::ranges::find(claims_, claim) != claims_.end()) continue;
-      std::vector<double> row;
-      double worth = 0;
-      for (std::size_t i = 0; i < taken_.size(); ++i) {
-        row.push_back(value_of(claim, *work_, taken_[i]));
-        worth += at.columns[i] * row.back();
-      }
-      if (worth <= at.value * (1 + tolerance_)) continue;
-      claims_.push_back(std::move(claim));
-      gain_.push_back(std::move(row));
+      add_claim(std::move(claim));
       fresh = true;
     }
     return fresh;
   }
   /// Adds placements in the ways to do their work that cost less under the mixture of claims `at` than the game. Tells
   /// whether there were any.
-  bool add_ways(std::span<const assignment> placements, const game_value& at) {
+  bool add_ways(const game_value& at) {
     const work_prices prices = prices_of(claims_, at.rows, *work_);
-    const double owed = price_of_limits(claims_, at.rows, *work_);
     bool fresh = false;
-    for (std::size_t p = 0; p < placements.size(); ++p) {
-      taken_work some = work_of(*work_, placements[p], &prices);
-      if (worth_of(some, prices) - owed < at.value * (1 - tolerance_)) fresh = add_column(p, std::move(some)) || fresh;
+    for (std::size_t p = 0; p < placed_.size(); ++p) {
+      column some{p, placed_[p].cheapest(prices)};
+      double cost = 0;
+      for (std::size_t r = 0; r < claims_.size(); ++r)
+        if (at.rows[r] > 0) cost += at.rows[r] * gain_of(r, some);
+      if (cost < at.value * (1 - tolerance_)) fresh = add_column(std::move(some)) || fresh;
     }
     return fresh;
   }
@@ -80,18 +89,69 @@ class claim_game {
   /// Which placement costs least when claims weigh so much.
   /// \pre there is a column
   [[nodiscard]] std::size_t cheapest(std::span<const double> weights) const {
-    std::vector<double> cost(taken_.size());
+    std::vector<double> cost(columns_.size());
     for (std::size_t r = 0; r < claims_.size(); ++r)
       for (std::size_t i = 0; i < cost.size(); ++i) cost[i] += weights[r] * gain_[r][i];
-    return placement_of_[static_cast<std::size_t>(std::ranges::min_element(cost) - cost.begin())];
+    return columns_[static_cast<std::size_t>(std::ranges::min_element(cost) - cost.begin())].placement;
   }
 
  private:
+  struct column {
+    std::size_t placement = 0;
+    std::vector<other_way> ways = {};
+
+    friend bool operator==(const column&, const column&) = default;
+  };
+
+  bool add_column(column some) {
+    if (std::ranges::find(columns_, some) != columns_.end()) return false;
+    for (std::size_t r = 0; r < claims_.size(); ++r) gain_[r].push_back(gain_of(r, some));
+    columns_.push_back(std::move(some));
+    return true;
+  }
+  void add_claim(step_claim claim) {
+    std::vector<bool>& counts = counts_.emplace_back(work_->edges.size());
+    for (const std::uint32_t e : claim.edges) counts[e] = claim.channel != step_claim::path;
+    claims_.push_back(std::move(claim));
+    std::vector<double>& first = first_gain_.emplace_back();
+    for (const taken_work& taken : taken_) first.push_back(value_of(claims_.back(), *work_, taken));
+    std::vector<double>& row = gain_.emplace_back();
+    for (const column& some : columns_) row.push_back(gain_of(claims_.size() - 1, some));
+  }
+  /// Of a claim: what its column comes to, from that of the placement's first way.
+  [[nodiscard]] double gain_of(std::size_t row, const column& some) const {
+    const step_claim& claim = claims_[row];
+    double sum = first_gain_[row][some.placement];
+    for (const other_way& way : some.ways) {
+      const std::span<const double> more = placed_[some.placement].more(way);
+      if (counts_[row][way.edge]) sum += more[claim.channel];
+      if (claim.price > 0) sum += claim.price * more[claim.held];
+    }
+    return sum;
+  }
+  [[nodiscard]] taken_work mixture_at(std::span<const double> weights) const {
+    std::vector<double> share(placed_.size());
+    for (std::size_t i = 0; i < columns_.size(); ++i) share[columns_[i].placement] += weights[i];
+    taken_work mixture = mixture_of(taken_, share);
+    for (std::size_t i = 0; i < columns_.size(); ++i) {
+      if (weights[i] == 0) continue;
+      for (const other_way& way : columns_[i].ways) {
+        const std::span<const double> more = placed_[columns_[i].placement].more(way);
+        for (std::size_t c = 0; c < more.size(); ++c) mixture.load[way.edge * more.size() + c] += weights[i] * more[c];
+      }
+    }
+    return mixture;
+  }
+
   const step_work* work_;
-  std::vector<step_claim> claims_;
   double tolerance_;
-  std::vector<std::size_t> placement_of_;  ///< of each column
-  std::vector<taken_work> taken_;          ///< by each column
+  std::vector<step_claim> claims_;
+  std::vector<std::vector<bool>> counts_;  ///< per claim, by edge: whether its load counts
+  const step_work* counted_ = nullptr;
+  std::vector<placed_work> placed_;              ///< per placement
+  std::vector<taken_work> taken_;                ///< per placement: in its first way
+  std::vector<std::vector<double>> first_gain_;  ///< per claim, of each placement in its first way
+  std::vector<column> columns_;
   std::vector<std::vector<double>> gain_;  ///< per claim, of each column
 };
 

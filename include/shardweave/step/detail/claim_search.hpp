@@ -2,6 +2,7 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/number_text.hpp>
+#include <shardweave/step/detail/waiting_claim.hpp>
 #include <shardweave/step/detail/work_order.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
@@ -41,7 +42,12 @@ namespace shardweave::inline v0::detail {
 class claim_search {
  public:
   /// \throws error (input) if the edges form a cycle
-  explicit claim_search(const step_work& work) : work_(&work), order_(work) {}
+  explicit claim_search(const step_work& work) : work_(&work), order_(work), late_of_(work.edges.size()) {
+    for (const late_work& late : work.late) late_of_[late.edge] = &late;
+  }
+  // what waits refers to the order
+  claim_search(const claim_search&) = delete;
+  claim_search& operator=(const claim_search&) = delete;
 
   /// The work of each channel, of every share its first edge; and the same with prices on what is above the limits.
   [[nodiscard]] std::vector<step_claim> claims_of_channels() const {
@@ -72,13 +78,23 @@ class claim_search {
         claims.push_back(std::move(claim));
       }
     }
+    std::optional<step_claim> waiting;
+    if (waiting_) waiting = waiting_->find(taken, counted_while_waiting(claims.front()));
     add_priced(claims);
+    if (waiting) claims.push_back(*std::move(waiting));
     claims.push_back(std::move(longest));
     return claims;
   }
   /// From now on claims with heads, too. Where their path ends is found for the first work that is asked about.
   /// \returns whether there were none before
   bool want_heads() { return !std::exchange(has_heads_, true); }
+  /// From now on claims that wait, too, and all claims count what is late where it can be told apart.
+  /// \returns whether there were none before
+  bool want_waits() {
+    if (waiting_) return false;
+    waiting_.emplace(*work_, order_);
+    return true;
+  }
   /// The same; their path ends at this vertex.
   /// \throws error (input) if there is none of this number
   void want_heads_at(std::uint32_t v) {
@@ -105,8 +121,11 @@ class claim_search {
   };
 
   [[nodiscard]] bool is_counted(std::uint32_t e, const turn* after) const {
-    if (after == nullptr) return true;
     const work_edge& edge = work_->edges[e];
+    if (const late_work* const late = late_of_[e])
+      return after != nullptr && waiting_ && after->is_after[edge.since] &&
+             std::ranges::none_of(late->vertices, [&](std::uint32_t v) { return after->is_after[v]; });
+    if (after == nullptr) return true;
     return after->is_after[edge.from] || (edge.since != work_edge::no_vertex && after->is_after[edge.since]);
   }
 
@@ -205,8 +224,17 @@ class claim_search {
     return turn_of(on_path[best]);
   }
 
+  /// What the claim on the whole compute stream counts, and what is late.
+  [[nodiscard]] std::vector<std::uint32_t> counted_while_waiting(const step_claim& whole) const {
+    std::vector<std::uint32_t> edges = whole.edges;
+    for (const late_work& late : work_->late) edges.push_back(late.edge);
+    return edges;
+  }
+
   const step_work* work_;
   work_order order_;
+  std::vector<const late_work*> late_of_;  ///< by edge; null: what it does is not late
+  std::optional<waiting_claim> waiting_;
   bool has_heads_ = false;
   std::optional<turn> turn_;
 };

@@ -1,0 +1,191 @@
+#pragma once
+
+#include <shardweave/step/detail/work_order.hpp>
+#include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_work.hpp>
+
+#include <algorithm>
+#include <cstddef>
+#include <cstdint>
+#include <limits>
+#include <optional>
+#include <span>
+#include <utility>
+#include <vector>
+
+/// \file
+/// What the compute stream does, and what it waits for meanwhile.
+
+namespace shardweave::inline v0::detail {
+
+/// Numbers at positions from 0 on: which one is largest where all before a position may get larger or smaller at once.
+class largest_of_positions {
+ public:
+  explicit largest_of_positions(std::size_t many) {
+    while (width_ < many) width_ *= 2;
+    node_.assign(2 * width_, nothing);
+    more_.assign(2 * width_, 0.0);
+  }
+  /// \pre what is added before positions above this one later does not count for it, and nothing was so far
+  void set(std::size_t at, double value) {
+    std::size_t n = at + width_;
+    node_[n] = value;
+    for (n /= 2; n > 0; n /= 2) pull(n);
+  }
+  /// To all positions below `end`.
+  void add(std::size_t end, double amount) { add(1, 0, width_, end, amount); }
+  /// Minus infinity where nothing was set.
+  [[nodiscard]] double value() const { return node_[1]; }
+  [[nodiscard]] std::size_t position() const {
+    std::size_t n = 1;
+    while (n < width_) n = node_[2 * n] >= node_[2 * n + 1] ? 2 * n : 2 * n + 1;
+    return n - width_;
+  }
+
+ private:
+  static constexpr double nothing = -std::numeric_limits<double>::infinity();
+
+  void pull(std::size_t n) { node_[n] = std::max(node_[2 * n], node_[2 * n + 1]) + more_[n]; }
+  void add(std::size_t n, std::size_t from, std::size_t to, std::size_t end, double amount) {
+    if (end <= from) return;
+    if (to <= end) {
+      node_[n] += amount;
+      more_[n] += amount;
+      return;
+    }
+    const std::size_t middle = from + (to - from) / 2;
+    add(2 * n, from, middle, end, amount);
+    add(2 * n + 1, middle, to, end, amount);
+    pull(n);
+  }
+
+  std::size_t width_ = 1;
+  std::vector<double> node_, more_;
+};
+
+/// Finds claims that wait: all computation but what may run during the chains of some edges of a longest path, and
+/// these chains.
+class waiting_claim {
+ public:
+  /// \pre both outlive this
+  waiting_claim(const step_work& work, const work_order& order) : work_(work), order_(order), root_(root()) {}
+
+  /// For given work the one that is worth most along its longest path; nothing where there is nothing to wait for.
+  /// \param counted  edges that may be counted, of each share one
+  /// Complexity: O(V + E log V)
+  [[nodiscard]] std::optional<step_claim> find(const taken_work& taken, std::span<const std::uint32_t> counted) const {
+    const std::vector<std::uint32_t> path = longest_path(taken);
+    const places_between places(work_, path);
+    const auto steps = static_cast<std::uint32_t>(path.size());
+    // what runs, by the first edge of the path during whose chain it may run, up to another one
+    struct job {
+      double time;
+      std::uint32_t until;
+    };
+    std::vector<std::vector<job>> begins(steps), ends(steps + 1);
+    const auto place_job = [&](const std::pair<std::uint32_t, std::uint32_t>& between, double time) {
+      if (between.first >= between.second || time <= 0) return;
+      begins[between.first].push_back({time, between.second});
+      ends[between.second].push_back({time, between.first});
+    };
+    for (const std::uint32_t v : order_.vertices)
+      if (is_candidate_[v] != 0) place_job({places.after[v], places.before[v]}, taken.time[v]);
+    for (const std::uint32_t e : counted)
+      if (is_after_root(e)) place_job(place_of(places, e), taken.load[e * work_.channels]);
+
+    // best[k]: the most that chains up to k are worth, that of k among them, without what may run during any of them
+    largest_of_positions best(steps + 1);
+    best.set(0, 0.0);
+    std::vector<std::size_t> by(steps + 1);
+    std::size_t last = 0;
+    double most = 0;
+    for (std::uint32_t k = 0; k < steps; ++k) {
+      for (const job& j : ends[k]) best.add(j.until + 1, j.time);
+      for (const job& j : begins[k]) best.add(k + 1, -j.time);
+      if (taken.chain[path[k]] <= 0) continue;
+      by[k + 1] = best.position();
+      const double worth = best.value() + taken.chain[path[k]];
+      best.set(k + 1, worth);
+      if (worth <= most) continue;
+      most = worth;
+      last = k + 1;
+    }
+    if (last == 0) return std::nullopt;
+    step_claim claim{.channel = 0, .first = root_, .has_head = true};
+    for (; last > 0; last = by[last]) claim.waits.push_back(path[last - 1]);
+    std::ranges::reverse(claim.waits);
+    count(claim, counted);
+    return claim;
+  }
+
+ private:
+  static constexpr std::uint32_t nobody = ~0U;
+
+  /// The vertex that nothing comes before from which the longest way leads on, whatever it takes; marks what comes
+  /// after it and may be counted.
+  [[nodiscard]] std::uint32_t root() {
+    std::vector<std::uint32_t> rest(work_.vertex_count());
+    for (std::size_t i = order_.vertices.size(); i-- > 0;) {
+      const std::uint32_t v = order_.vertices[i];
+      for (const std::uint32_t e : order_.out[v]) rest[v] = std::max(rest[v], rest[work_.edges[e].to] + 1);
+    }
+    const auto first = static_cast<std::uint32_t>(std::ranges::max_element(rest) - rest.begin());
+    is_candidate_.assign(work_.vertex_count(), 0);
+    comes_after_ = reached_from(work_, first);
+    for (std::uint32_t v = 0; v < work_.vertex_count(); ++v) is_candidate_[v] = comes_after_[v] && v != first ? 1 : 0;
+    for (const late_work& late : work_.late)
+      for (const std::uint32_t v : late.vertices) is_candidate_[v] = 0;
+    return first;
+  }
+  [[nodiscard]] bool is_after_root(std::uint32_t e) const {
+    const work_edge& edge = work_.edges[e];
+    return comes_after_[edge.from] || (edge.since != work_edge::no_vertex && comes_after_[edge.since]);
+  }
+
+  /// From the root, as edges.
+  [[nodiscard]] std::vector<std::uint32_t> longest_path(const taken_work& taken) const {
+    std::vector<double> length(work_.vertex_count(), -1.0);
+    std::vector<std::uint32_t> by(length.size(), nobody);
+    length[root_] = taken.time[root_];
+    std::uint32_t last = root_;
+    for (const std::uint32_t v : order_.vertices) {
+      if (length[v] < 0) continue;
+      if (length[v] > length[last]) last = v;
+      for (const std::uint32_t e : order_.out[v]) {
+        const std::uint32_t to = work_.edges[e].to;
+        const double there = length[v] + taken.chain[e] + taken.time[to];
+        if (there <= length[to]) continue;
+        length[to] = there;
+        by[to] = e;
+      }
+    }
+    std::vector<std::uint32_t> path;
+    for (std::uint32_t at = last; by[at] != nobody; at = work_.edges[by[at]].from) path.push_back(by[at]);
+    std::ranges::reverse(path);
+    return path;
+  }
+  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> place_of(const places_between& places, std::uint32_t e) const {
+    const work_edge& edge = work_.edges[e];
+    std::uint32_t after = places.after[edge.from];
+    if (edge.since != work_edge::no_vertex) after = std::max(after, places.after[edge.since]);
+    return {after, places.before[edge.to]};
+  }
+  /// Adds what cannot run during what the claim waits for.
+  void count(step_claim& claim, std::span<const std::uint32_t> counted) const {
+    const places_between places(work_, claim.waits);
+    for (std::uint32_t v = 0; v < work_.vertex_count(); ++v)
+      if (is_candidate_[v] != 0 && places.before[v] <= places.after[v]) claim.later.push_back(v);
+    for (const std::uint32_t e : counted) {
+      const auto [after, before] = place_of(places, e);
+      if (is_after_root(e) && before <= after) claim.edges.push_back(e);
+    }
+  }
+
+  const step_work& work_;
+  const work_order& order_;
+  std::vector<bool> comes_after_;   ///< by vertex: after the root, or is it
+  std::vector<char> is_candidate_;  ///< by vertex: whether a claim may count it
+  std::uint32_t root_;
+};
+
+}  // namespace shardweave::inline v0::detail
