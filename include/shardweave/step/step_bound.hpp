@@ -162,6 +162,8 @@ template <class S>
   const std::size_t last = effort.placements / (counted.has_ways_left() ? 3 : 5);
   std::size_t most = effort.placements - (options.turn && !counted.has_ways_left() ? 0 : last);
   const auto sharpens = [&] {
+    result.stopped = result.stopped || limit.expired();
+    if (result.stopped) return false;
     const bool has_more = search.want_heads() || counted.has_ways_left();
     if (result.rounds >= effort.placements || !has_more) return false;
     result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
@@ -178,7 +180,8 @@ template <class S>
   };
   const auto solved_game = [&] {
     detail::game_value value = game.value();
-    while (game.add_claims(search, value) || (counted.counts_ways() && game.add_ways(value))) value = game.value();
+    while (!limit.expired() && (game.add_claims(search, value) || (counted.counts_ways() && game.add_ways(value))))
+      value = game.value();
     return value;
   };
   while (result.rounds < most || sharpens()) {
@@ -189,6 +192,7 @@ template <class S>
     std::vector<double> own(game.claims().size(), 1.0 / static_cast<double>(game.claims().size()));
     if (game.column_count() > 0) {
       detail::game_value value = solved_game();
+      if (limit.expired()) continue;  // there may be more to claim
       result.limit = std::min(result.limit, value.value);
       if (!smoothed.stays() && result.bound >= value.value * (1 - options.tolerance)) {
         if (!sharpens()) break;

@@ -124,7 +124,7 @@ class step_search_run {
       bound();
       side_by_side([&] { descend(); },
                    [&] {
-                     if (is_bounded) sharper = with_waits(result_.bounds);
+                     if (is_bounded && !limit_.expired()) sharper = with_waits(result_.bounds);
                    });
     } else {
       side_by_side(bound, [&] { descend(); });
