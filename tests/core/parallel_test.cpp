@@ -93,6 +93,30 @@ TEST_SUITE("for_each_number") {
 }
 
 TEST_SUITE("for_each_in_order") {
+  TEST_CASE(
+      "both of two parts are done, beside each other where there are threads, and what the first throws comes first") {
+    for (const unsigned threads : {1U, 2U, 8U}) {
+      CAPTURE(threads);
+      std::string done(2, ' ');
+      sw::side_by_side(
+          threads, [&] { done[0] = 'a'; }, [&] { done[1] = 'b'; });
+      CHECK(done == "ab");
+      CHECK_THROWS_WITH(
+          sw::side_by_side(
+              threads, [] { throw std::runtime_error("first"); }, [] { throw std::runtime_error("second"); }),
+          "first");
+      CHECK_THROWS_WITH(sw::side_by_side(
+                            threads, [] {}, [] { throw std::runtime_error("second"); }),
+                        "second");
+    }
+    std::atomic<int> there = 0;
+    const auto wait = [&] {
+      for (++there; there < 2;) std::this_thread::yield();
+    };
+    sw::side_by_side(2, wait, wait);  // ends only if they are there at once
+    CHECK(there == 2);
+  }
+
   TEST_CASE("results are taken in order, one at a time, whoever made them") {
     for (const std::size_t count : {0U, 1U, 2U, 50U})
       for (const unsigned threads : {0U, 1U, 2U, 3U, 8U}) {

@@ -13,6 +13,7 @@
 
 #include <string>
 #include <string_view>
+#include <utility>
 #include <vector>
 
 namespace sw = shardweave;
@@ -122,10 +123,18 @@ TEST_SUITE("step_problem") {
     const sw::step_problem late = sw::read_step_problem(folder / "late.json");
     REQUIRE(late.work->late.size() == 1);
     CHECK(late.work->late[0].vertices == std::vector<std::uint32_t>{1, 2});
-    with_late.late = {{0, {2, 1}}};
-    sw::write_step_problem(folder / "late.json", d, with_late);
-    CHECK_THROWS_WITH_AS(static_cast<void>(sw::read_step_problem(folder / "late.json")),
-                         doctest::Contains("late 0 names an edge or vertices"), sw::error);
+    for (const auto& [wrong, where] :
+         std::vector<std::pair<std::vector<sw::late_work>, const char*>>{{{{0, {2, 1}}}, "late 0"},
+                                                                         {{{0, {1, 1}}}, "late 0"},
+                                                                         {{{0, {1}}, {0, {2}}}, "late 1"},
+                                                                         {{{0, {1}}, {1, {1}}}, "late 1"},
+                                                                         {{{99, {1}}}, "late 0"},
+                                                                         {{{0, {99}}}, "late 0"}}) {
+      with_late.late = wrong;
+      sw::write_step_problem(folder / "late.json", d, with_late);
+      CHECK_THROWS_WITH_AS(static_cast<void>(sw::read_step_problem(folder / "late.json")),
+                           doctest::Contains((where + std::string(" names an edge or vertices")).c_str()), sw::error);
+    }
     // claims of all kinds: a channel with what is held above a limit, a path, a path and then a channel
     sw::step_certificate c{
         .claims = {{.channel = 1, .edges = {3}, .price = 0.25, .held = 4},

@@ -117,6 +117,8 @@ def worth_of_work(work, certificate):
     for edge in edges:
         out[edge["from"]].add(edge["to"])
         into[edge["to"]].add(edge["from"])
+    for what in [late["edge"] for late in work.get("late", [])], sum((late["vertices"] for late in work.get("late", [])), []):
+        demand(len(set(what)) == len(what), "an edge or a vertex is late twice")
     for claim in each("claims", certificate["claims"]):
         weight, price, later, head = claim["weight"], claim.get("price", 0), claim.get("later", []), claim.get("head", [])
         left -= weight

@@ -165,20 +165,22 @@ TEST_SUITE("claims that wait") {
     }
     add_edge(j, 0, 1, 1, 0, 5);
     add_edge(j, 1, 3, 1, 0, 7);
-    const sw::detail::work_order chain(j.work);
-    const auto alone = sw::detail::waiting_claim(j.work, chain).find(sw::work_of(j.work, sw::assignment(4, 0)), {});
+    const auto find = [&] {
+      const sw::detail::work_order order(j.work);
+      return sw::detail::waiting_claim(j.work, order).find(sw::work_of(j.work, sw::assignment(4, 0)), {});
+    };
+    const auto alone = find();
     REQUIRE(alone);
     CHECK(alone->waits == std::vector<std::uint32_t>{0, 1});
     CHECK(sw::value_of(*alone, j.work, sw::work_of(j.work, sw::assignment(4, 0))) == 1 + 5 + 2 + 7 + 3);
     add_edge(j, 0, 2, 1, 0, 0);
     add_edge(j, 2, 3, 1, 0, 0);
     // 2 may run during either chain: both are worth more than it
-    const sw::detail::work_order order(j.work);
-    const auto found = sw::detail::waiting_claim(j.work, order).find(sw::work_of(j.work, sw::assignment(4, 0)), {});
+    const auto found = find();
     REQUIRE(found);
     CHECK(found->later == std::vector<std::uint32_t>{1, 3});
     j.work.times[2][0] = 20;
-    CHECK(!sw::detail::waiting_claim(j.work, order).find(sw::work_of(j.work, sw::assignment(4, 0)), {}));
+    CHECK(!find());
   }
 
   TEST_CASE("claims that wait for what they count are refused, and say why") {

@@ -56,9 +56,23 @@ void for_each_number(std::size_t count, unsigned threads, Make make) {
     if (failure) std::rethrow_exception(failure);
 }
 
-/// The same for work with results: `take(i, result)` is called for one number after the other, from 0 on, and one at a
-/// time. No more results than threads wait for their turn. When `take` returns false, the rest is left undone. What the
-/// work throws is a result too, thrown in its turn: what is taken and thrown does not depend on the number of threads.
+/// Two parts of a work that do not depend on each other, on two threads if there may be as many; else one after the
+/// other.
+/// \throws what the first threw, else what the second did
+template <class First, class Second>
+void side_by_side(unsigned threads, const First& first, const Second& second) {
+  for_each_number(2, threads, [&] {
+    return [&](std::size_t part) {
+      if (part == 0) first();
+      if (part == 1) second();
+    };
+  });
+}
+
+/// As `for_each_number`, for work with results: `take(i, result)` is called for one number after the other, from 0 on,
+/// and one at a time. No more results than threads wait for their turn. When `take` returns false, the rest is left
+/// undone. What the work throws is a result too, thrown in its turn: what is taken and thrown does not depend on the
+/// number of threads.
 template <class Make, class Take>
 void for_each_in_order(std::size_t count, unsigned threads, Make make, Take take) {
   std::mutex guard;

@@ -19,7 +19,6 @@
 #include <cstddef>
 #include <cstdint>
 #include <filesystem>
-#include <functional>
 #include <numeric>
 #include <optional>
 #include <string>
@@ -152,12 +151,18 @@ class work_reader {
       work_.shares = std::max(work_.shares, std::size_t{edge.share} + 1);
     }
     if (work_.shares > work_.edges.size()) refuse_work("a share's number is above that of the last edge");
+    std::vector<bool> is_late(d.vertices.size()), has_late(work_.edges.size());
+    const auto repeats = [](std::vector<bool>& seen, std::uint32_t at) {
+      if (at >= seen.size() || seen[at]) return true;
+      seen[at] = true;
+      return false;
+    };
     for (std::size_t l = 0; l < work_.late.size(); ++l) {
-      const std::vector<std::uint32_t>& vertices = work_.late[l].vertices;
-      const bool ascend = std::ranges::adjacent_find(vertices, std::greater_equal()) == vertices.end();
-      if (work_.late[l].edge >= work_.edges.size() || !ascend ||
-          (!vertices.empty() && vertices.back() >= d.vertices.size()))
-        refuse_work("late " + std::to_string(l) + " names an edge or vertices that are not there, or not in order");
+      const auto& [edge, vertices] = work_.late[l];
+      if (repeats(has_late, edge) || !std::ranges::is_sorted(vertices) ||
+          std::ranges::any_of(vertices, [&](std::uint32_t v) { return repeats(is_late, v); }))
+        refuse_work("late " + std::to_string(l) +
+                    " names an edge or vertices that are not there, are named before, or not in order");
     }
     for (std::size_t t = 0; t < tables_.size(); ++t) {
       const std::string who = "tables " + std::to_string(t);

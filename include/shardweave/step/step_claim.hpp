@@ -2,15 +2,16 @@
 
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/number_text.hpp>
+#include <shardweave/step/detail/places_between.hpp>
 #include <shardweave/step/step_work.hpp>
 
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
+#include <set>
 #include <span>
 #include <string>
-#include <utility>
 #include <vector>
 
 /// \file
@@ -148,48 +149,6 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
 
 namespace detail {
 
-/// Between which of some edges, one after another, each vertex lies.
-struct places_between {
-  std::vector<std::uint32_t> after;   ///< by vertex: so many of the edges lead to it, the first ones
-  std::vector<std::uint32_t> before;  ///< by vertex: it leads to this edge and those after it
-
-  /// Complexity: O(V + E)
-  places_between(const step_work& work, std::span<const std::uint32_t> some)
-      : after(work.vertex_count()), before(work.vertex_count(), static_cast<std::uint32_t>(some.size())) {
-    const auto edges = static_cast<std::uint32_t>(work.edges.size());
-    // per vertex its first edge, per edge the next one of the vertex: edges that leave, and those that lead there
-    std::vector<std::uint32_t> first_out(work.vertex_count(), edges), first_in(work.vertex_count(), edges);
-    std::vector<std::uint32_t> next_out(edges), next_in(edges);
-    for (std::uint32_t e = 0; e < edges; ++e) {
-      next_out[e] = std::exchange(first_out[work.edges[e].from], e);
-      next_in[e] = std::exchange(first_in[work.edges[e].to], e);
-    }
-    std::vector<std::uint32_t> open;
-    const auto mark = [&](std::uint32_t v, const auto& first, const auto& next, auto end, const auto& is_fresh) {
-      if (!is_fresh(v)) return;
-      for (open.push_back(v); !open.empty();) {
-        const std::uint32_t at = open.back();
-        open.pop_back();
-        for (std::uint32_t e = first[at]; e < edges; e = next[e])
-          if (is_fresh(work.edges[e].*end)) open.push_back(work.edges[e].*end);
-      }
-    };
-    const auto many = static_cast<std::uint32_t>(some.size());
-    for (std::uint32_t k = many; k-- > 0;)
-      mark(work.edges[some[k]].to, first_out, next_out, &work_edge::to, [&](std::uint32_t v) {
-        if (after[v] != 0) return false;
-        after[v] = k + 1;
-        return true;
-      });
-    for (std::uint32_t k = 0; k < many; ++k)
-      mark(work.edges[some[k]].from, first_in, next_in, &work_edge::from, [&](std::uint32_t v) {
-        if (before[v] != many) return false;
-        before[v] = k;
-        return true;
-      });
-  }
-};
-
 /// \param end  where the head ends
 inline void validate_waits(const step_claim& claim, const step_work& work, std::uint32_t end) {
   const auto refuse_wait = [](std::uint32_t e, const std::string& what) {
@@ -209,11 +168,8 @@ inline void validate_waits(const step_claim& claim, const step_work& work, std::
     if (places.before[v] > places.after[v])
       refuse_wait(claim.waits[places.after[v]], "may be done while vertex " + std::to_string(v) + " runs");
   for (const std::uint32_t e : claim.edges) {
-    const work_edge& edge = work.edges[e];
-    std::uint32_t after = places.after[edge.from];
-    if (edge.since < work.vertex_count()) after = std::max(after, places.after[edge.since]);
-    if (places.before[edge.to] > after)
-      refuse_wait(claim.waits[after], "may be done during the work of edge " + std::to_string(e));
+    const auto [after, before] = places.of(work.edges[e]);
+    if (before > after) refuse_wait(claim.waits[after], "may be done during the work of edge " + std::to_string(e));
   }
 }
 
@@ -264,8 +220,9 @@ inline void validate(const step_claim& claim, const step_work& work) {
     refuse(error_category::input, "a claim about the step: channel " + std::to_string(claim.held) +
                                       " has no limit, expected one from " + std::to_string(work.machines()) +
                                       " to below " + std::to_string(work.channels));
+  const std::set<std::uint32_t> chosen(claim.edges.begin(), claim.edges.end());
   for (const late_work& late : work.late) {
-    if (std::ranges::find(claim.edges, late.edge) == claim.edges.end()) continue;
+    if (!chosen.contains(late.edge)) continue;
     const bool counts_all = claim.channel == 0 && !claim.has_head;
     const auto is_counted = [&](std::uint32_t v) {
       return std::ranges::binary_search(claim.later, v) || v == claim.first;

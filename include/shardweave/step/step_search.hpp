@@ -122,12 +122,13 @@ class step_search_run {
     step_bounds sharper;
     if (prices_memory()) {  // which prices of placements take from the bound
       bound();
-      side_by_side([&] { descend(); },
-                   [&] {
-                     if (is_bounded && !limit_.expired()) sharper = with_waits(result_.bounds);
-                   });
+      side_by_side(
+          control_.threads, [&] { descend(); },
+          [&] {
+            if (is_bounded && !limit_.expired()) sharper = with_waits(result_.bounds);
+          });
     } else {
-      side_by_side(bound, [&] { descend(); });
+      side_by_side(control_.threads, bound, [&] { descend(); });
     }
     plan_promising();
     cross();
@@ -159,17 +160,6 @@ class step_search_run {
     std::vector<double> loose = {};
   };
 
-  /// On two threads if there may be as many; else one after the other.
-  template <class First, class Second>
-  void side_by_side(const First& first, const Second& second) const {
-    for_each_number(2, control_.threads, [&] {
-      return [&](std::size_t part) {
-        if (part == 0) first();
-        if (part == 1) second();
-      };
-    });
-  }
-
   [[nodiscard]] bool is_over() const {
     return tried_.size() >= effort_.placements || solves_ >= effort_.placements || tried_.is_late();
   }
@@ -177,29 +167,29 @@ class step_search_run {
   [[nodiscard]] bool prices_memory() const {
     return std::ranges::any_of(least_.limits, [](double limit) { return limit > 0; });
   }
-  /// What claims that wait prove from there. Beside `descend`, too.
-  [[nodiscard]] step_bounds with_waits(const step_bounds& known) const {
+  /// Of a bound; it tells no progress.
+  [[nodiscard]] solve_control control_of_bound() const {
     solve_control rest = limit_.rest();
     rest.gap = 0;
     rest.start = {};
     rest.progress = nullptr;
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
+    return rest;
+  }
+  /// What claims that wait prove from there. Beside `descend`, too.
+  [[nodiscard]] step_bounds with_waits(const step_bounds& known) const {
     step_bound_options how = options_.bound;
     how.waits = true;
     how.rounds = std::min(how.rounds, rounds_with_waits);
-    return step_bound(problem_, least_, policy_, how, known.placements, rest, &known);
+    return step_bound(problem_, least_, policy_, how, known.placements, control_of_bound(), &known);
   }
   /// Beside `descend`: nothing of what that changes is looked at.
   void find_bounds(const assignment& start) {
-    solve_control rest = limit_.rest();
-    rest.gap = 0;
-    rest.start = {};
-    rest.progress = nullptr;
+    solve_control rest = control_of_bound();
     if (control_.progress)  // of what works on it, only the bound itself speaks of the step
       rest.progress = [this](const progress_report& now) {
         if (now.stage == "step bound") tried_.tell_bound(now.lower_bound);
       };
-    if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, {&start, 1}, rest);
   }
   /// Plans of what was met on the way to the bound where their own claims promise something.

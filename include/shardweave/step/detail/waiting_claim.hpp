@@ -1,5 +1,7 @@
 #pragma once
 
+#include <shardweave/step/detail/largest_of_positions.hpp>
+#include <shardweave/step/detail/places_between.hpp>
 #include <shardweave/step/detail/work_order.hpp>
 #include <shardweave/step/step_claim.hpp>
 #include <shardweave/step/step_work.hpp>
@@ -7,7 +9,6 @@
 #include <algorithm>
 #include <cstddef>
 #include <cstdint>
-#include <limits>
 #include <optional>
 #include <span>
 #include <utility>
@@ -17,51 +18,6 @@
 /// What the compute stream does, and what it waits for meanwhile.
 
 namespace shardweave::inline v0::detail {
-
-/// Numbers at positions from 0 on: which one is largest where all before a position may get larger or smaller at once.
-class largest_of_positions {
- public:
-  explicit largest_of_positions(std::size_t many) {
-    while (width_ < many) width_ *= 2;
-    node_.assign(2 * width_, nothing);
-    more_.assign(2 * width_, 0.0);
-  }
-  /// \pre what is added before positions above this one later does not count for it, and nothing was so far
-  void set(std::size_t at, double value) {
-    std::size_t n = at + width_;
-    node_[n] = value;
-    for (n /= 2; n > 0; n /= 2) pull(n);
-  }
-  /// To all positions below `end`.
-  void add(std::size_t end, double amount) { add(1, 0, width_, end, amount); }
-  /// Minus infinity where nothing was set.
-  [[nodiscard]] double value() const { return node_[1]; }
-  [[nodiscard]] std::size_t position() const {
-    std::size_t n = 1;
-    while (n < width_) n = node_[2 * n] >= node_[2 * n + 1] ? 2 * n : 2 * n + 1;
-    return n - width_;
-  }
-
- private:
-  static constexpr double nothing = -std::numeric_limits<double>::infinity();
-
-  void pull(std::size_t n) { node_[n] = std::max(node_[2 * n], node_[2 * n + 1]) + more_[n]; }
-  void add(std::size_t n, std::size_t from, std::size_t to, std::size_t end, double amount) {
-    if (end <= from) return;
-    if (to <= end) {
-      node_[n] += amount;
-      more_[n] += amount;
-      return;
-    }
-    const std::size_t middle = from + (to - from) / 2;
-    add(2 * n, from, middle, end, amount);
-    add(2 * n + 1, middle, to, end, amount);
-    pull(n);
-  }
-
-  std::size_t width_ = 1;
-  std::vector<double> node_, more_;
-};
 
 /// Finds claims that wait: all computation but what may run during the chains of some edges of a longest path, and
 /// these chains.
@@ -91,7 +47,7 @@ class waiting_claim {
     for (const std::uint32_t v : order_.vertices)
       if (is_candidate_[v] != 0) place_job({places.after[v], places.before[v]}, taken.time[v]);
     for (const std::uint32_t e : counted)
-      if (is_after_root(e)) place_job(place_of(places, e), taken.load[e * work_.channels]);
+      if (is_after_root(e)) place_job(places.of(work_.edges[e]), taken.load[e * work_.channels]);
 
     // best[k]: the most that chains up to k are worth, that of k among them, without what may run during any of them
     largest_of_positions best(steps + 1);
@@ -164,19 +120,13 @@ class waiting_claim {
     std::ranges::reverse(path);
     return path;
   }
-  [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> place_of(const places_between& places, std::uint32_t e) const {
-    const work_edge& edge = work_.edges[e];
-    std::uint32_t after = places.after[edge.from];
-    if (edge.since != work_edge::no_vertex) after = std::max(after, places.after[edge.since]);
-    return {after, places.before[edge.to]};
-  }
   /// Adds what cannot run during what the claim waits for.
   void count(step_claim& claim, std::span<const std::uint32_t> counted) const {
     const places_between places(work_, claim.waits);
     for (std::uint32_t v = 0; v < work_.vertex_count(); ++v)
       if (is_candidate_[v] != 0 && places.before[v] <= places.after[v]) claim.later.push_back(v);
     for (const std::uint32_t e : counted) {
-      const auto [after, before] = place_of(places, e);
+      const auto [after, before] = places.of(work_.edges[e]);
       if (is_after_root(e) && before <= after) claim.edges.push_back(e);
     }
   }
