@@ -118,15 +118,15 @@ class fastest_plan_run {
     if (!plan_.placement.has_assignment()) return std::move(result_);
 
     planner_type planner(way_, model_, plan_.problem->vertices.size(), options_);
-    if (!is_over()) timed_(plan_.stages, "search", [&] { return plan_least_sum(planner); });
+    if (!is_over()) timed_(plan_.stages, "search", [&] { return sees_memory_ = plan_least_sum(planner); });
     found best = searched(problem, planner);
     take_bounds(best);
     if (!best.plan) best.plan = plan_of_pipeline();
-    if (first_ && std::isfinite(first_->step) && best.choice != plan_.placement.choice)
-      result_.least_sum =
-          ordered_placement{plan_.placement.choice, std::move(first_->lowered), std::move(first_->order)};
+    const auto& first = planner.first();
+    if (first && std::isfinite(first->step) && best.choice != plan_.placement.choice)
+      result_.least_sum = ordered_placement{plan_.placement.choice, first->lowered, first->order};
     take_placement(std::move(best.choice), problem);
-    take_plan(*std::move(best.plan));
+    take_plan(*std::move(best.plan), planner);
     join_equal(plan_.stages);
     return std::move(result_);
   }
@@ -147,25 +147,19 @@ class fastest_plan_run {
     return held_ ? &*held_ : nullptr;
   }
 
-  /// The plan of the least sum, as if there were no limit, and then within the limit.
-  bool plan_least_sum(planner_type& planner) {
+  /// The plan of the least sum, as if there were no limit: within it that is made by the search.
+  /// \returns whether a limit is in the way
+  [[nodiscard]] bool plan_least_sum(planner_type& planner) {
     const assignment& start = plan_.placement.choice;
     plain_ = planner(start, timed_.rest());
     planner.knows(start, *plain_);
-    if (!options_.memory) {
-      first_ = plain_;
-      return true;
-    }
+    if (!options_.memory || is_over()) return false;
     const double beside = bytes_of(options_.beside, start);
     const bytes peak = simulate(plain_->lowered->tasks, plain_->order, {.validate = false}).peak;
     const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options_.memory->count());
-    if (is_over()) return fits;
-    sees_memory_ = !fits && held() != nullptr && options_.host_bandwidth == 0;
+    if (is_over()) return false;
     planner.limit([this] { return held(); });
-    if (is_over()) return fits;
-    first_ = fits ? *plain_ : planner(start, timed_.rest());
-    planner.knows(start, *first_);
-    return fits;
+    return !fits && held() != nullptr && options_.host_bandwidth == 0;
   }
 
   /// \returns a result without a plan where the work was stopped before there was one
@@ -239,7 +233,6 @@ class fastest_plan_run {
 
   void take_placement(assignment choice, const placement_problem<double>& problem) {
     if (choice != plan_.placement.choice) {
-      plain_.reset();
       plan_.placement.choice = std::move(choice);
       plan_.placement.status = solve_status::feasible;
       plan_.placement.statistics.note = "placed for the step, not for the least sum.";
@@ -247,15 +240,15 @@ class fastest_plan_run {
     plan_.priced = evaluate(problem, plan_.placement.choice);
     plan_.placement.objective = plan_.priced.objective;
   }
-  void take_plan(made_plan made) {
+  void take_plan(made_plan made, const planner_type& planner) {
     plan_.lowered = *made.lowered;
     if (made.fitted) {
       result_.fitted = *made.fitted;
-      if (!plain_ && !is_over()) {
-        const planner_type free(way_, model_, plan_.problem->vertices.size(), options_);
-        plain_ = timed_(plan_.stages, "search", [&] { return free(plan_.placement.choice, timed_.rest()); });
-      }
-      if (plain_) result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(plain_->step));
+      if (!made.step_without_limit && !is_over())
+        made.step_without_limit =
+            timed_(plan_.stages, "search", [&] { return planner.step_without_limit(made, timed_.rest()); });
+      if (const auto step = made.step_without_limit)
+        result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(*step));
     }
     plan_.tasks = timed_(plan_.stages, "simulate", [&] {
       const task_graph& tasks = plan_.lowered->tasks;
@@ -280,8 +273,7 @@ class fastest_plan_run {
   training_plan& plan_ = result_.plan;
   std::optional<held_values> held_;
   std::once_flag is_held_known_;
-  std::optional<made_plan> plain_;  ///< of the placement that is told, made as if there were no limit
-  std::optional<made_plan> first_;  ///< of the least sum, within the limit
+  std::optional<made_plan> plain_;  ///< of the least sum, made as if there were no limit
   bool sees_memory_ = false;        ///< where a limit is in the way of it
 };
 

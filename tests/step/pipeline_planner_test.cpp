@@ -1,4 +1,5 @@
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/core/random.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/memory/held_values.hpp>
@@ -148,6 +149,72 @@ TEST_SUITE("pipeline planner") {
       });
     }
     CHECK(fitted > 0);
+  }
+
+  TEST_CASE("the plan of the known placement comes first, whoever asks for which, and all gather again as it does") {
+    sw::random_source random(7);
+    std::size_t fitted = 0, gathered = 0;
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(20, 6) || fitted == 0; ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
+      const sw::held_values held = m.held_at_loss();
+      sw::fastest_plan_options options;
+      options.memory = sw::bytes(peaks[peaks.size() / 4]);
+      std::vector<std::vector<sw::strategy>> choices;
+      tiny_steps::for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) { choices.push_back(choice); });
+      planner in_order(usual, m, m.times.size(), options), at_once(usual, m, m.times.size(), options);
+      const planner::plan plain = in_order(choices[0], {});
+      for (planner* one : {&in_order, &at_once}) {
+        one->knows(choices[0], plain);
+        one->limit([&] { return &held; });
+        CHECK_FALSE(one->first());
+      }
+      std::vector<planner::plan> expected, made(choices.size());
+      for (const auto& choice : choices) expected.push_back(in_order(choice, {}));
+      sw::for_each_number(choices.size(), 3, [&] {
+        return [&](std::size_t k) { made[choices.size() - 1 - k] = at_once(choices[choices.size() - 1 - k], {}); };
+      });
+      REQUIRE(at_once.first());
+      CHECK(at_once.first()->lowered == made[0].lowered);
+      for (std::size_t k = 0; k < choices.size(); ++k) {
+        CHECK(made[k].step == expected[k].step);
+        CHECK(made[k].order.order == expected[k].order.order);
+        if (made[0].fitted && made[k].fitted) CHECK(made[k].fitted->regathers == made[0].fitted->regathers);
+        gathered += made[k].fitted && made[k].fitted->regathers ? 1U : 0U;
+      }
+      fitted += made[0].fitted ? 1U : 0U;
+    }
+    MESSAGE(fitted << " make values again, of others " << gathered << " gather parameters again");
+  }
+
+  TEST_CASE("what makes values again tells when it would end without the limit") {
+    sw::random_source random(8);
+    std::size_t known_plans = 0, others = 0;
+    for (std::size_t i = 0; i < shardweave_test::sized<std::size_t>(20, 6) || others == 0 || known_plans == 0; ++i) {
+      const tiny_training::model m = tiny_training::random_model(random);
+      const way usual(sw::exhaustive{}, sw::benefit<>{}, own_lowering{});
+      const std::vector<std::int64_t> peaks = tiny_training::peaks_of(m);
+      const sw::held_values held = m.held_at_loss();
+      sw::fastest_plan_options options;
+      options.memory = sw::bytes(peaks[peaks.size() / 4]);
+      const planner free(usual, m, m.times.size(), options);
+      planner limited(usual, m, m.times.size(), options);
+      const std::vector<sw::strategy> start(m.times.size());
+      limited.knows(start, free(start, {}));
+      limited.limit([&] { return &held; });
+      tiny_steps::for_each_assignment(m, [&](const std::vector<sw::strategy>& choice) {
+        const planner::plan made = limited(choice, {});
+        CHECK_FALSE(made.step_without_limit);
+        if (!made.fitted) return;
+        const double expected = free(choice, {}).step;
+        CHECK(limited.step_without_limit(made, {}) == expected);
+        const planner::plan better = limited.improved(made, 2, {});
+        if (better.fitted) CHECK(better.step_without_limit == expected);
+        CHECK_FALSE(limited.improved(made, 1, {}).step_without_limit);  // a glance does not look at it
+        ++(choice == start ? known_plans : others);
+      });
+    }
   }
 
   TEST_CASE("after a stop nothing is made again") {

@@ -3,6 +3,7 @@
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/parallel.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
 #include <shardweave/memory/held_values.hpp>
@@ -21,12 +22,14 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 #include <algorithm>
+#include <array>
 #include <cmath>
 #include <cstddef>
 #include <cstdint>
 #include <functional>
 #include <limits>
 #include <memory>
+#include <mutex>
 #include <optional>
 #include <span>
 #include <utility>
@@ -53,6 +56,8 @@ class pipeline_planner {
     std::shared_ptr<const fitted_plan> fitted = nullptr;   ///< what is made again; null: nothing is
     std::optional<bytes> room = std::nullopt;              ///< for the timeline
     std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
+    /// Its end if there were no limit, where something is made again and that was looked at.
+    std::optional<double> step_without_limit = std::nullopt;
   };
 
   /// The best plan of a placement, and whether all that it may make again was looked at.
@@ -67,78 +72,66 @@ class pipeline_planner {
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}
 
-  /// The plan of a placement that is made already; after a stop no other one is. If it makes values again, all others
-  /// do so at once, and gather parameters again as it does.
+  /// The plan of a placement that is made already; after a stop no other one is.
   void knows(const assignment& choice, plan made) {
     known_choice_ = choice;
-    if (is_limited_) {
-      made.room = room_beside(choice);
-      time(made);
-    }
-    if (made.fitted) regathers_ = made.fitted->regathers;
     known_ = std::move(made);
-    unlimited_.reset();
   }
-  /// From now on plans keep to the memory, and the plan that was known is one that need not.
+  /// From now on plans keep to the memory; one that is known need not. That of its placement is then made before all
+  /// others (`first`); if it makes values again, the others do so at once, and gather parameters again as it does.
+  ///
   /// \param held  asked for whose values are made again, by several threads, only if a plan does not fit as it is, and
   ///              must outlive this; null: none are
   void limit(std::function<const held_values*()> held) {
     is_limited_ = true;
     held_ = std::move(held);
-    unlimited_ = std::exchange(known_, std::nullopt);
   }
+  /// The plan of the known placement, within the limit if there is one; nothing: nobody has asked for a plan yet.
+  [[nodiscard]] const std::optional<plan>& first() const { return is_limited_ ? first_ : known_; }
 
   /// The plan of a placement. Complexity: a lowering and a pass, and under a limit several passes where values are made
   /// again
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
-    // passes that take all the time they are given would leave none for the next plan
-    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     const auto placed = choice.first(vertices_);
-    const bool is_same = std::ranges::equal(placed, known_choice_);
-    if (known_ && is_same) return *known_;
-    plan made;
-    const bool is_made = unlimited_ && is_same;
-    if (is_made) made = *unlimited_;
-    if (!is_made && !lower(made, placed, control)) return made;
-    if (is_limited_) made.room = room_beside(placed);
-    if (!regathers_) {
-      const bool may_fit = !made.room || !detail::exceeds_in_any_order(made.lowered->tasks, *made.room);
-      if (!may_fit) made.order = in_order{}(made.lowered->tasks, {});
-      if (may_fit && !is_made) made.order = way_.pass.plan(made.lowered->tasks, part);
-      time(made);
-      if (!std::isfinite(made.step) && may_fit && options_.within && !control.stop.stop_requested()) {
-        made.order = options_.within(made.lowered->tasks, *made.room, part);
-        time(made);
-      }
-    }
-    if (made.room && !std::isfinite(made.step)) {
-      fit(made, *made.room, control);
-      if (!std::isfinite(made.step)) made = with_retention_searched(std::move(made), control);
-    }
-    return made;
+    if (is_limited_ && known_)
+      std::call_once(is_first_made_, [&] {
+        first_ = made_of(known_choice_, &*known_, control);
+        if (first_->fitted) regathers_ = first_->fitted->regathers;
+      });
+    if (first() && std::ranges::equal(placed, known_choice_)) return *first();
+    return made_of(placed, nullptr, control);
   }
   /// The same placement's plan after a search over orders and buckets, and over what is made again; no slower.
   [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
     plan best = known;
-    if (known.fitted && effort > 1)  // more made again leaves room for more collectives at once
-      for (const std::int64_t spare : {64, 24}) {
-        plan other = known;
-        other.step = std::numeric_limits<double>::infinity();
-        fit(other, bytes(known.room->count() - known.room->count() / spare), control);
-        if (detail::is_better(other, best)) best = std::move(other);
-      }
+    if (known.fitted && effort > 1) best = with_more_made_again(std::move(best), control);
     if (best.room && (best.fitted || options_.fills)) best = with_retention_searched(std::move(best), control);
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
-    best = searched_in_rounds(std::move(best), by, part, clock);
+    std::optional<double> free;
+    side_by_side(
+        control.threads, [&] { best = searched_in_rounds(std::move(best), by, part, clock); },
+        [&] {
+          if (known.fitted) free = step_without_limit(known, part);
+        });
+    best.step_without_limit = free;
     if (!is_to_be_filled(best)) return best;
     by.fills = true;
     by.runs = 0;  // of the start: they are made
     by.memory = *best.room;
     return searched_in_rounds(std::move(best), by, part, clock);
+  }
+  /// When the plan of the same placement would end if there were no limit. Complexity: a pass
+  /// \pre the plan is lowered
+  [[nodiscard]] double step_without_limit(const plan& made, const solve_control& control) const {
+    if (known_ && made.plain == known_->plain) return known_->step;
+    const task_graph& tasks = made.plain->tasks;
+    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    const schedule free = way_.pass.plan(tasks, part);
+    return static_cast<double>(simulate(tasks, free, {.validate = false}).end_to_end.count());
   }
   /// The best plan of the same placement over all that a small graph may make again within a limit, if one ends before
   /// `below`; else the plan itself. Nothing is made again without a limit, so that there is one plan then.
@@ -163,6 +156,47 @@ class pipeline_planner {
   static constexpr double worth_a_round = 0.002;         ///< of the step: what a round has to gain, or may leave
   static constexpr double worth_filling = 0.01;          ///< of the step: what has to be waited for
 
+  /// \param known  that of the same placement without a limit; null: there is none
+  [[nodiscard]] plan made_of(std::span<const strategy> placed, const plan* known, const solve_control& control) const {
+    // passes that take all the time they are given would leave none for the next plan
+    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    plan made;
+    if (known != nullptr)
+      made = *known;
+    else if (!lower(made, placed, control))
+      return made;
+    if (is_limited_) made.room = room_beside(placed);
+    if (!regathers_) {
+      const bool may_fit = !made.room || !detail::exceeds_in_any_order(made.lowered->tasks, *made.room);
+      if (!may_fit) made.order = in_order{}(made.lowered->tasks, {});
+      if (may_fit && known == nullptr) made.order = way_.pass.plan(made.lowered->tasks, part);
+      time(made);
+      if (!std::isfinite(made.step) && may_fit && options_.within && !control.stop.stop_requested()) {
+        made.order = options_.within(made.lowered->tasks, *made.room, part);
+        time(made);
+      }
+    }
+    if (made.room && !std::isfinite(made.step)) {
+      fit(made, *made.room, control);
+      if (!std::isfinite(made.step)) made = with_retention_searched(std::move(made), control);
+    }
+    return made;
+  }
+  /// The best of a plan and of those that make more again, which leaves room for more collectives at once.
+  [[nodiscard]] plan with_more_made_again(plan best, const solve_control& control) const {
+    constexpr std::array<std::int64_t, 2> spares{64, 24};
+    std::array<plan, 2> others{best, best};
+    for_each_number(others.size(), control.threads, [&] {
+      return [&](std::size_t i) {
+        others[i].step = std::numeric_limits<double>::infinity();
+        const std::int64_t room = others[i].room->count();
+        fit(others[i], bytes(room - room / spares[i]), control);
+      };
+    });
+    for (plan& other : others)
+      if (detail::is_better(other, best)) best = std::move(other);
+    return best;
+  }
   /// Of the device's memory, for the timeline.
   [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
     return bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
@@ -311,10 +345,12 @@ class pipeline_planner {
   const fastest_plan_options& options_;
   bool is_limited_ = false;
   std::function<const held_values*()> held_ = nullptr;
-  std::optional<bool> regathers_ = std::nullopt;  ///< nothing: plans are tried without making values again, then both
   assignment known_choice_ = {};
-  std::optional<plan> known_ = std::nullopt;
-  std::optional<plan> unlimited_ = std::nullopt;  ///< what was known when the limit came
+  std::optional<plan> known_ = std::nullopt;  ///< without a limit
+  mutable std::once_flag is_first_made_ = {};
+  mutable std::optional<plan> first_ = std::nullopt;  ///< of the same placement, within the limit
+  /// Nothing: plans are tried without making values again, then both.
+  mutable std::optional<bool> regathers_ = std::nullopt;
 };
 
 }  // namespace shardweave::inline v0

@@ -113,21 +113,23 @@ class step_search_run {
         tried_(alone, planner, options.planned, effort_.placements, control, limit_) {}
 
   step_search_result<plan_type> run(const assignment& start) {
-    tried_.consider({&start, 1}, 1);
-    if (tried_.size() > 0) result_.first_step = tried_.best().step;
-    const bool is_bounded = options_.bounds && !limit_.expired();
+    const auto begin = [&] {
+      tried_.consider({&start, 1}, 1);
+      if (tried_.size() > 0) result_.first_step = tried_.best().step;
+    };
     const auto bound = [&] {
-      if (is_bounded) find_bounds(start);
+      if (options_.bounds && !limit_.expired()) find_bounds(start);
     };
     step_bounds sharper;
     if (prices_memory()) {  // which prices of placements take from the bound
-      bound();
+      side_by_side(control_.threads, begin, bound);
       side_by_side(
           control_.threads, [&] { descend(); },
           [&] {
-            if (is_bounded && !limit_.expired()) sharper = with_waits(result_.bounds);
+            if (options_.bounds && !limit_.expired()) sharper = with_waits(result_.bounds);
           });
     } else {
+      begin();
       side_by_side(control_.threads, bound, [&] { descend(); });
     }
     plan_promising();
