@@ -14,6 +14,7 @@
 #include <algorithm>
 #include <cstdint>
 #include <string>
+#include <string_view>
 #include <vector>
 
 namespace sw = shardweave;
@@ -54,9 +55,32 @@ constexpr captured graphs[] = {{"llama3-8b-fw-64-1d", 392'077'225},
                                {"llama3-8b-bw-256-2d", 222'590'000},
                                {"deepseek-v3-fw-64", 218'195'270}};
 
+/// `prefetch` that tells how often it was asked.
+struct counted {
+  static constexpr std::string_view name = "counted";
+  int* asked = nullptr;
+  sw::schedule operator()(const sw::task_graph& g, const sw::bucketing_result& buckets,
+                          const sw::solve_control& control) const {
+    ++*asked;
+    return sw::prefetch{}(g, buckets, control);
+  }
+};
+
 }  // namespace
 
 TEST_SUITE("benefit") {
+  TEST_CASE("buckets that several sizes give are scheduled once") {
+    const sw::task_graph g = chain(8, 100, 110, 10, 0);
+    int asked = 0;
+    sw::benefit<counted> policy{.order = {&asked}};
+    const auto all = policy(g).buckets;
+    CHECK(all.size() == 1);
+    CHECK(asked == 2);  // without buckets, and with the one that each size gives
+    asked = 0;
+    policy.caps = {sw::bytes(60), sw::bytes(120), sw::bytes(1000)};
+    CHECK(policy(g).buckets == all);
+    CHECK(asked == 3);  // 120 and 1000 give the same
+  }
   TEST_CASE("launches are merged where the channel is what takes long") {
     const sw::task_graph g = chain(8, 100, 110, 10, 0);
     const auto buckets = sw::benefit<>{}(g);

@@ -26,8 +26,8 @@ namespace shardweave::inline v0 {
 /// A merged launch saves latency, but costs copies and memory and has to wait for its last member. Which of the two
 /// weighs more is seen only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by
 /// `order`, and those with the best price are taken. The sizes are climbed: from the middle one, then larger ones as
-/// long as that helps, then smaller ones likewise. Complexity: a run of `greedy` and of the scheduler per size that is
-/// tried.
+/// long as that helps, then smaller ones likewise. Complexity: a run of `greedy` per size that is tried, and one of the
+/// scheduler where that gives buckets that were not tried yet.
 template <class Order = prefetch>
 struct benefit {
   static constexpr std::string_view name = "benefit";
@@ -72,12 +72,14 @@ auto benefit<Order>::best(const task_graph& g, const solve_control& control) con
   trial best = tried({});
   std::vector<decision> refused;
   std::optional<schedule_price> nearby;  // of the best size so far
+  std::vector<std::vector<bucket>> known;
   const auto helps = [&](bytes cap) {
     if (clock.expired()) return false;
     greedy sized = merge;
     sized.cap = cap;
     bucketing_result buckets = sized(g, control);
-    if (buckets.buckets.empty()) return false;
+    if (buckets.buckets.empty() || std::ranges::find(known, buckets.buckets) != known.end()) return false;
+    known.push_back(buckets.buckets);
     trial next = tried(std::move(buckets));
     const schedule_price price = next.price;
     if (price < best.price) {

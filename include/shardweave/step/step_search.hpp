@@ -124,16 +124,21 @@ class step_search_run {
     if (prices_memory()) {  // which prices of placements take from the bound
       side_by_side(control_.threads, begin, bound);
       side_by_side(
-          control_.threads, [&] { descend(); },
+          control_.threads,
+          [&] {
+            descend();
+            plan_promising();
+            cross();
+          },
           [&] {
             if (options_.bounds && !limit_.expired()) sharper = with_waits(result_.bounds);
           });
     } else {
       begin();
       side_by_side(control_.threads, bound, [&] { descend(); });
+      plan_promising();
+      cross();
     }
-    plan_promising();
-    cross();
     if (sharper.bound > result_.bounds.bound) {  // the same placements are planned, at the same prices
       sharper.placements = std::move(result_.bounds.placements);
       sharper.rounds += result_.bounds.rounds;
@@ -178,7 +183,7 @@ class step_search_run {
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     return rest;
   }
-  /// What claims that wait prove from there. Beside `descend`, too.
+  /// What claims that wait prove from there. Beside the search for plans, too.
   [[nodiscard]] step_bounds with_waits(const step_bounds& known) const {
     step_bound_options how = options_.bound;
     how.waits = true;
