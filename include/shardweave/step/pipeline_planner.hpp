@@ -108,6 +108,7 @@ class pipeline_planner {
     if (best.room && (best.fitted || options_.fills)) best = with_retention_searched(std::move(best), control);
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
+    if (best.fitted) by.runs = 0;  // what the start makes with more memory does not fit
     solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
