@@ -225,6 +225,22 @@ TEST_SUITE("search_meshes") {
       CHECK(found.status == solve_status::stopped);
       CHECK(finished.empty());
       CHECK(found.lower_bound <= 3);
+      CHECK(built == 0);
+      CHECK(found.shapes.size() == shapes.size());
+    }
+    SUBCASE("after a stop no further problem is built, and the best so far is told") {
+      std::stop_source source;
+      const auto until_third = [&](const device_mesh& mesh, const solve_control& control) {
+        if (built == 2) source.request_stop();
+        return problem_of(mesh, control);
+      };
+      const auto found =
+          search_meshes(shapes, until_third, policy, {.stop = source.get_token()}, slow{&looked, 40, true});
+      CHECK(built == 3);
+      CHECK(found.shapes.size() == shapes.size());
+      CHECK(found.best == 1);
+      CHECK(found.status == solve_status::stopped);
+      CHECK(found.lower_bound == -std::numeric_limits<double>::infinity());
     }
     SUBCASE("the user still hears of progress") {
       std::size_t heard = 0, begun = 0;

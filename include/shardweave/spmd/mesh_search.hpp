@@ -116,7 +116,7 @@ class mesh_contest {
 /// \param problem_of  `problem_of(mesh, control)` gives the placement problem on a mesh; what it refuses as a
 ///                    contradiction of constraints is infeasible on that mesh
 /// \param policy      solves what is left; asked at most once a shape
-/// \param control     limits the whole
+/// \param control     limits the whole; after a stop no problem is built
 /// Deterministic: as the solvers are.
 /// Complexity: builds every problem once and keeps those that are not proven; see there for building
 template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
@@ -136,6 +136,7 @@ template <class ProblemOf, solver<double> S, solver<double> Quick = trws>
   };
   for (std::size_t i = 0; i < shapes.size(); ++i) {
     mesh_candidate& shape = result.shapes.emplace_back(mesh_candidate{shapes[i], {}});
+    if (control.stop.stop_requested()) continue;
     try_to(
         [&] {
           problems[i].emplace(problem_of(shapes[i], limit.rest()));
