@@ -154,7 +154,8 @@ template <class S>
     return game.add_placement(at, result.placements[at], prices);
   };
   for (const assignment& choice : starts)
-    if (problem.labels_of(choice)) add_placement(choice, prices_at(smoothed.best(game.claims().size())));
+    if (!limit.expired() && problem.labels_of(choice))
+      add_placement(choice, prices_at(smoothed.best(game.claims().size())));
 
   // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
   // without them make the better plans.
@@ -171,7 +172,8 @@ template <class S>
       counted.count_ways();
       game.count(work);
       const work_prices prices = prices_at(smoothed.best(game.claims().size()));
-      for (std::size_t p = 0; p < result.placements.size(); ++p) game.add_placement(p, result.placements[p], prices);
+      for (std::size_t p = 0; p < result.placements.size() && !limit.expired(); ++p)
+        game.add_placement(p, result.placements[p], prices);
       smoothed.stay();  // what the best prices prove once ways count
     }
     most = std::min(effort.placements, result.rounds + last);
