@@ -118,10 +118,13 @@ class fastest_plan_run {
     if (!plan_.placement.has_assignment()) return std::move(result_);
 
     planner_type planner(way_, model_, plan_.problem->vertices.size(), options_);
-    if (!is_over()) timed_(plan_.stages, "search", [&] { return sees_memory_ = plan_least_sum(planner); });
+    planner.knows(plan_.placement.choice, plan_of_pipeline());
+    if (options_.memory && !is_over())
+      timed_(plan_.stages, "search", [&] { return sees_memory_ = keep_to_memory(planner); });
+    made_plan without_limit = *planner.known();
     found best = searched(problem, planner);
     take_bounds(best);
-    if (!best.plan) best.plan = plan_of_pipeline();
+    if (!best.plan) best.plan = std::move(without_limit);
     const auto& first = planner.first();
     if (first && std::isfinite(first->step) && best.choice != plan_.placement.choice)
       result_.least_sum = ordered_placement{plan_.placement.choice, first->lowered, first->order};
@@ -147,17 +150,11 @@ class fastest_plan_run {
     return held_ ? &*held_ : nullptr;
   }
 
-  /// The plan of the least sum, as if there were no limit: within it that is made by the search.
+  /// Within the limit the plan of the least sum is made by the search.
   /// \returns whether a limit is in the way
-  [[nodiscard]] bool plan_least_sum(planner_type& planner) {
-    const assignment& start = plan_.placement.choice;
-    plain_ = planner(start, timed_.rest());
-    planner.knows(start, *plain_);
-    if (!options_.memory || is_over()) return false;
-    const double beside = bytes_of(options_.beside, start);
-    const bytes peak = simulate(plain_->lowered->tasks, plain_->order, {.validate = false}).peak;
-    const bool fits = static_cast<double>(peak.count()) + beside <= static_cast<double>(options_.memory->count());
-    if (is_over()) return false;
+  [[nodiscard]] bool keep_to_memory(planner_type& planner) {
+    const double beside = bytes_of(options_.beside, plan_.placement.choice);
+    const bool fits = planner.known()->peak + beside <= static_cast<double>(options_.memory->count());
     planner.limit([this] { return held(); });
     return !fits && held() != nullptr && options_.host_bandwidth == 0;
   }
@@ -220,14 +217,15 @@ class fastest_plan_run {
     }
   }
 
-  /// The plan of the least sum, as if there were no limit.
+  /// The plan of the least sum, as if there were no limit; it is made whatever comes.
   [[nodiscard]] made_plan plan_of_pipeline() {
-    if (plain_) return *std::move(plain_);
     made_plan made;
     made.lowered = timed_(plan_.stages, "lower", [&] {
       return std::make_shared<const lowered_graph>(way_.lowering(model_, plan_.placement.choice));
     });
-    made.order = timed_(plan_.stages, "schedule", [&] { return way_.pass.plan(made.lowered->tasks, timed_.rest()); });
+    // passes that take all the time they are given would leave none for the search
+    const solve_control part{.seed = control_.seed, .threads = control_.threads, .stop = control_.stop};
+    made.order = timed_(plan_.stages, "schedule", [&] { return way_.pass.plan(made.lowered->tasks, part); });
     return made;
   }
 
@@ -273,8 +271,7 @@ class fastest_plan_run {
   training_plan& plan_ = result_.plan;
   std::optional<held_values> held_;
   std::once_flag is_held_known_;
-  std::optional<made_plan> plain_;  ///< of the least sum, made as if there were no limit
-  bool sees_memory_ = false;        ///< where a limit is in the way of it
+  bool sees_memory_ = false;  ///< where a limit is in the way of the plan of the least sum
 };
 
 /// The faster of the plan without copies to the host's memory and that with them, where there may be some and the

@@ -215,10 +215,15 @@ class Faults:
                 line = json.loads(said)
                 if job.words[0] == "plan_training":
                     # what searches (around, parts, pieces) has to look at the stop itself
-                    stages = ["lower", "bucket", "schedule", "simulate", "compare", "memory", "whole", "write"]
-                    if moment < line["seconds"]["meshes"]:  # of the best mesh by then all is planned
-                        stages += ["model", "build", "compile", "solve"]
-                    tail = sum(line["seconds"][s] for s in stages)
+                    took = lambda *stages: sum(line["seconds"][s] for s in stages)
+                    tail = took("simulate", "compare", "memory", "whole", "write")
+                    if moment < took("meshes"):  # of the best mesh by then all is planned
+                        tail += took("model", "build", "compile", "solve")
+                    # one plan is made whatever comes, after the placement: what was left of that
+                    before = ("meshes", "model", "build", "compile", "solve", "total")
+                    placed = took("total") - took(*(s for s in line["seconds"] if s not in before))
+                    planned = placed + took("lower", "bucket", "schedule")
+                    tail += max(0, planned - max(moment, placed))
             elif status == 0 and job.words[0] == "plan_training":  # all was done but to write it
                 tail = json.loads(said)["seconds"]["write"]
             wall_of_all = wall

@@ -72,11 +72,14 @@ class pipeline_planner {
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}
 
-  /// The plan of a placement that is made already; after a stop no other one is.
+  /// The plan of a placement whose graph and order are made already, without a limit; after a stop no other one is.
   void knows(const assignment& choice, plan made) {
+    made.plain = made.lowered;
+    time(made);
     known_choice_ = choice;
     known_ = std::move(made);
   }
+  [[nodiscard]] const std::optional<plan>& known() const { return known_; }
   /// From now on plans keep to the memory; one that is known need not. That of its placement is then made before all
   /// others (`first`); if it makes values again, the others do so at once, and gather parameters again as it does.
   ///
