@@ -97,7 +97,7 @@ int predict(const options& chosen) {
     stated.push_back({&row, s.device, places[row.series()]++});
     corrected += measured && measured->device == s.device ? 1U : 0U;
   }
-  programs::row_predictor predictor(measured, chosen.common.threads, [&] { return work.is_interrupted(); });
+  programs::row_predictor predictor(measured, chosen.common.threads, work.control().stop);
   std::vector<programs::held_out_part> held;
   std::vector<programs::row_answer> made(stated.size());
   if (chosen.hold_out.empty()) {

@@ -1,6 +1,8 @@
 #pragma once
 
 #include "measured_steps.hpp"
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/error.hpp>
 #include <shardweave/core/parallel.hpp>
 #include <shardweave/cost/device_calibration.hpp>
 #include <shardweave/cost/device_presets.hpp>
@@ -11,7 +13,6 @@
 #include <algorithm>
 #include <cmath>
 #include <cstddef>
-#include <functional>
 #include <map>
 #include <optional>
 #include <span>
@@ -42,8 +43,8 @@ struct row_answer {
 class row_predictor {
  public:
   /// \param measured  corrects the rows of its device, and no others
-  /// \param stop      asked before each row; what is not reached is left out
-  row_predictor(std::optional<shardweave::device_calibration> measured, unsigned threads, std::function<bool()> stop)
+  /// \param stop      what is not reached before it is left out
+  row_predictor(std::optional<shardweave::device_calibration> measured, unsigned threads, shardweave::stop_token stop)
       : measured_(std::move(measured)), threads_(threads), stop_(std::move(stop)) {}
 
   /// In the order of the rows.
@@ -54,7 +55,7 @@ class row_predictor {
     std::vector<row_answer> made(missing.size());
     shardweave::for_each_number(missing.size(), threads_, [&] {
       return [&](std::size_t i) {
-        if (!stop_()) made[i] = predict(rows[missing[i]], figures);
+        if (!stop_.stop_requested()) made[i] = predict(rows[missing[i]], figures);
       };
     });
     for (std::size_t i = 0; i < missing.size(); ++i)
@@ -102,16 +103,16 @@ class row_predictor {
           s.step->framework.slowdown = 1;
         }
       }
-      answer.step = sw::predict_step(*s.step, compute, collectives);
+      answer.step = sw::predict_step(*s.step, compute, collectives, {.stop = stop_});
     } catch (const sw::error& e) {
-      answer.failed = e.what();
+      if (e.category() != sw::error_category::stopped) answer.failed = e.what();
     }
     return answer;
   }
 
   std::optional<shardweave::device_calibration> measured_;
   unsigned threads_;
-  std::function<bool()> stop_;
+  shardweave::stop_token stop_;
   std::map<row_key, row_answer> known_;
 };
 

@@ -7,6 +7,7 @@
 #include <support/refusal.hpp>
 
 #include <cstdint>
+#include <stop_token>
 
 namespace sw = shardweave;
 
@@ -232,6 +233,16 @@ TEST_SUITE("predict_step") {
     s.framework.loss = sw::training_loss::float32;
     CHECK(predict(s).last > compiled.last);
     CHECK(predict(s).peak > compiled.peak);
+  }
+
+  TEST_CASE("after a stop nothing is predicted") {
+    std::stop_source stop;
+    stop.request_stop();
+    const auto device = sw::find_preset("h100");
+    const sw::any_collectives prices = sw::nccl_smooth(sw::nccl_node_of(device.profile));
+    CHECK(shardweave_test::refusal_of(
+              [&] { return sw::predict_step(small(2), device.compute(), prices, {.stop = stop.get_token()}); },
+              sw::error_category::stopped) == "a stop came before the step was predicted");
   }
 
   TEST_CASE("what makes no sense is refused") {

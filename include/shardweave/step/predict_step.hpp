@@ -97,7 +97,9 @@ struct predicted_step {
 /// first layers begins.
 /// \param compute      of the device
 /// \param collectives  what communication costs
-/// \throws error if a number of the step is below 1, the model's figures do not fit, or the layout cannot be placed or
+/// \param control      limits placing; after a stop nothing further is begun
+/// \throws error (stopped) after a stop; if a number of the step is below 1, the model's figures do not fit, or the
+/// layout cannot be placed or
 ///         shares out experts, which such models have none of
 [[nodiscard]] predicted_step predict_step(const stated_step& stated, const compute_profile& compute,
                                           const any_collectives& collectives, const solve_control& control = {});

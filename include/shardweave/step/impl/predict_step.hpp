@@ -61,6 +61,7 @@ class step_predictor {
                                .attention = s_.framework.attention_by};
     computation graph = llama_training_graph(config, shape);
     if (s_.f8) graph = with_f8_products(graph, *s_.f8);
+    refuse_if_stopped();
     const spmd_cost_model model(std::move(graph), s_.layout.mesh(), compute_, collectives_, rules_,
                                 {.reduce_after_cast = s_.framework.reduces_in_f32});
     const auto problem =
@@ -68,7 +69,7 @@ class step_predictor {
     const solution<double> placed = auto_solver{}.solve(problem, control_);
     if (!placed.has_assignment())
       refuse(error_category::constraint, "layout " + s_.layout.to_string() + " has no placement");
-    const lowered_graph lowered = lower(model, placed.choice, {.wait_shares_storage = true});
+    const lowered_graph lowered = lower(model, placed.choice, {.wait_shares_storage = true}, control_.stop);
     const computation& operations = model.operations();
 
     std::vector<std::uint32_t> layer_of;
@@ -76,7 +77,9 @@ class step_predictor {
       const std::int64_t layer = operations.operations[from.operation].layer;
       layer_of.push_back(layer < 0 ? no_index : static_cast<std::uint32_t>(layer));
     }
+    refuse_if_stopped();
     const recomputed_graph again = with_recomputation(lowered.tasks, dropped(lowered, operations, layer_of));
+    refuse_if_stopped();
 
     // what may become one kernel: everything, or a part of the model in one phase
     std::map<std::pair<std::string, int>, std::uint32_t> parts;
@@ -98,6 +101,7 @@ class step_predictor {
       }
     }
     const task_graph g = with_fused_kernels(again.tasks, compute_, module_of);
+    refuse_if_stopped();
     return timed(s_.framework.pipelines_tensor_collectives ? showing_one_piece(g) : g, layer, layers);
   }
 
@@ -118,6 +122,10 @@ class step_predictor {
   }
 
  private:
+  void refuse_if_stopped() const {
+    if (control_.stop.stop_requested()) refuse(error_category::stopped, "a stop came before the step was predicted");
+  }
+
   /// By storage: what a rule makes again, and of shared parameters all that is made of them alone.
   [[nodiscard]] std::vector<char> dropped(const lowered_graph& lowered, const computation& operations,
                                           const std::vector<std::uint32_t>& layer_of) const {
