@@ -828,7 +828,7 @@ TEST_SUITE("detail::two_way_split") {
   }
 }
 
-TEST_SUITE("detail::merge_solutions") {
+TEST_SUITE("what combinators share") {
   TEST_CASE("an assignment and a bound say together what is proven") {
     using enum sw::solve_status;
     struct settle_case {
