@@ -8,15 +8,15 @@
 #include <shardweave/step/step_work.hpp>
 
 /// \file
-/// Certificates for the step.
+/// Certificates for lower bounds on the step.
 
 namespace shardweave::inline v0 {
 
-/// Certifies the prices that a bound was found with: branches over placements under these prices, up to a little above
-/// the bound.
+/// Certifies the claims and weights of a bound: branch and bound over placements at their prices, until the certificate
+/// proves slightly more than the bound.
 /// \param problem  with its description
-/// \returns a certificate whose claim is what `check_certificate` accepts; it may be a little below the bound, which
-///          solvers prove by other means, too
+/// \returns a certificate whose claim `check_certificate` accepts; it may be slightly below `found.bound`, which
+///          solvers may have proven by other means
 [[nodiscard]] step_certificate certify_step(const step_bounds& found, const placement_problem<double>& problem,
                                             const step_work& work, const certify_options& options = {},
                                             const solve_control& control = {});

@@ -20,29 +20,29 @@
 #include <vector>
 
 /// \file
-/// What the work of a vertex costs the step, and what its other strategies would.
+/// What the work of a vertex adds to the step, and what its other strategies would.
 
 namespace shardweave::inline v0 {
 
-/// Something that a plan does for a vertex, and what more time of it would cost.
+/// A task that a plan runs for a vertex, and the effect of its time on the step.
 struct explained_task {
   task_index task = no_index;
-  /// Of the problem: for which it moves or copies; of what several consumers share, that of the first. Nothing: it is
-  /// the vertex's own work.
+  /// The edge of the problem that the task moves or copies a value for; of a transfer that several consumers share,
+  /// that of the first one. Nothing: the task is the vertex's own work.
   std::optional<std::uint32_t> edge = std::nullopt;
-  nanoseconds time{};        ///< of a bucket: that of its launch
-  std::size_t together = 1;  ///< collectives that are launched as one
-  nanoseconds slack{};       ///< so much longer it may take before the step ends later (`slacks_of`)
-  /// By how much the bound on all plans rises, at least, for a unit more of this work in all plans: of the vertex,
-  /// whatever its strategy; of what brings the value to those that share it, on the same channel. Nothing: there is no
-  /// bound, or it is done once more for the backward part.
+  nanoseconds time{};        ///< of a member of a bucket: that of the bucket's launch
+  std::size_t together = 1;  ///< number of collectives in its bucket
+  nanoseconds slack{};       ///< by how much it may take longer before the step ends later (`slacks_of`)
+  /// By how much, at least, the bound on all plans rises per unit of more such work in all plans: of the vertex, under
+  /// any strategy; of all edges of the share on the same channel. Nothing: there is no bound, or the task is
+  /// recomputation.
   std::optional<double> in_bound = std::nullopt;
 
-  /// By how much the step ends later where the task takes so much longer, and all else what it did.
+  /// By how much the step ends later if this task takes so much longer and all others do not.
   [[nodiscard]] nanoseconds cost_of(nanoseconds longer) const { return std::max(nanoseconds(), longer - slack); }
 };
 
-/// A bound with the work that it is of; both outlive it, neither is null.
+/// A bound and the work that it is of; both must outlive it, neither is null.
 struct priced_bound {
   const step_work* work = nullptr;
   const step_bounds* bounds = nullptr;
@@ -50,7 +50,8 @@ struct priced_bound {
 
 namespace detail {
 
-/// Work of a vertex, and what is done for its arguments and its users.
+/// Tasks of a vertex, and the copies and collectives of its arguments and of its results, without those that take no
+/// time.
 [[nodiscard]] inline std::vector<task_index> tasks_around(const lowered_graph& lowered, std::uint32_t vertex) {
   const task_graph& g = lowered.tasks;
   std::vector<bool> is_near(g.size());
@@ -87,13 +88,13 @@ namespace detail {
 
 }  // namespace detail
 
-/// What a plan does for a vertex (its own work, and the copies and collectives of its arguments and for its users), and
-/// what each of these costs the step, in the plan and in the bound on all plans.
+/// The tasks that a plan runs for a vertex (its own work, and copies and collectives of its arguments and results), and
+/// the effect of each on the step, in the plan and in the bound on all plans.
 ///
-/// \param lowered  the plan's tasks, of a graph whose channel c + 1 is the group c of the tasks
+/// \param lowered  the plan's tasks; group c of the tasks is channel c + 1 of the bound's work
 /// \param line     what `simulate` gives for tasks and order
 /// \param problem  of which the tasks were lowered
-/// \param bound    on all plans of the problem; null: none is told
+/// \param bound    on all plans of the problem; null: none
 /// \returns in the order of the tasks
 /// \throws error (input) for a vertex that does not exist
 /// Complexity: O(V + E) of tasks and of the problem, and that of `prices_of`
@@ -107,7 +108,7 @@ namespace detail {
   const std::vector<nanoseconds> slack = slacks_of(g, order, line);
   work_prices prices;
   if (bound != nullptr) prices = prices_of(bound->bounds->claims, bound->bounds->weights, *bound->work);
-  // of the share of an edge; a machine that the work does not know has no price
+  // of all edges of the share; a channel that the work does not have has no price
   const auto price_of_way = [&](std::uint32_t edge, std::size_t channel) {
     const step_work& work = *bound->work;
     double sum = 0;
@@ -132,12 +133,12 @@ namespace detail {
   return all;
 }
 
-/// What the strategies of a vertex would change of the placement's work at the prices of a bound, if no other vertex
-/// changed its own but those tied to it: how much of the step they are worth, where `alternatives` tells their sum.
-/// What is held, and what that has made again, is not counted.
+/// How the priced work of a placement changes if a vertex, with those tied to it, takes another strategy: an estimate
+/// of the effect on the step, where `alternatives` tells that on the sum of costs. What is held, and what is
+/// recomputed, is not counted.
 /// \param told    `alternatives` of the vertex, of a problem whose work the bound has
 /// \param choice  one strategy per vertex of that problem
-/// \returns by strategy, in the unit of the work; of what is forbidden it means nothing
+/// \returns by strategy, in the unit of the work; meaningless for a forbidden one
 /// Complexity: O(V + channels * E) per strategy
 [[nodiscard]] inline std::vector<double> changes_at_prices(const vertex_alternatives<double>& told,
                                                            std::span<const strategy> choice,

@@ -13,34 +13,34 @@
 #include <vector>
 
 /// \file
-/// What a search for the fastest plan of a model is told.
+/// Options of a search for the fastest plan of a model.
 
 namespace shardweave::inline v0 {
 
 /// Settings of `fastest_plan`.
 struct fastest_plan_options {
   step_search_options search = {};
-  /// Of a device: what a timeline holds at its peak, inputs included, and what lies `beside` it.
-  /// A plan that holds more makes values again in its backward part; one that holds more even so does not count.
+  /// Memory of a device: the peak of the timeline, inputs included, and what is `beside` it must fit. A plan that
+  /// exceeds it recomputes values in its backward part; one that exceeds it even so is infeasible.
   std::optional<bytes> memory = std::nullopt;
-  std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer (`optimizer_state_of`)
-  /// What the vertices hold, told when a plan does not fit. With it the bound and the prices of the search see the
-  /// limit, and values of blocks are made again; without it a plan must fit as it is.
+  std::vector<held_form> beside = {};  ///< memory that no timeline sees: state of the optimizer (`optimizer_state_of`)
+  /// Tells the values that vertices hold; called only when a plan does not fit. With it the bound and the prices of the
+  /// search see the limit, and values of blocks are recomputed; without it a plan must fit as it is.
   std::function<held_values()> held = nullptr;
-  /// Of copies to the host's memory and of those back, in bytes per second: then values of blocks may wait there, if
-  /// the plan without is no faster, and the search takes twice as long where the memory is in the way. The bound does
-  /// not see the limit then, which copies may keep at no cost. 0: none do.
+  /// Bytes per second of copies to the host's memory, and of those back. If positive, values of blocks may wait there
+  /// where the plan without such copies is no faster; the search takes twice as long where memory is short. The bound
+  /// then ignores the limit, since copies may be free. 0: no copies.
   double host_bandwidth = 0;
-  /// Makes buckets and an order that hold no more than so much, if it can; nothing: as the pass of the pipeline does.
+  /// Makes buckets and an order that hold at most so many bytes, if it can; nothing: the pass of the pipeline is used.
   std::function<schedule(const task_graph&, bytes, const solve_control&)> within = nullptr;
-  /// Of the search over orders at its first glance (`search::changes`). For the plan that is kept ten times as many,
-  /// again and again as long as that gains something worth it.
+  /// Effort of the search over orders for each of the plans that are improved (`search::changes`). The best plan gets
+  /// ten times as many, in rounds, while a round gains enough (a five-hundredth of the step).
   std::size_t changes = 3000;
-  std::size_t rounds = 8;  ///< so often at most; of large graphs less
+  std::size_t rounds = 8;  ///< at most; fewer of large graphs
   bool rebucket = true;    ///< that search may change buckets, too
-  /// If the plan that is kept fits `memory` as it is and still waits for a hundredth of its step or more, that search
-  /// goes on with stalls filled (`search::fills`), by which a plan may hold all of the memory: as long as a round makes
-  /// the step shorter by a five-hundredth. Else it holds no more than the plan or the original order does.
+  /// Whether stalls of the best plan are filled (`search::fills`), by which it may hold all of the memory. Done if the
+  /// plan fits `memory` without recomputation and waits for a hundredth of its step or more, while a round shortens the
+  /// step by a five-hundredth. Otherwise the plan holds no more than it did before, or the original order does.
   bool fills = true;
 };
 

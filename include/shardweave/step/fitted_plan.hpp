@@ -21,21 +21,21 @@
 #include <vector>
 
 /// \file
-/// A lowered plan that makes values again, so that its timeline fits the memory.
+/// A lowered plan that recomputes values so that its timeline fits a limit.
 
 namespace shardweave::inline v0 {
 
-/// A lowered plan that makes values again, and its order.
+/// A lowered plan with recomputation, and its order.
 struct fitted_plan {
   lowered_graph lowered = {};
   schedule order = {};
   recomputation_plan chosen = {};  ///< without its graph, which is `lowered.tasks`
-  nanoseconds time{};              ///< of what is done twice
-  nanoseconds end{};               ///< of the timeline
+  nanoseconds time{};              ///< of what runs twice
+  nanoseconds end{};               ///< makespan
   bool regathers = false;          ///< parameters are gathered again for the backward part
 };
 
-/// The lowered graph whose tasks a recomputation wrote; it has no order yet. \pre the recomputation has a graph
+/// The lowered plan of a recomputation, without an order. \pre the recomputation has a graph
 /// Complexity: O(V)
 [[nodiscard]] inline fitted_plan with_again(const lowered_graph& given, recomputation_plan chosen, bool regathers) {
   recomputed_graph graph = *std::move(chosen.graph);
@@ -53,7 +53,7 @@ struct fitted_plan {
   return plan;
 }
 
-/// By task: the block of its operation.
+/// The block of each task's operation.
 /// \param block_of  by operation
 /// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint32_t> blocks_of_tasks(const lowered_graph& lowered,
@@ -64,26 +64,26 @@ struct fitted_plan {
   return result;
 }
 
-/// What values are made again for, and what else may be done for room.
+/// What recomputation is to reach, and other means to save memory.
 struct fitting_options {
-  /// For which values are chosen, at most the limit, which it is where nothing is said; less leaves room for buckets
-  /// and for what is launched early.
+  /// Bytes that the choice of values aims at, at most the limit; less leaves room for buckets and for early launches.
+  /// Nothing: the limit.
   std::optional<bytes> aim = std::nullopt;
   /// Whether parameters are gathered again for the backward part; nothing: both are tried.
   std::optional<bool> regathers = std::nullopt;
   double host_bandwidth = 0;  ///< of values that wait in the host's memory (`activation_options`); 0: none do
 };
 
-/// The quickest plan that makes values again and whose timeline holds no more than `limit`; nothing if none was found,
-/// or none before a limit of the control.
-/// An order that launches collectives early holds more than the graph's own one: then more is made again, a few times.
-/// What waits for more than an eighth of its time lacks room for buckets and early launches: then more is made again,
-/// too, as long as that makes it quicker.
-/// \param lowered   by a lowering that does not gather parameters again: else what is made again may gather them
-///                  a third time
+/// The fastest plan with recomputation whose timeline holds at most `limit`; nothing if none was found, or a limit of
+/// the control came first.
+/// The chosen values fit in the graph's own order; an order that launches collectives early may hold more. Then the
+/// choice is repeated for a smaller limit, a few times. Where a plan is exposed (waits) for more than an eighth of its
+/// time, it lacks room for buckets and early launches: then smaller limits are tried, too, while that gives a faster
+/// plan.
+/// \param lowered   by a lowering that does not gather parameters again, which recomputation could make a third time
 /// \param block_of  by operation: its repeated layer; ~0 = in none
 /// \param order     gives a task graph buckets and an order, within `limit` if it can
-/// Complexity: at most 24 choices of what is made again, with an order each
+/// Complexity: at most 24 choices of what is recomputed, with an order each
 template <class Order>
 [[nodiscard]] std::optional<fitted_plan> fit_by_recomputation(const lowered_graph& lowered,
                                                               std::span<const std::uint32_t> block_of, bytes limit,
@@ -106,12 +106,12 @@ template <class Order>
     if (!choices) break;
     const bytes first = std::min(options.aim.value_or(limit), limit);
     bytes aim = first;
-    // Makes the plan for this aim, or for less if it does not fit.
-    // \returns whether it is worth the same with more room: it waits, and is quicker than all before
+    // Makes the plan for this aim, or for a smaller one if it does not fit.
+    // \returns whether a smaller aim is worth a try: the plan waits, and is the fastest so far
     const auto lacks_room = [&] {
       for (int i = 0; i < most_tries && aim > bytes(0); ++i) {
         solve_control rest = clock.rest_for_part();
-        rest.gap = 1e-2;  // of what is made again, which is a small part of the step
+        rest.gap = 1e-2;  // of the time of recomputation, which is a small part of the step
         auto chosen = choices->within(aim, rest);
         if (!chosen.graph || control.stop.stop_requested()) return false;
         fitted_plan plan = with_again(lowered, std::move(chosen), again);

@@ -21,14 +21,14 @@
 #include <vector>
 
 /// \file
-/// A limit on memory as a part of a placement problem and of its work: what is kept and what is made again are choices
-/// beside those of the placement.
+/// A limit on memory in a placement problem and its work: whether a value is kept or recomputed becomes a choice beside
+/// those of the placement.
 
 namespace shardweave::inline v0 {
 
-/// The problem with a vertex more for every value, whose strategies say what becomes of it: kept in one of its forms;
-/// made again, if it can be and what it is made from is there; or gone, if nothing reads it. Costs do not change.
-/// Vertex `d.vertices.size() + i` is that of value i. A last vertex, of one strategy, holds what is always held.
+/// Adds a vertex for every value, whose strategies are its fates: kept in one of its forms; recomputed, if it can be
+/// and what it is made from is available; or dropped, if nothing reads it. Costs do not change. Vertex
+/// `d.vertices.size() + i` is that of value i. A last vertex, of one strategy, stands for what is always held.
 /// \throws error (input) if a list is not of its vertex's strategies, or a value is made from a later one
 /// Complexity: linear in the strategies of all forms
 [[nodiscard]] inline placement_description<double> with_policies(placement_description<double> d,
@@ -69,11 +69,11 @@ namespace shardweave::inline v0 {
     d.vertices.push_back(std::move(made));
     if (v.again.empty()) continue;
     for (const std::uint32_t u : v.from) {
-      if (held.values[u].is_read) continue;  // it is there
+      if (held.values[u].is_read) continue;  // available anyway
       const std::size_t rows = columns(held.values[u]), width = columns(v);
       const auto [known, fresh] =
           forbidding.try_emplace({rows, width, v.forms.size()}, static_cast<std::uint32_t>(d.tables.size()));
-      if (fresh) {  // gone, and made again from it
+      if (fresh) {  // dropped, so nothing can be recomputed from it
         std::vector<double> entries(rows * width);
         entries[(rows - 1) * width + v.forms.size()] = forbidden<double>;
         d.tables.push_back(
@@ -88,9 +88,9 @@ namespace shardweave::inline v0 {
   return d;
 }
 
-/// The work of a problem with the vertices of `with_policies`, and one channel more: what is held, and no more than
-/// `limit`. Making a value again is work of the compute stream, after `held.moment`, and so is making it for the first
-/// time if that is late.
+/// The work of a problem with the vertices of `with_policies`, with one more channel: bytes that are held, limited to
+/// `limit`. Recomputing a value is work of the compute stream after vertex `held.moment`, and so is its first
+/// computation if it is late (`late_work`).
 /// \param vertices  of the problem without these
 [[nodiscard]] inline step_work with_policies(step_work work, const held_values& held, double limit,
                                              std::size_t vertices) {
@@ -101,13 +101,13 @@ namespace shardweave::inline v0 {
     t.loads.emplace_back();
     for (auto& loads : t.otherwise) loads.emplace_back();
   }
-  std::map<std::size_t, std::uint32_t> idle;  // lists of zeros by their length
+  std::map<std::size_t, std::uint32_t> idle;  // lists of zeros, by length
   const auto add_vertex = [&](std::size_t strategies) {
     const auto [at, fresh] = idle.try_emplace(strategies, static_cast<std::uint32_t>(work.times.size()));
     if (fresh) work.times.emplace_back(strategies, 0.0);
     work.times_of.push_back(at->second);
   };
-  // what `entry(a, b)` says of each pair, as work of one channel
+  // an edge with load `entry(a, b)` on channel `on`
   const auto add_edge = [&](std::uint32_t from, std::uint32_t to, std::size_t on, std::size_t rows, std::size_t width,
                             std::uint32_t since, const auto& entry) {
     std::vector<std::uint32_t> all_rows(rows), all_columns(width);
@@ -153,7 +153,8 @@ namespace shardweave::inline v0 {
   return work;
 }
 
-/// An assignment of the problem with policies: everything that is read is kept in its last form, the rest is gone.
+/// Extends an assignment to the problem of `with_policies`: values that are read are kept in their last form, others
+/// dropped.
 /// Complexity: O(values)
 [[nodiscard]] inline assignment keeping_all(assignment choice, const held_values& held) {
   for (const held_value& v : held.values)

@@ -17,39 +17,42 @@
 #include <vector>
 
 /// \file
-/// Placement under prices of time: the compiled problem with other costs.
+/// Placement problems whose costs are work at prices.
 
 namespace shardweave::inline v0 {
 
-/// Makes of a compiled problem those with the same feasible assignments whose cost is work at given prices.
+/// Builds, from a compiled problem, problems with the same feasible assignments and other costs: the work at given
+/// prices.
 ///
-/// Variables, labels, forbidden pairs and rows are those of the compiled problem, which is built once; only costs are
-/// made anew, tables of equal work and equal prices once.
+/// Variables, labels, forbidden pairs and rows are compiled once. Each call makes costs only, and one table for all
+/// edges of equal work and prices.
 class priced_steps {
  public:
-  /// \param problem  compiled, of the graph that `work` was told of; its savings do not count
-  /// \throws error (input) if the two are not of one graph
+  /// \param problem  compiled from the graph of `work`; its own costs and savings are ignored
+  /// \throws error (input) if the numbers of vertices or strategies differ
   priced_steps(const placement_problem<double>& problem, const step_work& work);
 
-  /// The problem at these prices. Its assignments are labelings: `lift` of the compiled problem leads back.
+  /// The problem at these prices. Its labelings are those of the compiled problem, whose `lift` makes assignments of
+  /// them.
   /// Complexity: linear in variables, labels and pairs, and in the class pairs of tables of distinct work or prices
   [[nodiscard]] compact_problem<double> at(const work_prices& prices) const;
 
  private:
   using table_pointer = std::shared_ptr<const cost_table<double>>;
 
-  /// Work of edges between two variables, by what it is: which table, and whether its rows are of the second.
+  /// Work of edges between two variables: its table, and whether that is transposed (rows for the second variable).
   struct term {
     std::uint32_t table = 0;
     bool turned = false;
     friend auto operator<=>(const term&, const term&) = default;
   };
-  /// What pairs of variables that have the same have in common: labels, terms, forbidden pairs.
+  /// What pairs of variables with the same labels, terms and forbidden pairs share.
   struct shape {
     std::vector<term> terms;
     table_pointer base;  ///< whose forbidden entries count; may be null
     std::vector<std::uint32_t> row_class, column_class;
-    std::vector<std::vector<std::uint32_t>> rows, columns;  ///< per class: that of each term's table, then of the base
+    std::vector<std::vector<std::uint32_t>> rows,
+        columns;  ///< per joint class: the class in each term's table, then in the base
   };
   struct variable_pair {
     std::uint32_t first = 0;
@@ -61,8 +64,8 @@ class priced_steps {
   [[nodiscard]] static std::vector<std::vector<std::uint32_t>> classes_of(
       std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term);
   [[nodiscard]] shape make_shape(std::vector<term> terms, table_pointer base, std::uint32_t x, std::uint32_t y) const;
-  /// Prices of edges that have one table between the same variables: of their chains together, and of channels, for
-  /// so many edges each, since each does its work in a way of its own.
+  /// Prices of all edges with one table between the same variables: of their chains, added up; and for each vector of
+  /// channel prices the number of edges that have it, since each edge takes the way that is cheapest for itself.
   struct slot_prices {
     double chain = 0;
     std::map<std::vector<double>, double> channels = {};
@@ -70,18 +73,19 @@ class priced_steps {
       return std::tie(a.chain, a.channels) < std::tie(b.chain, b.channels);
     }
   };
-  /// What each amount of a table is worth; empty: nothing.
+  /// The cost of each amount of a table at these prices, in the cheapest way; empty: all are zero.
   [[nodiscard]] static std::vector<double> worth_of_amounts(const work_table& table, const slot_prices& prices);
   [[nodiscard]] table_pointer priced(const shape& s, std::span<const slot_prices> prices) const;
 
   placement_problem<double> problem_;
   const step_work* work_;
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> list_at_;      ///< per list slot: variable, list
-  std::vector<std::uint32_t> list_slot_;                              ///< per vertex
-  std::vector<std::pair<std::uint32_t, std::uint32_t>> diagonal_at_;  ///< per slot: variable, table
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> list_at_;  ///< per list slot: variable, list
+  std::vector<std::uint32_t> list_slot_;                          ///< per vertex
+  std::vector<std::pair<std::uint32_t, std::uint32_t>>
+      diagonal_at_;  ///< per slot: variable, table of edges within that variable
   std::vector<variable_pair> pairs_;
   std::vector<shape> shapes_;
-  std::size_t slots_ = 0;                 ///< of terms
+  std::size_t slots_ = 0;                 ///< number of slots of terms
   std::vector<std::uint32_t> edge_slot_;  ///< per edge: of a term, or of a diagonal where both ends are one variable
   std::vector<bool> is_diagonal_;         ///< per edge
 };

@@ -26,42 +26,44 @@
 #include <vector>
 
 /// \file
-/// How fast no plan can be: a bound on the step over all placements, buckets and orders.
+/// A lower bound on the makespan over all placements, buckets and orders.
 
 namespace shardweave::inline v0 {
 
-/// How much work a bound may take, and when it is close enough.
+/// Limits on the effort of `step_bound`, and the gap at which it ends.
 struct step_bound_options {
-  std::size_t rounds = 40;   ///< placements that are solved, at most
-  double tolerance = 0.002;  ///< between the bound and what other prices could make of it, relative to it
-  /// How far a priced placement may be from its own bound, relative to it.
+  std::size_t rounds = 40;  ///< priced placement problems that are solved, at most
+  double tolerance =
+      0.002;  ///< relative gap between the bound and the most that any weights can prove, at which the search ends
+  /// Relative gap to which each priced placement problem is solved.
   double placement_gap = 0.0005;
-  /// Of larger problems fewer placements are solved, and each with fewer iterations: table entries that all rounds may
-  /// have together; an eighth of what a placement's solver may read. At least four placements are solved.
+  /// Bounds the effort on large problems: with n table entries in a problem at most max(4, entries / n) priced problems
+  /// are solved, each with at most max(50, 2 entries / n) iterations.
   std::size_t entries = 250'000'000;
-  /// The vertex at which paths end that come before all other work of a claim, in all rounds; nothing: it is found, and
-  /// such claims come in the last fifth of the rounds.
+  /// The vertex at which heads of claims end (`step_claim::has_head`), from the first round on; nothing: one is
+  /// searched for, and claims with heads come only in the last rounds, a fifth of them, or a third where edges have
+  /// several ways.
   std::optional<std::uint32_t> turn = std::nullopt;
-  /// Whether claims tell what the compute stream waits for, and what is late; all ways count from the start. For a
-  /// bound that goes on from a known one, which is found in less time.
+  /// Whether there are claims with waits and late work (`step_claim::waits`, `late_work`), and the ways of edges count
+  /// from the first round on. For a run that continues from a known bound, which is found in less time without them.
   bool waits = false;
 };
 
-/// A bound, the prices that prove it, and what was met on the way.
+/// A lower bound, the weighted claims that prove it, and the placements that were met on the way.
 struct step_bounds {
   double bound = -std::numeric_limits<double>::infinity();  ///< in the unit of the work; no plan ends earlier
-  /// No prices on claims of these forms prove more: some mixture of placements keeps all of them this low.
+  /// No weights on claims of these forms prove more: for some mixture of placements none of these claims exceeds this.
   double limit = std::numeric_limits<double>::infinity();
-  std::vector<step_claim> claims = {};      ///< those that count
-  std::vector<double> weights = {};         ///< per claim: how much, 1 in all
-  std::vector<assignment> placements = {};  ///< the best under some prices each, the starts first; none twice
+  std::vector<step_claim> claims = {};      ///< those of positive weight
+  std::vector<double> weights = {};         ///< one per claim; they add up to 1
+  std::vector<assignment> placements = {};  ///< each the best under some prices, the starts first; no two are equal
   std::size_t rounds = 0;
-  bool stopped = false;  ///< a limit ended the work
+  bool stopped = false;  ///< a limit ended the search
 };
 
 namespace detail {
 
-/// How many of the placements that may be solved a problem leaves time for, and how many iterations for each.
+/// How many priced problems are solved, and with how many iterations each (`step_bound_options::entries`).
 struct priced_effort {
   std::size_t placements = 0;
   std::size_t iterations = 0;
@@ -77,8 +79,8 @@ struct priced_effort {
   }
 };
 
-/// The work that counts: where edges have several ways to be done, one way at a time, or at first the least of them
-/// entry by entry, which is priced in a fraction of the time.
+/// The work that claims are priced with: with a choice of one way per edge, or, until `count_ways`, the least of all
+/// ways entry by entry (`least_of_ways`), which is priced in a fraction of the time.
 class counted_work {
  public:
   counted_work(const placement_problem<double>& problem, const step_work& work, bool ways_at_once)
@@ -90,7 +92,7 @@ class counted_work {
   }
   [[nodiscard]] const step_work& counted() const { return together_ ? *together_ : work_; }
   [[nodiscard]] bool counts_ways() const { return has_ways_ && !has_ways_left(); }
-  /// Whether there are ways that do not count yet.
+  /// Whether the choice of ways is still relaxed to the least of them.
   [[nodiscard]] bool has_ways_left() const { return together_ != nullptr; }
   void count_ways() {
     priced_.reset();
@@ -104,27 +106,26 @@ class counted_work {
   const step_work& work_;
   bool has_ways_;
   std::unique_ptr<step_work> together_;
-  std::optional<priced_steps> priced_;  ///< of what counts
+  std::optional<priced_steps> priced_;  ///< of `counted()`
 };
 
 }  // namespace detail
 
-/// Bounds the end of every plan by pricing time. A weight for each claim about the step (`step_claim`: the work of one
-/// channel, what lies along one path) makes a cost for every vertex and edge; a placement of least cost costs no more
-/// than any plan takes. The best weights are those of a game: weights on claims against a mixture of placements. Each
-/// round solves the game on the claims and placements that are known, adds the claims that are largest for the mixture
-/// of placements, the ways of doing their work (`edge_work::otherwise`) and the placement that are best under the
-/// weights; between two rounds weights move half of the way.
+/// Bounds the makespan of every plan from below. Weights on claims (`step_claim`) give every vertex and edge a cost,
+/// and the least cost of a placement under them bounds all plans (weak duality). The best weights solve a matrix game,
+/// claims against mixtures of placements. Each round solves the game on the claims and placements that are known; adds
+/// the largest claims for its mixture of placements (row generation); adds the placement that is cheapest under the
+/// weights, and cheaper ways of known ones (`edge_work::otherwise`; column generation). Weights are smoothed: half way
+/// between the best so far and those of the game.
 ///
-/// \param problem  compiled; its constraints hold, its costs and savings do not count
+/// \param problem  compiled; its constraints hold, its costs and savings are ignored
 /// \param starts   placements to begin with, good ones
 /// \param policy   solves placements under prices; the bound is as good as its bounds
-/// \param known_bounds  of the same problem, whose claims and weights are the first; null: there are none
+/// \param known_bounds  of the same problem: the search continues with their claims and weights; null: there are none
 /// \throws error (input) if work and problem are not of one graph, the graph has a cycle, or no vertex
 ///         `options.turn`
-/// Complexity: `rounds` placements under prices; fewer of large problems (`entries`)
-/// Source: Lagrangian duality; cutting planes of J. Kelley, smoothed as P. Wentges does; generation of rows and
-/// columns.
+/// Complexity: at most `rounds` priced placement problems; fewer of large ones (`entries`)
+/// Source: Lagrangian duality; the cutting planes of J. Kelley, smoothed as by P. Wentges; row and column generation.
 template <class S>
   requires solver<S, double>
 [[nodiscard]] step_bounds step_bound(const placement_problem<double>& problem, const step_work& work, const S& policy,
@@ -157,8 +158,8 @@ template <class S>
     if (!limit.expired() && problem.labels_of(choice))
       add_placement(choice, prices_at(smoothed.best(game.claims().size())));
 
-  // Claims with heads, and ways of which one is taken, come last: they sharpen the bound, while the placements met
-  // without them make the better plans.
+  // Claims with heads, and the choice of one way per edge, come last: they sharpen the bound, while the placements that
+  // are found without them give better plans.
   const detail::priced_effort effort(problem.compact(), options.rounds, options.entries);
   const std::size_t last = effort.placements / (counted.has_ways_left() ? 3 : 5);
   std::size_t most = effort.placements - (options.turn && !counted.has_ways_left() ? 0 : last);
@@ -167,14 +168,14 @@ template <class S>
     if (result.stopped) return false;
     const bool has_more = search.want_heads() || counted.has_ways_left();
     if (result.rounds >= effort.placements || !has_more) return false;
-    result.limit = std::numeric_limits<double>::infinity();  // there is more to claim now
+    result.limit = std::numeric_limits<double>::infinity();  // of a smaller set of claims
     if (counted.has_ways_left()) {
       counted.count_ways();
       game.count(work);
       const work_prices prices = prices_at(smoothed.best(game.claims().size()));
       for (std::size_t p = 0; p < result.placements.size() && !limit.expired(); ++p)
         game.add_placement(p, result.placements[p], prices);
-      smoothed.stay();  // what the best prices prove once ways count
+      smoothed.stay();  // evaluates the best weights once more, now that ways count
     }
     most = std::min(effort.placements, result.rounds + last);
     smoothed.start_halfway();
@@ -194,7 +195,7 @@ template <class S>
     std::vector<double> own(game.claims().size(), 1.0 / static_cast<double>(game.claims().size()));
     if (game.column_count() > 0) {
       detail::game_value value = solved_game();
-      if (limit.expired()) continue;  // there may be more to claim
+      if (limit.expired()) continue;  // claims may be missing, so the value is no limit
       result.limit = std::min(result.limit, value.value);
       if (!smoothed.stays() && result.bound >= value.value * (1 - options.tolerance)) {
         if (!sharpens()) break;
@@ -230,7 +231,7 @@ template <class S>
       control.progress({.stage = "step bound",
                         .seconds = limit.elapsed(),
                         .objective = result.limit,
-                        .lower_bound = std::max(result.bound, 0.0),  // no step takes less than nothing
+                        .lower_bound = std::max(result.bound, 0.0),  // no step is negative
                         .done = static_cast<double>(result.rounds) / static_cast<double>(effort.placements)});
     if (!smoothed.may_go_on(fresh || better) && !sharpens()) break;
   }

@@ -23,31 +23,31 @@
 #include <vector>
 
 /// \file
-/// Why no plan at all ends earlier, as data that anyone can prove anew.
+/// Proofs of lower bounds on the step, as data that can be checked independently.
 
 namespace shardweave::inline v0 {
 
-/// Prices of time, as claims and their weights, and the proof of what a placement costs at least under them.
+/// Weighted claims about the step, and a proof of the least cost of a placement under their prices.
 struct step_certificate {
   std::vector<step_claim> claims = {};
   std::vector<std::int64_t> weights =
       {};  ///< one per claim, in units of 2^-weight_bits; not negative, 1 in all at most
   int weight_bits = 30;
-  /// Of the problem whose costs are work at these prices; its `lower_bound`, less the limits at their prices, is what
-  /// is claimed of the step (`bound_of`).
+  /// Of the problem whose costs are work at these prices. The claimed bound on the step is its `lower_bound` less
+  /// limits times their prices (`bound_of`).
   placement_certificate<double> placement = {};
 };
 
 namespace detail {
 
-/// What is lost at most where prices and costs are sums in floating point, as a part of the result.
+/// Bound on the relative rounding error of sums of prices and costs.
 inline constexpr double lost_in_sums = 1e-9;
 
 [[nodiscard]] inline double rounded_down(double bound) {
   return std::isfinite(bound) ? bound - lost_in_sums * std::abs(bound) : bound;
 }
 
-/// What is wrong with weights; nothing if they prove something.
+/// What is wrong with the weights; empty if they are valid.
 [[nodiscard]] inline std::string fault_of_weights(const step_certificate& c) {
   if (c.weights.size() != c.claims.size())
     return "there are " + std::to_string(c.weights.size()) + " weights for " + std::to_string(c.claims.size()) +
@@ -64,7 +64,7 @@ inline constexpr double lost_in_sums = 1e-9;
   return {};
 }
 
-/// What is wrong with work for a problem; nothing if they are of one graph.
+/// What is wrong with work for a problem; empty if they are of one graph.
 [[nodiscard]] inline std::string fault_of_work(const placement_description<double>& d, const step_work& work) {
   if (work.limits.size() >= work.channels)
     return "work has " + std::to_string(work.limits.size()) + " limits for " + std::to_string(work.channels) +
@@ -90,13 +90,13 @@ inline constexpr double lost_in_sums = 1e-9;
   return {};
 }
 
-/// What a unit of what a claim holds costs, in units of 2^-weight_bits.
+/// The price of a unit that a claim holds, in units of 2^-weight_bits, rounded down.
 [[nodiscard]] inline std::int64_t price_of_held(const step_certificate& c, std::size_t claim) {
   const double price = c.claims[claim].price * static_cast<double>(c.weights[claim]);
   return price > 0 && price < 0x1p52 ? static_cast<std::int64_t>(std::floor(price)) : 0;
 }
 
-/// What each amount of a table costs in the way that costs least, in units of the prices, rounded down.
+/// The cost of each amount of a table in its cheapest way, in units of the prices, rounded down.
 [[nodiscard]] inline std::vector<double> cheapest_ways(const work_table& table, std::span<const std::int64_t> prices) {
   std::vector<double> least;
   for (std::size_t way = 0; way < table.ways(); ++way) {
@@ -107,17 +107,17 @@ inline constexpr double lost_in_sums = 1e-9;
       for (std::size_t a = 0; a < loads.size(); ++a) of_way[a] += static_cast<double>(prices[c]) * loads[a];
     }
     if (way == 0) least = of_way;
-    least.resize(std::min(least.size(), of_way.size()));  // no loads at all: it costs nothing
+    least.resize(std::min(least.size(), of_way.size()));  // a way without loads is free
     for (std::size_t a = 0; a < least.size(); ++a) least[a] = std::min(least[a], of_way[a]);
   }
-  // sums of a few products are off by less than 2^-49 of them
+  // the relative error of sums of a few products is below 2^-49
   for (double& cost : least) cost = std::floor(cost * (1 - 0x1p-49));
   return least;
 }
 
 }  // namespace detail
 
-/// What a certificate claims of the step: the placement's bound, less the limits at their prices.
+/// The bound on the step that a certificate claims: that of the placement, less limits at their prices.
 /// Complexity: O(claims)
 [[nodiscard]] inline double bound_of(const step_certificate& c, const step_work& work) {
   double limits = 0;
@@ -128,8 +128,8 @@ inline constexpr double lost_in_sums = 1e-9;
   return limits > 0 ? c.placement.lower_bound - limits * (1 + detail::lost_in_sums) : c.placement.lower_bound;
 }
 
-/// Work at prices in whole numbers: what a placement costs that is worth its claims, each edge done in the way that
-/// costs least there (rounded down). `work` must outlive it.
+/// Work at integral prices, as costs of a placement problem: each edge in its cheapest way (rounded down). `work` must
+/// outlive it.
 /// \pre claims and weights are valid, work is of the problem's graph
 [[nodiscard]] inline costs_in_place<double> costs_at(const step_certificate& c, const step_work& work) {
   std::vector<std::int64_t> time(work.vertex_count()), load(work.edges.size() * work.channels),
@@ -178,11 +178,11 @@ inline constexpr double lost_in_sums = 1e-9;
   return costs;
 }
 
-/// Proves a bound on the end of every plan: whatever the assignment, the buckets and the order. Knows nothing of how
-/// claims and weights were found: each claim holds by its form (`validate`), so a mixture of claims does; and no
-/// assignment makes the mixture less than what the placement's certificate proves. In whole numbers, without a solver.
+/// Checks a lower bound on the makespan of every plan, whatever the assignment, the buckets and the order, without
+/// trust in how claims and weights were found: each claim holds by its form (`validate`), hence their mixture; and the
+/// placement's certificate proves that no assignment makes it less. In integers, without a solver.
 ///
-/// \param d  whose costs do not count; constraints and what is forbidden do
+/// \param d  its costs are ignored; its constraints and forbidden choices hold
 /// Complexity: that of checking the placement's certificate, and linear in claims and work
 [[nodiscard]] inline certificate_verdict<double> check_certificate(const placement_description<double>& d,
                                                                    const step_work& work, const step_certificate& c) {

@@ -15,50 +15,54 @@
 #include <vector>
 
 /// \file
-/// Why no plan of a placement ends before some time: a sum of what the placement takes.
+/// Lower bounds on the makespan of every plan, as sums of vertex times, channel loads and chains of edges.
 
 namespace shardweave::inline v0 {
 
-/// A sum of times, loads and chains that the end of every plan is not below, whatever the placement, the buckets and
-/// the order, each edge done in the way in which the plan does it: the work of a channel, what lies along a path, or a
-/// path and then all work of a channel that cannot begin before the path's end. To the work of a channel what is held
-/// above a limit may be added at a price, since no plan holds more.
+/// A lower bound on the makespan of every plan, whatever the placement, the buckets and the order: the load of one
+/// channel, the length of a path, or the length of a path (the head) plus the load of a channel that depends on its
+/// last vertex. It is linear in the work (`value_of`), with each edge in the way in which the plan does it. The load of
+/// a channel may have another term, a price times what is held above a limit: it is not positive for any plan, since
+/// plans keep to their limits.
 struct step_claim {
   static constexpr std::uint32_t path = ~0U;
 
-  std::uint32_t channel = path;  ///< whose loads are added up (of the first one, the times of all vertices, too)
+  std::uint32_t channel = path;  ///< whose loads are added up, for channel 0 with the times of all vertices; or `path`
   std::uint32_t first = 0;       ///< of a path, or of a head: its first vertex
-  std::vector<std::uint32_t> edges = {};  ///< of a channel: one of each share at most; of a path: in their order
-  /// Of a channel: whether a path comes before what is counted of it. It goes from `first` along `head`, and what is
-  /// counted comes after its last vertex: of vertices `later`, in ascending order, and edges that begin there or since.
+  std::vector<std::uint32_t> edges = {};  ///< of a channel: at most one of each share; of a path: in its order
+  /// Of a channel: whether a path, the head, precedes the load. It goes from `first` along `head`; the load is that of
+  /// work which depends on its last vertex: of vertices `later`, in ascending order, and of edges whose producer or
+  /// `since` is that vertex or reachable from it.
   bool has_head = false;
   std::vector<std::uint32_t> head = {};
   std::vector<std::uint32_t> later = {};
-  /// Of the compute stream after a head: edges one after another whose chains it waits for, as all that is counted
-  /// comes before the producer's end or after the consumer's start.
+  /// Of the compute stream after a head: edges of a path, in its order, whose chains count as idle time of the stream,
+  /// because all other work that the claim counts precedes their producer's end or follows their consumer's start.
   std::vector<std::uint32_t> waits = {};
-  /// Of a channel: what a unit above the limit of channel `held` is worth, all edges counted; 0: nothing.
+  /// Of a channel: the price of a unit by which the load of all edges on channel `held` exceeds its limit; 0: no such
+  /// term.
   double price = 0;
   std::uint32_t held = 0;
 
   friend bool operator==(const step_claim&, const step_claim&) = default;
 };
 
-/// What every vertex and edge takes: under one assignment, or on average over several.
+/// The work of all vertices and edges: under one assignment, or the average over a mixture of several.
 struct taken_work {
   std::vector<double> time;   ///< per vertex
-  std::vector<double> load;   ///< per edge, channel by channel
+  std::vector<double> load;   ///< per edge and channel: `load[edge * channels + channel]`
   std::vector<double> chain;  ///< per edge
 };
 
-/// What a unit of everything is worth in step time, by claims and their weights.
+/// The price of each unit of work in time of the step: the weights of the claims that count it, added up (`prices_of`).
 struct work_prices {
   std::vector<double> time;   ///< per vertex
-  std::vector<double> load;   ///< per edge, channel by channel
+  std::vector<double> load;   ///< per edge and channel, as in `taken_work`
   std::vector<double> chain;  ///< per edge
 };
 
-/// \param prices  if told, each edge does its work in the way that is worth least; else in its first way
+/// The work under an assignment.
+/// \param prices  if given, each edge takes its way of least cost under them; otherwise its first way
 /// \pre one strategy per vertex, each below the vertex's count
 /// Complexity: O(V + channels * E), times the ways of edges
 [[nodiscard]] inline taken_work work_of(const step_work& work, std::span<const strategy> choice,
@@ -79,9 +83,9 @@ struct work_prices {
   return taken;
 }
 
-/// Tells what a claim counts, its price on what is held aside: `vertex(v)` for the time of each vertex, `load(e)` for
-/// the load of each edge on the claim's channel, `chain(e)` for the chain of each edge.
-/// Complexity: linear in the claim's edges and vertices, and for the whole compute stream in those of the work
+/// Visits the terms of a claim, but not its price on held amounts: `vertex(v)` for the time of each vertex, `load(e)`
+/// for the load of each edge on the claim's channel, `chain(e)` for the chain of each edge.
+/// Complexity: linear in the claim's edges and vertices; for the whole compute stream also in the vertices of the work
 template <class Vertex, class Load, class Chain>
 void for_each_counted(const step_claim& claim, const step_work& work, const Vertex& vertex, const Load& load,
                       const Chain& chain) {
@@ -102,7 +106,7 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   for (const std::uint32_t e : claim.waits) chain(e);
 }
 
-/// What a claim comes to.
+/// The value of a claim for given work; for the work of a placement it bounds the makespan of its plans from below.
 /// Complexity: that of `for_each_counted`, and with a price linear in all edges
 [[nodiscard]] inline double value_of(const step_claim& claim, const step_work& work, const taken_work& taken) {
   double sum = 0;
@@ -118,7 +122,8 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   return sum;
 }
 
-/// Of a mixture of claims: how much of it is not work but limits, at their prices, which the work has to make up for.
+/// The constant part of a mixture of claims: limits times their prices, which is subtracted from the cost of the priced
+/// work.
 /// Complexity: O(claims)
 [[nodiscard]] inline double price_of_limits(std::span<const step_claim> claims, std::span<const double> weights,
                                             const step_work& work) {
@@ -128,7 +133,7 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
   return sum;
 }
 
-/// By vertex: whether it is `v`, or comes after its end in every plan.
+/// By vertex: whether it is `v` or reachable from it, so that it starts after the end of `v` in every plan.
 /// Complexity: O(V + E)
 [[nodiscard]] inline std::vector<bool> reached_from(const step_work& work, std::uint32_t v) {
   std::vector<std::vector<std::uint32_t>> out(work.vertex_count());
@@ -149,7 +154,8 @@ void for_each_counted(const step_claim& claim, const step_work& work, const Vert
 
 namespace detail {
 
-/// \param end  where the head ends
+/// Refuses waits that are not edges of one path after the head, and counted work that may run during a wait.
+/// \param end  the last vertex of the head
 inline void validate_waits(const step_claim& claim, const step_work& work, std::uint32_t end) {
   const auto refuse_wait = [](std::uint32_t e, const std::string& what) {
     refuse(error_category::input, "a claim about the step: wait " + std::to_string(e) + " " + what);
@@ -175,7 +181,9 @@ inline void validate_waits(const step_claim& claim, const step_work& work, std::
 
 }  // namespace detail
 
-/// Refuses a claim that need not hold: a path that is none, a share that is counted twice.
+/// Refuses a claim that need not be a lower bound: edges that are no path, a share that is counted twice, work that
+/// does not depend on the head or may run during a wait, late work that is counted together with its vertices, a price
+/// that is negative or not finite.
 /// \throws error (input) naming the edge
 inline void validate(const step_claim& claim, const step_work& work) {
   const auto refuse_edge = [](std::uint32_t e, const std::string& what) {
@@ -261,7 +269,7 @@ inline void validate(const step_claim& claim, const step_work& work) {
   if (!claim.waits.empty()) detail::validate_waits(claim, work, end);
 }
 
-/// Prices of the work that a mixture of claims counts, by vertex, edge and channel.
+/// Prices of all work under a mixture of claims.
 /// \pre as many weights as claims, valid ones
 /// Complexity: that of `for_each_counted` for each claim, and O(E) for each that has a price
 [[nodiscard]] inline work_prices prices_of(std::span<const step_claim> claims, std::span<const double> weights,

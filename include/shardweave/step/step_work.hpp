@@ -20,52 +20,52 @@
 #include <vector>
 
 /// \file
-/// Work of vertices and edges as tables, whoever told it.
+/// Work of vertices and edges as tables, read from a work model or a file.
 
 namespace shardweave::inline v0 {
 
-/// An edge of a placement problem and what its pairs of strategies take.
+/// An edge of a placement problem, and the table of the work of its pairs of strategies.
 struct work_edge {
   std::uint32_t from = 0;
   std::uint32_t to = 0;
   std::uint32_t table = 0;  ///< of `step_work::tables`
-  std::uint32_t share = 0;  ///< edges of equal number may do their work together
-  /// Its loads come after the end of this vertex, too, and not only of the producer.
+  std::uint32_t share = 0;  ///< edges of equal number may be served by one transfer, so a claim counts one of them
+  /// A second predecessor: its loads start after the end of this vertex, too, and not only of the producer.
   std::uint32_t since = no_vertex;
 
   static constexpr std::uint32_t no_vertex = ~0U;
 };
 
-/// An edge whose load on the compute stream is the time of some vertices where they run after another one (`since`),
-/// and nothing where they run before: of a claim these vertices count or the edge, not both.
+/// An edge whose load on the compute stream is the time of `vertices` if they run after its `since` (late), and 0 if
+/// they run before: a claim counts either the edge or these vertices.
 struct late_work {
   std::uint32_t edge = 0;
   std::vector<std::uint32_t> vertices = {};  ///< in ascending order
 };
 
-/// What `work_model` tells, for vertices and edges by number: those of the placement problem of the same graph.
+/// The work that `work_model` describes, for the vertices and edges of a placement problem by their numbers.
 struct step_work {
   std::size_t channels = 1;  ///< with the compute stream, which is the first
-  /// The last channels are no machines but something that is held, in a unit of its own: bytes of memory. No plan holds
-  /// more of it than this.
+  /// Upper limits of the last channels, which are not machines but amounts that are held, such as bytes of memory: the
+  /// loads of every plan on such a channel add up to at most its limit.
   std::vector<double> limits = {};
-  std::vector<std::uint32_t> times_of = {};     ///< per vertex: its list
-  std::vector<std::vector<double>> times = {};  ///< per list: one per strategy
+  std::vector<std::uint32_t> times_of = {};     ///< per vertex: its list in `times`
+  std::vector<std::vector<double>> times = {};  ///< per list: the time under each strategy
   std::vector<work_edge> edges = {};
   std::vector<work_table> tables = {};
-  std::size_t shares = 0;            ///< numbers of shares are below
-  std::vector<late_work> late = {};  ///< each of an edge of its own, and of vertices of its own
+  std::size_t shares = 0;            ///< one more than the largest `work_edge::share`
+  std::vector<late_work> late = {};  ///< no two of them have an edge or a vertex in common
 
   [[nodiscard]] std::size_t vertex_count() const { return times_of.size(); }
-  /// Channels that do work.
+  /// The number of channels that do work: all but those with limits.
   [[nodiscard]] std::size_t machines() const { return channels - limits.size(); }
   [[nodiscard]] double time(std::uint32_t v, strategy s) const { return times[times_of[v]][s]; }
   [[nodiscard]] double load(const work_edge& e, std::size_t channel, strategy a, strategy b,
                             std::size_t way = 0) const {
     return tables[e.table].load(channel, a, b, way);
   }
-  /// The way of an edge that is worth least.
-  /// \param prices  of a unit of each channel
+  /// The way of an edge with the least priced load, the first of equal ones.
+  /// \param prices  of a unit of load, per channel
   [[nodiscard]] std::size_t cheapest_way(const work_edge& e, strategy a, strategy b,
                                          std::span<const double> prices) const {
     std::size_t best = 0;
@@ -83,8 +83,8 @@ struct step_work {
   [[nodiscard]] double chain(const work_edge& e, strategy a, strategy b) const { return tables[e.table].chain(a, b); }
 };
 
-/// The work where each edge takes of every channel what it takes in the way that takes least of it, as if it took all
-/// ways at once.
+/// A relaxation that leaves edges no choice of ways: each amount has, for each channel on its own, the least load of
+/// all ways.
 /// Complexity: linear in the tables
 [[nodiscard]] inline step_work least_of_ways(step_work work) {
   for (work_table& table : work.tables) {
@@ -101,7 +101,8 @@ struct step_work {
 
 namespace detail {
 
-/// The table of an edge whose model numbers what pairs take: patterns are its amounts, and numbers of pairs are shared.
+/// The table of an edge whose model numbers the work of pairs (`edge_patterns`): one amount per pattern; the numbers of
+/// pairs are shared with the model, not copied.
 template <class M, class E>
 [[nodiscard]] work_table table_of_patterns(const M& model, const E& e, std::span<const std::uint32_t> rows,
                                            std::span<const std::uint32_t> columns, work_table_builder& amounts) {
@@ -112,11 +113,13 @@ template <class M, class E>
 
 }  // namespace detail
 
-/// Asks a model for the work of all vertices and edges of a graph.
+/// The work of all vertices and edges of a graph, as a model tells it. Infinite times and loads, of forbidden choices,
+/// become 0.
 /// \param strategies  how many strategies a vertex has, as the cost model says
-/// \throws error (input) naming the vertex or edge of which the model tells no time, or too few channels
-/// Complexity: linear in vertices and strategies, and in the pairs of classes of every key (without classes, of
-/// strategies of every edge)
+/// \throws error (input) if there is no channel; naming the vertex or edge with a time below 0, or the edge whose loads
+///         are not one per channel
+/// Complexity: linear in vertices and strategies, and in the pairs of classes of every key (without classes, in the
+/// pairs of strategies of every edge)
 template <planning_graph G, class M, class Strategies>
 [[nodiscard]] step_work describe_work(const G& g, const M& model, const Strategies& strategies) {
   static_assert(work_model<M, G> || classified_work_model<M, G>,
@@ -184,7 +187,7 @@ template <planning_graph G, class M, class Strategies>
   return result;
 }
 
-/// The same of a model that also says how many strategies a vertex has, as cost models do.
+/// The same for a model that has `strategy_count(v)`, as cost models do.
 template <planning_graph G, class M>
 [[nodiscard]] step_work describe_work(const G& g, const M& model) {
   return describe_work(g, model, [&](vertex_t<G> v) { return model.strategy_count(v); });

@@ -18,12 +18,12 @@
 #include <vector>
 
 /// \file
-/// Work of an edge by what its pairs of strategies can tell apart.
+/// The work of an edge, stored by classes of pairs of strategies.
 
 namespace shardweave::inline v0 {
 
-/// What the pairs of strategies of an edge take: few distinct amounts, and which of them each pair of classes takes.
-/// Copies share the numbers of the pairs, and so do tables that differ in amounts alone.
+/// The work of all pairs of strategies of an edge: a few distinct amounts, and the number of an amount for each pair of
+/// classes. Copies share these numbers, and so do tables that differ in amounts alone.
 /// Memory: 4 bytes per strategy and per pair of classes, 8 bytes per amount and channel on which there is work.
 struct work_table {
   using pair_numbers = std::shared_ptr<const std::vector<std::uint32_t>>;
@@ -32,15 +32,15 @@ struct work_table {
   std::vector<std::uint32_t> column_class = {};  ///< per strategy of the consumer
   std::size_t column_classes = 0;
   pair_numbers amount_of = nullptr;             ///< per pair of classes, row by row; null: there is no work
-  std::vector<std::vector<double>> loads = {};  ///< per channel: of each amount; empty where all is zero
-  std::vector<double> chains = {};              ///< of each amount; empty where all is zero
-  /// Loads of other ways, of which each pair of strategies may take another: per way as `loads`.
+  std::vector<std::vector<double>> loads = {};  ///< per channel: the load of each amount; empty where all are zero
+  std::vector<double> chains = {};              ///< the chain of each amount; empty where all are zero
+  /// Loads of alternative ways, of which a plan chooses one per edge: per way as `loads`.
   std::vector<std::vector<std::vector<double>>> otherwise = {};
 
   [[nodiscard]] std::size_t rows() const { return row_class.size(); }
   [[nodiscard]] std::size_t columns() const { return column_class.size(); }
   [[nodiscard]] std::size_t ways() const { return 1 + otherwise.size(); }
-  /// Per channel, of one way. \pre way < ways()
+  /// Loads of one way, per channel. \pre way < ways()
   [[nodiscard]] const std::vector<std::vector<double>>& loads_of(std::size_t way) const {
     return way == 0 ? loads : otherwise[way - 1];
   }
@@ -64,7 +64,7 @@ struct work_table {
   }
   [[nodiscard]] double chain(strategy a, strategy b) const { return of(chains, a, b); }
 
-  /// Of one channel, or chains, as a table of costs.
+  /// Loads of one channel, or the chains, as a table of costs.
   /// \param amounts  `loads` of a channel or `chains`, not empty
   [[nodiscard]] cost_table<double> costs(const std::vector<double>& amounts) const {
     const std::size_t row_classes = amount_of->size() / std::max<std::size_t>(column_classes, 1);
@@ -78,17 +78,17 @@ struct work_table {
   }
 };
 
-/// Collects what pairs of classes take into a `work_table`.
+/// Builds a `work_table` from the work of pairs of classes.
 class work_table_builder {
  public:
   /// \param who  the edge, for messages
   work_table_builder(std::size_t channels, std::string who) : channels_(channels), who_(std::move(who)) {}
 
-  /// Adds an amount, whose number is how many were added before; what is infinite counts as nothing.
-  /// \throws error (input) if it is of another number of channels, or negative
+  /// Appends an amount; amounts are numbered from 0 in the order of these calls. Infinite values count as 0.
+  /// \throws error (input) if its loads are not one per channel, or a value is negative
   void add(const edge_work& work) { amounts_.push_back(checked(work)); }
 
-  /// The table of all amounts that were added.
+  /// The table of the amounts that were added.
   /// \param row_class, column_class  per strategy
   /// \param amount_of                per pair of classes, row by row; each below the number of amounts
   [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
@@ -101,7 +101,7 @@ class work_table_builder {
     std::size_t parts = channels_ + 1;
     for (const auto& amount : amounts_) parts = std::max(parts, amount.size());
     made.otherwise.resize((parts - 1) / channels_ - 1, made.loads);
-    // the chain, then the loads of each way; of an amount that has fewer ways the first for the rest
+    // part 0 has the chains, the others the loads of each way; an amount with fewer ways repeats its first one
     for (std::size_t part = 0; part < parts; ++part) {
       std::vector<double> list(amounts_.size());
       for (std::uint32_t a = 0; a < list.size(); ++a)
@@ -113,7 +113,7 @@ class work_table_builder {
     }
     return made;
   }
-  /// The same of what `work(i, j)` says of each pair of classes, equal amounts once.
+  /// The same from the work `work(i, j)` of each pair of classes; equal amounts are stored once.
   template <class Work>
   [[nodiscard]] work_table table(std::span<const std::uint32_t> row_class, std::span<const std::uint32_t> column_class,
                                  const Work& work) {
@@ -132,7 +132,7 @@ class work_table_builder {
   }
 
  private:
-  /// Of the chain, then of each channel, way by way.
+  /// The chain, then the load on each channel, way by way.
   [[nodiscard]] std::vector<double> checked(const edge_work& work) const {
     std::vector<double> amount(1 + channels_ * (1 + work.otherwise.size()));
     const auto take = [&](std::size_t part, double value) {

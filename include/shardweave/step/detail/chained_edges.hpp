@@ -9,14 +9,14 @@
 #include <vector>
 
 /// \file
-/// Which edges stand between computations.
+/// Edges whose work lies between computations.
 
 namespace shardweave::inline v0::detail {
 
-/// Per edge, whether its work stands in a chain: it can neither be done before there is something to compute nor after
-/// all that is. What it is worth in the step differs from what a parameter's gather or a gradient's sum is, which may
-/// be done whenever its channel is idle. Told by paths of computation with the least times of all strategies: on both
-/// sides there is more than a hundredth of the longest one.
+/// Per edge, whether computation both precedes its work and follows it on some path. The others, such as gathers of
+/// parameters and reductions of gradients, may run whenever their channel is idle, so they are priced apart. Criterion:
+/// with the least time of each vertex over its strategies, the longest path that ends at the producer and the longest
+/// one that starts at the consumer are both longer than 1 % of the longest path.
 /// \throws error (input) if the edges form a cycle
 /// Complexity: linear in vertices, strategies and edges
 [[nodiscard]] inline std::vector<bool> chained_edges(const step_work& work) {

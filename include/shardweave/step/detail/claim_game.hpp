@@ -15,16 +15,17 @@
 #include <vector>
 
 /// \file
-/// Claims about the step against placements: the game whose value no plan ends before.
+/// The matrix game of claims against placements, whose value bounds the makespan of every plan from below.
 
 namespace shardweave::inline v0::detail {
 
-/// The part of the game that is known so far. Rows are claims; columns are placements, each in some way to do its work
-/// (`edge_work::otherwise`): one placement may have several, which differ from its first in few edges.
+/// The known part of the game. Rows are claims and maximize; columns minimize: each is a placement with a choice of
+/// ways for its edges (`edge_work::otherwise`). Columns of one placement are stored as their differences from its first
+/// ways.
 class claim_game {
  public:
-  /// \param work  what claims are priced by; it must outlive the game
-  /// \param tolerance  what pays less than this, relative to the game's value, is not added
+  /// \param work  the work that claims are evaluated on; it must outlive the game
+  /// \param tolerance  a row or column that improves on the game's value by less, relative to it, is not added
   claim_game(const step_work& work, std::vector<step_claim> claims, double tolerance)
       : work_(&work), tolerance_(tolerance) {
     for (step_claim& claim : claims) add_claim(std::move(claim));
@@ -35,7 +36,8 @@ class claim_game {
   /// \pre there is a column
   [[nodiscard]] game_value value() const { return value_of_game(gain_); }
 
-  /// From now on this work counts, of the same graph; no placement is known. It must outlive the game.
+  /// Evaluates columns on this work of the same graph from now on, and forgets all placements. It must outlive the
+  /// game.
   void count(const step_work& work) {
     counted_ = &work;
     placed_.clear();
@@ -46,9 +48,10 @@ class claim_game {
       gain_[r].clear();
     }
   }
-  /// Adds a placement in the way to do its work that is worth least. False if it is known.
+  /// Adds a placement with each edge in the way of least cost.
   /// \param placement  its number: one that is known, or the next one
   /// \pre `count` was called
+  /// \returns false if this column is known
   bool add_placement(std::size_t placement, std::span<const strategy> choice, const work_prices& prices) {
     if (placement == placed_.size()) {
       taken_.push_back(work_of(*counted_, choice));
@@ -59,7 +62,8 @@ class claim_game {
     return add_column({placement, placed_[placement].cheapest(prices)});
   }
 
-  /// Adds claims that are worth more against the mixture of columns `at` than the game. Tells whether there were any.
+  /// Adds the claims whose value for the mixture of columns `at` exceeds that of the game. \returns whether there were
+  /// any
   bool add_claims(claim_search& search, const game_value& at) {
     bool fresh = false;
     const taken_work mixture = mixture_at(at.columns);
@@ -71,8 +75,9 @@ class claim_game {
     }
     return fresh;
   }
-  /// Adds placements in the ways to do their work that cost less under the mixture of claims `at` than the game. Tells
-  /// whether there were any.
+  /// Adds known placements with other ways, if their cost under the mixture of claims `at` is below the value of the
+  /// game.
+  /// \returns whether there were any
   bool add_ways(const game_value& at) {
     const work_prices prices = prices_of(claims_, at.rows, *work_);
     bool fresh = false;
@@ -86,7 +91,7 @@ class claim_game {
     return fresh;
   }
 
-  /// Which placement costs least when claims weigh so much.
+  /// The placement of least cost under these weights of claims.
   /// \pre there is a column
   [[nodiscard]] std::size_t cheapest(std::span<const double> weights) const {
     std::vector<double> cost(columns_.size());
@@ -118,7 +123,7 @@ class claim_game {
     std::vector<double>& row = gain_.emplace_back();
     for (const column& some : columns_) row.push_back(gain_of(claims_.size() - 1, some));
   }
-  /// Of a claim: what its column comes to, from that of the placement's first way.
+  /// The value of a claim for a column: for the placement's first ways, plus what its other ways change.
   [[nodiscard]] double gain_of(std::size_t row, const column& some) const {
     const step_claim& claim = claims_[row];
     double sum = first_gain_[row][some.placement];
@@ -149,10 +154,10 @@ class claim_game {
   std::vector<std::vector<bool>> counts_;  ///< per claim, by edge: whether its load counts
   const step_work* counted_ = nullptr;
   std::vector<placed_work> placed_;              ///< per placement
-  std::vector<taken_work> taken_;                ///< per placement: in its first way
-  std::vector<std::vector<double>> first_gain_;  ///< per claim, of each placement in its first way
+  std::vector<taken_work> taken_;                ///< per placement: the work in first ways
+  std::vector<std::vector<double>> first_gain_;  ///< per claim, its value for each placement in first ways
   std::vector<column> columns_;
-  std::vector<std::vector<double>> gain_;  ///< per claim, of each column
+  std::vector<std::vector<double>> gain_;  ///< per claim, its value for each column
 };
 
 }  // namespace shardweave::inline v0::detail

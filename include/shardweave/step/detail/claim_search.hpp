@@ -18,11 +18,11 @@
 #include <vector>
 
 /// \file
-/// The claims that say most.
+/// Separation of claims: those of largest value for given work.
 
 namespace shardweave::inline v0::detail {
 
-/// The average of what assignments take. \pre as many weights as assignments, one at least
+/// The average of the work of assignments. \pre as many weights as assignments, one at least
 [[nodiscard]] inline taken_work mixture_of(std::span<const taken_work> taken, std::span<const double> weights) {
   taken_work sum{std::vector<double>(taken.front().time.size()), std::vector<double>(taken.front().load.size()),
                  std::vector<double>(taken.front().chain.size())};
@@ -38,26 +38,26 @@ namespace shardweave::inline v0::detail {
   return sum;
 }
 
-/// Finds, for given work, the largest claim of each form.
+/// Finds, for given work, the claim of largest value in each form.
 class claim_search {
  public:
   /// \throws error (input) if the edges form a cycle
   explicit claim_search(const step_work& work) : work_(&work), order_(work), late_of_(work.edges.size()) {
     for (const late_work& late : work.late) late_of_[late.edge] = &late;
   }
-  // what waits refers to the order
+  // `waiting_` refers to `order_`
   claim_search(const claim_search&) = delete;
   claim_search& operator=(const claim_search&) = delete;
 
-  /// The work of each channel, of every share its first edge; and the same with prices on what is above the limits.
+  /// One claim per channel, on the first edge of every share; and their copies with prices (`add_priced`).
   [[nodiscard]] std::vector<step_claim> claims_of_channels() const {
     std::vector<step_claim> claims = claims_by([](std::uint32_t, std::size_t) { return 0.0; }, nullptr);
     add_priced(claims);
     return claims;
   }
-  /// The work of each channel, of every share the edge with the largest load; the longest path; once heads are wanted
-  /// the longest path to the vertex after which most is left to do, and the work of each channel after it; those with
-  /// computation also with prices on what is above the limits.
+  /// The load of each channel, with the edge of largest load of every share; the longest path; if wanted, the longest
+  /// path to the turn with the load of each channel after it, and a claim with waits. Claims on the compute stream, but
+  /// those with waits, also in copies with prices.
   [[nodiscard]] std::vector<step_claim> largest(const taken_work& taken) {
     const auto load = [&](std::uint32_t e, std::size_t c) { return taken.load[e * work_->channels + c]; };
     std::vector<step_claim> claims = claims_by(load, nullptr);
@@ -85,18 +85,18 @@ class claim_search {
     claims.push_back(std::move(longest));
     return claims;
   }
-  /// From now on claims with heads, too. Where their path ends is found for the first work that is asked about.
+  /// Adds claims with heads from now on. The turn, at which heads end, is chosen at the next call of `largest`.
   /// \returns whether there were none before
   bool want_heads() { return !std::exchange(has_heads_, true); }
-  /// From now on claims that wait, too, and all claims count what is late where it can be told apart.
+  /// Adds claims with waits from now on; claims with heads then count late work none of whose vertices they count.
   /// \returns whether there were none before
   bool want_waits() {
     if (waiting_) return false;
     waiting_.emplace(*work_, order_);
     return true;
   }
-  /// The same; their path ends at this vertex.
-  /// \throws error (input) if there is none of this number
+  /// As `want_heads`, with a turn at this vertex.
+  /// \throws error (input) if there is no such vertex
   void want_heads_at(std::uint32_t v) {
     if (v >= work_->vertex_count())
       refuse(error_category::input, "paths are to turn at vertex " + std::to_string(v) + ", but there are only " +
@@ -108,15 +108,15 @@ class claim_search {
  private:
   static constexpr std::uint32_t nobody = ~0U;
 
-  /// The longest path to each vertex, the vertex included, and its last edge.
+  /// The length of the longest path to each vertex, its own time included, and the last edge of that path.
   struct reach {
     std::vector<double> length;
     std::vector<std::uint32_t> by;
   };
-  /// A vertex, and what comes after its end.
+  /// The vertex at which heads end, and the vertices that depend on it.
   struct turn {
     std::uint32_t at = 0;
-    std::vector<bool> is_after;  ///< or is it
+    std::vector<bool> is_after;  ///< reachable from `at`, or `at` itself
     std::vector<std::uint32_t> later;
   };
 
@@ -146,8 +146,8 @@ class claim_search {
     return claims;
   }
 
-  /// Claims on computation once more for each price and limit: prices so that a part of the limit is worth all the
-  /// work.
+  /// Adds copies of claims on the compute stream, for each limit with two prices: the whole limit, or a 32nd of it,
+  /// costs as much as all computation (with each vertex at its slowest).
   void add_priced(std::vector<step_claim>& claims) const {
     const std::size_t plain = claims.size();
     for (std::uint32_t held = 0; held < work_->limits.size(); ++held) {
@@ -198,8 +198,8 @@ class claim_search {
       if (found.is_after[u] && u != v) found.later.push_back(u);
     return found;
   }
-  /// Of the vertices of a path the one to which the path, and after which the computation, is longest together: among
-  /// some of equal distance, then among those around the best.
+  /// The vertex of a path that maximizes the length of the path up to it plus all computation that depends on it, by
+  /// samples: 16 over the whole path, then 16 around the best one, until they are neighbours.
   [[nodiscard]] turn turn_along(const reach& paths, std::uint32_t last, const taken_work& taken) const {
     std::uint32_t first = 0;
     const std::vector<std::uint32_t> edges = trace(paths, last, first);
@@ -224,7 +224,7 @@ class claim_search {
     return turn_of(on_path[best]);
   }
 
-  /// What the claim on the whole compute stream counts, and what is late.
+  /// The edges that the claim on the whole compute stream counts, and all late work.
   [[nodiscard]] std::vector<std::uint32_t> counted_while_waiting(const step_claim& whole) const {
     std::vector<std::uint32_t> edges = whole.edges;
     for (const late_work& late : work_->late) edges.push_back(late.edge);
@@ -233,7 +233,7 @@ class claim_search {
 
   const step_work* work_;
   work_order order_;
-  std::vector<const late_work*> late_of_;  ///< by edge; null: what it does is not late
+  std::vector<const late_work*> late_of_;  ///< by edge; null: it is not late work
   std::optional<waiting_claim> waiting_;
   bool has_heads_ = false;
   std::optional<turn> turn_;

@@ -9,16 +9,18 @@
 
 namespace shardweave::inline v0::detail {
 
-/// What mixtures of rows and of columns are worth: the row player wants the sum large, the column player small.
+/// The value of a matrix game with optimal mixtures: rows maximize, columns minimize.
 struct game_value {
   double value = 0;
   std::vector<double> rows;     ///< not negative, sum 1
   std::vector<double> columns;  ///< not negative, sum 1
 };
 
+/// Solves a matrix game by the primal simplex method.
 /// \param gain  per row, of each column; as many in every row, one row and one column at least
-/// Bland's rule, so it ends. Weights are cleaned of what rounding makes negative: they are weights whatever was lost,
-/// and `value` is then a little off.
+/// The first half of at most 50 (rows + columns) pivots takes the most negative reduced cost, the rest Bland's rule,
+/// which does not cycle. Weights that rounding makes negative become 0, and weights are scaled to add up to 1: they are
+/// valid mixtures even where `value` is a little off.
 /// Complexity: O(rows * columns) per pivot
 /// Source: G. Dantzig's reduction of matrix games to linear programs.
 [[nodiscard]] inline game_value value_of_game(const std::vector<std::vector<double>>& gain) {
@@ -32,7 +34,8 @@ struct game_value {
   game_value game{0, std::vector<double>(m, 1.0 / static_cast<double>(m)),
                   std::vector<double>(n, 1.0 / static_cast<double>(n))};
   if (most == 0) return game;
-  // max sum of y with A y <= 1, y >= 0, where A is positive: gains above the least in units of the range, plus 1
+  // maximize sum y with A y <= 1, y >= 0, where A is positive: gains above the least one in units of their range, plus
+  // 1
   const std::size_t width = n + m + 1;
   std::vector<double> t((m + 1) * width);
   const auto at = [&](std::size_t i, std::size_t j) -> double& { return t[i * width + j]; };

@@ -3,13 +3,12 @@
 #include <array>
 
 /// \file
-/// Which of two plans is the better one.
+/// The order of plans by quality.
 
 namespace shardweave::inline v0::detail {
 
-/// Whether a plan ends before another one; of plans that end at once, those that do not keep what is demanded among
-/// them, which one holds less at its peak, and then which one communicates less, as far as plans tell that (members
-/// `peak` and `communication`). A strict weak order.
+/// Whether a plan ends before another one; of plans that end at once, or both break a demand (infinite `step`), whether
+/// its `peak` is lower, then its `communication`, as far as plans have these members. A strict weak order.
 template <class Plan>
 [[nodiscard]] bool is_better(const Plan& one, const Plan& other) {
   const auto figures = [](const Plan& plan) {

@@ -6,11 +6,12 @@
 #include <vector>
 
 /// \file
-/// The largest of numbers whose first ones change together.
+/// Segment tree: addition to a prefix, position of the maximum.
 
 namespace shardweave::inline v0::detail {
 
-/// Numbers at positions from 0 on: which one is largest where all before a position may get larger or smaller at once.
+/// Values at positions 0, 1, ...; adds to all values of a prefix and finds the first of the largest ones, in O(log n)
+/// each.
 class largest_of_positions {
  public:
   explicit largest_of_positions(std::size_t many) {
@@ -18,15 +19,15 @@ class largest_of_positions {
     node_.assign(2 * width_, nothing);
     more_.assign(2 * width_, 0.0);
   }
-  /// \pre what is added before positions above this one later does not count for it, and nothing was so far
+  /// \pre no earlier `add` reached this position
   void set(std::size_t at, double value) {
     std::size_t n = at + width_;
     node_[n] = value;
     for (n /= 2; n > 0; n /= 2) pull(n);
   }
-  /// To all positions below `end`.
+  /// Adds to the values at all positions below `end`.
   void add(std::size_t end, double amount) { add(1, 0, width_, end, amount); }
-  /// Minus infinity where nothing was set.
+  /// The largest value; -infinity where nothing was set.
   [[nodiscard]] double value() const { return node_[1]; }
   [[nodiscard]] std::size_t position() const {
     std::size_t n = 1;

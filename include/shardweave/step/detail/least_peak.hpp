@@ -13,12 +13,12 @@
 #include <vector>
 
 /// \file
-/// What no order of a task graph holds less than.
+/// Lower bounds on the peak memory over all orders of a task graph.
 
 namespace shardweave::inline v0::detail {
 
-/// What is alive while a task runs, whatever the order and the buckets: what tasks that come before it in any order
-/// made and some task after it reads, and what is never freed.
+/// Bytes that are live while a task runs, in any order and with any buckets: storages made by its predecessors and read
+/// by itself or its successors, and storages that are never freed.
 /// \param at  no collective
 /// \pre tasks stand behind those that they depend on; `uses` is of `g`
 /// Complexity: O(V + E)
@@ -37,7 +37,8 @@ namespace shardweave::inline v0::detail {
   for (task_index t = at + 1; t-- > 0;) {
     if (!is_before[t]) continue;
     for_each_need(t, [&](task_index p) { is_before[p] = true; });
-    if (!g.is_collective(t)) makes(t);  // which may be a part of a bucket: its results are there once it was waited for
+    if (!g.is_collective(t))
+      makes(t);  // a collective may be a part of a bucket, whose results exist only after its wait
     if (const task_index c = g.completes(t); c != no_index) makes(c);
   }
   is_after[at] = true;
@@ -58,9 +59,8 @@ namespace shardweave::inline v0::detail {
   return held;
 }
 
-/// Whether it is plain that every order of a task graph holds more than `limit` at once, whatever its buckets: at one
-/// of the computations at which the graph's own order holds most, since what is held then mostly comes before them and
-/// goes to what is after them.
+/// Whether every order of a task graph, with any buckets, certainly holds more than `limit` at some time. Tests up to
+/// 16 computations, those at which the graph's own order holds most; false proves nothing.
 /// \pre tasks stand behind those that they depend on
 /// Complexity: O(V + E), 16 times at most
 [[nodiscard]] inline bool exceeds_in_any_order(const task_graph& g, bytes limit) {

@@ -10,19 +10,19 @@
 #include <vector>
 
 /// \file
-/// The ways in which a placement may do its work.
+/// Alternative ways of the edges of one placement.
 
 namespace shardweave::inline v0::detail {
 
-/// An edge that does its work in another way than its first.
+/// An edge in another way than its first.
 struct other_way {
   std::uint32_t edge = 0;
-  std::uint32_t at = 0;  ///< what it takes more, for `placed_work::more`
+  std::uint32_t at = 0;  ///< number of the way, for `placed_work::more`
 
   friend bool operator==(const other_way&, const other_way&) = default;
 };
 
-/// What the edges of a placement take in other ways than their first (`edge_work::otherwise`).
+/// How the loads of a placement's edges in other ways differ from those in the first way (`edge_work::otherwise`).
 class placed_work {
  public:
   /// \pre one strategy per vertex, each below the vertex's count
@@ -39,7 +39,7 @@ class placed_work {
     }
   }
 
-  /// The edges that are worth less in another way than their first, each in the one that is worth least.
+  /// The edges with a way that costs less than the first one, each with its cheapest way.
   /// Complexity: linear in the ways of all edges, times channels
   [[nodiscard]] std::vector<other_way> cheapest(const work_prices& prices) const {
     std::vector<other_way> chosen;
@@ -60,7 +60,7 @@ class placed_work {
     }
     return chosen;
   }
-  /// Per channel: what it takes more than the first one, or less.
+  /// Per channel: the load in this way less that in the first way; may be negative.
   [[nodiscard]] std::span<const double> more(const other_way& way) const {
     return std::span(more_).subspan(way.at * channels_, channels_);
   }
@@ -72,8 +72,8 @@ class placed_work {
   };
 
   std::size_t channels_;
-  std::vector<several> edges_;  ///< that have several ways
-  std::vector<double> more_;    ///< per such edge, way after the first, and channel
+  std::vector<several> edges_;  ///< edges with several ways
+  std::vector<double> more_;    ///< per such edge, way after the first, and channel: the difference
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -9,14 +9,14 @@
 #include <vector>
 
 /// \file
-/// Placements that differ little from one.
+/// Placements at a given Hamming distance from one.
 
 namespace shardweave::inline v0::detail {
 
-/// Feasible placements that differ from one in exactly so many variables.
-/// \param labels     of the one, by variable
-/// \param vertices   a variable may differ if one of these, the first ones, is placed by it
-/// \param tries      so many labelings are looked at, at most
+/// Feasible placements that differ from a given one in exactly `variables` variables.
+/// \param labels     of the given one, by variable
+/// \param vertices   only variables that place one of the first so many vertices may differ
+/// \param tries      labelings that are evaluated, at most
 /// Complexity: `tries` evaluations at most
 [[nodiscard]] inline std::vector<assignment> placements_around(const placement_problem<double>& problem,
                                                                std::vector<strategy> labels, std::size_t variables,

@@ -14,17 +14,17 @@
 #include <vector>
 
 /// \file
-/// All placements of a small problem, in the order of what bounds their plans.
+/// All placements of a small problem, by lower bounds on their plans.
 
 namespace shardweave::inline v0::detail {
 
-/// What bounds the plans of one placement: the largest claim about it, whatever its buckets and its order, and whatever
-/// it makes again.
+/// A lower bound on the makespan of all plans of one placement, whatever its buckets, its order and its recomputation:
+/// the largest claim about it.
 class placement_bound {
  public:
-  /// \param work      what merging leaves
+  /// \param work      least work with merging of collectives
   /// \param turn      as `step_bound_options` has it
-  /// \param vertices  that plans depend on, the first ones; what the others take is not counted
+  /// \param vertices  plans depend on the first so many; the work of the others is not counted
   placement_bound(const step_work& work, std::optional<std::uint32_t> turn, std::size_t vertices)
       : least_(least_of_ways(work)), search_(least_), vertices_(vertices) {
     if (turn)
@@ -47,7 +47,8 @@ class placement_bound {
     }
     double most = 0;
     for (const step_claim& claim : search_.largest(taken))
-      if (!(claim.price > 0)) most = std::max(most, value_of(claim, least_, taken));  // else of what is held, too
+      if (!(claim.price > 0))
+        most = std::max(most, value_of(claim, least_, taken));  // a price is on held amounts, which are left out
     return most * (1 - rounding);
   }
 
@@ -57,16 +58,16 @@ class placement_bound {
   std::size_t vertices_;
 };
 
-/// A placement, and a time before which no plan of it ends.
+/// A placement and a lower bound on the makespan of its plans.
 struct bounded_placement {
   assignment choice = {};
   double bound = 0;
 };
 
 /// All feasible placements, the one of the least bound first.
-/// \param labels    of one, by variable: kept where a variable places none of the vertices that a plan depends on
-/// \param vertices  that it depends on, the first ones
-/// \param most      labelings that are looked at
+/// \param labels    of one, by variable: variables that place none of the first `vertices` vertices keep these
+/// \param vertices  plans depend on the first so many
+/// \param most      labelings that are evaluated, at most
 /// \param bound     of a placement
 /// \returns nothing if there are more labelings
 /// Complexity: `most` evaluations and bounds

@@ -9,20 +9,22 @@
 #include <vector>
 
 /// \file
-/// Where work lies among edges that follow one another.
+/// Where work lies relative to the edges of a path.
 
 namespace shardweave::inline v0::detail {
 
-/// Between which of some edges, one after another, each vertex lies.
+/// For edges of a path, in its order: which of them precede and which follow each vertex.
 struct places_between {
-  std::vector<std::uint32_t> after;   ///< by vertex: so many of the edges lead to it, the first ones
-  std::vector<std::uint32_t> before;  ///< by vertex: it leads to this edge and those after it
+  std::vector<std::uint32_t>
+      after;  ///< by vertex: the number of edges up to the last one whose consumer is this vertex or reaches it
+  std::vector<std::uint32_t>
+      before;  ///< by vertex: the first edge whose producer is this vertex or reachable from it; `some.size()`: none
 
   /// Complexity: O(V + E)
   places_between(const step_work& work, std::span<const std::uint32_t> some)
       : after(work.vertex_count()), before(work.vertex_count(), static_cast<std::uint32_t>(some.size())) {
     const auto edges = static_cast<std::uint32_t>(work.edges.size());
-    // per vertex its first edge, per edge the next one of the vertex: edges that leave, and those that lead there
+    // linked lists of edges: per vertex its first edge, out and in; per edge the next one of the same vertex
     std::vector<std::uint32_t> first_out(work.vertex_count(), edges), first_in(work.vertex_count(), edges);
     std::vector<std::uint32_t> next_out(edges), next_in(edges);
     for (std::uint32_t e = 0; e < edges; ++e) {
@@ -54,7 +56,7 @@ struct places_between {
       });
   }
 
-  /// The same of an edge's work, which comes after its producer's end and `since`, and before its consumer.
+  /// The same for the work of an edge, which starts after its producer and its `since` and ends before its consumer.
   [[nodiscard]] std::pair<std::uint32_t, std::uint32_t> of(const work_edge& edge) const {
     std::uint32_t done = after[edge.from];
     if (edge.since != work_edge::no_vertex) done = std::max(done, after[edge.since]);

@@ -18,11 +18,11 @@
 #include <vector>
 
 /// \file
-/// What a small graph makes again, storage by storage, as plans say.
+/// Searches over the storages that a small graph recomputes.
 
 namespace shardweave::inline v0::detail {
 
-/// Storages that a graph may make again: of its forward part, and no parameters.
+/// Storages that may be recomputed: in device memory, and made by the forward part, but no inputs or parameters.
 /// Complexity: O(V)
 [[nodiscard]] inline std::vector<std::uint32_t> droppable_storages(const task_graph& g) {
   std::vector<char> may(g.storages().size());
@@ -39,7 +39,8 @@ namespace shardweave::inline v0::detail {
   return found;
 }
 
-/// What it takes to make storages again, with what each block keeps of its own.
+/// The graph that recomputes some storages, and per block the time of what runs twice and the bytes that are kept.
+/// \param dropped   by storage: whether it is recomputed
 /// \param block_of  by task; `no_index` = in none
 /// Complexity: O(V + E)
 [[nodiscard]] inline recomputation_plan recomputation_of(const task_graph& g, const std::vector<char>& dropped,
@@ -54,7 +55,8 @@ namespace shardweave::inline v0::detail {
     const task_index of = plan.graph->original[t];
     if (!plan.graph->again[t]) is_done[of] = 1;
     if (is_done[of] != 0 && plan.graph->again[t] && block_of[of] != no_index && !plan.graph->tasks.is_collective(t))
-      policy_of(block_of[of]).time += plan.graph->tasks.duration(t);  // what is only made later is not done twice
+      policy_of(block_of[of]).time +=
+          plan.graph->tasks.duration(t);  // a task whose first run is merely deferred does not run twice
   }
   std::vector<char> is_counted(dropped.begin(), dropped.end());
   for (task_index t = 0; t < g.size(); ++t) {
@@ -75,12 +77,13 @@ namespace shardweave::inline v0::detail {
   return plan;
 }
 
-/// The best plan that is met by dropping or keeping one storage more, or, of plans that keep what is demanded, two, as
-/// long as that gives a better one.
-/// \param dropped  by storage: what the plan makes again
+/// Local search: changes whether one storage is recomputed, or, where that gains nothing and the best plan is feasible
+/// (of finite step), two storages, as long as plans get better.
+/// \param dropped  by storage: whether `best` recomputes it
+/// \param free     storages that may change
 /// \param tries    plans that are made, at most
-/// \param make     the plan that makes some again; asked for at most `tries` of them
-/// \param is_over  whether a limit came
+/// \param make     the plan for a choice of `dropped`
+/// \param is_over  whether a limit was reached
 template <class Plan, class Make, class IsOver>
 [[nodiscard]] Plan search_retention(Plan best, std::vector<char> dropped, const std::vector<std::uint32_t>& free,
                                     std::size_t tries, const Make& make, const IsOver& is_over) {
@@ -113,14 +116,14 @@ template <class Plan, class Make, class IsOver>
   return best;
 }
 
-/// The best plan over all choices of what is dropped, if it ends before `below`; those that cannot be better are not
-/// ordered.
-/// \param make   the plan that makes some again, without an order
-/// \param bound  of such a plan: no order of it ends before that
+/// Exhaustive search over what is recomputed: the best plan if it ends before `below`, otherwise `best`. Only choices
+/// whose bound is below both are ordered, by ascending bound.
+/// \param free   storages that may change
+/// \param make   the plan for a choice of `dropped`, without an order
+/// \param bound  a lower bound on the makespan of such a plan
 /// \param order  orders such a plan
 /// \pre less than 32 storages are free
-/// Complexity: a plan and a bound for each of 2^free choices, an order for those that may be better, the least bound
-/// first
+/// Complexity: a plan and a bound for each of 2^free choices, and the orders
 template <class Plan, class Make, class Bound, class Order, class IsOver>
 [[nodiscard]] Plan search_all_retention(Plan best, double below, std::vector<char> dropped,
                                         const std::vector<std::uint32_t>& free, const Make& make, const Bound& bound,

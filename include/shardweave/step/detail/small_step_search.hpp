@@ -15,20 +15,21 @@
 #include <vector>
 
 /// \file
-/// The end of a search in a small problem, where prices under which the best of very few placements wins may be missed.
+/// The end of a search in a small problem, where no prices may lead to the placement of the best plan.
 
 namespace shardweave::inline v0::detail {
 
-/// Plans of all placements, if there are few, or of those around the best ones.
+/// Plans all placements of a small problem that may have a better plan, or, if there are too many, the neighbours of
+/// the best.
 /// \tparam Plans  `tried_plans`
 template <class Plans>
 class small_step_search {
  public:
-  /// \param least    what merging leaves of the work, by which placements are bounded
-  /// \param around   divided by the labels of the problem: how many plans more are made
-  /// \param planned  vertices that a plan depends on, the first ones
+  /// \param least    least work with merging of collectives, by which placements are bounded
+  /// \param around   divided by the number of labels of the problem: how many more plans are made
+  /// \param planned  plans depend on the first so many vertices
   /// \param turn     as `step_bound_options` has it
-  /// \pre all but the numbers outlive this; there is a plan
+  /// \pre all references outlive this; there is a plan
   small_step_search(const placement_problem<double>& problem, const step_work& least, std::size_t around,
                     std::size_t planned, std::optional<std::uint32_t> turn, Plans& tried)
       : problem_(problem),
@@ -39,8 +40,8 @@ class small_step_search {
         turn_(turn),
         tried_(tried) {}
 
-  /// \param bound  of the step of all plans: none ends before
-  /// \returns whether of all placements that may have a better plan one was made, and completed
+  /// \param bound  a lower bound on the makespan of all plans
+  /// \returns whether every placement that may have a better plan was planned, and completed
   bool run(double bound) {
     if (problem_.compact().total_labels() > all_labels || more_ == 0) return false;
     if (const std::optional<bool> complete = look_at_all()) return *complete;
@@ -49,8 +50,8 @@ class small_step_search {
   }
 
  private:
-  /// Plans of all placements that may have a better one than the best so far, the least bound first.
-  /// \returns whether all were completed; nothing if there are too many
+  /// Plans every placement whose bound is below the best step, by ascending bound.
+  /// \returns whether all were completed; nothing if there are too many, or a limit was reached
   std::optional<bool> look_at_all() {
     placement_bound bound(least_, turn_, planned_);
     const auto all =
@@ -67,7 +68,8 @@ class small_step_search {
     }
     return is_all;
   }
-  /// What differs from a good plan in one variable or in two, as long as that gives better ones.
+  /// Plans the feasible placements that differ from one of the best in one variable, or in two, as long as they get
+  /// better.
   void look_around(double bound) {
     const auto is_over = [&] { return tried_.size() >= most_ || tried_.is_late() || tried_.best().step <= bound; };
     std::set<assignment> centers;
@@ -86,8 +88,9 @@ class small_step_search {
     }
   }
 
-  static constexpr std::size_t few = 4;
-  static constexpr std::size_t all_labels = 500;
+  static constexpr std::size_t few =
+      4;  ///< placements that are planned together, and best plans whose neighbours are looked at
+  static constexpr std::size_t all_labels = 500;  ///< of what counts as a small problem (`step_search_options::around`)
 
   const placement_problem<double>& problem_;
   const step_work& least_;

@@ -24,11 +24,11 @@
 
 namespace shardweave::inline v0::detail {
 
-/// How placements are told apart: by what they take, as placements that take the same mostly have plans that end at
-/// once, or by their strategies.
+/// When placements count as equal: if their work is equal, as plans of equal work mostly have the same makespan, or if
+/// their strategies are.
 enum class told_apart_by : std::uint8_t { work, strategies };
 
-/// Makes plans of placements, no two of which are alike, keeps them, and tells of the best.
+/// Makes plans of placements, no two of them equal, keeps them, and knows the best one (`is_better`).
 /// \tparam Planner  a `step_planner`
 template <class Planner>
 class tried_plans {
@@ -40,11 +40,11 @@ class tried_plans {
     plan_type plan;
   };
 
-  /// \param work     by which placements are told apart
+  /// \param work     by which placements are compared
   /// \param planned  as `step_search_options` has it
   /// \param most     plans that will be made, for progress
   /// \param limit    of the search
-  /// \pre all but the numbers outlive this
+  /// \pre all references outlive this
   tried_plans(const step_work& work, const Planner& planner, std::size_t planned, std::size_t most,
               const solve_control& control, const deadline& limit)
       : work_(work), planner_(planner), planned_(planned), most_(most), control_(control), limit_(limit) {}
@@ -53,7 +53,7 @@ class tried_plans {
   [[nodiscard]] const tried_plan& operator[](std::size_t i) const { return plans_[i]; }
   /// \pre there is one
   [[nodiscard]] const tried_plan& best() const { return plans_[best_]; }
-  /// Which ones are best (`is_better`), at most so many, the best one first.
+  /// Numbers of the best plans, at most so many, the best one first.
   [[nodiscard]] std::vector<std::size_t> best_ones(std::size_t most) const {
     std::vector<std::size_t> ranked(plans_.size());
     for (std::size_t i = 0; i < ranked.size(); ++i) ranked[i] = i;
@@ -62,14 +62,14 @@ class tried_plans {
     ranked.resize(std::min(ranked.size(), most));
     return ranked;
   }
-  /// Whether another plan would not be there in time.
+  /// Whether a limit was reached, or less time is left than twice that of the last plan.
   [[nodiscard]] bool is_late() const {
     return limit_.expired() || (std::isfinite(control_.seconds) && limit_.remaining() < 2 * seconds_of_plan_);
   }
 
-  /// Makes the plans of placements, on as many threads as there may be; not of those that are like one planned before,
-  /// and no more than `most` in all.
-  /// \returns the one whose plan is better than all before and the first of the best of them; nothing: none is
+  /// Makes the plans of placements, on up to `control.threads` threads; leaves out those that equal an earlier one, and
+  /// those beyond `most` plans in all.
+  /// \returns the number in `some` of the best plan, if it is better than all before; otherwise nothing
   std::optional<std::size_t> consider(std::span<const assignment> some, std::size_t most,
                                       told_apart_by by = told_apart_by::work) {
     std::vector<std::size_t> fresh;
@@ -104,8 +104,9 @@ class tried_plans {
     }
     return best_one;
   }
-  /// Of a placement that was planned makes the best plan, if it ends before all others, where the planner does so.
-  /// \returns whether no other plan of it is left that could
+  /// For a placement that was planned: takes the best of all its plans, if that ends before the best so far
+  /// (`completed` of the planner, if it has one).
+  /// \returns whether no better plan of this placement is left
   bool complete(const assignment& choice) {
     const assignment own = planned_part(choice);
     const auto at = std::ranges::find(plans_, own, [&](const tried_plan& plan) { return planned_part(plan.choice); });
@@ -125,7 +126,7 @@ class tried_plans {
       return true;
     }
   }
-  /// Looks at so many of the best plans once more, and at the best of these at length.
+  /// Improves the best `some` plans with effort 1, then the best of them with effort 10.
   void improve(std::size_t some) {
     const std::vector<std::size_t> glanced = best_ones(some);
     const auto improve_one = [&](std::size_t i, std::size_t effort) {
@@ -147,7 +148,7 @@ class tried_plans {
     report();
   }
 
-  /// Tells that no plan ends before. Beside `consider`, too: one of the two speaks at a time.
+  /// Reports a lower bound. May run concurrently with `consider`: progress calls are serialized.
   void tell_bound(double bound) {
     tell([&] { told_.lower_bound = bound; });
   }

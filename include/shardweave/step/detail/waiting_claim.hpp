@@ -15,25 +15,25 @@
 #include <vector>
 
 /// \file
-/// What the compute stream does, and what it waits for meanwhile.
+/// Claims on the compute stream that count the time for which it idles.
 
 namespace shardweave::inline v0::detail {
 
-/// Finds claims that wait: all computation but what may run during the chains of some edges of a longest path, and
-/// these chains.
+/// Finds claims with waits: the chains of some edges of a longest path, and all computation that cannot run during any
+/// of these chains.
 class waiting_claim {
  public:
   /// \pre both outlive this
   waiting_claim(const step_work& work, const work_order& order) : work_(work), order_(order), root_(root()) {}
 
-  /// For given work the one that is worth most along its longest path; nothing where there is nothing to wait for.
-  /// \param counted  edges that may be counted, of each share one
+  /// The claim of largest value, for given work, on a longest path from the root; nothing if no chain counts.
+  /// \param counted  edges that may be counted, one of each share
   /// Complexity: O(V + E log V)
   [[nodiscard]] std::optional<step_claim> find(const taken_work& taken, std::span<const std::uint32_t> counted) const {
     const std::vector<std::uint32_t> path = longest_path(taken);
     const places_between places(work_, path);
     const auto steps = static_cast<std::uint32_t>(path.size());
-    // what runs, by the first edge of the path during whose chain it may run, up to another one
+    // work, by the interval of edges of the path during whose chains it may run
     struct job {
       double time;
       std::uint32_t until;
@@ -49,7 +49,8 @@ class waiting_claim {
     for (const std::uint32_t e : counted)
       if (is_after_root(e)) place_job(places.of(work_.edges[e]), taken.load[e * work_.channels]);
 
-    // best[k]: the most that chains up to k are worth, that of k among them, without what may run during any of them
+    // best[k]: the largest value of chains of edges before k, that of edge k - 1 among them, less the work that may run
+    // during any of these chains; of no chain for k = 0
     largest_of_positions best(steps + 1);
     best.set(0, 0.0);
     std::vector<std::size_t> by(steps + 1);
@@ -77,8 +78,8 @@ class waiting_claim {
  private:
   static constexpr std::uint32_t nobody = ~0U;
 
-  /// The vertex that nothing comes before from which the longest way leads on, whatever it takes; marks what comes
-  /// after it and may be counted.
+  /// The source vertex with the longest path to a sink, counted in edges. Marks the vertices that claims may count:
+  /// those reachable from it whose time is not late work.
   [[nodiscard]] std::uint32_t root() {
     std::vector<std::uint32_t> rest(work_.vertex_count());
     for (std::size_t i = order_.vertices.size(); i-- > 0;) {
@@ -98,7 +99,7 @@ class waiting_claim {
     return comes_after_[edge.from] || (edge.since != work_edge::no_vertex && comes_after_[edge.since]);
   }
 
-  /// From the root, as edges.
+  /// The longest path from the root, as edges.
   [[nodiscard]] std::vector<std::uint32_t> longest_path(const taken_work& taken) const {
     std::vector<double> length(work_.vertex_count(), -1.0);
     std::vector<std::uint32_t> by(length.size(), nobody);
@@ -120,7 +121,7 @@ class waiting_claim {
     std::ranges::reverse(path);
     return path;
   }
-  /// Adds what cannot run during what the claim waits for.
+  /// Adds the work that cannot run during the waits of a claim.
   void count(step_claim& claim, std::span<const std::uint32_t> counted) const {
     const places_between places(work_, claim.waits);
     for (std::uint32_t v = 0; v < work_.vertex_count(); ++v)
@@ -133,7 +134,7 @@ class waiting_claim {
 
   const step_work& work_;
   const work_order& order_;
-  std::vector<bool> comes_after_;   ///< by vertex: after the root, or is it
+  std::vector<bool> comes_after_;   ///< by vertex: whether it is the root or reachable from it
   std::vector<char> is_candidate_;  ///< by vertex: whether a claim may count it
   std::uint32_t root_;
 };

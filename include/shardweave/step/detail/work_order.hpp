@@ -8,13 +8,13 @@
 #include <vector>
 
 /// \file
-/// The vertices of a step's work in an order in which paths may be followed.
+/// A topological order of the vertices of a step's work.
 
 namespace shardweave::inline v0::detail {
 
 struct work_order {
   std::vector<std::vector<std::uint32_t>> out = {};  ///< per vertex: the edges that leave it
-  std::vector<std::uint32_t> vertices = {};          ///< each after those before it
+  std::vector<std::uint32_t> vertices = {};          ///< sorted topologically
 
   /// \throws error (input) if the edges form a cycle
   explicit work_order(const step_work& work) : out(work.vertex_count()) {

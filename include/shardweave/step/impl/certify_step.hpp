@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// Certificates for the step.
+/// Definition of `certify_step`.
 
 namespace shardweave::inline v0 {
 

@@ -24,16 +24,17 @@
 #include <utility>
 
 /// \file
-/// From a stated step to its timeline.
+/// Definition of `predict_step`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// What a step of few layers takes.
+/// Times and memory of a step with a given number of layers.
 struct step_of_depth {
   double micro = 0, last = 0, exposed = 0, starved = 0;
-  double early = 0, late = 0;  ///< bytes, until the last layers' backward part ends, and after the first ones' begins
+  double early = 0, late = 0;  ///< peak bytes until the backward part of the last layers ends, and after that of the
+                               ///< first layers begins
 };
 
 class step_predictor {
@@ -81,7 +82,7 @@ class step_predictor {
     const recomputed_graph again = with_recomputation(lowered.tasks, dropped(lowered, operations, layer_of));
     refuse_if_stopped();
 
-    // what may become one kernel: everything, or a part of the model in one phase
+    // groups for fusion: everything, or a part of the model in one phase
     std::map<std::pair<std::string, int>, std::uint32_t> parts;
     std::vector<std::uint32_t> module_of, layer;
     const auto is_one_of = [](const std::vector<std::string>& groups, const std::string& group) {
@@ -105,17 +106,17 @@ class step_predictor {
     return timed(s_.framework.pipelines_tensor_collectives ? showing_one_piece(g) : g, layer, layers);
   }
 
-  /// Whether gradients have memory of their own from one micro-batch or step to the next.
+  /// Whether gradients have memory of their own between micro-batches or steps.
   [[nodiscard]] bool gradients_stay() const { return s_.framework.gradients_stay || s_.micro_batches > 1; }
 
-  /// Whether each micro-batch ends with its gradients reduced, each device keeping no more than its part of them; else
-  /// they are added up as they are made.
+  /// Whether each micro-batch reduces its gradients, so that a device keeps only its part of them; otherwise they are
+  /// accumulated unreduced.
   [[nodiscard]] bool reduces_each() const {
     if (s_.layout.stage == zero_stage::gradients) return true;
     return s_.framework.reduces_each_micro_batch.value_or(!s_.layout.reduces_once());
   }
 
-  /// So many neighbouring layers are alike those before and after them.
+  /// The period of layers: so many neighbouring layers are gathered and recomputed like those before and after them.
   [[nodiscard]] std::int64_t group_of_layers() const {
     return std::lcm(static_cast<std::int64_t>(s_.recompute_every),
                     static_cast<std::int64_t>(std::max(s_.framework.layers_gathered_together, 1U)));
@@ -126,7 +127,7 @@ class step_predictor {
     if (control_.stop.stop_requested()) refuse(error_category::stopped, "a stop came before the step was predicted");
   }
 
-  /// By storage: what a rule makes again, and of shared parameters all that is made of them alone.
+  /// By storage: whether it is recomputed, by the rule, or as made of sharded parameters alone.
   [[nodiscard]] std::vector<char> dropped(const lowered_graph& lowered, const computation& operations,
                                           const std::vector<std::uint32_t>& layer_of) const {
     const task_graph& g = lowered.tasks;
@@ -142,7 +143,7 @@ class step_predictor {
             : dropped_by_rule(g, layer_of, s_.recompute, s_.recompute_every);
     if (s_.framework.compiles) drop_elementwise(result, lowered, operations);
     if (s_.layout.stage != zero_stage::parameters || s_.layout.sharers() == 1 || !s_.gathers_again) return result;
-    // the last layer and what is after it are gathered once, where a framework does so
+    // some frameworks keep the last layer, and what is outside of layers, gathered
     std::uint32_t last = 0;
     for (const std::uint32_t layer : layer_of) last = std::max(last, layer == no_index ? 0 : layer);
     const auto stays = [&](task_index t) {
@@ -163,9 +164,10 @@ class step_predictor {
       if (const std::uint32_t storage = g.output_storage(t, i); storage != no_index) visit(storage);
   }
 
-  /// A compiler does not keep what element-wise work makes for element-wise work of the backward part, of values that
-  /// are kept anyway: it makes it again inside of the kernel that reads it. Results of reductions are kept.
-  /// Source: the min-cut partitioner of PyTorch's AOTAutograd, whose cuts are of this kind in a transformer's layer.
+  /// A compiler does not keep results of element-wise work that are read by element-wise work of the backward part and
+  /// can be made from values that are kept anyway: the kernel that reads them recomputes them. Results of reductions
+  /// are kept.
+  /// Source: the min-cut partitioner of PyTorch's AOTAutograd, whose cuts in a transformer's layer are of this kind.
   void drop_elementwise(std::vector<char>& dropped, const lowered_graph& lowered, const computation& operations) const {
     const task_graph& g = lowered.tasks;
     const auto is_late = [&](task_index t) { return g.when(t) && *g.when(t) != phase::forward; };
@@ -190,7 +192,7 @@ class step_predictor {
           if (!fuses(t) && g.kind(t) != task_kind::view) is_fixed[storage] = 1;
         });
     }
-    // in the order of the makers: whether it can be made of what is there, without more than that staying
+    // in the order of their makers: whether it can be made from kept values, without further ones being kept
     std::vector<char> is_made_of_kept(count);
     for (task_index t = 0; t < g.size() && !is_late(t); ++t)
       each_storage(g, t, [&](std::uint32_t storage) {
@@ -214,7 +216,8 @@ class step_predictor {
 
   [[nodiscard]] step_of_depth timed(const task_graph& g, const std::vector<std::uint32_t>& layer,
                                     std::int64_t layers) const {
-    // a layer's forward and backward part are modules, or those of some layers, and so is all that is in no layer
+    // modules are the forward and the backward part of a layer, or of some layers together, and what is outside of
+    // layers
     const std::uint32_t together = std::max(s_.framework.layers_gathered_together, 1U);
     std::map<std::pair<std::uint32_t, int>, std::vector<task_index>> tasks;
     for (task_index t = 0; t < g.size(); ++t)
@@ -231,7 +234,7 @@ class step_predictor {
     hold(result, g, order, layer, layers);
     result.micro = result.last;
     if (!reduces_each() && s_.micro_batches > 1) {
-      schedule apart = order;  // what was merged is not reduced at all
+      schedule apart = order;  // unreduced gradients need no buckets
       const std::vector<bool> reduces = reductions(g);
       std::erase_if(apart.buckets, [&](const bucket& b) { return reduces[b.members.front()]; });
       result.micro = static_cast<double>(simulate(without(g, reduces), apart, host).line.end_to_end.count());
@@ -239,7 +242,7 @@ class step_predictor {
     return result;
   }
 
-  /// The memory of both parts, without gradients that stay.
+  /// Peak memory of both parts of the step, without gradients that stay.
   void hold(step_of_depth& result, const task_graph& g, const schedule& order, const std::vector<std::uint32_t>& layer,
             std::int64_t layers) const {
     std::vector<char> stays(g.storages().size());
@@ -262,7 +265,7 @@ class step_predictor {
     const auto every = static_cast<std::uint32_t>(group_of_layers());
     const auto of_last = static_cast<std::uint32_t>(layers) - std::min(every, static_cast<std::uint32_t>(layers));
     bool is_early = true, is_late = false;
-    std::uint32_t reducing = no_index;  // the last bucket of gradients that was launched
+    std::uint32_t reducing = no_index;  // the last bucket of reductions that was launched
     for (const task_index t : order.order) {
       if (g.when(t) != phase::forward && layer[t] != no_index && !g.is_collective(t) && g.kind(t) != task_kind::wait &&
           g.kind(t) != task_kind::input && g.role(t) != task_role::parameter) {
@@ -272,7 +275,7 @@ class step_predictor {
       memory.restart_peak();
       if (g.is_collective(t) && bucket_of[t] != no_index) {
         if (--waiting[bucket_of[t]] == 0) {
-          if (g.collective(t).op != collective::all_gather) {  // the one before it is over, whenever it is waited for
+          if (g.collective(t).op != collective::all_gather) {  // the bucket before it is done, whenever its wait stands
             if (reducing != no_index && !is_unpacked[reducing]) memory.unpack(order.buckets[reducing]);
             if (reducing != no_index) is_unpacked[reducing] = true;
             reducing = bucket_of[t];
@@ -293,7 +296,7 @@ class step_predictor {
     }
   }
 
-  /// Collectives of tensor parallelism show one piece of as many as there are ranks.
+  /// Exposes one piece of each collective of tensor parallelism, of as many as there are ranks.
   [[nodiscard]] task_graph showing_one_piece(const task_graph& g) const {
     if (s_.layout.tensor == 1) return g;
     const auto tensor = static_cast<std::uint32_t>(g.groups().size() - 1);
@@ -305,9 +308,9 @@ class step_predictor {
     return g.with_durations(time);
   }
 
-  /// By task: whether it is on the way of parameters' gradients to where they are reduced: in the backward part all
-  /// that goes between ranks that see different data, but gathers; between those that share out a sequence, which
-  /// exchange keys and values, too, what is tagged so.
+  /// By task: whether it reduces gradients of parameters. In the backward part these are the collectives among ranks
+  /// that see different data, but not gathers; among ranks that share a sequence, which also exchange keys and values,
+  /// those with a tag of FSDP.
   [[nodiscard]] std::vector<bool> reductions(const task_graph& g) const {
     const std::vector<bool> of_shards = fsdp_tags(g);
     const std::uint32_t context = (s_.layout.replicas > 1 ? 1U : 0U) + (s_.layout.shards > 1 ? 1U : 0U);
@@ -317,7 +320,7 @@ class step_predictor {
                   (g.collective(t).group < context || of_shards[t]);
     return result;
   }
-  /// Gradients stay where they are: their reductions take no time.
+  /// The same graph with reductions that take no time: gradients stay unreduced.
   [[nodiscard]] static task_graph without(const task_graph& g, const std::vector<bool>& reductions) {
     std::vector<nanoseconds> time;
     for (task_index t = 0; t < g.size(); ++t) time.push_back(reductions[t] ? nanoseconds() : g.duration(t));
@@ -374,18 +377,18 @@ SHARDWEAVE_INLINE predicted_step predict_step(const stated_step& stated, const c
   if (!layout.updates_parts())
     optimizer.gathered_bytes = 0;
   else if (optimizer.gathered_bytes <= 0)
-    optimizer.gathered_bytes = 2;      // what is computed with
-  training_layout of_shards = layout;  // shards of a sequence are shards
+    optimizer.gathered_bytes = 2;      // 16 bits, the precision of computation
+  training_layout of_shards = layout;  // shards of a sequence count as shards
   of_shards.shards = std::exchange(of_shards.context, 1) * layout.shards;
   const device_mesh mesh = of_shards.mesh();
-  std::vector<group_shape> shared;  // of gradients, that of the shards first
+  std::vector<group_shape> shared;  // groups over which gradients are sharded, that of the shards first
   if (of_shards.shards > 1 && layout.stage != zero_stage::none)
     shared.push_back(mesh.group_along(layout.replicas > 1 ? 1 : 0, compute.device.devices_per_node));
   else
     optimizer.gathered_bytes = 0;
   if (layout.tensor > 1) shared.push_back(mesh.group_along(mesh.rank() - 1, compute.device.devices_per_node));
   result.optimizer = work_of_optimizer(updated, computed, shared, compute, collectives, optimizer);
-  if (stated.framework.hides_gathering)  // a forward part is about a third
+  if (stated.framework.hides_gathering)  // the forward part takes about a third of a micro-batch
     result.optimizer.gathering = std::max(nanoseconds(), result.optimizer.gathering - result.micro_batch / 3);
   result.state = bytes(static_cast<std::int64_t>(updated * optimizer.state_bytes));
   if (at_depth.gradients_stay())

@@ -13,7 +13,7 @@
 #include <vector>
 
 /// \file
-/// Tables of work at prices.
+/// Definitions of `priced_steps`.
 
 namespace shardweave::inline v0 {
 
@@ -87,8 +87,8 @@ SHARDWEAVE_INLINE priced_steps::priced_steps(const placement_problem<double>& pr
   }
 }
 
-/// Joint classes of labels that no term tells apart.
-/// \param of  the class of each label
+/// Joint classes of labels that no term distinguishes.
+/// \param of  receives the class of each label
 SHARDWEAVE_INLINE std::vector<std::vector<std::uint32_t>> priced_steps::classes_of(
     std::vector<std::uint32_t>& of, std::size_t labels, const std::vector<std::vector<std::uint32_t>>& by_term) {
   interner<std::vector<std::uint32_t>, sequence_hash> known;
@@ -147,7 +147,7 @@ SHARDWEAVE_INLINE std::vector<double> priced_steps::worth_of_amounts(const work_
       std::vector<double> of_way;
       for (std::size_t c = 0; c < weights.size(); ++c) add(of_way, table.loads_of(way)[c], weights[c]);
       if (of_way.empty()) {
-        least.clear();  // nothing is worth anything
+        least.clear();  // one way is free
         break;
       }
       if (way == 0) least = of_way;
@@ -166,7 +166,7 @@ SHARDWEAVE_INLINE priced_steps::table_pointer priced_steps::priced(const shape& 
   std::vector<std::vector<std::uint32_t>> column_of(s.terms.size());  // per term: of each class
   for (std::size_t t = 0; t < s.terms.size(); ++t)
     for (const auto& column : s.columns) column_of[t].push_back(column[t]);
-  std::vector<double> sums(s.columns.size());  // rows are asked for one after the other
+  std::vector<double> sums(s.columns.size());  // filled for one row at a time
   const auto add_up = [&](const std::vector<std::uint32_t>& row) {
     std::ranges::fill(sums, 0.0);
     for (std::size_t t = 0; t < s.terms.size(); ++t) {
@@ -188,7 +188,7 @@ SHARDWEAVE_INLINE priced_steps::table_pointer priced_steps::priced(const shape& 
   };
   using table = cost_table<double>;
   const bool tells_nothing = std::ranges::all_of(worth, [](const auto& of_term) { return of_term.empty(); });
-  // where work has a price, few classes fall together: to look for them takes longer than they do
+  // priced work rarely has equal rows or columns, and comparing them takes longer than it saves
   return std::make_shared<const table>(
       tells_nothing ? table::from_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost)
                     : table::from_distinct_classes(s.row_class, s.column_class, s.rows.size(), s.columns.size(), cost));
