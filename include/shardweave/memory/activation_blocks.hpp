@@ -12,31 +12,31 @@
 #include <vector>
 
 /// \file
-/// The blocks of a task graph: which of its storages live from the forward to the backward part, and when.
+/// The blocks of a task graph: its storages that live from the forward to the backward part, with their lifetimes.
 
 namespace shardweave::inline v0 {
 
-/// What counts as a value that may be dropped.
+/// Which values may be dropped or offloaded.
 struct activation_options {
   bytes least = mebibytes(1);  ///< smaller storages are kept
-  /// Parameters that were gathered are dropped and gathered again. That time is not counted: it is communication, which
-  /// hides or not as the order has it.
+  /// Gathered parameters are dropped and gathered again. That time does not count: it is communication, whose exposure
+  /// depends on the order.
   bool regather = false;
-  /// Of copies to the host's memory and of those back, in bytes per second; 0: nothing waits there. What a block copies
-  /// is there when the forward part of the next one ends, after what earlier blocks copy; and what copies take of the
-  /// device's memory counts as time.
+  /// Bandwidth of copies to the host's memory, and of those back, in bytes per second; 0: no values are offloaded.
+  /// Copies of a block must be done when the forward part of the next block ends, after those of earlier blocks. The
+  /// bandwidth of device memory that copies use counts as lost computation time.
   double host_bandwidth = 0;
 };
 
-/// A task graph's blocks as memory sees them. All of it is by block, in the order of the forward parts.
+/// The blocks of a task graph for the choice of policies. All members are by block, in the order of the forward parts.
 struct activation_blocks {
   std::vector<recompute_block> blocks = {};
-  std::vector<std::vector<std::uint32_t>> storages = {};  ///< of each block, by value
-  std::vector<memory_block> rows = {};                    ///< without policies: `forward` and `beside`
-  std::vector<offload_rates> rates = {};                  ///< of each block
+  std::vector<std::vector<std::uint32_t>> storages = {};  ///< by block and value: its storage
+  std::vector<memory_block> rows = {};                    ///< by block, without policies: `forward` and `beside`
+  std::vector<offload_rates> rates = {};                  ///< by block
   bytes after{};                                          ///< see `memory_rows`
 
-  /// By storage of the graph: whether such policies keep it so. \pre one policy per block
+  /// By storage of the graph: whether these policies choose `how` for it. \pre one policy per block
   [[nodiscard]] std::vector<char> held(retention how, std::size_t storage_count,
                                        std::span<const block_policy* const> policies) const {
     std::vector<char> result(storage_count);
@@ -47,12 +47,12 @@ struct activation_blocks {
   }
 };
 
-/// Reads the blocks of a training graph off it: what a block's forward tasks allocate and its backward tasks read are
-/// its values; the tasks that list a storage make it, in their summed durations, from what they read. What was gathered
-/// of a shard is made again by gathering, in a time that counts as if nothing hid it. Kept whatever the policy is what
-/// other blocks read, what is smaller than `options.least`, and of more than 16 large values of a block (12 where
-/// values may wait in the host's memory, as the four largest of those may that get there in time) the smallest.
-/// Gradients and everything else that lives is counted as the graph's own order has it.
+/// Reads the blocks of a training graph. The values of a block are what its forward tasks allocate and its backward
+/// tasks read; the tasks that list a storage make it, in the sum of their durations, from what they read. A value that
+/// was gathered from shards is recomputed by gathering, at its full time, as if nothing hid it. Always kept are values
+/// that other blocks read, values smaller than `options.least`, and all but the largest 16 others of a block (12 where
+/// values may be offloaded, which then the four largest may that arrive in time). Gradients and all else that is live
+/// are counted in the graph's own order.
 /// \param block_of  by task: the number of its block, counted in the order of the forward parts; `no_index` = in none
 /// \pre the graph's order is topological, and tasks state their phases
 /// \throws error (input) if a block lacks a part, forward parts do not begin in the order of the numbers or backward

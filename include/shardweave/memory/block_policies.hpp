@@ -8,20 +8,20 @@
 #include <vector>
 
 /// \file
-/// All policies of a block that are worth a thought.
+/// The Pareto-optimal policies of a block.
 
 namespace shardweave::inline v0 {
 
-/// More choices than that in one block are refused: there are two policies for each of them, or three.
+/// The most values with a choice in one block; policies are enumerated, two or three choices for each of them.
 inline constexpr std::size_t most_block_choices = 20;
 
-/// The policies of a block that no other one is as good as in time, kept, transient and offloaded bytes alike, the
-/// quickest first. What is best for any rows and any prices on these four is among them, if prices are not negative.
+/// The policies of a block that no other one dominates in time, kept, transient and offloaded bytes, the fastest first.
+/// They contain an optimum for any rows and for any prices on these four that are not negative.
 ///
-/// At most `rates.window` bytes are offloaded, beside values that may be nothing else. A value that may be nothing at
-/// all is refused.
+/// At most `rates.window` bytes are offloaded, not counting values that may only be offloaded. A value that may be
+/// neither kept, dropped nor offloaded is refused.
 /// Complexity: all choices within the window, each in O(values + inputs + reads)
-/// \throws error (input) for a wrong block, or one in which more than `most_block_choices` values have a choice;
+/// \throws error (input) for an invalid block, or one in which more than `most_block_choices` values have a choice;
 ///         (stopped) if the control's limits came first
 [[nodiscard]] std::vector<block_policy> block_policies(const recompute_block& block, const offload_rates& rates = {},
                                                        const solve_control& control = {});

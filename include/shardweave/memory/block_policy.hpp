@@ -7,31 +7,32 @@
 #include <vector>
 
 /// \file
-/// What one way to keep, recompute and offload the values of a block costs.
+/// The cost of one policy for the values of a block: kept, recomputed or offloaded.
 
 namespace shardweave::inline v0 {
 
 /// A choice for every value of a block, and what it costs.
 struct block_policy {
   std::vector<retention> values = {};
-  nanoseconds time{};  ///< of what is made again, and of memory that copies to the host and back keep busy
+  nanoseconds time{};  ///< of recomputation, and of memory bandwidth lost to copies to the host and back
   bytes kept{};        ///< in memory from the forward to the backward part
-  bytes transient{};   ///< the most that the backward part holds beyond `kept`: gradients, and what was made again
+  bytes transient{};   ///< the most that the backward part holds beyond `kept`: gradients and recomputed values
   bytes offloaded{};   ///< to the host's memory, and back
 
   friend bool operator==(const block_policy&, const block_policy&) = default;
 };
 
-/// What copies to the host's memory may do.
+/// Limits and cost of copies to the host's memory.
 struct offload_rates {
   bytes window{};  ///< copied while the forward part of a block computes; 0: nothing is offloaded
-  /// Of the device's memory, in bytes per second: what copies take of it is lost to computation; 0: nothing is.
+  /// Bandwidth of the device's memory, in bytes per second: copies take their share of it from computation; 0: copies
+  /// are free.
   double memory_bandwidth = 0;
 };
 
-/// What a policy costs. Values that are dropped are made again just before the first backward step that wants them,
-/// with all that they need, once, and stay until their last use; a value that nothing wants is not made again. What is
-/// kept is free after its last use, so that the backward part may hold less than `kept` while it runs.
+/// The cost of a policy. Dropped values are recomputed just before the first backward step that reads them, with all
+/// that they need, once, and stay until their last use; a value that nothing reads is not recomputed. Kept values are
+/// freed after their last use, so the backward part may hold less than `kept` while it runs.
 /// Complexity: O(values + inputs + reads)
 /// \throws error (input) for a wrong block, or a choice that it does not allow
 /// Source: V. Korthikanti et al., Reducing activation recomputation in large transformer models (MLSys 2023), for

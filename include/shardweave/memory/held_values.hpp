@@ -5,18 +5,18 @@
 #include <vector>
 
 /// \file
-/// What the vertices of a training graph hold in memory between its forward and its backward part, and what making it
-/// again takes: known for every placement before anything is lowered.
+/// Memory that the vertices of a training graph hold between its forward and its backward part, and the cost of
+/// recomputing it: for every placement, without lowering it.
 
 namespace shardweave::inline v0 {
 
-/// A form in which a vertex gives something that is held.
+/// One form of a value that is held, such as before or after a redistribution.
 struct held_form {
   std::uint32_t vertex = 0;
-  std::vector<double> bytes = {};  ///< per strategy of the vertex, the least that whoever reads it can do with
+  std::vector<double> bytes = {};  ///< by strategy of the vertex: the least that the readers of the value can do with
 };
 
-/// The sum of what forms hold under an assignment.
+/// The bytes of forms under an assignment, added up.
 template <class Choice>
 [[nodiscard]] double bytes_of(const std::vector<held_form>& forms, const Choice& choice) {
   double sum = 0;
@@ -24,33 +24,36 @@ template <class Choice>
   return sum;
 }
 
-/// A value that the backward part reads, or from which one that it reads can be made again.
+/// A value that the backward part reads, or from which such a value can be recomputed.
 struct held_value {
   std::string name = {};
-  std::vector<held_form> forms = {};  ///< it is kept in one of these
-  /// The vertex that makes it, and what that takes once more under each strategy; none: it is not made again.
+  std::vector<held_form> forms = {};  ///< it may be kept in any one of these
+  /// The vertex that makes it, and the time of recomputing it, by strategy of that vertex; empty: it cannot be
+  /// recomputed.
   std::uint32_t maker = 0;
   std::vector<double> again = {};
-  std::vector<std::uint32_t> from = {};  ///< earlier values, which must be there if it is made again
+  std::vector<std::uint32_t> from = {};  ///< earlier values, which must be available for recomputation
   bool is_read = false;                  ///< by the backward part
-  /// Its maker, and those of the values like it, where they need not run before the moment: then making it `again` is
-  /// making it after the moment, which takes no more time, and is a part of what is known to run then.
+  /// Its maker, and those of its equals (`count`), where they need not run before `held_values::moment`: then
+  /// recomputing it means to make it only after the moment, at no extra time, and this time is known to be needed after
+  /// the moment.
   std::vector<std::uint32_t> late = {};
-  /// So many values are like this one: placed alike, and of equal forms and times, each with a choice of its own.
+  /// The number of values that it stands for: all placed alike, with equal forms and times, and each with its own
+  /// choice.
   double count = 1;
 };
 
-/// Everything that a device holds at one moment: while vertex `moment` runs, before which the maker of every value has
-/// run, and after which every reader runs. What is made again is so after that moment.
+/// Memory of a device at one moment: while vertex `moment` runs, which comes after the maker and before every reader of
+/// each value. Recomputation runs after that moment.
 ///
-/// Values of equal `count` that belong together (one makes the other again) are like their counterparts all together:
-/// the same may be chosen for each of such a group.
+/// Values of equal `count` that depend on one another (one is recomputed from the other) stand for as many groups of
+/// values: one choice for the group is possible in each of them.
 struct held_values {
   std::uint32_t moment = 0;
   std::vector<held_form> always = {};  ///< parameters, inputs, constants
-  /// What `moment` itself reads and gives, each in the form in which it does; none of `values`.
+  /// What `moment` itself reads and writes, each in the form that it uses; not among `values`.
   std::vector<held_form> at_work = {};
-  std::vector<held_form> beside = {};  ///< not seen by a timeline: state of the optimizer
+  std::vector<held_form> beside = {};  ///< memory that no timeline sees: state of the optimizer
   std::vector<held_value> values = {};
   std::vector<std::uint32_t> block_of = {};  ///< per vertex: its repeated layer; ~0 = in none
 };

@@ -8,32 +8,32 @@
 #include <span>
 
 /// \file
-/// The memory that a sequence of blocks shares.
+/// Limits on the memory that a sequence of blocks shares.
 
 namespace shardweave::inline v0 {
 
 /// One block of a sequence, in the order of the forward parts.
 struct memory_block {
-  std::span<const block_policy> policies = {};  ///< that it may take; see `block_policies`
-  /// What the device holds while this one's forward part runs, beside the kept values of the blocks before it.
+  std::span<const block_policy> policies = {};  ///< its alternatives; see `block_policies`
+  /// Bytes live during its forward part, besides kept values of the blocks before it.
   bytes forward{};
-  /// What the device holds while this one's backward part runs, beside values of blocks.
+  /// Bytes live during its backward part, besides values of blocks.
   bytes beside{};
-  bool may_offload = true;  ///< not: the last one, whose values come back at once
+  bool may_offload = true;  ///< false for the last one, whose values are needed at once
 };
 
-/// The memory that blocks share.
+/// Limits on memory, and what is live besides blocks.
 struct memory_rows {
   bytes limit{};  ///< of the device
-  bytes after{};  ///< held beside the kept values of all blocks between the forward and the backward parts: the loss
-  bytes host = bytes(std::numeric_limits<std::int64_t>::max());  ///< offloaded by all blocks together
+  bytes after{};  ///< live, besides kept values, between the forward and the backward parts: the loss
+  bytes host = bytes(std::numeric_limits<std::int64_t>::max());  ///< limit on bytes offloaded by all blocks together
 };
 
-/// What a row needs at least, and has.
+/// A row that no choice of policies can satisfy.
 struct memory_shortage {
-  std::size_t block = 0;  ///< whose forward or backward part, or the number of blocks: between these parts
-  bytes least{};          ///< needed at least, whatever the policies
-  bytes limit{};          ///< what there is: `memory_rows::limit`, or `host` where offloading is all that is left
+  std::size_t block = 0;  ///< whose forward or backward part; the number of blocks: between the parts
+  bytes least{};          ///< demand of the row under any policies
+  bytes limit{};          ///< `memory_rows::limit`, or `host` where only offloading is left
 };
 
 }  // namespace shardweave::inline v0

@@ -16,37 +16,40 @@
 #include <vector>
 
 /// \file
-/// What a training graph keeps and makes again, so that it fits.
+/// Choice of the values that a training graph keeps or recomputes within a limit.
 
 namespace shardweave::inline v0 {
 
-/// What is made again, and the graph that does so.
+/// A choice of recomputation, and the graph that carries it out.
 struct recomputation_plan {
-  std::optional<recomputed_graph> graph = std::nullopt;  ///< nothing if no choice fits: see `chosen.shortage`
-  chosen_policies chosen = {};                           ///< its peak is that of the graph's own order, or above it
+  std::optional<recomputed_graph> graph = std::nullopt;  ///< nothing if no choice fits; see `chosen.shortage`
+  chosen_policies chosen = {};                           ///< its `peak` is at least that of the graph's own order
   std::vector<block_policy> policies = {};               ///< by block
-  std::vector<char> dropped = {};                        ///< by storage of the given graph: whether it is made again
+  std::vector<char> dropped = {};                        ///< by storage of the given graph: whether it is recomputed
 };
 
-/// Usual rules, for comparison.
+/// Usual rules of recomputation, for comparison.
 enum class recompute_rule : std::uint8_t {
-  none,          ///< everything that the backward part reads is kept
-  full,          ///< a block keeps what it must: every block is checkpointed
-  selective_op,  ///< torchtitan's: a block keeps the results of attention, of reduce-scatters, and of every first of
-                 ///< two products, counted in the block; all else is made again
-  attention      ///< Megatron's `selective`: the core of attention alone is made again
+  none,  ///< everything that the backward part reads is kept
+  full,  ///< a block keeps what it must: every block is checkpointed
+  /// torchtitan's: a block keeps the results of attention, of reduce-scatters, and of its first, third, ... product;
+  /// all else is recomputed
+  selective_op,
+  attention  ///< Megatron's `selective`: only the core of attention is recomputed
 };
 
-/// By storage: whether it is dropped, as `with_recomputation` takes it, where all that some tasks give is made again.
-/// Dropped are only storages that tasks of a block's forward part make and nothing outside of the block reads.
-/// \param makes_again  asked of each forward task of a block in their order; not of inputs, views and parameters
-/// Else as `dropped_by_rule`.
+/// By storage: whether it is dropped, as `with_recomputation` takes it, if all results of some tasks are recomputed.
+/// Only storages are dropped that tasks of a block's forward part make and nothing outside of the block reads.
+/// \param makes_again  whether to recompute a task's results; asked of forward tasks of blocks in their order, but not
+///                     of inputs, views and parameters
+/// Otherwise as `dropped_by_rule`.
 [[nodiscard]] std::vector<char> dropped_storages(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                  const std::function<bool(task_index)>& makes_again);
 
-/// By storage: whether a rule drops it, as `with_recomputation` takes it. Dropped are only storages that tasks of a
-/// block's forward part make and nothing outside of the block reads. Gathered parameters are no matter of a rule.
-/// \param every     of so many blocks the rule applies to the last, as torchtitan counts; others keep everything
+/// By storage: whether a rule drops it, as `with_recomputation` takes it. Only storages are dropped that tasks of a
+/// block's forward part make and nothing outside of the block reads. Rules do not apply to gathered parameters.
+/// \param every     the rule applies to the last of every so many blocks, as torchtitan counts; the others keep
+///                  everything
 /// \param block_of  by task: the number of its block; `no_index` = in none
 /// \pre tasks state their phases (`inferred_tags`); `block_of` has an entry for each task
 /// \throws error (input) if `every` is 0
@@ -54,9 +57,8 @@ enum class recompute_rule : std::uint8_t {
 [[nodiscard]] std::vector<char> dropped_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,
                                                 recompute_rule rule, std::uint32_t every = 1);
 
-/// The blocks of a training graph with all their policies: from these a recomputation is chosen, for one limit after
-/// the other. Blocks are read off the graph (`activation_blocks_of`); equal ones share their policies
-/// (`block_policies`).
+/// The blocks of a training graph with all their policies, from which a recomputation is chosen for any limit. Blocks
+/// are read off the graph (`activation_blocks_of`); equal ones share their policies (`block_policies`).
 class recomputation_choices {
  public:
   /// \pre `g` outlives this object
@@ -64,22 +66,22 @@ class recomputation_choices {
   recomputation_choices(const task_graph& g, std::span<const std::uint32_t> block_of,
                         const activation_options& options = {}, const solve_control& control = {});
 
-  /// The quickest recomputation within a limit: a policy for every block (`choose_policies`), and the graph that makes
-  /// values again and copies others to the host and back (`with_recomputation`). The limit holds for the graph's own
-  /// order; one that launches collectives earlier may hold more.
-  /// \param limit    of all that the graph's storages and baseline take
-  /// \param control  its gap is that of the choice
+  /// The fastest recomputation within a limit: a policy for every block (`choose_policies`), and the graph that
+  /// recomputes values and copies others to the host and back (`with_recomputation`). The limit holds for the graph's
+  /// own order; an order that launches collectives earlier may hold more.
+  /// \param limit    on all storages of the graph with its baseline
+  /// \param control  its gap applies to the choice of policies
   [[nodiscard]] recomputation_plan within(bytes limit, const solve_control& control = {}) const;
 
  private:
   const task_graph* g_;
   double host_bandwidth_;
   activation_blocks found_;
-  std::vector<std::size_t> kind_;  ///< of each block
+  std::vector<std::size_t> kind_;  ///< by block: its position in `policies_`
   std::vector<std::vector<block_policy>> policies_;
 };
 
-/// What a rule makes of a training graph, whatever the memory.
+/// The recomputation by a rule, whatever the memory.
 /// \throws error as `activation_blocks_of` and `dropped_by_rule`
 /// Complexity: that of `activation_blocks_of`
 [[nodiscard]] recomputation_plan recompute_by_rule(const task_graph& g, std::span<const std::uint32_t> block_of,

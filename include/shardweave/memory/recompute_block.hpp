@@ -7,32 +7,32 @@
 #include <vector>
 
 /// \file
-/// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.
+/// A block of a model for the choice of policies: values of its forward part, and the reads of its backward part.
 
 namespace shardweave::inline v0 {
 
-/// What becomes of a value between the forward and the backward part.
+/// What happens to a value between the forward and the backward part.
 enum class retention : std::uint8_t {
   keep,       ///< stays in memory until its last use
-  recompute,  ///< is dropped, and made again just before its first use if there is one
+  recompute,  ///< dropped, and recomputed just before its first use, if there is one
   offload,    ///< waits in the host's memory
 };
 
-/// One value that the forward part of a block makes, or is given.
+/// A value that the forward part of a block makes or is given.
 struct block_value {
   std::string name = {};
   bytes size{};
-  nanoseconds time{};                      ///< to make it, once what it is made of is there
-  std::vector<std::uint32_t> inputs = {};  ///< the values of the block that it is made of, each before it
-  bool may_keep = true;                    ///< not: what nothing in the backward part reads itself
-  bool may_drop = true;      ///< not: what the block is given, or what comes out differently a second time
-  bool may_offload = false;  ///< not: what is too small to be worth a copy
+  nanoseconds time{};                      ///< of making it, without its inputs
+  std::vector<std::uint32_t> inputs = {};  ///< values of the block that it is made of, each before it
+  bool may_keep = true;                    ///< false where the backward part does not read it itself
+  bool may_drop = true;      ///< false for inputs of the block, and for what a second run would not reproduce
+  bool may_offload = false;  ///< false for what is too small to be worth a copy
 };
 
 /// One step of the backward part.
 struct backward_step {
-  std::vector<std::uint32_t> reads = {};  ///< values that must be there
-  bytes gradients{};  ///< that are live while it runs: those that it takes, makes, and those that wait
+  std::vector<std::uint32_t> reads = {};  ///< values that must be in memory
+  bytes gradients{};  ///< live while it runs: those that it reads, writes, and those held for later steps
 };
 
 /// Forward and backward part of one block, in their orders.
@@ -42,9 +42,8 @@ struct recompute_block {
   std::vector<backward_step> backward = {};
 };
 
-/// \throws error (input) if a value is made of one that does not stand before it, a step reads one that there is not,
-/// or
-///         a size or a time is negative
+/// \throws error (input) if a value is made of one that does not stand before it, a step reads a value that does not
+///         exist, or a size or a time is negative
 void validate(const recompute_block& block);
 
 }  // namespace shardweave::inline v0

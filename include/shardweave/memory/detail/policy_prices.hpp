@@ -16,22 +16,22 @@
 #include <vector>
 
 /// \file
-/// What memory is worth to policies of blocks.
+/// Lagrangian prices of memory for the choice of policies.
 
 namespace shardweave::inline v0::detail {
 
-/// A policy, and what it adds to the bound of a partial choice at least: its time and prices.
+/// A policy with its reduced cost: its time, and its bytes at their prices.
 struct priced_policy {
   double price = 0, time = 0;
   std::int64_t kept = 0, transient = 0, offloaded = 0;
   std::uint32_t policy = 0;
 };
 
-/// A bound on what a choice of policies takes: the Lagrangian relaxation of its rows, with one price per byte of the
-/// room and one per byte offloaded.
+/// A lower bound on the time of a choice of policies: the Lagrangian relaxation of its rows, with a price per byte of
+/// the room (`policy_rows`) and one per byte that is offloaded.
 class policy_prices {
  public:
-  /// Finds the best prices. Complexity: O(blocks + kinds of blocks * policies), some 200 times
+  /// Maximizes the bound over the prices. Complexity: O(blocks + kinds of blocks * policies), some 200 times
   /// \pre the rows outlive this object
   explicit policy_prices(const policy_rows& rows) : rows_(rows), blocks_(rows.blocks()) { find_prices(); }
 
@@ -39,11 +39,11 @@ class policy_prices {
   [[nodiscard]] double of_host() const { return price_of_host_; }
   /// No choice within the rows takes less.
   [[nodiscard]] double bound() const { return bound_; }
-  /// How far sums of times and prices may be off.
+  /// A bound on the rounding error of sums of times and prices.
   [[nodiscard]] double slack() const {
     return 1e-9 * (1 + std::abs(bound_) + price_of_kept_ * static_cast<double>(rows_.room()));
   }
-  /// What the policies take that take longest.
+  /// The sum over the blocks of their slowest policy's time.
   [[nodiscard]] double slowest() const {
     double sum = 0;
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
@@ -54,16 +54,16 @@ class policy_prices {
     return sum;
   }
 
-  /// The policies of a block, the cheapest first.
+  /// The policies of a block, by ascending reduced cost.
   [[nodiscard]] std::span<const priced_policy> by_price(std::size_t l) const { return priced_[kind_of_[l]]; }
-  /// What a partial choice takes at least when it is completed by so many blocks before it.
+  /// A lower bound on the time of all completions of a partial choice by the first `before` blocks.
   [[nodiscard]] double least_of(double time, std::int64_t taken, std::int64_t offloaded, std::size_t before) const {
     const double host = price_of_host_ == 0 ? 0 : price_of_host_ * (static_cast<double>(offloaded) - rows_.host_room());
     return time + rest_[before] + price_of_kept_ * static_cast<double>(taken - rows_.room()) + host;
   }
 
  private:
-  /// The least of time + prices over a block's policies.
+  /// The least reduced cost of a policy of a block.
   [[nodiscard]] double cheapest(std::size_t l, double of_kept, double of_host) const {
     double least = std::numeric_limits<double>::infinity();
     for (const block_policy& p : blocks_[l].policies)
@@ -78,7 +78,7 @@ class policy_prices {
     for (const auto& [l, count] : kinds_) sum += static_cast<double>(count) * cheapest(l, of_kept, of_host);
     return sum;
   }
-  /// Blocks of equal policies: the first one, and how many there are.
+  /// Groups blocks of equal policies: the first of each kind, and their number.
   void find_kinds() {
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
       const auto same = [&](const auto& kind) {
@@ -95,10 +95,10 @@ class policy_prices {
       }
     }
   }
-  /// The best prices: the bound is concave in each, so thirds of the interval are left out in turn.
+  /// Maximizes the bound, which is concave, by ternary search in each price.
   void find_prices() {
     find_kinds();
-    if (!blocks_.empty()) {  // what the last block's rows leave at most
+    if (!blocks_.empty()) {  // the room that the last block's rows take from kept values, at least
       least_taken_ = std::numeric_limits<std::int64_t>::max();
       for (const block_policy& p : blocks_.back().policies)
         if (rows_.is_allowed(blocks_.size() - 1, p))
@@ -114,7 +114,7 @@ class policy_prices {
       const double middle = 0.5 * (low + high);
       return value(0) >= value(middle) ? 0.0 : middle;
     };
-    const double most = 1 + slowest();  // ns per byte: a byte is not worth more than everything
+    const double most = 1 + slowest();  // ns per byte: a byte costs no more than all time
     const auto best_kept = [&](double of_host) {
       return climb(most, [&](double price) { return bound_at(price, of_host); });
     };
@@ -122,7 +122,7 @@ class policy_prices {
         rows_.host_binds() ? climb(most, [&](double price) { return bound_at(best_kept(price), price); }) : 0;
     price_of_kept_ = best_kept(price_of_host_);
     bound_ = bound_at(price_of_kept_, price_of_host_);
-    bound_ -= slack();  // rounding
+    bound_ -= slack();  // against rounding
     rest_.assign(blocks_.size() + 1, 0.0);
     for (std::size_t l = 0; l < blocks_.size(); ++l)
       rest_[l + 1] = rest_[l] + cheapest(l, price_of_kept_, price_of_host_);
@@ -142,8 +142,8 @@ class policy_prices {
 
   const policy_rows& rows_;
   std::span<const memory_block> blocks_;
-  std::vector<double> rest_;      ///< time and prices of so many first blocks at least
-  std::int64_t least_taken_ = 0;  ///< of the room, by the last block's rows
+  std::vector<double> rest_;      ///< by number of first blocks: the least sum of their reduced costs
+  std::int64_t least_taken_ = 0;  ///< of the room, by the last block's rows; 0 at least
   std::vector<std::pair<std::size_t, std::size_t>> kinds_;
   std::vector<std::size_t> kind_of_;                ///< by block: position in `kinds_`
   std::vector<std::vector<priced_policy>> priced_;  ///< by kind

@@ -14,12 +14,12 @@
 #include <vector>
 
 /// \file
-/// The rows of memory that policies of blocks share.
+/// Limits on the memory that policies of blocks share.
 
 namespace shardweave::inline v0::detail {
 
-/// The rows of memory that a choice of policies keeps, as `choose_policies` states them. The room is what the row
-/// between the forward and the backward parts leaves to kept values; a block's own rows are stated in it, too.
+/// The rows of memory of `choose_policies`. The room is what the row between the forward and the backward parts leaves
+/// for kept values; the rows of single blocks are restated as bytes taken from this room.
 class policy_rows {
  public:
   /// \pre the blocks outlive this object
@@ -42,18 +42,19 @@ class policy_rows {
   [[nodiscard]] bool host_binds() const { return host() < std::numeric_limits<std::int64_t>::max(); }
   [[nodiscard]] double host_room() const { return static_cast<double>(rows_.host.count()); }
   [[nodiscard]] std::int64_t limit() const { return rows_.limit.count(); }
-  /// What the device holds between the parts if so much of the room is taken, and so many first blocks keep the least.
+  /// Bytes live between the parts if `taken` of the room is taken, and the first `before` blocks keep the least they
+  /// can.
   [[nodiscard]] std::int64_t needed(std::int64_t taken, std::size_t before) const {
     return taken + least_before_[before] + rows_.after.count();
   }
-  /// What is gone of the room for the blocks before, when a block takes a policy and the later ones leave `room -
-  /// taken`.
+  /// Bytes of the room that are taken from the blocks before it, when a block chooses a policy and the later ones take
+  /// `taken`.
   [[nodiscard]] std::int64_t taken_by(std::size_t l, const block_policy& p, std::int64_t taken) const {
     const auto [backward, forward] = taken_by_rows(l);
     return std::max(std::max(taken, backward + p.transient.count()) + p.kept.count(), forward);
   }
-  /// The first row that no choice keeps by itself, or, where the host has room for all, beside those of later blocks:
-  /// then nothing means that some choice fits.
+  /// A row that no choice satisfies, whatever happens in the rows of other blocks, or, where the host's memory is
+  /// unlimited, together with them; nothing then means that some choice fits.
   /// Complexity: O(blocks * policies)
   [[nodiscard]] std::optional<memory_shortage> shortage() const {
     for (std::size_t l = 0; l < blocks_.size(); ++l) {
@@ -81,14 +82,15 @@ class policy_rows {
     return kept + rows_.after.count() <= rows_.limit.count() && offloaded <= rows_.host.count();
   }
 
-  /// What a block's rows take of the room before what it keeps, without its transient: by the backward and the forward
-  /// part.
+  /// Bytes of the room that a block's backward and its forward row take, without what the block keeps and without its
+  /// transient.
   [[nodiscard]] std::pair<std::int64_t, std::int64_t> taken_by_rows(std::size_t l) const {
     return {room() - (limit() - blocks_[l].beside.count()), room() - (limit() - blocks_[l].forward.count())};
   }
 
  private:
-  /// The less the later blocks take the less a block and those take together: block by block the least is known.
+  /// The least room that each block takes together with the later ones: the less the later ones take, the less all
+  /// take.
   [[nodiscard]] std::optional<memory_shortage> shortage_of_all() const {
     std::int64_t taken = 0;
     for (std::size_t l = blocks_.size(); l-- > 0;) {
@@ -103,7 +105,7 @@ class policy_rows {
 
   std::span<const memory_block> blocks_;
   memory_rows rows_;
-  std::vector<std::int64_t> least_before_;  ///< kept by so many first blocks
+  std::vector<std::int64_t> least_before_;  ///< the least that so many first blocks keep
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -14,13 +14,13 @@
 #include <utility>
 
 /// \file
-/// The blocks of a task graph: which of its storages live from the forward to the backward part, and when.
+/// Definition of `activation_blocks_of`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Reads blocks off a graph.
+/// Reads the blocks of a graph.
 class block_reader {
  public:
   block_reader(const task_graph& g, std::span<const std::uint32_t> block_of, const activation_options& options)
@@ -37,19 +37,19 @@ class block_reader {
  private:
   struct use {
     task_index made = no_index;
-    task_index last = 0;  ///< that reads it; the maker if nothing does
+    task_index last = 0;  ///< the last reader, or the maker if there is none
     task_index last_forward = 0;
-    task_index until = 0;            ///< it must live if that is later than `last`
+    task_index until = 0;            ///< until when it must live, if that is later than `last`
     bool is_read_late = false;       ///< in its own block's backward part
-    bool is_read_beyond = false;     ///< later than that
-    bool is_read_elsewhere = false;  ///< by another block, or before its own backward part
+    bool is_read_beyond = false;     ///< after its own block's backward part
+    bool is_read_elsewhere = false;  ///< outside of its block's forward part, before its own backward part
     std::uint32_t value = no_index;  ///< in its block
   };
 
   [[nodiscard]] bool is_late(task_index t) const { return g_.when(t) && *g_.when(t) != phase::forward; }
   [[nodiscard]] std::size_t blocks() const { return first_forward_.size(); }
 
-  /// Where the parts of each block begin.
+  /// Finds where the parts of each block begin.
   void find_parts() {
     std::uint32_t count = 0;
     for (task_index t = 0; t < g_.size(); ++t)
@@ -76,7 +76,7 @@ class block_reader {
     if (count > 0 && first_late_.back() < last_forward_)
       refuse(error_category::input, "blocks: the first backward part begins before the last forward part ends");
   }
-  /// Which block's backward part a late task stands in; the number of blocks before the first of them.
+  /// The block in whose backward part a late task stands; the number of blocks if that is before all backward parts.
   [[nodiscard]] std::size_t part_of(task_index t) const {
     std::size_t b = blocks();
     while (b > 0 && t >= first_late_[b - 1]) --b;
@@ -119,7 +119,7 @@ class block_reader {
   [[nodiscard]] bool is_value(std::uint32_t s) const {
     const use& u = uses_[s];
     if (u.made == no_index || block_of_[u.made] == no_index || is_late(u.made) || u.is_read_beyond) return false;
-    if (u.last == u.made) return false;  // what nothing reads is never freed
+    if (u.last == u.made) return false;  // without a reader it is never freed
     if (g_.kind(u.made) == task_kind::input || g_.storages()[s].device != storage_device::gpu) return false;
     return options_.regather || g_.role(u.made) != task_role::parameter;
   }
@@ -139,7 +139,7 @@ class block_reader {
       const bool is_parameter = g_.role(u.made) == task_role::parameter;
       block_value value{.name = std::string(g_.name_of(u.made)), .size = g_.storages()[s].size};
       value.may_drop = !u.is_read_elsewhere;
-      // what is read in the block's own backward part may be kept, unless it is a parameter to be gathered again
+      // values that the block's own backward part reads may be kept, but not parameters that are to be gathered again
       value.may_keep = !value.may_drop || (u.is_read_late && !is_parameter);
       if (value.may_keep && value.size < options_.least) value.may_drop = false;
       result_.blocks[b].values.push_back(std::move(value));
@@ -154,9 +154,9 @@ class block_reader {
     if (options_.host_bandwidth > 0) allow_copies();
     for (std::size_t b = 0; b < blocks(); ++b) limit_choices(result_.blocks[b]);
   }
-  /// The largest values that may be dropped and go to the host in time may wait there: copies of a block are done when
-  /// the forward part of the next one is, and those of earlier blocks go first. Of what a block may copy the most that
-  /// its values fill counts as gone, so that equal blocks have few windows.
+  /// Lets the largest values that may be dropped wait in the host's memory, if their copies are done in time: those of
+  /// a block when the forward part of the next block is, after those of earlier blocks. A block's window is the largest
+  /// sum of its values that fits, so that equal blocks have few different windows.
   void allow_copies() {
     const std::vector<char> may = copyable_storages(g_);
     std::vector<nanoseconds> forward(blocks());
@@ -165,8 +165,8 @@ class block_reader {
     const auto copied_beside = [&](std::size_t b) {
       return bytes(static_cast<std::int64_t>(options_.host_bandwidth * static_cast<double>(forward[b].count()) / 1e9));
     };
-    bytes owed;                                       // still to be copied when the block begins
-    for (std::size_t b = 0; b + 1 < blocks(); ++b) {  // what the last one gives comes back at once
+    bytes owed;                                       // bytes that earlier blocks still copy when the block begins
+    for (std::size_t b = 0; b + 1 < blocks(); ++b) {  // the last block's values are needed at once
       recompute_block& block = result_.blocks[b];
       const bytes own = copied_beside(b), next = b + 2 < blocks() ? copied_beside(b + 1) : bytes(0);
       const bytes room = own + next - owed;
@@ -190,7 +190,7 @@ class block_reader {
       owed = std::max(owed + most - own, bytes(0));
     }
   }
-  /// A task that lists a value: its time, and what it reads.
+  /// Adds to a value the time of a task that lists it, and its inputs.
   void add_maker(task_index t, std::uint32_t s) {
     block_value& value = result_.blocks[block_of_[t]].values[uses_[s].value];
     const bool is_parameter = g_.role(t) == task_role::parameter;
@@ -204,13 +204,13 @@ class block_reader {
             if ((x == q || uses_[x].is_read_late) && uses_[x].value < uses_[s].value)
               value.inputs.push_back(uses_[x].value);
         } else if (uses_[q].value == no_index && !is_given(q)) {
-          use& other = uses_[q];  // it may be read again for this block's backward part
+          use& other = uses_[q];  // it may be read for recomputation in this block's backward part
           other.until = std::max(other.until, end_of_part(block_of_[t]));
         }
       }
   }
-  /// The values that the task gives which makes this one, itself among them. Whoever makes one again makes all, so that
-  /// those which the backward part reads are there from then on.
+  /// All values of the task that makes this one: whoever recomputes one of them recomputes them all, so those which the
+  /// backward part reads are live from then on.
   [[nodiscard]] std::span<const std::uint32_t> made_with(std::uint32_t s) const {
     const auto range = std::equal_range(in_order_.begin(), in_order_.end(), s, [&](std::uint32_t a, std::uint32_t b) {
       return uses_[a].made < uses_[b].made;
@@ -220,7 +220,7 @@ class block_reader {
   [[nodiscard]] bool is_given(std::uint32_t s) const {
     return uses_[s].made == no_index || g_.kind(uses_[s].made) == task_kind::input;
   }
-  /// Of too many choices those that matter least are taken: the smallest values are kept.
+  /// Keeps the smallest values, where too many have a choice.
   static void limit_choices(recompute_block& block) {
     std::vector<std::uint32_t> free;
     for (std::uint32_t v = 0; v < block.values.size(); ++v)
@@ -232,7 +232,7 @@ class block_reader {
       block.values[free[i]].may_drop = block.values[free[i]].may_offload = false;
   }
 
-  /// What is live beside values, task by task: `forward`, `beside`, `after`, gradients.
+  /// Measures what is live besides values, task by task: `forward`, `beside`, `after`, gradients.
   void measure() {
     const storage_uses uses(g_);
     memory_tracker tracker(uses, g_.storages().size());
@@ -240,7 +240,7 @@ class block_reader {
     for (std::size_t b = 0; b < blocks(); ++b)
       for (const std::uint32_t s : result_.storages[b]) {
         change[uses_[s].made] += g_.storages()[s].size.count();
-        // the tracker never frees what nothing reads
+        // as in the tracker, which never frees what nothing reads
         if (uses_[s].last != uses_[s].made) change[uses_[s].last + 1] -= g_.storages()[s].size.count();
       }
     for (std::uint32_t q = 0; q < uses_.size(); ++q)
@@ -253,7 +253,7 @@ class block_reader {
         beside(blocks(), std::numeric_limits<std::int64_t>::max());
     std::int64_t after = 0, values = 0, longer = 0;
     std::vector<std::int64_t> live_of(blocks());
-    std::size_t current = 0;  // the block whose forward part runs
+    std::size_t current = 0;  // the last block whose forward part has begun
     for (task_index t = 0; t < g_.size(); ++t) {
       tracker.restart_peak();
       tracker.run(t);
@@ -289,7 +289,8 @@ class block_reader {
     }
     result_.after = bytes(after);
   }
-  /// Bytes of a block's values that live while a task of its forward part runs, kept ones to the end.
+  /// Bytes of a block's values that are live while a task of its forward part runs; values that may be kept, to its
+  /// end.
   [[nodiscard]] std::int64_t live_values(std::size_t b, task_index t) const {
     std::int64_t sum = 0;
     for (std::size_t v = 0; v < result_.storages[b].size(); ++v) {
@@ -299,7 +300,7 @@ class block_reader {
     }
     return sum;
   }
-  /// Steps that read nothing and hold no more than the step before them tell nothing.
+  /// Merges steps that read nothing and hold no more than their neighbour, which cannot raise any peak.
   static void drop_quiet_steps(recompute_block& block) {
     std::vector<backward_step> steps;
     for (backward_step& step : block.backward) {

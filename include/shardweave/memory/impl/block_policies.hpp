@@ -14,31 +14,32 @@
 #include <tuple>
 
 /// \file
-/// All policies of a block that are worth a thought.
+/// Definition of `block_policies`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// What a choice costs, and which it is: two bits for each value that has one.
+/// The cost of a choice, and the choice itself: two bits for each value that has one.
 struct choice_cost {
   std::int64_t time = 0, kept = 0, transient = 0, offloaded = 0;
   std::uint64_t choice = 0;
 
   [[nodiscard]] auto order() const { return std::tie(time, kept, transient, offloaded, choice); }
-  /// Whether it costs no more in any respect.
+  /// Whether it costs no more in any of the four.
   [[nodiscard]] bool is_no_worse_than(const choice_cost& b) const {
     return time <= b.time && kept <= b.kept && transient <= b.transient && offloaded <= b.offloaded;
   }
 };
 
-/// Leaves of the choices those that no other one is as good as, the quickest first; of equal ones the first.
-/// Complexity: O(n log n) where nothing is offloaded, else also n * choices that are left
+/// Keeps the choices that no other one dominates, the fastest first; of equal ones the first.
+/// Complexity: O(n log n) where nothing is offloaded, otherwise also n * choices that are left
 inline void drop_dominated_choices(std::vector<choice_cost>& choices) {
   std::sort(choices.begin(), choices.end(),
             [](const choice_cost& a, const choice_cost& b) { return a.order() < b.order(); });
   const bool lends = std::any_of(choices.begin(), choices.end(), [](const choice_cost& c) { return c.offloaded > 0; });
-  std::map<std::int64_t, std::int64_t> stairs;  // of those that are quicker: kept, and the least transient up to it
+  std::map<std::int64_t, std::int64_t>
+      stairs;  // of faster choices: kept bytes, and the least transient of those that keep at most so much
   std::size_t left = 0;
   for (const choice_cost& next : choices) {
     if (lends) {
@@ -82,7 +83,7 @@ SHARDWEAVE_INLINE std::vector<block_policy> block_policies(const recompute_block
                                       ": part it, or fix some of them");
   detail::policy_player player(block, rates);
   std::vector<detail::choice_cost> found;
-  std::size_t worth = 1 << 16;  // so many more are looked through at once
+  std::size_t worth = 1 << 16;  // size at which dominated choices are removed
   const auto try_all = [&](const auto& self, std::size_t i, bytes window, std::uint64_t code) -> void {
     if (i == free.size()) {
       const block_policy cost = player.cost(choice);

@@ -11,13 +11,13 @@
 #include <string>
 
 /// \file
-/// What one way to keep, recompute and offload the values of a block costs.
+/// Definition of `price_policy`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Plays the backward part of a block under one policy after the other. Holds what all of them share.
+/// Runs the backward part of a block under given policies, and counts time and memory.
 class policy_player {
  public:
   policy_player(const recompute_block& block, const offload_rates& rates) : block_(&block), rates_(rates) {
@@ -32,7 +32,7 @@ class policy_player {
     result.values.assign(choice.begin(), choice.end());
     return result;
   }
-  /// The same without saying what becomes of which value.
+  /// The same without `values`.
   [[nodiscard]] block_policy cost(std::span<const retention> choice) {
     block_policy result;
     count_uses(choice);
@@ -60,7 +60,7 @@ class policy_player {
   }
 
  private:
-  /// How often each value is read by backward steps and by what is made again for them.
+  /// How often each value is read by backward steps and by recomputation.
   void count_uses(std::span<const retention> choice) {
     std::fill(uses_.begin(), uses_.end(), std::size_t{0});
     for (const backward_step& step : block_->backward)
@@ -70,7 +70,7 @@ class policy_player {
         for (const std::uint32_t input : block_->values[v].inputs) ++uses_[input];
   }
 
-  /// Makes a value and what it needs, unless it is there. \returns the time
+  /// Recomputes a value, and the inputs that are missing, unless it is live. \returns the time
   nanoseconds make(std::uint32_t v, std::int64_t gradients, std::int64_t& live, std::int64_t& most) {
     if (made_[v]) return {};
     made_[v] = true;

@@ -16,27 +16,27 @@
 #include <utility>
 
 /// \file
-/// One policy for every block of a sequence, within the memory of the device.
+/// Definition of `choose_policies`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Exact choice of policies: dynamic programming over the blocks, the last one first, because the rows of the last ones
-/// bind. A partial choice is its time, what it takes of the room that blocks share (what it keeps, and what its rows
-/// demand), and what it offloads; those that another one dominates are gone, and those whose bound, by one price per
-/// byte of the room and one per byte offloaded, is not below the best choice known.
+/// Exact choice of policies by dynamic programming over the blocks, the last one first, because the rows of the last
+/// ones bind. The state of a partial choice is its time, the room that it takes (what it keeps, and what its rows
+/// demand), and what it offloads. Partial choices are pruned by dominance, and by their Lagrangian bound against the
+/// best choice known.
 class policy_chooser {
  public:
-  /// \pre no row lacks room by itself (`policy_rows::shortage`); all outlive this object
+  /// \pre no row is unsatisfiable by itself (`policy_rows::shortage`); all references outlive this
   policy_chooser(const policy_rows& rows, const policy_prices& prices, double gap, const deadline& limit)
       : blocks_(rows.blocks()), rows_(rows), prices_(prices), gap_(gap), limit_(limit) {}
 
   chosen_policies run() {
     chosen_policies result;
     start_by_price();
-    // first what is little above the bound alone, then more, until nothing that matters is left out; in small steps:
-    // at twice what suffices thirty times as much is looked at
+    // iterative deepening: at first only choices little above the bound, then more, until none is left out that
+    // matters; in small steps, since at twice the sufficient margin thirty times as many are searched
     constexpr double everything = std::numeric_limits<double>::infinity();
     double beyond = std::max(1.0, 5e-5 * std::abs(prices_.bound()));
     while (!is_enough()) {
@@ -59,9 +59,9 @@ class policy_chooser {
   struct partial {
     std::int64_t taken = 0, offloaded = 0;
     double time = 0;
-    std::uint32_t after = 0;  ///< position in the layer of the block after it
+    std::uint32_t after = 0;  ///< position in the next block's layer
     std::uint32_t policy = 0;
-    /// The first of all that take as much is as good as they are, where nothing else binds.
+    /// The first in this order of all that take as much dominates them, where the host's memory is unlimited.
     [[nodiscard]] auto order() const { return std::tie(time, taken, offloaded, after, policy); }
   };
   [[nodiscard]] double least_of(const partial& a, std::size_t before) const {
@@ -72,14 +72,14 @@ class policy_chooser {
     double time = 0;
   };
 
-  /// Whether the best known need not be bettered: times are whole numbers.
+  /// Whether the best known choice is proven optimal, as times are integers, or is within the gap.
   [[nodiscard]] bool is_enough() {
     if (!best_) return false;
     exact_ = best_->time <= std::ceil(prices_.bound());
     return exact_ || (gap_ > 0 && best_->time <= prices_.bound() * (1 + gap_));
   }
-  /// A choice to begin with: by the lowest price at which the cheapest policies fit, then each block as quick as the
-  /// others leave room for, the last one first.
+  /// A first feasible choice: the cheapest policies at the lowest price at which they fit; then each block, the last
+  /// one first, takes the fastest policy that still fits.
   void start_by_price() {
     std::vector<std::uint32_t> policy;
     const auto at_price = [&](double price) {
@@ -127,7 +127,7 @@ class policy_chooser {
       time += static_cast<double>(blocks_[l].policies[policy[l]].time.count());
     best_ = finished{std::move(policy), time};
   }
-  /// What a block's row lacks where no partial choice goes on.
+  /// The shortage of a block's row where no partial choice can be extended.
   [[nodiscard]] memory_shortage narrowest(std::size_t l) const {
     constexpr auto nothing = std::numeric_limits<std::int64_t>::max();
     std::int64_t least_needed = nothing, least_offloaded = nothing;
@@ -144,7 +144,7 @@ class policy_chooser {
                                    : memory_shortage{l, bytes(least_needed), bytes(rows_.limit())};
   }
 
-  /// Looks at all choices of at most `cutoff_`. \returns false if the control's limits came first
+  /// Enumerates all choices of at most `cutoff_`. \returns false if the control's limits came first
   bool search() {
     const double slack = prices_.slack();
     const bool host_binds = rows_.host_binds();
@@ -159,7 +159,7 @@ class policy_chooser {
         if ((b & 255U) == 0 && limit_.expired()) return false;
         const double least = least_of(from, l);
         for (const priced_policy& p : by_price) {
-          if (least + p.price > cutoff_ + 2 * slack) break;  // and so of all that follow
+          if (least + p.price > cutoff_ + 2 * slack) break;  // reduced costs ascend
           const partial to{std::max(std::max(from.taken, backward + p.transient) + p.kept, forward),
                            from.offloaded + p.offloaded, from.time + p.time, b, p.policy};
           if (to.offloaded > rows_.host()) continue;
@@ -169,7 +169,7 @@ class policy_chooser {
             next.push_back(to);
             continue;
           }
-          // most of those that take as much meet here; what is left of them is dropped with the dominated ones
+          // most states of equal room meet here; what remains of them is removed with the dominated ones
           std::uint32_t& place = place_of_[(static_cast<std::uint64_t>(to.taken) * 0x9e3779b97f4a7c15ULL) >> 46U];
           if (place >= next.size() || next[place].taken != to.taken) {
             place = static_cast<std::uint32_t>(next.size());
@@ -190,8 +190,7 @@ class policy_chooser {
     return true;
   }
 
-  /// Leaves of the partial choices those that no other one is as good as: of the later blocks the earlier ones see what
-  /// is taken alone.
+  /// Keeps the partial choices that no other one dominates in time, room and, if limited, offloaded bytes.
   void drop_dominated(std::vector<partial>& all) const {
     std::sort(all.begin(), all.end(), [](const partial& a, const partial& b) { return a.order() < b.order(); });
     const bool host_binds = rows_.host_binds();
@@ -242,7 +241,8 @@ class policy_chooser {
   double gap_;
   const deadline& limit_;
   std::vector<std::vector<partial>> layers_;
-  std::vector<std::uint32_t> place_of_ = std::vector<std::uint32_t>(1U << 18U);  ///< by a hash of what is taken
+  std::vector<std::uint32_t> place_of_ =
+      std::vector<std::uint32_t>(1U << 18U);  ///< by a hash of the room that is taken
   std::optional<finished> best_;
   memory_shortage narrowest_;
   double cutoff_ = 0;

@@ -17,13 +17,13 @@
 #include <utility>
 
 /// \file
-/// A training graph in which values are made again for the backward part, or wait for it in the host's memory.
+/// Definition of `with_recomputation`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Writes a graph task by task, and repeats, or copies back, what a late task needs.
+/// Writes a graph task by task, and repeats or copies back what late tasks need.
 class recomputation_writer {
  public:
   recomputation_writer(const task_graph& g, const std::vector<char>& dropped, const host_copies& copies)
@@ -46,7 +46,7 @@ class recomputation_writer {
       for (task_index& p : r.inputs) p = is_late ? late(p) : task_of_[p];
       for (task_index& p : r.after) p = task_of_[p];
       if (r.completes) r.completes = task_of_[*r.completes];
-      for (output_record& o : r.outputs)  // a view of what was made again
+      for (output_record& o : r.outputs)  // a view of a recomputed storage
         if (is_late && o.storage != no_index && storage_again_[o.storage] != no_index)
           o.storage = storage_again_[o.storage];
       task_of_[t] = add(t, r, false);
@@ -59,7 +59,7 @@ class recomputation_writer {
  private:
   [[nodiscard]] bool is_in_later_phase(task_index t) const { return g_.when(t) && *g_.when(t) != phase::forward; }
 
-  /// What is dropped before anything of the forward part has read it is made later only.
+  /// Finds dropped tasks whose results the forward part does not need: these run only later.
   void find_postponed() {
     postponed_.assign(g_.size(), true);
     for (task_index t = static_cast<task_index>(g_.size()); t-- > 0;) {
@@ -72,7 +72,7 @@ class recomputation_writer {
     }
   }
 
-  /// Which storages anything reads that is done late or again, other than to give another view of them.
+  /// Finds the storages that late or repeated tasks read, other than to give another view of them.
   void find_wanted() {
     wanted_.assign(g_.storages().size(), false);
     std::vector<bool> seen(g_.size());
@@ -109,7 +109,7 @@ class recomputation_writer {
   [[nodiscard]] bool waits_at_host(std::uint32_t s) const {
     return s != no_index && !copies_.storages.empty() && copies_.storages[s] != 0 && dropped_[s] == 0;
   }
-  /// Whether a task of the forward part gives what waits in the host's memory, or a view of it.
+  /// Whether a task of the forward part makes a storage that is offloaded, or a view of it.
   [[nodiscard]] bool gives_copied(task_index t) const {
     return g_.output_count(t) == 1 && waits_at_host(g_.output_storage(t, 0)) && !is_in_later_phase(t);
   }
@@ -131,7 +131,7 @@ class recomputation_writer {
     for (std::uint32_t s = 0; s < last_use_.size(); ++s)
       if (last_use_[s] != no_index) ends_at_[last_use_[s]].push_back(s);
   }
-  /// A launch of a copy of what a task gives.
+  /// The launch of a copy of a task's result.
   [[nodiscard]] task_record copy(task_index maker, const char* way, std::uint32_t channel) const {
     const bytes size = g_.storages()[g_.output_storage(maker, 0)].size;
     const double ns = static_cast<double>(size.count()) * 1e9 / copies_.bytes_per_second;
@@ -155,8 +155,8 @@ class recomputation_writer {
             .role = copy.role,
             .when = copy.when};
   }
-  /// Copies what `t` made, and waits for the copies of what it was the last to use. A copy lists what it copies, so
-  /// that the wait holds that alive.
+  /// Copies the result of `t`, and waits for the copies of storages that `t` is the last to use. A copy lists the
+  /// storage that it copies, so that this stays live until the wait.
   void copy_to_host(task_index t) {
     if (gives_copied(t) && to_host_[g_.output_storage(t, 0)] == no_index) {
       const std::uint32_t s = g_.output_storage(t, 0);
@@ -196,11 +196,12 @@ class recomputation_writer {
     return b_.add_task(r);
   }
 
-  /// The task that gives a late reader what `t` gave: `t` itself, or its repetition or copy, made now if there is none.
+  /// The task that gives a late reader the result of `t`: `t` itself, or its repetition or copy, which is added if
+  /// there is none.
   task_index late(task_index t) {
     const auto is_gone = [&](task_index p) { return is_dropped(p) || gives_copied(p); };
     if (!is_gone(t)) return task_of_[t];
-    std::vector<task_index> open{t};  // a stack in place of recursion: chains may be long
+    std::vector<task_index> open{t};  // an explicit stack, as chains may be long
     while (!open.empty()) {
       const task_index next = open.back();
       if (again_of_[next] != no_index) {
@@ -237,7 +238,7 @@ class recomputation_writer {
       if (o.storage == no_index) continue;
       const bool is_beside = r.outputs.size() > 1 && !wanted_[o.storage];
       if ((dropped_[o.storage] == 0 && !waits_at_host(o.storage)) ||
-          is_beside) {  // is there already, or nothing wants it again
+          is_beside) {  // available already, or not read again
         o.storage = no_index;
         continue;
       }
@@ -266,8 +267,8 @@ class recomputation_writer {
   std::vector<task_index> task_of_, again_of_;
   std::vector<std::uint32_t> storage_again_;
   std::array<std::uint32_t, 2> channel_of_copies_{};               ///< to the host, and back
-  std::vector<task_index> to_host_;                                ///< by storage: its copy there, then the wait for it
-  std::vector<std::uint32_t> at_host_;                             ///< by storage: where it waits
+  std::vector<task_index> to_host_;                                ///< by storage: the copy to the host, then its wait
+  std::vector<std::uint32_t> at_host_;                             ///< by storage: its storage on the host
   std::vector<task_index> last_use_;                               ///< by storage: in the forward part
   std::map<task_index, std::vector<std::uint32_t>> ends_at_ = {};  ///< by last use
 };

@@ -13,7 +13,7 @@
 #include <utility>
 
 /// \file
-/// What a training graph keeps and makes again, so that it fits.
+/// Definitions of `recomputation_choices` and of the rules.
 
 namespace shardweave::inline v0 {
 
@@ -31,8 +31,9 @@ namespace detail {
          std::equal(a.backward.begin(), a.backward.end(), b.backward.begin(), b.backward.end(), same_step);
 }
 
-/// \param rows  those of `found`, with the policies from which it was chosen
-/// \param host_bandwidth  of copies, where there are any
+/// The plan of chosen policies.
+/// \param rows  those of `found`, with the policies that `chosen` refers to
+/// \param host_bandwidth  of copies, if any
 [[nodiscard]] inline recomputation_plan recomputation_by(const task_graph& g, const activation_blocks& found,
                                                          std::span<const memory_block> rows, chosen_policies chosen,
                                                          double host_bandwidth = 0) {
@@ -115,7 +116,7 @@ SHARDWEAVE_INLINE std::vector<char> dropped_storages(const task_graph& g, std::s
     for (std::size_t i = 0; i < g.output_count(t); ++i)
       if (const std::uint32_t s = g.output_storage(t, i); s != no_index) dropped[s] = 1;
   }
-  // what comes into another block, or goes anywhere else, is there already
+  // what another block or a task outside of blocks reads must be kept
   for (task_index t = 0; t < g.size(); ++t)
     for (const task_index p : g.inputs(t))
       if (block_of[p] != block_of[t])
@@ -133,7 +134,7 @@ SHARDWEAVE_INLINE std::vector<char> dropped_by_rule(const task_graph& g, std::sp
     if (rule == none || (block_of[t] + 1) % every != 0) return false;
     if (rule == full) return true;
     const std::string_view op = g.op(t);
-    // a wait gives what its collective brought
+    // the result of a wait is that of its collective
     const task_index launched = g.kind(t) == task_kind::wait ? g.completes(t) : t;
     const bool is_moved = launched != no_index && g.is_collective(launched);
     if (rule == attention) return op == "sdpa" || (is_moved && g.collective(launched).op == collective::shift);

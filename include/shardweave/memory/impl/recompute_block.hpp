@@ -7,7 +7,7 @@
 #include <cstddef>
 
 /// \file
-/// A block of a model as memory sees it: the values that its forward part makes, and when its backward part wants them.
+/// Definition of `validate`.
 
 namespace shardweave::inline v0 {
 
