@@ -16,24 +16,24 @@
 #include <vector>
 
 /// \file
-/// Placements lowered to steps whose batch is done in parts.
+/// Lowering of placements to steps whose batch is computed in parts.
 
 namespace shardweave::inline v0 {
 
-/// The step of a batch in so many equal parts that take turns, each computing while others communicate. Parameters are
-/// gathered once, for all parts; gradients are added up where they are made, and reduced once. All of a part takes what
-/// its own size takes: half a batch is not done in half the time.
+/// The step of a batch in equal parts that are interleaved: each computes while another one communicates. Parameters
+/// are gathered once for all parts; gradients are accumulated locally and reduced once. Every task of a part takes the
+/// time of its own size, so half a batch takes more than half the time.
 ///
 /// \param part   lowered from `model`, which is of one part of the batch
 /// \param parts  2 at least
-/// `task_of` names the first part's tasks, and of gradients that are added up the sum.
+/// `task_of` names the first part's tasks, and for gradients that are accumulated the sum.
 /// \throws error (input) if there are less than two parts
 /// Source: the interleaved micro-batches of G. Wang et al., Domino, 2024 (arXiv 2409.15241).
 /// Complexity: O(parts * (V + E))
 [[nodiscard]] lowered_graph with_batch_parts(const lowered_graph& part, const spmd_cost_model& model, unsigned parts);
 
-/// What the tasks of a batch in parts take. `alone` counts as often as there are parts what each part does for itself.
-/// `least` is that of one part: true of every plan, and far from what it takes.
+/// The work of a batch in parts. `alone` counts what every part repeats as often as there are parts. `least` is that of
+/// one part: a valid but weak lower bound.
 class batch_parts_work {
  public:
   using edge = spmd_cost_model::edge;
@@ -72,11 +72,12 @@ class batch_parts_work {
   lowered_work part_;
   unsigned parts_;
   double counted_;
-  std::vector<bool> of_part_;     ///< by operation: whether it needs something of the batch
-  std::vector<bool> takes_sums_;  ///< by operation: a gradient that is no more than its argument, or the results
+  std::vector<bool> of_part_;  ///< by operation: whether it depends on the batch
+  std::vector<bool>
+      takes_sums_;  ///< by operation: whether it applies to accumulated gradients, once for all parts; or is an output
 };
 
-/// Lowers to a batch in parts; the cost model is that of one part.
+/// Lowers to a batch in parts; the cost model describes one part.
 struct batch_parts_lowering {
   static constexpr std::string_view name = "batch_parts";
 

@@ -7,21 +7,20 @@
 #include <span>
 
 /// \file
-/// Element-wise work as the kernels that a compiler makes of it.
+/// Fusion of element-wise tasks into kernels, as a compiler does it.
 
 namespace shardweave::inline v0 {
 
-/// The same graph where tasks that only move data run as fewer kernels: such tasks that follow from each other, with
-/// nothing between them that is no such task (a product, attention, a collective, a wait), are one kernel. It reads
-/// once what comes from outside and writes what is used outside; what stays inside holds no memory. The kernel's time
-/// stands at its last task; its others take none, and are no launches. No dependency changes, so that no order becomes
-/// invalid.
+/// The same graph with tasks that only move data fused into fewer kernels: such tasks that depend on one another, with
+/// only such tasks between them (no product, attention, collective or wait), are one kernel. It reads each input from
+/// outside once and writes what is used outside; results used only inside take no memory. The kernel's time is that of
+/// its last task; the other tasks take no time and are no launches. Dependencies stay, so valid orders stay valid.
 ///
 /// Lookups in tables, copies around collectives, conversions that need a scale of all that they convert ("quantize")
 /// and views keep their own time.
-/// \param compute    what moving data takes
-/// \param module_of  by task: only tasks of one module become one kernel, and tasks of `no_index` with none; empty: all
-///         are of one. An operator of a framework that is one kernel, a norm for example, is such a module.
+/// \param compute    the time of moving data
+/// \param module_of  by task: its module, such as an operator of a framework that is one kernel (a norm). Only tasks of
+///                   one module are fused, and tasks of `no_index` with none; empty: all tasks are of one module
 /// \pre the graph's order is topological; `module_of` is empty or has an entry for each task
 /// Source: fusion regions of PyTorch Inductor (element-wise operations and reductions, as long as no cycle closes).
 /// Complexity: O(V + E), nearly

@@ -8,27 +8,29 @@
 #include <shardweave/spmd/redistributor.hpp>
 
 /// \file
-/// What one step of a redistribution becomes: copies on the compute stream, a collective between them.
+/// The tasks of one step of a redistribution: copies on the compute stream, with a collective between them.
 
 namespace shardweave::inline v0 {
 
-/// The tasks of a step, `redistribution_step::cost_us` in parts. A slice takes nothing and has no collective.
+/// The times of a step's tasks, which add up to `redistribution_step::cost_us`. A slice takes no time and has no
+/// collective.
 struct lowered_step {
-  nanoseconds pack{};    ///< of the copies before the collective
-  nanoseconds launch{};  ///< of the collective, launched alone
-  nanoseconds unpack{};  ///< of the copy after it
+  nanoseconds pack{};    ///< copies before the collective
+  nanoseconds launch{};  ///< the collective, launched alone
+  nanoseconds unpack{};  ///< the copy after it
   bytes largest{};       ///< the larger of a rank's buffers
   bool is_collective = false;
-  bool packs = false, unpacks = false;  ///< whether there are such copies, be they too short to count
+  bool packs = false, unpacks = false;  ///< whether there are such copies, even too short to count
 };
 
-/// Whether a step has a collective: a slice has none, nor has one among a single rank.
+/// Whether a step has a collective; not so a slice, or a group of one rank.
 [[nodiscard]] inline bool is_collective(const redistribution_step& step, const device_mesh& mesh) {
   return step.op && mesh.extent(step.mesh_dim) > 1;
 }
 
-/// Pieces that arrive along a dimension other than the first have to be put in place afterwards; all other copies come
-/// before. Both lowering and what bounds it (`lowered_work`) take their prices from here.
+/// Splits the cost of a step. Only a gather of pieces along a dimension other than the first needs a copy afterwards,
+/// to put them in place; all other copies come before the collective. Lowering and its bounds (`lowered_work`) both use
+/// these times.
 [[nodiscard]] inline lowered_step lowered(const redistribution_step& step, const redistributor& by) {
   lowered_step made;
   const device_mesh& mesh = by.mesh();

@@ -39,22 +39,22 @@
 #include <vector>
 
 /// \file
-/// What the machines of one device have to do for a placement: the prices of lowering, known before anything is
-/// lowered.
+/// The work of one device's channels for any placement: the times of lowering, without lowering.
 
 namespace shardweave::inline v0 {
 
-/// Tells what `lower` makes of the vertices and edges of a model, class by class, to the nanosecond.
+/// Predicts, by classes of strategies and to the nanosecond, the times of the tasks that `lower` makes of a model's
+/// vertices and edges.
 ///
-/// Of two kinds: `alone`, as lowered, every collective launched by itself; and `least`, what is left of it whatever is
-/// merged: of a collective that buckets may take either its own launch, or its bytes at the best rate of any bucket of
-/// at least its size and its part of the bucket's copies (on a chain, the shortest such launch). Tables of collective
-/// times have points of the lowering's grid and of the sizes that occur; the best rate is over all points that any
-/// placement can have, so it holds for each of their tables. Buckets are packed: one that is coalesced
-/// (`bucket::coalesced`) may take less.
+/// There are two kinds: `alone`, with each collective launched by itself, as lowered; and `least`, a lower bound under
+/// any merging of collectives. In the latter a collective that may be in buckets has two ways: its own launch, or its
+/// bytes at the best rate of any bucket of at least its size, plus its part of the bucket's copies on the compute
+/// stream. Its chain is the shortest launch of such a bucket, or its own. Tables of collective times have points of the
+/// lowering's grid and of the sizes that occur; the best rate is taken over all points that the tables of any placement
+/// can have. Buckets are assumed to be packed: coalesced ones (`bucket::coalesced`) may take less.
 ///
-/// What is regathered (`lowering_options::regather_parameters`) comes on top, so `least` holds with it, too; so it does
-/// with `share_across_phases` only if it is told so.
+/// Regathering (`lowering_options::regather_parameters`) only adds work, so `least` holds with it. With
+/// `share_across_phases` it holds only if these options have it, too.
 class lowered_work {
  public:
   using edge = spmd_cost_model::edge;
@@ -63,7 +63,7 @@ class lowered_work {
   explicit lowered_work(const spmd_cost_model& model, const lowering_options& options = {}, unsigned threads = 1)
       : model_(model), options_(options), steps_(std::make_shared<const prices>(model, options, threads)) {}
 
-  /// The same prices, of launches alone or of what merging leaves of them.
+  /// The same work with collectives launched alone (`alone`), or bounded over all merging (`least`).
   [[nodiscard]] lowered_work alone() const { return of_kind(false); }
   [[nodiscard]] lowered_work least() const { return of_kind(true); }
 
@@ -83,7 +83,7 @@ class lowered_work {
     const auto* rings = steps_->rings.of(model_, e);
     return rings == nullptr ? model_.edge_key(e) : rings->key;
   }
-  /// Pairs of classes of equal launches and copies have one number. Nothing where no way leads from one to the other.
+  /// Numbers pairs of classes so that equal launches and copies have one number. Empty where no redistribution exists.
   [[nodiscard]] work_patterns edge_patterns(edge e) const {
     const auto* rings = steps_->rings.of(model_, e);
     return rings == nullptr ? steps_->patterns(model_, e) : rings->pairs;
@@ -95,7 +95,8 @@ class lowered_work {
     if (rings->of[p] != nullptr) detail::ring_loads::add_to(work, *rings->of[p]);
     return work;
   }
-  /// Equal for edges of one producer that lowering may bring together: of one element, for one phase.
+  /// A key that is equal for edges whose redistributions lowering may share: of one result of one producer, for one
+  /// phase.
   [[nodiscard]] std::uint64_t share_key(edge e) const {
     const bool apart =
         !options_.share_across_phases && model_.operations().operations[e.target].when == phase::backward;
@@ -103,7 +104,7 @@ class lowered_work {
   }
 
  private:
-  /// What bringing an argument takes, as pair of classes of its edge's table.
+  /// The work of redistributing an argument, for a pair of classes of its edge's table.
   [[nodiscard]] edge_work own_work(edge e, std::uint32_t p) const {
     const table& t = steps_->tables[steps_->table_of.at(&model_.class_costs(e))];
     edge_work work;
@@ -115,7 +116,8 @@ class lowered_work {
     for (std::uint32_t k = t.begin[p]; k < t.begin[p + 1]; ++k) {
       const launch& l = steps_->launches[t.launches[k]];
       const bool gains = is_least_ && l.share < l.alone;
-      // to be merged or not is a choice of every launch; of a fourth one, packing is not counted
+      // each launch has a choice, merged or alone, which doubles the ways; from the fourth one on packing is left out
+      // instead
       const std::size_t so_far = ways.size();
       const bool chooses = gains && l.packing > nanoseconds() && so_far < 8;
       for (std::size_t way = 0; way < so_far; ++way) {
@@ -137,16 +139,16 @@ class lowered_work {
   struct launch {
     collective op = collective::other;
     std::size_t dim = 0;
-    bytes size{};           ///< in
-    nanoseconds packing{};  ///< its part of the copies of any bucket, at least
+    bytes size{};           ///< of the buffer that a rank puts in
+    nanoseconds packing{};  ///< lower bound on its part of the copies of any bucket
     nanoseconds alone{};
-    nanoseconds share{};     ///< its part of the bucket that is cheapest per byte
-    nanoseconds shortest{};  ///< the shortest bucket that it can be part of
+    nanoseconds share{};     ///< time of its bytes at the best rate of a bucket of at least its size
+    nanoseconds shortest{};  ///< the shortest launch of a bucket that it may be a part of
   };
-  /// Of one table of the model: what its pairs of classes become, each pattern once.
+  /// For one table of the model: the redistribution of each pair of classes, each distinct pattern once.
   struct table {
-    std::shared_ptr<const std::vector<std::uint32_t>> of_pair;  ///< which pattern; null: there are no pairs
-    std::vector<std::uint32_t> begin;                           ///< into `launches`, one more than patterns
+    std::shared_ptr<const std::vector<std::uint32_t>> of_pair;  ///< the pattern of each pair; null: there are no pairs
+    std::vector<std::uint32_t> begin;  ///< by pattern: its first entry in `launches`; one more than patterns
     std::vector<std::uint32_t> launches;
     std::vector<nanoseconds> copies;  ///< per pattern
   };
@@ -154,12 +156,12 @@ class lowered_work {
     std::map<const cost_table<double>*, std::size_t> table_of;
     std::vector<table> tables;
     std::vector<launch> launches;
-    detail::ring_loads rings;  ///< of what is done in blocks
+    detail::ring_loads rings;  ///< of operations computed in blocks
 
     [[nodiscard]] work_patterns patterns(const spmd_cost_model& model, const edge& e) const {
       const auto at = table_of.find(&model.class_costs(e));
       if (at == table_of.end()) return {};
-      const table& t = tables[at->second];  // without pairs: what is returned stays where it is
+      const table& t = tables[at->second];  // without pairs all redistributions are empty
       return {t.of_pair, model.class_costs(e).column_classes(), static_cast<std::uint32_t>(t.copies.size())};
     }
 
@@ -167,7 +169,7 @@ class lowered_work {
       std::vector<edge> first;
       for (const edge& e : model.graph().all_edges())
         if (table_of.try_emplace(&model.class_costs(e), first.size()).second) first.push_back(e);
-      // tables of one tensor one after the other, which share its ways
+      // tables of one tensor one after the other, because they share redistributions
       interner<tensor, detail::tensor_hash> values;
       std::vector<std::vector<std::size_t>> of_value;
       for (std::size_t i = 0; i < first.size(); ++i) {
@@ -190,7 +192,7 @@ class lowered_work {
     }
 
     static constexpr std::uint32_t none = ~0U;
-    /// The pattern without copies and launches; the parts of a step that has none.
+    /// The pattern without copies and launches, and the number of a step that has none.
     static constexpr std::uint32_t nothing = 0;
 
     static void fill(table& t, std::vector<launch>& made, const spmd_cost_model& model, const edge& e,
@@ -205,7 +207,7 @@ class lowered_work {
       struct step_parts {
         nanoseconds copies{};
         std::uint32_t launch = 0;
-        std::uint32_t number = nothing;  ///< among those of other copies or another launch
+        std::uint32_t number = nothing;  ///< numbers distinct combinations of copies and launch, from 1
       };
       std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> launches;
       std::map<std::tuple<collective, std::size_t, std::int64_t, bool, double>, step_parts> distinct;
@@ -220,18 +222,19 @@ class lowered_work {
         const auto [of, is_new] = launches.try_emplace({*step.op, step.mesh_dim, step.before.count()}, next);
         const double speed = by.compute().device.memory_bandwidth * by.compute().memory.peak / 1e9;
         const bytes out = *step.op == collective::all_gather ? parts.largest : step.after;
-        // the copies of a bucket are rounded as a whole: a nanosecond less each
+        // a bucket's copies are rounded as a whole, so a member's part of each of the two may be a nanosecond less
         const nanoseconds copies = copy_time(step.before + out, speed) - nanoseconds(2);
         const nanoseconds packing = std::max(copies, nanoseconds());
         if (is_new)
           made.push_back({*step.op, step.mesh_dim, step.before, packing, parts.launch, {}, {}});
-        else  // uneven pieces may be of another size after it
+        else  // uneven pieces may leave other sizes after it
           made[of->second].packing = std::min(made[of->second].packing, packing);
         return at->second = {parts.pack + parts.unpack, of->second, static_cast<std::uint32_t>(distinct.size())};
       };
-      std::vector<std::optional<step_parts>> parts;                 // by number of a step
+      std::vector<std::optional<step_parts>> parts;                 // by number of the redistribution step
       interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
-      std::vector<std::vector<std::uint32_t>> longer;               // by pattern and parts of the next step
+      std::vector<std::vector<std::uint32_t>>
+          longer;  // by pattern and parts of a step: the pattern extended by that step
       const auto after = [&](std::uint32_t so_far, std::uint32_t step) {
         if (parts.size() <= step) parts.resize(step + 1);
         if (!parts[step]) parts[step] = parts_of(by.step(value, step));
@@ -246,8 +249,8 @@ class lowered_work {
         pattern.push_back(parts[step]->launch);
         return known = patterns(std::move(pattern));
       };
-      patterns({0});                                        // nothing
-      std::vector<std::uint32_t> of_pair, used, number_of;  // patterns that are used: others are on the way to these
+      patterns({0});                                        // the pattern `nothing`
+      std::vector<std::uint32_t> of_pair, used, number_of;  // patterns that occur; others are only prefixes
       of_pair.reserve(from.size() * to.size());
       const auto use = [&](std::uint32_t pattern) {
         if (number_of.size() <= pattern) number_of.resize(pattern + 1, none);
@@ -282,7 +285,7 @@ class lowered_work {
       }
     }
 
-    /// One number for equal launches of all tables.
+    /// Gives equal launches of all tables one number.
     void join(const std::vector<std::vector<launch>>& made) {
       std::map<std::tuple<collective, std::size_t, std::int64_t>, std::uint32_t> known;
       for (std::size_t i = 0; i < made.size(); ++i) {
@@ -300,7 +303,7 @@ class lowered_work {
       }
     }
 
-    /// What merging leaves, over all sizes that a table of collective times may have a point for.
+    /// Bounds merged launches, over all sizes that a table of collective times may have a point for.
     void bound(const spmd_cost_model& model, const lowering_options& options) {
       std::map<std::pair<std::size_t, collective>, std::vector<std::uint32_t>> alike;
       for (std::uint32_t l = 0; l < launches.size(); ++l) alike[{launches[l].dim, launches[l].op}].push_back(l);
@@ -311,7 +314,7 @@ class lowered_work {
         const group_shape group = model.mesh().group_along(dim, model.compute().device.devices_per_node);
         std::set<std::int64_t> sizes;
         for (const std::uint32_t l : members) sizes.insert(launches[l].size.count());
-        // what all edges together can move along a dimension, each by several steps
+        // an upper bound on what all edges move along a dimension, in several steps each
         const double most = 64 * edges * static_cast<double>(*sizes.rbegin());
         for (const std::int64_t size : table_sizes(options, most)) sizes.insert(size);
         std::ranges::sort(members, [&](auto a, auto b) { return launches[a].size > launches[b].size; });

@@ -8,7 +8,7 @@
 #include <string_view>
 
 /// \file
-/// What makes tasks of a placement.
+/// The concept of a policy that lowers placements to tasks.
 
 namespace shardweave::inline v0 {
 

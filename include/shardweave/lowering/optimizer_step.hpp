@@ -9,53 +9,55 @@
 #include <span>
 
 /// \file
-/// What follows the backward part: gradient norm, clipping, AdamW, and the gathers of parameters that it updated.
+/// Work after the backward part: gradient norm, clipping, AdamW, and gathers of the updated parameters.
 
 namespace shardweave::inline v0 {
 
 /// AdamW with parameters, gradients and both moments in f32: it reads 16 bytes for each parameter and writes 12.
 /// Source: `torch.optim.AdamW(fused=True)`; norm and scaling as `torch.nn.utils.clip_grad_norm_`.
 struct optimizer_options {
-  double update_bytes = 28;   ///< moved for each parameter that a device updates
-  double gradient_bytes = 4;  ///< of one gradient element
-  bool clips = true;          ///< the norm of all gradients, which waits for all of them, and a pass that scales them
-  /// Gathered after the step, of each parameter that a device computes with: 0 where parameters stay shared out, 2 for
-  /// ZeRO-1 in bf16.
+  double update_bytes = 28;   ///< bytes moved for each parameter that a device updates
+  double gradient_bytes = 4;  ///< bytes of a gradient element
+  bool clips =
+      true;  ///< whether the norm of all gradients is computed, which waits for all of them, and a pass scales them
+  /// Bytes gathered after the update for each parameter that a device computes with: 0 where parameters stay sharded, 2
+  /// for ZeRO-1 in bf16.
   double gathered_bytes = 0;
-  /// Moved for each gradient element of a further micro-batch: two are read, their sum is written; 0 where the product
-  /// that gives a gradient adds it.
+  /// Bytes moved for each gradient element of each micro-batch after the first: two are read and their sum is written;
+  /// 0 where the product that makes a gradient accumulates it.
   double accumulate_bytes = 12;
-  /// Gradients are added up before they are reduced: those of all parameters that a device computes with, not of those
-  /// alone that it updates.
+  /// Whether gradients are accumulated before they are reduced: then for all parameters that a device computes with,
+  /// not only for those that it updates.
   bool adds_whole = false;
-  double state_bytes = 8;  ///< kept for each parameter that a device updates, beside the parameter itself
+  double state_bytes = 8;  ///< bytes for each parameter that a device updates, besides the parameter
 };
 
-/// How long each part takes. The norm is a barrier: nothing of this runs beside the backward part, and the next forward
-/// part waits for the update.
+/// Times of the parts of an optimizer step. The norm is a barrier: nothing of it overlaps the backward part, and the
+/// next forward part waits for the update.
 struct optimizer_work {
   nanoseconds norm;
-  nanoseconds reduction;  ///< of the norm, over all devices that share the parameters out
+  nanoseconds reduction;  ///< all-reduce of the norm, over all devices that shard parameters
   nanoseconds clipping;
   nanoseconds update;
   nanoseconds gathering;
-  nanoseconds accumulation;  ///< of the gradients of one further micro-batch; not among `all`
-  /// After the last micro-batch.
+  nanoseconds accumulation;  ///< of the gradients of one further micro-batch; not part of `all`
+  /// Time after the last micro-batch.
   [[nodiscard]] nanoseconds all() const { return norm + reduction + clipping + update + gathering; }
 };
 
-/// What gathering so many elements takes.
-/// \param shared  the devices that share them out
+/// The time of gathering so many elements.
+/// \param shared  the group over which they are sharded
 [[nodiscard]] inline nanoseconds gathering_time(double elements, group_shape shared, const any_collectives& collectives,
                                                 double element_bytes) {
   const bytes all(static_cast<std::int64_t>(elements * element_bytes));
   return from_microseconds(collectives.estimate(collective::all_gather, all, shared).time_us);
 }
 
-/// \param updated   parameters that this device updates
-/// \param computed  parameters that it computes with, of which it updates a part
-/// \param shared    groups of devices that share the gradients out, over each of which the norm is reduced; the first
-///                  one gathers
+/// The times of an optimizer step.
+/// \param updated   number of parameters that this device updates
+/// \param computed  number of parameters that it computes with, which include those
+/// \param shared    groups over which gradients are sharded and the norm is reduced; updated parameters are gathered
+///                  over the first one
 [[nodiscard]] inline optimizer_work work_of_optimizer(double updated, double computed,
                                                       std::span<const group_shape> shared,
                                                       const compute_profile& compute,

@@ -11,34 +11,34 @@
 #include <vector>
 
 /// \file
-/// Lowered collectives between activations in pieces, pipelined with the products beside them.
+/// Collectives between activations cut into pieces, and pipelined with the products beside them.
 
 namespace shardweave::inline v0 {
 
-enum class piecewise : std::uint8_t;  // of tasks/pieces.hpp, which drags in what few need
+enum class piecewise : std::uint8_t;  // of tasks/pieces.hpp, whose includes few users of this header need
 
-/// A plan with collectives in pieces, and what cutting them did.
+/// A plan with collectives in pieces, and figures about the cut.
 struct pipelined_graph {
-  lowered_graph lowered;            ///< `task_of` names first pieces
-  std::vector<piecewise> cut = {};  ///< by task of the given graph: `no` if it is left whole
-  std::size_t collectives = 0;      ///< that are done in pieces
-  nanoseconds longer{};             ///< computation: by how much pieces take longer than the wholes
+  lowered_graph lowered;            ///< `task_of` names the first pieces
+  std::vector<piecewise> cut = {};  ///< by task of the given graph: how it is cut; `no`: it is whole
+  std::size_t collectives = 0;      ///< number of collectives in pieces
+  nanoseconds longer{};             ///< by how much the pieces of computation take longer than the whole tasks
 };
 
-/// The same plan with collectives that move no parameters and none of their gradients cut into pieces, if matrix
-/// products feed or use them, or attention uses them, together with those products: what asynchronous tensor
-/// parallelism does, and of gathered keys and values ring attention, but that all of them are held at the end.
+/// The same plan with collectives cut into pieces, those that move neither parameters nor their gradients, and that
+/// matrix products feed or read or attention reads; together with these products. This is asynchronous tensor
+/// parallelism, and for gathered keys and values ring attention, except that all of them are in memory at the end.
 ///
-/// A piece of a product has its share of the operations and of those operands that are cut with the collective, moves
-/// the largest other one as a whole, and is no shorter than a kernel's floor; which share of the peak it reaches is
-/// that of its own intensity. Attention over a piece of keys and values moves queries and results as a whole; its
-/// result is there once all pieces are done. A piece of a collective takes what the table of its group says of its
-/// size; copies are cut evenly, down to the floor of a kernel.
+/// A piece of a product has its part of the operations and of the operands that are cut with the collective, moves the
+/// largest other operand as a whole, and takes at least a kernel's launch; its share of the peak rate follows from its
+/// own arithmetic intensity. Attention over a piece of keys and values moves queries and results as a whole; its result
+/// exists after all pieces. A piece of a collective takes the time of its size by the table of its group; copies are
+/// cut evenly, down to the launch of a kernel.
 ///
-/// \param g       lowered from `model`; tasks that were done again are cut like their originals
+/// \param g       lowered from `model`; repeated tasks are cut like their originals
 /// \param choice  the strategies that it was lowered from
 /// \param pieces  2 at least
-/// \param wanted  by task of `g`: which collectives; empty: all such ones
+/// \param wanted  by task of `g`: whether to cut that collective; empty: all that may be
 /// \throws error (input) if a list is not of the graph's tasks
 /// Source: the decomposition of collectives and dependent products of S. Wang et al., ASPLOS 2023.
 /// Complexity: O(pieces * (V + E))

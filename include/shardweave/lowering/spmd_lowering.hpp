@@ -32,7 +32,7 @@ struct spmd_lowering {
                                          const stop_token& stop) const {
     return lower(model, chosen, options, stop);
   }
-  /// What the tasks take, before there are any; who asks includes `lowering/lowered_work.hpp`.
+  /// The work of the tasks, without lowering; callers must include `lowering/lowered_work.hpp`.
   [[nodiscard]] lowered_work work(const spmd_cost_model& model, unsigned threads = 1) const;
 };
 

@@ -15,20 +15,21 @@
 #include <vector>
 
 /// \file
-/// When a training step holds most, as far as its graph tells before it is placed.
+/// The operation of a training step during which most memory is held, as estimated before placement.
 
 namespace shardweave::inline v0::detail {
 
-/// Looks at the operations around the end of the forward part, each as a moment at which what was made before it and is
-/// read after it is held.
+/// Compares the operations around the end of the forward part by the bytes held while each of them runs: of values made
+/// before it and read after it, and of its own arguments and results.
 class fullest_moment {
  public:
   explicit fullest_moment(const spmd_cost_model& model)
       : model_(model), graph_(model.operations()), edges_(model.graph()) {}
 
-  /// The one with most parted, were it cut over all devices, and held by what runs.
-  /// \returns nothing if none parts anything
-  /// Complexity: O(512 (V + E)), and the strategies of what was looked at
+  /// The operation with the most bytes: those of crossing values divided by the number of devices, plus its own under
+  /// their smallest strategy.
+  /// \returns nothing if no value crosses any of them
+  /// Complexity: O(512 (V + E)), and the strategies of the candidates
   [[nodiscard]] std::optional<std::uint32_t> find() const {
     const std::vector<std::uint32_t> around = moments();
     const std::vector<double> parted = parted_at(around);
@@ -45,12 +46,12 @@ class fullest_moment {
   }
 
  private:
-  static constexpr std::size_t tried = 512;  ///< moments
+  static constexpr std::size_t tried = 512;  ///< number of candidates: one bit of a set each
   using set = std::bitset<tried>;
 
   [[nodiscard]] const operation& op(std::uint32_t v) const { return graph_.operations[v]; }
 
-  /// The last of the forward part and the first of the backward part.
+  /// The last operations of the forward part and the first of the backward part, without views.
   [[nodiscard]] std::vector<std::uint32_t> moments() const {
     std::vector<std::uint32_t> around;
     const auto n = static_cast<std::uint32_t>(graph_.operations.size());
@@ -64,12 +65,13 @@ class fullest_moment {
     return around;
   }
 
-  /// What each moment parts, in bytes, but for what its own operation reads and gives: a pass over the graph forth and
-  /// one back for all moments together.
-  /// \param moments  at most as many as are tried
+  /// Bytes of values that are made before and read after each candidate, without its own arguments and results: one
+  /// pass over the graph forward and one backward, for all candidates together.
+  /// \param moments  at most `tried`
   [[nodiscard]] std::vector<double> parted_at(std::span<const std::uint32_t> moments) const {
     const std::size_t n = graph_.operations.size();
-    // which moments a vertex comes after, or before, of itself a moment is before; and of which it is a part
+    // per vertex, as sets of candidates: those that it depends on; those that depend on it, and itself; those that it
+    // is an argument or result of
     std::vector<set> after(n), before(n), own(n);
     for (std::size_t i = 0; i < moments.size(); ++i) {
       before[moments[i]].set(i);
@@ -79,7 +81,7 @@ class fullest_moment {
     for (std::uint32_t u = 0; u < n; ++u)
       for (const std::uint32_t p : op(u).inputs) {
         after[u] |= after[p];
-        after[u] |= before[p];  // so far: whether it is the moment
+        after[u] |= before[p];  // at this point only the candidate itself is in `before`
       }
     for (auto u = static_cast<std::uint32_t>(n); u-- > 0;)
       for (const std::uint32_t p : op(u).inputs) before[p] |= before[u];
@@ -96,7 +98,7 @@ class fullest_moment {
     }
     return parted;
   }
-  /// What an operation holds while it runs, under the strategy with which that is least.
+  /// The bytes of an operation's arguments and results, under the strategy with the least.
   [[nodiscard]] double least_at_work(std::uint32_t v) const {
     std::vector<double> all(model_.strategy_count(v));
     const auto add = [&](const std::vector<double>& some) {

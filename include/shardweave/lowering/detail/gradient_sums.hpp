@@ -16,21 +16,21 @@
 #include <vector>
 
 /// \file
-/// What micro-batches add up.
+/// What micro-batches accumulate.
 
 namespace shardweave::inline v0::detail {
 
-/// Which results of a forward and backward part are added up over micro-batches, what that takes, and which tasks are
-/// done on the sums, with the last one alone.
+/// Which results of a forward and backward part are accumulated over micro-batches, the time that takes, and which
+/// tasks run on the sums only, in the last micro-batch.
 struct gradient_sums {
-  std::vector<char> is_last_alone;  ///< by task
-  std::vector<char> is_added;       ///< by task: whether its results are added up
-  std::vector<char> needs_memory;   ///< by task: whether the first one's memory cannot take the sum
-  std::vector<nanoseconds> time;    ///< by task: of adding those of one micro-batch
-  nanoseconds all;                  ///< the same of all tasks
+  std::vector<char> is_last_alone;  ///< by task: whether it runs in the last micro-batch only
+  std::vector<char> is_added;       ///< by task: whether its results are accumulated
+  std::vector<char> needs_memory;   ///< by task: whether the sum cannot be in the first result's memory
+  std::vector<nanoseconds> time;    ///< by task: time of adding the results of one micro-batch
+  nanoseconds all;                  ///< sum of `time`
 
-  /// Gradients as the part gives them, reduced.
-  /// \param accumulation  what adding all of them takes
+  /// Accumulates gradients as the part returns them, reduced.
+  /// \param accumulation  time of adding all of them
   gradient_sums(const task_graph& g, const trained_parameters& parameters, nanoseconds accumulation)
       : gradient_sums(g) {
     double done = 0;
@@ -41,12 +41,14 @@ struct gradient_sums {
       }
     all = accumulation;
   }
-  /// What becomes gradients by transfers, copies and conversions alone, as it is before the first transfer.
+  /// Accumulates the values from which only transfers, copies and conversions lead to gradients, before the first
+  /// transfer.
   gradient_sums(const lowered_graph& part, const spmd_cost_model& model, const optimizer_options& options)
       : gradient_sums(part.tasks) {
     const task_graph& g = part.tasks;
     std::vector<part_use> use = uses_of_parts(part, model);
-    std::vector<char> is_sent(g.size());  // before that a conversion is done first, so that its result is added up
+    std::vector<char> is_sent(
+        g.size());  // a conversion before the first transfer is applied to each part, and its result is accumulated
     for (task_index t = 0; t < g.size(); ++t) {
       if (use[t] != part_use::of_sum || g.kind(t) == task_kind::output) continue;
       is_sent[t] = part.origin[t].is_redistribution() ? 1 : 0;
@@ -62,7 +64,7 @@ struct gradient_sums {
         if (use[t] == part_use::of_part || g.kind(p) == task_kind::view) needs_memory[p] = 1;
       }
     }
-    constexpr double of_gradients = 4;  // what the options count is of gradients in f32
+    constexpr double of_gradients = 4;  // bytes per element that the options assume: f32
     for (task_index t = 0; t < g.size(); ++t) {
       if (is_added[t] == 0 || !(options.accumulate_bytes > 0)) continue;
       double size = 0;

@@ -13,16 +13,16 @@
 #include <vector>
 
 /// \file
-/// What values of a computation hold of a device's memory, by strategy.
+/// Device memory of the values of a computation, by strategy.
 
 namespace shardweave::inline v0::detail {
 
-/// Bytes on a device of what lies so; of what lies nowhere none.
+/// Bytes of a value on a device under a sharding; 0 if it is not on the device.
 [[nodiscard]] inline double held_size(const spmd_cost_model& model, const tensor& value, const sharding& where) {
   return where.is_none() ? 0.0 : static_cast<double>(local_size(value, where, model.mesh()).count());
 }
 
-/// Of a result, per strategy, in bytes on a device.
+/// Bytes of a result on a device, by strategy.
 [[nodiscard]] inline std::vector<double> sizes_by_strategy(const spmd_cost_model& model, std::uint32_t v,
                                                            std::size_t element) {
   std::vector<double> result;
@@ -33,8 +33,7 @@ namespace shardweave::inline v0::detail {
   return result;
 }
 
-/// What an argument holds in the form in which the consumer takes it, per strategy of the consumer, in bytes on a
-/// device.
+/// Bytes on a device of an argument in the sharding that the consumer requires, by strategy of the consumer.
 [[nodiscard]] inline std::vector<double> sizes_taken(const spmd_cost_model& model, const spmd_cost_model::edge& e) {
   std::vector<double> result;
   for (strategy s = 0; s < model.strategy_count(e.target); ++s)
@@ -42,10 +41,10 @@ namespace shardweave::inline v0::detail {
   return result;
 }
 
-/// Whether an operation computes something, in place of bringing it in.
+/// Whether an operation computes a result, and is no input.
 [[nodiscard]] inline bool is_made(const operation& op) { return op.kind == role::none && !op.outputs.empty(); }
 
-/// Whether an operation's result lies in its argument's memory.
+/// Whether the result of an operation shares its argument's memory.
 [[nodiscard]] inline bool is_view(const spmd_cost_model& model, const operation& op) {
   return is_made(op) && !op.inputs.empty() && model.rules().of(op).cost.is_view;
 }

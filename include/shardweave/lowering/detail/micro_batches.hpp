@@ -16,15 +16,15 @@
 #include <vector>
 
 /// \file
-/// Forward and backward parts of a step, one after the other.
+/// Repetition of the forward and backward part for micro-batches.
 
 namespace shardweave::inline v0::detail {
 
-/// The forward and backward part of a step, as often as it has micro-batches; from the second one on what is to be
-/// added up is added to that of the first, in place where nobody else reads that.
+/// Writes the forward and backward part of a step once per micro-batch; from the second one on accumulates results into
+/// those of the first, in place where nothing else reads them.
 class micro_batches {
  public:
-  /// \pre all outlive this object
+  /// \pre all references outlive this object
   micro_batches(const lowered_graph& given, const computation& operations, const gradient_sums& sums, step_tasks& to)
       : given_(given),
         g_(given.tasks),
@@ -34,7 +34,7 @@ class micro_batches {
         sum_of_(g_.size(), no_index),
         sum_storage_(g_.size()) {}
 
-  /// Adds one: the first one keeps names and storages. \returns the bytes of further inputs
+  /// Adds a micro-batch; the first one keeps names and storages. \returns the bytes of additional inputs
   bytes add(bool is_last) {
     const std::size_t m = copies_.size();
     std::vector<task_index>& now = copies_.emplace_back(g_.size(), no_index);
@@ -71,13 +71,13 @@ class micro_batches {
   }
   /// By micro-batch and task of the given graph: its task.
   [[nodiscard]] const std::vector<std::vector<task_index>>& copies() const { return copies_; }
-  /// The task that gives what a task of the given graph gives of all micro-batches.
+  /// The task with the accumulated result of a task of the given graph.
   [[nodiscard]] task_index total_of(task_index t) const {
     return sum_of_[t] != no_index ? sum_of_[t] : copies_.back()[t];
   }
 
  private:
-  /// Storages that all micro-batches share: views of parameters and constants are views of the same.
+  /// Whether a storage is shared by all micro-batches: that of a parameter or constant, and of views of it.
   [[nodiscard]] bool is_of_parameter(std::uint32_t storage) {
     if (is_shared_.empty()) {
       is_shared_.assign(g_.storages().size(), false);
@@ -91,7 +91,7 @@ class micro_batches {
     return is_shared_[storage];
   }
 
-  /// Adds what a micro-batch gives to that of those before it.
+  /// Adds the result of a micro-batch to the sum of those before it.
   void add_up(task_index t, std::size_t m) {
     task_record r{.name = std::string(g_.name_of(t)) + ".sum" + (m == 1 ? "" : "." + std::to_string(m)),
                   .op = "accumulate",
@@ -116,8 +116,9 @@ class micro_batches {
   step_tasks& to_;
   std::vector<std::vector<task_index>> copies_;
   std::vector<bool> is_shared_;
-  std::vector<task_index> sum_of_;                       ///< by task of the given graph: the last sum of its results
-  std::vector<std::vector<std::uint32_t>> sum_storage_;  ///< where the first one's memory cannot take it
+  std::vector<task_index> sum_of_;  ///< by task of the given graph: the last sum of its results
+  std::vector<std::vector<std::uint32_t>>
+      sum_storage_;  ///< by task: storages of the sum, where it cannot be in the first result's memory
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -27,23 +27,23 @@
 
 namespace shardweave::inline v0::detail {
 
-/// What follows the backward part of a step: the norm of all gradients, their clipping, the update of the parameters
-/// layer by layer, and their gathering.
+/// Writes what follows the backward part of a step: the norm of all gradients, their clipping, the update of the
+/// parameters by layer, and their gathers.
 class optimizer_tasks {
  public:
-  /// \pre all outlive this object
+  /// \pre all references outlive this object
   optimizer_tasks(const task_graph& g, const spmd_cost_model& model, const trained_parameters& parameters,
                   const optimizer_options& options, step_tasks& to)
       : g_(g), model_(model), parameters_(parameters), options_(options), to_(to), by_(model.new_redistributor()) {
     price();
   }
 
-  /// What its tasks take.
+  /// The times of its tasks.
   [[nodiscard]] const optimizer_work& work() const { return work_; }
-  /// What the optimizer keeps: known when its tasks are written.
+  /// Bytes of optimizer state; known after `write`.
   [[nodiscard]] bytes state() const { return state_; }
 
-  /// Adds its tasks after all micro-batches. \returns the tasks that give the updated parameters
+  /// Adds its tasks after all micro-batches. \returns the tasks whose results are the updated parameters
   [[nodiscard]] std::vector<task_index> write(const micro_batches& batches) {
     const std::uint32_t any = parameters_.layers().front().parameters.front().operation;
     task_record ready{.name = "optimizer.ready", .op = "barrier", .kind = task_kind::other};
@@ -105,7 +105,7 @@ class optimizer_tasks {
     return updated;
   }
 
-  /// Adds the tables of what collectives of the optimizer take.
+  /// Adds tables of the times of the optimizer's collectives.
   void add_tables() {
     std::vector<group_shape> shapes;
     for (std::size_t d = 0; d < parameters_.dimensions(); ++d) shapes.push_back(shape_of(d));
@@ -122,7 +122,7 @@ class optimizer_tasks {
     for (std::size_t d = 0; d < parameters_.dimensions(); ++d)
       if (parameters_.is_shared(d)) shared.push_back(shape_of(d));
     optimizer_options plain = options_;
-    plain.gathered_bytes = 0;  // dimension by dimension, below
+    plain.gathered_bytes = 0;  // priced per dimension, below
     work_ = work_of_optimizer(parameters_.updated(), parameters_.updated(), shared, model_.compute(), by_.collectives(),
                               plain);
     for (std::size_t d = 0; d < parameters_.dimensions(); ++d) {
@@ -146,7 +146,7 @@ class optimizer_tasks {
   static task_record in_place(std::string name, std::string op, nanoseconds duration) {
     return {.name = std::move(name), .op = std::move(op), .kind = task_kind::other, .duration = duration};
   }
-  /// The norm of all gradients. \returns the task that gives it
+  /// The norm of all gradients. \returns the task whose result it is
   task_index norm(const micro_batches& batches, task_index barrier, std::uint32_t any) {
     double done = 0;
     std::vector<task_index> parts;
@@ -210,7 +210,7 @@ class optimizer_tasks {
   redistributor by_;
   optimizer_work work_;
   bytes state_{};
-  std::vector<nanoseconds> reduction_, gathering_;  ///< of the mesh dimensions that have some
+  std::vector<nanoseconds> reduction_, gathering_;  ///< of the mesh dimensions that have one
   std::vector<task_record> new_collectives_;
 };
 

@@ -11,17 +11,17 @@
 #include <vector>
 
 /// \file
-/// What of a lowered step is done once where its batch comes in parts, or in micro-batches.
+/// Which tasks run once for all parts of a batch, or all micro-batches.
 
 namespace shardweave::inline v0::detail {
 
-/// Whether an operation gives of a sum of arguments the sum of its results, but for rounding.
+/// Whether an operation is additive, up to rounding: its result for a sum is the sum of its results.
 inline bool is_additive(const operation& op, const rule_table& rules) {
   return op.inputs.size() == 1 && op.kind == role::none && !op.outputs.empty() &&
          (op.op == "cast" || rules.of(op).cost.is_view);
 }
 
-/// By task: whether it is done once where the batch comes in parts.
+/// By task: whether it runs for each part of a batch, or once.
 inline std::vector<part_use> uses_of_parts(const lowered_graph& part, const spmd_cost_model& model) {
   const task_graph& g = part.tasks;
   std::vector<char> of_batch(g.size()), additive(g.size());

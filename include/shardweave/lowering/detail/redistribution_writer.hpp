@@ -28,11 +28,11 @@
 #include <vector>
 
 /// \file
-/// Writes tasks and storages, and the steps by which values change their sharding.
+/// Writes tasks, storages, and the steps of redistributions.
 
 namespace shardweave::inline v0::detail {
 
-/// A value as it lies on one device: which task made it, how it lies, where.
+/// A value on one device: the task that made it, its sharding and its storage.
 struct piece {
   task_index task = no_index;
   sharding where = {};
@@ -50,13 +50,13 @@ class redistribution_writer {
     return static_cast<task_index>(tasks_.size() - 1);
   }
   [[nodiscard]] std::uint32_t new_storage(bytes size) { return builder_.add_storage(size); }
-  /// Adds a tensor to what a task gives: in a storage of its own, or in `shared`.
+  /// Adds a tensor to the results of a task, in a storage of its own or in `shared`.
   piece add_output(task_record& task, const tensor& value, const sharding& where, std::uint32_t shared = no_index) {
     const device_mesh& mesh = redistribution_.mesh();
     output_record out;
     out.dtype = name_of(value.type);
     out.shape = local_shape(value.shape, where, mesh);
-    if (!where.is_none()) {  // else nobody uses it, and no memory is kept for it
+    if (!where.is_none()) {  // otherwise it is not on the device and takes no memory
       out.size = local_size(value, where, mesh);
       out.storage = shared != no_index ? shared : new_storage(out.size);
     }
@@ -64,8 +64,10 @@ class redistribution_writer {
     return {no_index, where, out.storage};
   }
 
-  /// \param when  the phase for which the value is wanted
+  /// Redistributes a value step by step; steps that were written for another consumer are shared.
+  /// \param when  the phase that needs the value
   /// \pre both shardings are of the tensor, and they differ
+  /// \throws error (input) if there is no redistribution between them
   [[nodiscard]] piece redistribute(const operation& user, const tensor& value, piece at, const sharding& to, phase when,
                                    task_origin origin) {
     const redistribution plan = redistribution_.plan(value, at.where, to);
@@ -113,7 +115,7 @@ class redistribution_writer {
     return redistribution_.mesh().group_along(d, redistribution_.compute().device.devices_per_node);
   }
 
-  /// One step: a slice, or [pack] collective, wait [unpack].
+  /// Writes one step: a slice, or [pack] collective, wait [unpack].
   piece take(const operation& user, const tensor& value, const piece& at, const redistribution_step& step,
              const sharding& next, phase when, task_origin origin) {
     const device_mesh& mesh = redistribution_.mesh();
@@ -172,7 +174,7 @@ class redistribution_writer {
   task_graph_builder builder_;
   std::vector<task_record> tasks_;
   std::vector<task_origin> origin_;
-  /// A step taken before: from which task and storage, to where, whether for the backward phase alone.
+  /// Steps that were written: from a task and storage, to a sharding, and whether for the backward phase alone.
   std::map<std::tuple<task_index, std::uint32_t, std::uint64_t, bool>, piece> done_;
 };
 

@@ -17,30 +17,32 @@
 #include <vector>
 
 /// \file
-/// What rings of blocks take beside their blocks.
+/// The work of rings of blocks besides the blocks themselves.
 
 namespace shardweave::inline v0::detail {
 
-/// What operations that are done in blocks take of channels, and of the compute stream to add up what goes round, as
-/// work of the edge that brings the first argument of those that go round: nothing of it begins before that argument is
-/// there, and how that one is cut tells the ring.
+/// Loads of operations that are computed in blocks: exchanges on a channel, and on the compute stream the sums of
+/// results that travel around the ring. They count as work of the edge of the first argument that travels: none of it
+/// starts before that argument is available, and the consumer's sharding of it determines the ring.
 class ring_loads {
  public:
   using edge = spmd_cost_model::edge;
 
-  /// What the pairs of classes of such an edge take.
+  /// The work of such an edge by pairs of classes.
   struct edge_rings {
     std::uint64_t key = 0;
     work_patterns pairs = {};
-    std::vector<std::uint32_t> own = {};              ///< per pattern: what bringing the argument takes, by its number
-    std::vector<const std::vector<double>*> of = {};  ///< per pattern: loads by channel; null: there is no ring
+    std::vector<std::uint32_t> own = {};  ///< per pattern: the pattern of the argument's redistribution
+    std::vector<const std::vector<double>*> of =
+        {};  ///< per pattern: the ring's load by channel; null: there is no ring
   };
 
   ring_loads() = default;
   ring_loads(const ring_loads&) = delete;
   ring_loads& operator=(const ring_loads&) = delete;
 
-  /// Looks at an edge, and at what bringing its argument takes.
+  /// Adds an edge.
+  /// \param own  the patterns of its argument's redistribution
   void add(const spmd_cost_model& model, edge e, const work_patterns& own) {
     const operation& op = model.operations().operations[e.target];
     const strategy_list& list = model.strategies(e.target);
@@ -69,7 +71,7 @@ class ring_loads {
                   static_cast<std::uint32_t>(numbers.size())};
   }
 
-  /// What there is of an edge; null: nothing goes round by it.
+  /// The rings of an edge; null: there is none.
   [[nodiscard]] const edge_rings* of(const spmd_cost_model& model, edge e) const {
     if (edges_.empty()) return nullptr;
     const operation& op = model.operations().operations[e.target];
@@ -80,7 +82,7 @@ class ring_loads {
     return at == edges_.end() ? nullptr : &at->second;
   }
 
-  /// Adds it to what bringing the argument takes, in every way to do that.
+  /// Adds the loads of a ring to every way of an edge.
   static void add_to(edge_work& work, const std::vector<double>& loads) {
     work.loads.resize(loads.size());
     const auto more = [&](std::vector<double>& to) {
@@ -91,9 +93,9 @@ class ring_loads {
   }
 
  private:
-  static constexpr std::uint64_t first_key = std::uint64_t{1} << 40;  ///< above those of tables
+  static constexpr std::uint64_t first_key = std::uint64_t{1} << 40;  ///< above all keys of edges without rings
 
-  /// Equal loads once.
+  /// The loads of a ring; equal ones are stored once.
   const std::vector<double>* loads_of(const block_ring& ring, const spmd_cost_model& model) {
     const ring_tasks tasks(ring, model);
     std::vector<double> loads(model.mesh().rank() + 1);

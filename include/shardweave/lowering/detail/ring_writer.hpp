@@ -19,12 +19,12 @@
 #include <vector>
 
 /// \file
-/// Writes the tasks of an operation that is done in blocks.
+/// Writes the tasks of an operation that is computed in blocks.
 
 namespace shardweave::inline v0::detail {
 
-/// Blocks in their order, each after the one before, which it adds to; the exchange that the next block waits for
-/// stands before a block. An exchange and its wait are one memory, as are the sums of results that stay.
+/// Blocks in sequence, each of which accumulates on the one before; the exchange for the next block is launched before
+/// a block. An exchange shares its storage with its wait, and so do the sums of results that stay on the device.
 class ring_writer {
  public:
   /// \param placed  the strategy whose ring it is
@@ -40,7 +40,7 @@ class ring_writer {
         origin_(origin) {}
 
   /// \param whole    the operation as a task: its name, operator, kind, phase and inputs
-  /// \param results  to which what it gives is added
+  /// \param results  receives the operation's results
   /// \returns the last block
   task_index write(const task_record& whole, std::vector<piece>& results) {
     when_ = whole.when;
@@ -87,7 +87,7 @@ class ring_writer {
   }
 
  private:
-  /// A memory of its own for so many bytes.
+  /// A new storage of so many bytes.
   [[nodiscard]] output_record memory(bytes size, dtype type) {
     return {.size = size,
             .storage = to_.new_storage(size),
@@ -100,7 +100,7 @@ class ring_writer {
   [[nodiscard]] bool goes_round(std::size_t result) const {
     return result >= round_.first_sum && result < round_.first_sum + round_.sums;
   }
-  /// Adds those of the operation's results that go round, or those that stay, to what a task gives.
+  /// Adds to a task the operation's results that travel around the ring, or those that stay.
   void give(task_record& task, std::vector<piece>& results, bool that_go_round) {
     for (std::size_t k = 0; k < results.size(); ++k)
       if (goes_round(k) == that_go_round) results[k] = to_.add_output(task, op_.outputs[k], placed_.outputs[k]);
@@ -129,7 +129,7 @@ class ring_writer {
     from.argument = static_cast<std::uint32_t>(round_.first);
     return from;
   }
-  /// An exchange that was launched.
+  /// An exchange that was launched, and what its wait needs.
   struct launched {
     task_index task = no_index;
     std::string name = {};

@@ -9,7 +9,7 @@
 #include <vector>
 
 /// \file
-/// Where the tasks of a whole step go.
+/// Collects the tasks of a whole step.
 
 namespace shardweave::inline v0::detail {
 
@@ -17,7 +17,7 @@ namespace shardweave::inline v0::detail {
 struct step_tasks {
   task_graph_builder builder;
   std::vector<task_origin> origin;  ///< by task
-  std::vector<task_index> added;    ///< that are no copies of a given graph's, without inputs
+  std::vector<task_index> added;    ///< new tasks, which are no copies of the given graph's, without inputs
 
   task_index add(task_record r, task_origin from) {
     origin.push_back(from);

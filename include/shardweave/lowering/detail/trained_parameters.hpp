@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// What an optimizer updates.
+/// The parameters that an optimizer updates.
 
 namespace shardweave::inline v0::detail {
 
@@ -28,12 +28,13 @@ namespace shardweave::inline v0::detail {
 struct trained_parameter {
   std::uint32_t operation = 0;
   task_index parameter = no_index, gradient = no_index;  ///< in the graph of the forward and backward part
-  double updated = 0, computed = 0;                      ///< elements that a device updates, and computes with
+  double updated = 0, computed = 0;  ///< numbers of elements that a device updates, and computes with
 };
 
-/// Those of one layer.
+/// The parameters of one layer.
 struct trained_layer {
-  static constexpr std::int64_t none = std::int64_t{1} << 40;  ///< of parameters of no layer: comes after every one
+  static constexpr std::int64_t none = std::int64_t{1}
+                                       << 40;  ///< of parameters outside of layers; sorts after all layers
   std::int64_t number = none;
   std::vector<trained_parameter> parameters = {};
   double updated = 0;  ///< elements
@@ -43,7 +44,7 @@ struct trained_layer {
   }
 };
 
-/// Parameters with a gradient, by layer, those of no layer last, and how the mesh shares them out.
+/// Parameters with a gradient, by layer, those outside of layers last; and how the mesh shards them.
 class trained_parameters {
  public:
   /// \throws error (input) if there are none
@@ -82,13 +83,13 @@ class trained_parameters {
   /// Elements that a device updates.
   [[nodiscard]] double updated() const { return updated_; }
   [[nodiscard]] std::size_t dimensions() const { return shares_.size(); }
-  /// Whether gradients are cut along a mesh dimension.
+  /// Whether gradients are sharded along a mesh dimension.
   [[nodiscard]] bool is_shared(std::size_t d) const { return shares_[d]; }
   /// Elements that are gathered along a mesh dimension after the update.
   [[nodiscard]] double gathered(std::size_t d) const { return gathered_[d]; }
 
-  /// The part of a time that so many more of all updated elements take; parts add up to it.
-  /// \param done  elements before
+  /// Divides a time among updated elements: the time of the next `more` of them; all such times add up to `all`.
+  /// \param done  elements before; `more` is added to it
   [[nodiscard]] nanoseconds share(nanoseconds all, double& done, double more) const {
     const auto until = [&](double count) {
       return static_cast<std::int64_t>(static_cast<double>(all.count()) * (count / updated_));

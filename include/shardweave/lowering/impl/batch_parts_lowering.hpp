@@ -13,7 +13,7 @@
 #include <shardweave/tasks/task_graph.hpp>
 
 /// \file
-/// Lowered steps whose batch is done in parts.
+/// Definitions for batches in parts.
 
 namespace shardweave::inline v0 {
 

@@ -10,7 +10,7 @@
 #include <utility>
 
 /// \file
-/// Times of collectives as tables.
+/// Definitions of `table_sizes` and `collective_tables`.
 
 namespace shardweave::inline v0 {
 

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Which tasks become one kernel, and what it moves.
+/// Definition of `with_fused_kernels`.
 
 namespace shardweave::inline v0 {
 
@@ -65,7 +65,7 @@ class kernel_fusion {
     const std::string_view op = g_.op(t);
     return op != "copy" && op != "quantize" && op != "embedding" && op != "embedding_backward";
   }
-  /// Through views to what made the value.
+  /// The task that made a value, followed through views.
   [[nodiscard]] task_index real(task_index t) const {
     while (g_.kind(t) == task_kind::view && !g_.inputs(t).empty()) t = g_.inputs(t).front();
     return t;
@@ -78,8 +78,8 @@ class kernel_fusion {
     const task_index source = real(p);
     return fuses(source) && kernel_of(source) == kernel;
   }
-  /// As many tasks that fuse with nothing lie before it, one after the other: on a way from a task to another of its
-  /// level there is none.
+  /// Joins tasks to kernels by level, the largest number of tasks that do not fuse on a path to a task: between two
+  /// tasks of one level there is none.
   void join() {
     for (task_index t = 0; t < g_.size(); ++t) {
       for (const auto& e : g_.dependencies().in(t)) {
@@ -100,7 +100,7 @@ class kernel_fusion {
       }
     }
   }
-  /// By task that fuses: whether another kernel, or anything else, reads what it gives.
+  /// By task that fuses: whether a task outside of its kernel reads its result.
   [[nodiscard]] std::vector<char> seen_outside() const {
     std::vector<char> leaves(g_.size(), 1);
     for (task_index t = 0; t < g_.size(); ++t)
@@ -114,7 +114,7 @@ class kernel_fusion {
     }
     return leaves;
   }
-  /// A view reads what it shows, at most all of it.
+  /// Bytes of a task's results; of a view at most those of its storage.
   [[nodiscard]] bytes size_of(task_index t) const {
     bytes all;
     for (std::size_t i = 0; i < g_.output_count(t); ++i) all += g_.output(t, i).size;
@@ -122,7 +122,7 @@ class kernel_fusion {
     const std::uint32_t s = g_.output_storage(t, 0);
     return s == no_index ? all : std::min(all, g_.storages()[s].size);
   }
-  /// Equal for views of one value.
+  /// A key that is equal for views of one value.
   [[nodiscard]] std::uint64_t storage_key(task_index t) const { return real(t); }
 
   const task_graph& g_;

@@ -26,7 +26,7 @@
 #include <utility>
 
 /// \file
-/// What a training graph holds, read off it.
+/// Definitions of `held_values_of` and `optimizer_state_of`.
 
 namespace shardweave::inline v0 {
 
@@ -79,7 +79,7 @@ class held_value_reader {
     result_.beside = optimizer_state_of(model_, state_);
   }
 
-  /// Every vertex that comes after `v`, and every one before it, itself included in both.
+  /// Marks the vertices that depend on `v`, and those that it depends on, with `v` itself among the latter.
   void part_at(std::uint32_t v) {
     after_.assign(graph_.operations.size(), 0);
     before_.assign(graph_.operations.size(), 0);
@@ -92,7 +92,8 @@ class held_value_reader {
     after_[v] = 0;
   }
 
-  /// By class of the producer: the smallest of what lies in memory on the way to a form that the consumer may take.
+  /// By class of the producer: the least bytes that a value takes at any point of its redistribution to any form that
+  /// the consumer may need.
   const std::vector<double>& least_by_class(const edge& e) {
     const cost_table<double>& costs = model_.class_costs(e);
     const auto [at, fresh] = least_.try_emplace(&costs);
@@ -110,7 +111,7 @@ class held_value_reader {
         if (!(cost > 0) || !std::isfinite(cost)) continue;
         for (const redistribution_step& step : by_.plan(value, own, model_.taken(e, to[j])).steps) {
           const lowered_step parts = lowered(step, by_);
-          if (!parts.is_collective) continue;  // a slice lies in what it is a slice of
+          if (!parts.is_collective) continue;  // a slice stays in the memory of the whole
           if (parts.packs) least = std::min(least, static_cast<double>(step.before.count()));
           least = std::min(least, static_cast<double>(step.after.count()));
         }
@@ -120,7 +121,7 @@ class held_value_reader {
     by_.forget(by_.value_number(value));
     return at->second;
   }
-  /// The same by strategy.
+  /// The same, by strategy of the producer.
   std::vector<double> least_on(const edge& e) {
     if (model_.class_costs(e).row_classes() == 0) return sizes(e.source, model_.element(e));
     const std::vector<double>& least = least_by_class(e);
@@ -129,11 +130,11 @@ class held_value_reader {
     return result;
   }
 
-  /// An operation's result and the views of it.
+  /// An operation's result with all views of it.
   struct group {
     std::uint32_t root = 0;
     std::size_t element = 0;
-    std::vector<std::uint32_t> members;  ///< of the forward side, the root first
+    std::vector<std::uint32_t> members;  ///< made in the forward side, the root first
     std::uint32_t value = nobody;
   };
 
@@ -159,9 +160,9 @@ class held_value_reader {
     for (std::size_t g = 0; g < groups.size(); ++g)
       if (is_at_work[g] == 0) add(groups[g], groups, own);
   }
-  /// What the moment's operation reads and gives, which is there while it runs, whatever becomes of it then. Views of
-  /// what is always there are left out.
-  /// \returns by group whether it is so
+  /// Adds the arguments and results of the moment's operation, which are in memory while it runs. Views of what is
+  /// always held are left out.
+  /// \returns by group: whether it is among them
   std::vector<char> find_at_work(const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
     const std::uint32_t m = result_.moment;
     std::vector<char> is_at_work(groups.size());
@@ -180,10 +181,10 @@ class held_value_reader {
   }
 
   void add(group& g, const std::vector<group>& groups, const std::vector<std::vector<std::uint32_t>>& own) {
-    if (is_view(g.root)) return;  // of something that is always there
+    if (is_view(g.root)) return;  // a view of something that is always held
     held_value made{.name = op(g.root).name, .forms = {}, .maker = g.root};
     const auto is_own = [&](const edge& e) { return e.source != g.root || model_.element(e) == g.element; };
-    std::vector<double> read;  // per strategy of a member that is read: by every reader's measure
+    std::vector<double> read;  // by strategy of the member that is read: the most that any reader needs
     std::uint32_t member = g.root;
     for (const std::uint32_t m : g.members) {
       for (const edge& e : edges_.out(m)) {
@@ -205,7 +206,7 @@ class held_value_reader {
         for (std::size_t s = 0; s < least.size(); ++s) read[s] = std::min(read[s], least[s]);
       }
     }
-    // from the root, or from a view on the way, the reader's view can still be made
+    // a form of the root, or of a view on the way, from which the reader's view can be made
     std::vector<held_form> way;
     for (std::uint32_t m = member; m != g.root;) {
       const auto in = std::ranges::find_if(edges_.in(m), [&](const edge& e) { return model_.argument(e) == 0; });
@@ -216,7 +217,7 @@ class held_value_reader {
     made.forms = std::move(way);
     made.forms.push_back({member, std::move(read)});
 
-    std::size_t largest = 0;  // of several results of one operation the largest bears the time
+    std::size_t largest = 0;  // of several results of one operation the largest has the time
     for (std::size_t k = 1; k < op(g.root).outputs.size(); ++k)
       if (op(g.root).outputs[k].size() > op(g.root).outputs[largest].size()) largest = k;
     for (strategy s = 0; s < model_.strategy_count(g.root); ++s) {
@@ -235,7 +236,7 @@ class held_value_reader {
     home_.push_back(op(g.root).layer);
   }
 
-  /// Leaves values that are read, and those that they are made from.
+  /// Keeps the values that are read, and those that recomputation of these needs.
   void drop_useless() {
     std::vector<char> is_needed(result_.values.size());
     for (std::size_t i = is_needed.size(); i-- > 0;) {
@@ -257,9 +258,9 @@ class held_value_reader {
     home_ = std::move(homes);
   }
 
-  /// Lets layers choose apart from each other: what one layer's values are made of in another one counts as there. A
-  /// value of which only those of another layer are made goes with them, so that what a layer is given is kept or made
-  /// again like its own values, with what nothing else wants on the way to it.
+  /// Decouples layers: an input of recomputation that belongs to another layer counts as available. A value that only
+  /// the recomputation of one other layer needs moves to that layer, so that a layer's input is kept or recomputed like
+  /// its own values, with what leads to it alone.
   void part_layers() {
     std::vector<std::vector<std::uint32_t>> users(result_.values.size());
     for (std::uint32_t i = 0; i < users.size(); ++i)
@@ -273,12 +274,12 @@ class held_value_reader {
       std::erase_if(result_.values[i].from, [&](std::uint32_t u) { return home_[u] != home_[i]; });
   }
 
-  /// One of the layers whose values are equal and placed alike stands for all of them.
+  /// Lists the values of equal layers that are placed alike once, with their number.
   void join_layers() {
     std::map<std::int64_t, std::vector<std::uint32_t>> layers;
     for (std::uint32_t i = 0; i < result_.values.size(); ++i) layers[home_[i]].push_back(i);
     interner<std::vector<double>, sequence_hash> lists;
-    std::map<std::vector<std::uint32_t>, std::int64_t> known;  // what a layer is: the first one
+    std::map<std::vector<std::uint32_t>, std::int64_t> known;  // the content of a layer: the first layer that has it
     std::map<std::int64_t, double> count;
     for (const auto& [layer, values] : layers) {
       std::vector<std::uint32_t> what;
@@ -318,7 +319,7 @@ class held_value_reader {
   const compressed_graph& edges_;
   redistributor by_;
   double state_;
-  std::vector<std::uint32_t> tie_;    ///< per vertex: the first of those that are placed with it
+  std::vector<std::uint32_t> tie_;    ///< per vertex: the first of the vertices tied to it
   std::vector<char> after_, before_;  ///< per vertex, of the moment; see `part_at`
   std::vector<std::int64_t> home_;    ///< per value: the layer that it belongs to
   std::map<const cost_table<double>*, std::vector<double>> least_;

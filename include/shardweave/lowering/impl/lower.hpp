@@ -18,13 +18,13 @@
 #include <vector>
 
 /// \file
-/// From chosen strategies to tasks.
+/// Definition of `lower`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Goes through the operations in order and keeps what each has given.
+/// Visits the operations in order and keeps the results of each.
 class lowering_pass {
  public:
   lowering_pass(const spmd_cost_model& model, std::span<const strategy> chosen, const lowering_options& options,
@@ -62,7 +62,7 @@ class lowering_pass {
   void look_at_stop() const {
     if (stop_.stop_requested()) refuse(error_category::stopped, "the operations were not lowered before the stop");
   }
-  /// Whether a value of the forward phase comes from parameters alone, and whether they were moved for it.
+  /// Whether a value of the forward phase depends on parameters alone, and whether they were redistributed for it.
   enum class source : std::uint8_t { other, parameter, moved_parameter };
 
   [[nodiscard]] const mesh_strategy& strategy_of(std::uint32_t v) const {
@@ -87,7 +87,7 @@ class lowering_pass {
     return all;
   }
 
-  /// What an operation gave; for the backward phase, what it gives when it is done again.
+  /// The results of an operation; for the backward phase, those of its repetition, if it is regathered.
   [[nodiscard]] const std::vector<piece>& results_of(std::uint32_t v, phase wanted) {
     const bool again = options_.regather_parameters && wanted == phase::backward &&
                        graph_.operations[v].when == phase::forward && sources_[v] == source::moved_parameter;
@@ -96,7 +96,7 @@ class lowering_pass {
     return again_[v];
   }
 
-  /// The piece that an operation takes as an argument, redistributed if need be.
+  /// The piece that an operation takes as an argument, redistributed if necessary.
   [[nodiscard]] piece argument(std::uint32_t v, std::uint32_t a, phase wanted, task_origin origin) {
     const operation& op = graph_.operations[v];
     const std::uint32_t p = op.inputs[a];
@@ -128,7 +128,7 @@ class lowering_pass {
       task.role = op.kind == role::parameter ? task_role::parameter
                   : op.kind == role::tangent ? task_role::gradient
                                              : task_role::data;
-      // By this prefix memory models know what belongs to the caller and is never freed.
+      // memory models recognize by this prefix what belongs to the caller and is never freed
       if (op.kind != role::tangent) task.name = "primals." + op.name;
     } else {
       const operator_cost& cost = model_.rules().of(op).cost;

@@ -19,21 +19,21 @@
 #include <utility>
 
 /// \file
-/// Lowered collectives in pieces.
+/// Definition of `with_pipelined_collectives`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// What pieces of an operation's work take, as its strategy places it.
+/// Times of the pieces of operations under their strategies.
 class piece_prices {
  public:
   piece_prices(const spmd_cost_model& model, std::span<const strategy> choice, unsigned pieces)
       : model_(model), choice_(choice), pieces_(pieces) {}
 
-  /// Microseconds for one piece of a product.
-  /// \param is_cut  which arguments are cut
-  /// \param gives_pieces  to others
+  /// The time of one piece of a product, in microseconds.
+  /// \param is_cut  by argument: whether it is in pieces
+  /// \param gives_pieces  whether readers take its result in pieces
   [[nodiscard]] double product(std::uint32_t v, const std::vector<bool>& is_cut, bool gives_pieces) const {
     const computation& graph = model_.operations();
     const operation& op = graph.operations[v];
@@ -47,7 +47,7 @@ class piece_prices {
     for (std::size_t k = 0; k < op.outputs.size(); ++k) outputs.push_back(local(op.outputs[k], placed.outputs[k]));
     const operator_cost& cost = model_.rules().of(op).cost;
     device_work work = work_of_operation(cost, operation_view{op, whole, inputs, outputs});
-    // of rows, columns and what is summed over one is cut, so one of three operands is not
+    // of rows, columns and the dimension that is summed over one is cut, so one of the three operands is not
     bytes uncut;
     for (std::size_t a = 0; a < inputs.size(); ++a)
       if (!is_cut[a]) uncut = std::max(uncut, inputs[a].size());
@@ -90,7 +90,7 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
     } else if (from.is_redistribution() || tasks.kind(t) == task_kind::view) {
       how[t] = piecewise::passes_on;
     } else if (model.strategies(from.operation).ring(choice[from.operation]) != nullptr) {
-      continue;  // is in pieces already
+      continue;  // in pieces already
     } else if (tasks.kind(t) == task_kind::compute) {
       const kernel_kind kernel = model.rules().of(op).cost.kernel;
       if (kernel == kernel_kind::matrix_product) how[t] = piecewise::product;
@@ -106,7 +106,7 @@ SHARDWEAVE_INLINE pipelined_graph with_pipelined_collectives(const lowered_graph
       for (const task_index p : tasks.inputs(t)) is_cut.push_back(cut[p] != piecewise::no);
       const auto readers = tasks.dependencies().out(t);
       const bool gives = std::ranges::any_of(readers, [&](const auto& e) { return cut[e.target] != piecewise::no; });
-      // what reads a sum reads all of it
+      // readers of a sum need all of it
       return from_microseconds(price.product(g.origin[t].operation, is_cut, gives && how[t] == piecewise::product));
     }
     if (tasks.kind(t) == task_kind::collective) {

@@ -5,7 +5,7 @@
 #include <shardweave/lowering/spmd_lowering.hpp>
 
 /// \file
-/// What the tasks of a lowering take.
+/// Definition of `spmd_lowering::work`.
 
 namespace shardweave::inline v0 {
 

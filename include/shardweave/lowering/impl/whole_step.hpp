@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// How a whole step is put together, and ordered.
+/// Definitions of `with_optimizer` and of the order of a whole step.
 
 namespace shardweave::inline v0 {
 
@@ -39,7 +39,7 @@ SHARDWEAVE_INLINE whole_step with_optimizer(const lowered_graph& lowered, const 
   whole_step result{.copies = batches.copies(), .work = optimizer.work(), .state = optimizer.state()};
   result.work.accumulation = sums.all;
 
-  // what the given graph returns but for gradients, and the updated parameters
+  // outputs of the given graph other than gradients, and the updated parameters
   std::vector<bool> is_gradient(g.size());
   for (const trained_layer& layer : parameters.layers())
     for (const trained_parameter& p : layer.parameters) is_gradient[p.gradient] = true;
@@ -69,7 +69,7 @@ SHARDWEAVE_INLINE schedule whole_step::order(const schedule& part) const {
   schedule all;
   all.within_memory = part.within_memory;
   const task_graph& g = lowered.tasks;
-  std::map<task_index, task_index> sum_after;  // gradient of a later micro-batch, and what adds it
+  std::map<task_index, task_index> sum_after;  // gradient of a later micro-batch: its sum
   std::vector<task_index> rest;
   for (const task_index t : added) {
     if (g.op(t) == "accumulate")
