@@ -25,21 +25,22 @@
 #include <vector>
 
 /// \file
-/// Proofs of lower bounds in words of the problem as it is stated, for those who do not trust solvers.
+/// Certificates of lower bounds, stated for the problem before compilation, so that they can be checked without
+/// solvers.
 
 namespace shardweave::inline v0 {
 
-/// How much work a proof may take.
+/// Limits on the effort of a proof.
 struct certify_options {
-  std::size_t steps = 1000;  ///< of the ascent before cases are split, at most
-  std::size_t nodes = 2000;  ///< of the search for a proof, at most
+  std::size_t steps = 1000;  ///< steps of the ascent at the root, at most
+  std::size_t nodes = 2000;  ///< subproblems, at most
 };
 
 namespace detail {
 
-/// Strategies that compiling dropped because of limits, with what proves each.
-/// \param wanted  what compiling left, per unknown; empty: whatever can be ruled out
-/// \param limit   ends it: what was ruled out until then
+/// Strategies that compilation removed because of limits, each with the row that proves it.
+/// \param wanted  strategies that compilation left, per unknown; empty: removes whatever can be
+/// \param limit   ends the work; what was removed until then is returned
 template <cost_value Cost>
 [[nodiscard]] std::vector<strategies_ruled_out> ruled_out_by_limits(const placement_description<Cost>& d,
                                                                     const stated_form<Cost>& form,
@@ -94,7 +95,7 @@ template <cost_value Cost>
   return result;
 }
 
-/// Looks for a proof among placements of the compiled problem, perhaps with other costs, which `other` tells in full.
+/// Proves a bound by branch and bound over the compiled problem, or over the same problem with the costs `other`.
 /// \param known  as `certify_placement` has it
 template <cost_value Cost>
 [[nodiscard]] placement_certificate<Cost> certified_by_cases(const placement_problem<Cost>& problem,
@@ -122,7 +123,7 @@ template <cost_value Cost>
   go_on();
   proofs.begin_with(ruled_out_by_limits(d, form, in_stated.left(all), limit));
   go_on();
-  constexpr double worthwhile = 0.02;  // share of labels that must go for a step that drops them
+  constexpr double worthwhile = 0.02;  // share of labels that a round of reduced-cost fixing must remove
   proof_relaxation<Cost> bounds(problem, p, in_stated, best, proofs,
                                 {.root_steps = options.steps, .nodes = options.nodes}, record);
   bounded_search<Cost, proof_relaxation<Cost>, proof_record<Cost>>(p, best, bounds, record, worthwhile).run();
@@ -131,8 +132,7 @@ template <cost_value Cost>
 
 }  // namespace detail
 
-/// A proof that constraints contradict each other where looking at strategies one by one shows it; nothing elsewhere,
-/// and where the time does not suffice.
+/// A proof of infeasibility, if arc consistency and single rows suffice for one; nothing otherwise, or if time ran out.
 template <cost_value Cost>
 [[nodiscard]] std::optional<placement_certificate<Cost>> certify_infeasible(const placement_description<Cost>& d,
                                                                             const solve_control& control = {}) {
@@ -146,14 +146,14 @@ template <cost_value Cost>
   return c;
 }
 
-/// Proves a lower bound anew, by message passing, prices on budgets and branching, in words of the problem as it is
-/// stated, savings and all. What solvers prove by other means (reductions, dynamic programs, knapsacks) is proven here
-/// by more cases: the certificate's `lower_bound` is what `check_certificate` accepts.
+/// Proves a lower bound by message passing, prices on budgets and branching, and states it for the problem before
+/// compilation, with savings. Whatever solvers prove by reductions, dynamic programs and knapsacks takes more cases
+/// here: the certificate's `lower_bound` is what `check_certificate` accepts, and may be below a solver's.
 ///
-/// \param known  cost of the best assignment known, if any: what is no better need not be bounded further
+/// \param known  cost of the best assignment known, if any: subproblems whose bound reaches it are not branched
 ///
-/// A stop and the time limit hold for all of it: each proof is checked before it is returned, so what was checked until
-/// then is returned, or, of small problems, what can be checked in a moment.
+/// A stop and the time limit cover all of this. Proofs are checked before they are returned: the last one that was
+/// checked in time is, or, for small problems, one that can be checked in a moment.
 /// \pre the problem has a description
 /// \throws error (input) if it has none, or no proof of any bound is accepted; (stopped) if none was checked in time
 template <cost_value Cost>
@@ -166,9 +166,9 @@ template <cost_value Cost>
   return detail::certified_by_cases<Cost>(problem, problem.compact(), nullptr, known, options, control);
 }
 
-/// The same of the problem with other costs. \pre it counts no savings
+/// The same for the problem with other costs. \pre it counts no savings
 /// \param p      the compiled problem with these costs, rounded
-/// \param other  the costs exactly
+/// \param other  the exact costs
 template <cost_value Cost>
 [[nodiscard]] placement_certificate<Cost> certify_placement(
     const placement_problem<Cost>& problem, const compact_problem<Cost>& p, const costs_in_place<Cost>& other,

@@ -25,38 +25,37 @@
 #include <vector>
 
 /// \file
-/// Follows the bound down to an assignment.
+/// Diving: a primal heuristic guided by the bound.
 
 namespace shardweave::inline v0 {
 
-/// Rules out the labels whose bound is worst, many at a time, reduces what is left, lets messages and prices settle,
-/// and repeats until little is left; branch and bound settles that. On the way every problem is decoded, repaired and
-/// improved by forest moves, and what that finds best is never ruled out, so that no dive ends in nothing once it has
-/// something.
+/// Repeatedly fixes out the labels with the worst bounds, many at a time, reduces the rest and continues the ascent on
+/// it, until little is left for branch and bound. Each of these problems is decoded, repaired and improved by forest
+/// moves; the best labels found are never removed, so once a dive has found an assignment it cannot end without one.
 ///
-/// Finds on large problems with budgets in seconds what local search does not find at all. Its assignments are not
-/// polished on the whole problem: put `polished` around it, or use `guided_search`.
+/// Finds assignments of large problems with budgets in seconds, where local search finds none. They are not polished on
+/// the whole problem: use `polished` around it, or `guided_search`.
 /// Source: diving heuristics of integer programming, here on Lagrangian reduced costs.
 class dive {
  public:
   static constexpr std::string_view name = "dive";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  std::size_t dives = 4;         ///< the best one counts
-  std::size_t root_steps = 600;  ///< of the ascent that guides
-  double least_share = 0.6;      ///< of the labels that stay, from 0 to 1, drawn at random for each dive from here ...
-  double most_share = 0.88;      ///< ... to here; what is below 0 counts as 0, what is above 1 as 1
-  std::size_t most_rounds = 30;  ///< of ruling out
-  std::size_t steps = 90;        ///< of the ascent in a round
-  double effort = 0.5;           ///< forest moves per variable in a round
-  std::size_t small_labels = 2000;  ///< so much is left to `finish`
+  std::size_t dives = 4;            ///< number of dives
+  std::size_t root_steps = 600;     ///< of the ascent at the root
+  double least_share = 0.6;         ///< share of the labels that stay in a round, drawn for each dive from here ...
+  double most_share = 0.88;         ///< ... to here; clamped to [0, 1]
+  std::size_t most_rounds = 30;     ///< of removing labels
+  std::size_t steps = 90;           ///< of the ascent per round
+  double effort = 0.5;              ///< forest moves per variable and round
+  std::size_t small_labels = 2000;  ///< at most so many labels are left to `finish`
   branch_and_bound finish = brief_search();
 
   /// One dive. Nothing if it found no assignment.
-  /// \param guide   of the problem
+  /// \param guide   bounds and prices of the problem
   /// \param share   of the labels that stay in a round
-  /// \param around  labels that the first round keeps, or none
-  /// \param cutoff  what an assignment must be cheaper than for the dive to go on
+  /// \param around  labels that the first round keeps; empty: none
+  /// \param cutoff  the dive ends when its bound reaches this cost
   template <cost_value Cost>
   [[nodiscard]] std::optional<std::vector<strategy>> once(const compact_problem<Cost>& p, const dual_guide& guide,
                                                           double share, std::span<const strategy> around, Cost cutoff,
@@ -64,10 +63,10 @@ class dive {
     return descender<Cost>(*this, p, limit, random).run(guide, share, share, around, cutoff);
   }
 
-  /// One dive among the labels that some of the `parents` have; the first parent's stay in the first round. What
-  /// parents agree on is decided at once, so that such a dive is quick; where each has parts of its own that are good,
-  /// it finds them together. Source: W. Cook, P. Seymour, Tour merging via branch-decomposition, INFORMS J. Comput. 15
-  /// (2003). \pre at least one parent
+  /// One dive among the labels of the `parents`, of which the first one's are kept in the first round. Variables on
+  /// which they agree are fixed at once, so such a dive is fast; it combines parts that are good in different parents.
+  /// Source: W. Cook, P. Seymour, Tour merging via branch-decomposition, INFORMS J. Comput. 15 (2003).
+  /// \pre at least one parent
   template <cost_value Cost>
   [[nodiscard]] std::optional<std::vector<strategy>> merge(const compact_problem<Cost>& p, const dual_guide& guide,
                                                            double share, std::span<const std::vector<strategy>> parents,
@@ -83,7 +82,7 @@ class dive {
     return descender<Cost>(*this, p, limit, random).run(among, 1, share, parents[0], cutoff);
   }
 
-  /// A share to try next.
+  /// Draws the share for a dive.
   [[nodiscard]] double draw_share(random_source& random) const {
     return least_share + (most_share - least_share) * random.unit();
   }
@@ -92,7 +91,7 @@ class dive {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr std::size_t decode_every = 25;  ///< steps between two attempts at an assignment
+  static constexpr std::size_t decode_every = 25;  ///< steps between two decodings
 
   [[nodiscard]] static branch_and_bound brief_search() {
     branch_and_bound search;
@@ -147,7 +146,7 @@ class dive {
     }
 
    private:
-    /// What a round left, and the way back.
+    /// The problem that a round left, and how to lift its labels.
     struct level {
       level(restricted_problem<Cost> narrowed, const solve_control& control)
           : cut(std::move(narrowed)), rest(cut.problem.compact(), {}, control) {
@@ -157,12 +156,12 @@ class dive {
       reduction<Cost> rest;
     };
 
-    /// Keeps about a share of the labels of finite excess, those of least excess, of every variable its best one and
-    /// what `keep` says. Where nothing feasible is left it tries to rule out less.
+    /// Keeps about a share of the labels of finite excess, by ascending excess, the best label of every variable, and
+    /// those in `keep`. If nothing feasible is left, removes fewer.
     bool narrow(const compact_problem<Cost>& p, const std::vector<double>& excess, double share,
                 std::span<const strategy> keep) {
       std::vector<double> sorted = excess;
-      std::erase(sorted, std::numeric_limits<double>::infinity());  // these go in any case
+      std::erase(sorted, std::numeric_limits<double>::infinity());  // infinite ones are removed in any case
       if (sorted.empty()) return false;
       share = share > 0 ? std::min(share, 1.0) : 0;
       for (int attempt = 0; attempt < 6 && !limit_.expired(); ++attempt, share = (1 + share) / 2) {
@@ -179,7 +178,7 @@ class dive {
               ++gone;
             }
         }
-        if (gone == 0) {  // all are equally good: decide something
+        if (gone == 0) {  // all are equally good: fixes a random variable
           const auto x = static_cast<std::size_t>(random_.below(p.size()));
           const double* own = excess.data() + p.label_start(x);
           part.fix(x,
@@ -195,7 +194,7 @@ class dive {
       return false;
     }
 
-    /// Sweeps and price steps; the best repaired decoding is left in `labels`.
+    /// Steps of the ascent; the best repaired decoding is left in `labels`.
     void settle(const compact_problem<Cost>& p, price_ascent<Cost>& ascent, Cost cutoff,
                 std::vector<strategy>& labels) {
       std::vector<strategy> decoded(p.size());
@@ -215,7 +214,7 @@ class dive {
       }
     }
 
-    /// Forest moves from a feasible labeling, or from a decoded one that breakouts make feasible.
+    /// Forest moves from a feasible labeling, or from a decoded one that `label_repair` makes feasible.
     void improve(const compact_problem<Cost>& p, price_ascent<Cost>& ascent, std::vector<strategy>& labels) {
       if (limit_.expired()) return;
       const bool known = !labels.empty();
@@ -237,7 +236,7 @@ class dive {
       offer(labels);
     }
 
-    /// Takes labels of the last level to the root.
+    /// Lifts labels of the last level to the root.
     void offer(std::vector<strategy> labels) {
       for (auto at = levels_.rbegin(); at != levels_.rend(); ++at) labels = (*at)->cut.lift((*at)->rest.lift(labels));
       const Cost cost = root_.cost(labels);

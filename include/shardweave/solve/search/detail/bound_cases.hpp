@@ -17,44 +17,45 @@
 #include <vector>
 
 /// \file
-/// A lower bound by best-first branching, for problems that are too large to be searched.
+/// A lower bound by best-first branching, for problems too large to be solved.
 
 namespace shardweave::inline v0::detail {
 
-/// The open leaves of a branch-and-bound tree: in each, some variables have a given label, and every labeling lies in
-/// one of them. The least of their bounds bounds the problem.
+/// The open leaves of a branch-and-bound tree: in each, some variables are fixed to a label, and every labeling belongs
+/// to one leaf. The least of their bounds is a lower bound.
 ///
-/// Prices and messages see a mean of labelings. Where many variables are next to one, as all layers of a network to
-/// what they share, each picks from that mean what suits it; once the one is decided, none can. So the leaf with the
-/// least bound climbs, and when it climbs slowly it is branched: one leaf per label of a variable, by strong branching
-/// the one of a few that are undecided and have many neighbours whose leaves gain most in a trial. All leaves share one
-/// ascent: labels that are not given are made dear, and a leaf keeps prices and messages of its own and nothing else.
+/// The relaxation averages over labelings: where one variable has many neighbours, such as a value that all layers of a
+/// network share, each of them may be paired with a different label of it. Fixing that variable removes this freedom.
+/// So the leaf with the least bound is improved by the ascent, and branched once that gains little: one leaf per label
+/// of a variable, chosen by strong branching among undecided variables with many neighbours. All leaves share one
+/// ascent, in which labels that a leaf excludes get a high cost; a leaf stores only its own prices and messages.
 template <cost_value Cost>
 class bound_cases {
  public:
   struct part {
-    std::vector<std::pair<std::uint32_t, strategy>> given = {};  ///< in the order in which they were decided
-    std::shared_ptr<const ascent_position> from = {};            ///< its own, or of what it was parted from
+    std::vector<std::pair<std::uint32_t, strategy>> given = {};  ///< fixed labels, in the order of branching
+    std::shared_ptr<const ascent_position> from =
+        {};  ///< where its ascent continues: its own position, or that of its parent
     double bound = -std::numeric_limits<double>::infinity();
-    double mark = -std::numeric_limits<double>::infinity();  ///< the bound some steps ago
-    std::size_t steps = 0;                                   ///< since then
+    double mark = -std::numeric_limits<double>::infinity();  ///< the bound at the start of this pace
+    std::size_t steps = 0;                                   ///< steps since then
     bool is_slow = false;
   };
 
-  /// \param from   where an ascent on `p` got to
-  /// \param known  a bound on all labelings
+  /// \param from   position of an ascent on `p`
+  /// \param known  a lower bound on all labelings
   bound_cases(const compact_problem<Cost>& p, ascent_position from, double known)
       : p_(&p), ascent_(p), first_(std::make_shared<const ascent_position>(std::move(from))), worth_(p.size(), 1.0) {
     cases_.push_back({.from = first_, .bound = known, .is_slow = true});
   }
 
-  /// A lower bound on every labeling that is better than the best one known; +infinity if there is none.
+  /// A lower bound on every labeling that beats the incumbent; +infinity if there is none.
   [[nodiscard]] double bound() const {
     return cases_.empty() ? infinity : std::min_element(cases_.begin(), cases_.end(), by_bound)->bound;
   }
   [[nodiscard]] std::size_t size() const { return cases_.size(); }
 
-  /// Some steps of the least case, or others in its place. \returns whether another call may gain
+  /// Improves or branches the leaf of the least bound. \returns whether another call may raise the bound
   bool work(const incumbent<Cost>& best, const deadline& limit) {
     std::erase_if(cases_, [&](const part& c) { return best.closes(c.bound); });
     if (best.closes(bound()) || limit.expired()) return false;
@@ -68,11 +69,13 @@ class bound_cases {
   using parts = std::vector<part>;
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t steps_at_once = 10, steps_of_pace = 60, steps_of_survey = 50;
-  static constexpr std::size_t steps_of_trial = 100;  ///< of all cases of a variable together
-  static constexpr std::size_t most_tried = 6;        ///< variables; three times as many if none of them is worthwhile
-  static constexpr std::size_t most_positions = 24;   ///< of least cases; others go on from where the first began
-  static constexpr double worthwhile = 0.005;         ///< share of the gap, to be gained in a pace or a trial
-  static constexpr double first_step = 0.01;          ///< of a case, whose prices are nearly right
+  static constexpr std::size_t steps_of_trial = 100;  ///< of all children of a variable together
+  static constexpr std::size_t most_tried =
+      6;  ///< variables in strong branching; three times as many while none gains enough
+  static constexpr std::size_t most_positions = 24;  ///< leaves that keep a position of their own, those of least
+                                                     ///< bound; the others restart from the first position
+  static constexpr double worthwhile = 0.005;  ///< share of the gap that a pace of the ascent, or a trial, must gain
+  static constexpr double first_step = 0.01;   ///< step length of a new leaf, whose prices are nearly right
 
   static bool by_bound(const part& a, const part& b) { return a.bound < b.bound; }
   [[nodiscard]] static part& least_of(parts& cases) { return *std::min_element(cases.begin(), cases.end(), by_bound); }
@@ -80,13 +83,13 @@ class bound_cases {
     return best.is_known() ? best.upper() - bound : std::max(std::abs(bound), 1.0);
   }
 
-  /// The ascent, where a case is.
+  /// The shared ascent, moved to a leaf.
   [[nodiscard]] price_ascent<Cost>& ascent_at(const part& c, const incumbent<Cost>& best) {
     std::vector<std::size_t> others;
     for (const auto& [x, label] : c.given)
       for (strategy l = 0; l < p_->label_count(x); ++l)
         if (l != label) others.push_back(p_->label_start(x) + l);
-    // not so dear that sums lose digits
+    // above the other costs, but not so high that sums lose digits
     const double dear = std::max({1.0, std::abs(c.bound), best.is_known() ? std::abs(best.upper()) : 0.0});
     ascent_.go_to(*c.from, std::move(others), dear);
     return ascent_;
@@ -104,7 +107,7 @@ class bound_cases {
     c.steps = 0;
   }
 
-  /// Puts the cases of one variable in the place of a case. \returns whether that gains
+  /// Replaces a leaf by one leaf per label of a variable. \returns whether that raises the bound
   bool divide(part& whole, const incumbent<Cost>& best, const deadline& limit) {
     const double room = gap(whole.bound, best);
     price_ascent<Cost>& ascent = ascent_at(whole, best);
@@ -154,7 +157,7 @@ class bound_cases {
     return cases;
   }
 
-  /// How often each label is the best one while prices move: where they settle, an optimum of the relaxation.
+  /// How often each label is the best one over some steps of the ascent: an approximate optimum of the relaxation.
   [[nodiscard]] std::vector<double> mean_labels(price_ascent<Cost>& ascent, const incumbent<Cost>& best,
                                                 const deadline& limit) const {
     std::vector<double> mean(p_->total_labels());
@@ -168,10 +171,11 @@ class bound_cases {
     return mean;
   }
 
-  /// Variables that are not decided, those first that more is next to.
+  /// Undecided variables, by estimated gain: how undecided they are, gains of earlier trials, number of neighbours.
   [[nodiscard]] std::vector<std::uint32_t> most_promising(const std::vector<double>& mean,
                                                           const std::vector<double>& least, double room) const {
-    constexpr double near = 1e-3, tie = 1e-3;  // without rows nothing moves, but ties tell what is not decided
+    constexpr double near = 1e-3,
+                     tie = 1e-3;  // without rows all steps choose alike, so nearly equal bounds count as undecided, too
     std::vector<std::pair<double, std::uint32_t>> order;
     for (std::uint32_t x = 0; x < p_->size(); ++x) {
       const auto of_x = std::span(mean).subspan(p_->label_start(x), p_->label_count(x));
@@ -190,7 +194,7 @@ class bound_cases {
   const compact_problem<Cost>* p_;
   price_ascent<Cost> ascent_;
   std::shared_ptr<const ascent_position> first_;
-  std::vector<double> worth_;  ///< per variable, what trials of it have gained
+  std::vector<double> worth_;  ///< per variable: running average of its gains in trials, relative to `worthwhile`
   parts cases_ = {};
 };
 

@@ -21,11 +21,11 @@
 #include <vector>
 
 /// \file
-/// The side of a guided search that raises the bound.
+/// The part of a guided search that raises the lower bound.
 
 namespace shardweave::inline v0::detail {
 
-/// What the threads of one search tell each other. All members may be called by any thread.
+/// The bound and the incumbent that the threads of a search share. All members may be called from any thread.
 template <cost_value Cost>
 class shared_findings {
  public:
@@ -37,7 +37,7 @@ class shared_findings {
     const std::scoped_lock lock(mutex_);
     return bound_;
   }
-  /// Afterwards both know the better labeling. \returns whether it is new to `mine`
+  /// Afterwards both have the better labeling. \returns whether `mine` got a new one
   bool exchange(incumbent<Cost>& mine, double seconds) {
     const std::scoped_lock lock(mutex_);
     if (mine.is_known() && best_.is_beaten_by(mine.cost())) {
@@ -53,18 +53,18 @@ class shared_findings {
   incumbent<Cost> best_ = {};
 };
 
-/// How hard a `bound_side` tries.
+/// Effort of a `bound_side`.
 struct bound_effort {
-  std::size_t most_steps = 3000;    ///< of the ascent in all; with a time limit as many as fit
-  std::size_t decode_every = 50;    ///< steps between two attempts at an assignment; 0: at the end alone
-  double worthwhile = 0.02;         ///< share of labels that must go for another round of ruling out
-  std::size_t closing_steps = 500;  ///< of the ascent in such a round
-  double least_gain =
-      1e-3;  ///< of the gap, in `decode_every` steps once labels are ruled out: with less dives gain more
-  double closing_share = 0.4;        ///< of the time, at most, for ruling out
-  std::size_t small_labels = 10000;  ///< so much is left to branch and bound
+  std::size_t most_steps = 3000;    ///< of the ascent in all; ignored with a time limit
+  std::size_t decode_every = 50;    ///< steps between two decodings to an assignment; 0: only at the end
+  double worthwhile = 0.02;         ///< share of labels that a round of reduced-cost fixing must remove
+  std::size_t closing_steps = 500;  ///< of the ascent after such a round
+  double least_gain = 1e-3;    ///< share of the gap that `decode_every` steps must gain once labels are removed; with
+                               ///< less, dives gain more
+  double closing_share = 0.4;  ///< share of the time that reduced-cost fixing may take
+  std::size_t small_labels = 10000;  ///< problems of at most so many labels are solved by branch and bound
 
-  /// For a thread that has nothing better to do than to climb to the end.
+  /// Effort for a thread that only raises the bound.
   [[nodiscard]] bound_effort patient() const {
     bound_effort result = *this;
     result.least_gain = -1;
@@ -75,17 +75,16 @@ struct bound_effort {
   }
 };
 
-/// Raises bound and prices, rules out labels that no better assignment has, and searches what is left once it is
-/// little. The bound that this gives holds for all labelings: those that were ruled out cost no less than the best.
-/// What the search finds otherwise is told to `offer`.
+/// Raises the bound, removes labels that no better assignment has (reduced-cost fixing), and solves the rest exactly
+/// once it is small. The bound holds for all labelings, since those that were removed cost no less than the incumbent.
 template <cost_value Cost>
 class bound_side {
  public:
-  /// Looks for something cheaper than `known`; the more often it was asked before, the harder.
+  /// Searches for a labeling cheaper than `known`; the effort grows with the number of searches `before`.
   using last_search = std::function<solution<Cost>(const placement_problem<Cost>& left, Cost known, std::size_t before,
                                                    const solve_control& control)>;
 
-  /// \pre all but `effort` outlive this
+  /// \pre all but `effort` outlive this object
   bound_side(const compact_problem<Cost>& problem, const bound_effort& effort, last_search finish,
              const solve_control& control, std::string_view stage, shared_findings<Cost>& findings)
       : p_(&problem),
@@ -113,7 +112,7 @@ class bound_side {
     findings_->raise(rest_.bound());
     return limit_.expired() || iterations_ >= control_->iterations || best_.is_enough(findings_->bound());
   }
-  /// Labels of the whole problem, which keep its rows or not. \returns whether they are the best now
+  /// Offers labels of the whole problem, feasible or not. \returns whether they are the new incumbent
   bool offer(std::vector<strategy> labels) {
     const Cost cost = p_->cost(labels);
     if (!best_.is_beaten_by(cost) || !p_->keeps_rows(labels)) return false;
@@ -122,7 +121,7 @@ class bound_side {
     report();
     return true;
   }
-  /// Other labels that cost as much as the best.
+  /// Replaces the incumbent by other labels of the same cost.
   void replace(std::vector<strategy> labels) { best_.replace(std::move(labels)); }
   /// \returns whether another thread has found better labels
   bool exchange() { return findings_->exchange(best_, limit_.elapsed()); }
@@ -133,7 +132,8 @@ class bound_side {
           {.stage = stage_, .seconds = limit_.elapsed(), .objective = objective, .lower_bound = bound()});
   }
 
-  /// \param until  seconds from the start at which it ends too
+  /// Steps of the ascent, with decodings in between.
+  /// \param until  another time limit, in seconds since the start
   void climb(std::size_t most, double until) {
     if (is_over()) return;
     price_ascent<Cost>& ascent = rest_.ascent();
@@ -153,7 +153,7 @@ class bound_side {
       if (repair(p, std::span<strategy>(labels), 50 + p.size() / 20, limit_)) offer(rest_.lift(labels));
       report();
       if (!rest_.is_whole() && ascent.bound() <= mark + effort_.least_gain * std::max(best_.upper() - mark, 0.0)) break;
-      // where a gap is enough, the last hundredths of it can wait
+      // within a requested gap the last hundredths of it are not worth the time
       if (control_->gap > 0 && rest_.is_whole() &&
           ascent.bound() <= mark + 0.05 * control_->gap * std::abs(ascent.bound()))
         break;
@@ -162,7 +162,7 @@ class bound_side {
     climbing_seconds_ += limit_.elapsed() - began;
   }
 
-  /// Rules out labels as long as that helps. \returns whether any went
+  /// Rounds of reduced-cost fixing and ascent while they remove labels. \returns whether any were removed
   bool close_in() {
     if (!best_.is_known() || rest_.problem().size() == 0 || is_over()) return false;
     if (is_timed() && closing_seconds_ > effort_.closing_share * limit_.elapsed()) return false;
@@ -180,18 +180,18 @@ class bound_side {
     return gained;
   }
 
-  /// Climbs and rules out until all is over, for a thread of its own; once neither gains any more, the bound is raised
-  /// case by case.
+  /// Alternates ascent and reduced-cost fixing until the search ends, on a thread of its own; once neither gains,
+  /// branches (`bound_cases`).
   void run() {
     const double least_worthwhile = effort_.worthwhile;
-    std::optional<bound_cases<Cost>> cases;  // of what was left when they began: freed when labels go
+    std::optional<bound_cases<Cost>> cases;  // of the present remainder; discarded when labels are removed
     while (!is_over()) {
       climb(std::numeric_limits<std::size_t>::max(), std::numeric_limits<double>::infinity());
-      // to rule labels out is to begin the cases anew
+      // removing labels discards these cases, so it must be worth more than they gained
       effort_.worthwhile = least_worthwhile + (cases ? gain_of(*cases) : 0);
       if (close_in()) cases.reset();
       rest_.forget_ascent_on_whole();
-      // what the other thread finds may rule out more
+      // a new incumbent of the other thread may allow to remove more
       for (bool more = true; !climbs_ && !is_over() && !exchange();) {
         more = more && work_on(cases);
         if (!more) std::this_thread::sleep_for(std::chrono::milliseconds(5));
@@ -202,9 +202,9 @@ class bound_side {
  private:
   [[nodiscard]] bool is_timed() const { return std::isfinite(control_->seconds); }
 
-  /// \returns whether enough labels could go
+  /// One round of reduced-cost fixing. \returns whether labels were removed
   bool rule_out() {
-    if (is_timed() && limit_.remaining() < 1.5 * longest_round_) return false;  // it cannot be broken off
+    if (is_timed() && limit_.remaining() < 1.5 * longest_round_) return false;  // a round cannot be interrupted
     const double began = limit_.elapsed();
     const solve_control rest{.seconds = limit_.rest().seconds, .stop = control_->stop};
     const std::size_t gone = rest_.rule_out(best_, effort_.worthwhile, rest,
@@ -228,7 +228,7 @@ class bound_side {
     rest_.raise(found.lower_bound, best_);
   }
 
-  /// \returns whether another call may gain
+  /// Improves the bound by branching. \returns whether another call may gain
   bool work_on(std::optional<bound_cases<Cost>>& cases) {
     if (!best_.is_known() || rest_.problem().size() == 0) return false;
     if (!cases) cases.emplace(rest_.problem(), rest_.ascent().position(), rest_.ascent().bound());
@@ -236,7 +236,7 @@ class bound_side {
     rest_.raise(cases->bound(), best_);
     return more;
   }
-  /// As a share of the gap that one ascent leaves.
+  /// What the cases gained, as a share of the gap that the ascent alone leaves.
   [[nodiscard]] double gain_of(const bound_cases<Cost>& cases) {
     const double without = rest_.ascent().bound();
     return std::clamp((cases.bound() - without) / (best_.upper() - without), 0.0, 1.0);
@@ -251,7 +251,7 @@ class bound_side {
   shared_findings<Cost>* findings_;
   incumbent<Cost> best_;
   remainder<Cost> rest_;
-  bool climbs_ = true;  ///< another step may gain
+  bool climbs_ = true;  ///< whether another step may gain
   std::size_t steps_ = 0, ruled_out_ = 0, searches_ = 0, iterations_ = 0;
   Cost searched_at_ = forbidden<Cost>;
   double climbing_seconds_ = 0, closing_seconds_ = 0, longest_round_ = 0;

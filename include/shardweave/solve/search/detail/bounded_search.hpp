@@ -15,32 +15,32 @@
 #include <vector>
 
 /// \file
-/// Branch and bound over sets of labels, whatever the bound is and whoever keeps a record of it.
+/// Branch and bound over sets of labels, with the relaxation and a proof record as policies.
 
 namespace shardweave::inline v0::detail {
 
-/// Labelings of a root problem that are still to be searched.
-/// \tparam Memory  what the relaxation of the part that they were parted from leaves to theirs
+/// A subproblem: labelings of the root problem that are still to be searched.
+/// \tparam Memory  warm start that its parent's relaxation leaves
 template <class Memory>
 struct open_part {
-  std::vector<char> allowed;  ///< per label of all variables of the root
+  std::vector<char> allowed;  ///< per label of all variables of the root: whether it is left
   Memory known = {};
   double bound = -std::numeric_limits<double>::infinity();
-  std::uint32_t number = 0;  ///< in the record
-  std::size_t order = 0;     ///< of bounds that are equal the least comes first; depth first, the greatest of all
+  std::uint32_t number = 0;  ///< its number in the record
+  std::size_t order = 0;     ///< ties of bounds are broken by the least one; depth first takes the greatest of all
 };
 
-/// How often a part was worked on, and how many parts before it.
+/// The number of a subproblem in the order of exploration, and of a round of reduced-cost fixing in it.
 struct part_visit {
   std::size_t part = 1;   ///< 1 is the root
-  std::size_t round = 0;  ///< of dropping labels of this part
+  std::size_t round = 0;  ///< of reduced-cost fixing in this subproblem
   [[nodiscard]] bool is_root() const { return part == 1; }
   [[nodiscard]] bool is_first() const { return part == 1 && round == 0; }
 };
 
 enum class search_order : std::uint8_t { least_bound_first, depth_first };
 
-/// Where nobody asks why.
+/// Records nothing, where no proof is wanted.
 struct no_record {
   static constexpr bool explains = false;
   static void refuted(std::uint32_t, const std::vector<char>&) {}
@@ -51,37 +51,37 @@ struct no_record {
   }
 };
 
-/// Raises a part's bound, drops labels that no better labeling has (reduced-cost fixing) as long as enough of them go,
-/// and parts what is left in two, until nothing is left that could be better than the incumbent.
+/// Branch and bound: raises the bound of a subproblem, removes labels that no better labeling has (reduced-cost fixing)
+/// while enough of them go, and splits the rest in two, until no open subproblem can contain anything better than the
+/// incumbent.
 ///
-/// \tparam Relaxation  bounds a part, and offers the incumbent what it finds meanwhile:
-///   - `memory`, `order`: a type that can be copied; a `search_order`
-///   - `goes_on(parts)`: whether another part may be worked on after so many
-///   - `open(part, visit)`: takes the part's problem; false if nothing feasible is left in it
+/// \tparam Relaxation  bounds a subproblem, and updates the incumbent with what it finds:
+///   - `memory`, `order`: a copyable type for warm starts; a `search_order`
+///   - `goes_on(parts)`: whether another subproblem may be explored after so many
+///   - `open(part, visit)`: loads the subproblem; false if nothing feasible is left in it
 ///   - `raise(part, visit)`: raises `part.bound`, sets `part.known`
-///   - `is_decided()`: nothing is left to choose; `part.bound` is then all that will be known of it
-///   - `closes(bound)`, `is_over()`: nothing above the bound is wanted; the time is up
-///   - `origin()`: of the variables of its problem and their labels, among those of the root
-///   - `allowed()`: the root's labels that are left
-///   - `label_bounds()`: per label of all variables of its problem, on labelings with it
-///   - `settles(part)`: whether what is left was searched at once
-///   - `split()`: of its problem
-///   - `expanded(parts, bound)`: called after each part, with a bound on all that is open
-/// \tparam Record  what is told of it: as `no_record`, which tells nothing. One that `explains` wants every label that
-///   goes to be dropped in a step of its own.
+///   - `is_decided()`: no choice is left; `part.bound` is then final
+///   - `closes(bound)`, `is_over()`: whether a subproblem of this bound is pruned; whether the time is up
+///   - `origin()`: variables and labels of its problem as those of the root
+///   - `allowed()`: labels of the root that are left
+///   - `label_bounds()`: per label of all variables of its problem, a lower bound on labelings with it
+///   - `settles(part)`: whether the rest was solved without splitting
+///   - `split()`: how to branch, for its problem
+///   - `expanded(parts, bound)`: called after each subproblem, with a lower bound on all open ones
+/// \tparam Record  what is told of it: as `no_record`, which records nothing. If it `explains`, labels are removed only
+///                 in rounds of their own, each of which is recorded.
 template <cost_value Cost, class Relaxation, class Record = no_record>
 class bounded_search {
  public:
   using part = open_part<typename Relaxation::memory>;
 
-  /// \param worthwhile  share of the labels that must go for another round
-  /// \pre all outlive this object
+  /// \param worthwhile  share of the labels that must go for another round of fixing
+  /// \pre all references outlive this object
   bounded_search(const compact_problem<Cost>& root, const incumbent<Cost>& best, Relaxation& relaxation, Record& record,
                  double worthwhile)
       : root_(root), best_(best), relaxation_(relaxation), record_(record), worthwhile_(worthwhile) {}
 
-  /// \returns a lower bound on the labelings that beat the incumbent at the end; its cost, or a little less, if there
-  /// are none
+  /// \returns a lower bound on labelings that beat the final incumbent; if there are none, its cost or slightly less
   double run(typename Relaxation::memory known = {}) {
     open_.push_back({std::vector<char>(root_.total_labels(), 1), std::move(known)});
     while (!open_.empty()) {
@@ -106,7 +106,7 @@ class bounded_search {
 
   [[nodiscard]] std::size_t explored() const { return explored_; }
   [[nodiscard]] std::size_t dropped() const { return dropped_; }  ///< labels
-  /// Whether it ended before all was searched.
+  /// Whether it ended with open subproblems.
   [[nodiscard]] bool is_cut_short() const { return cut_short_; }
 
  private:
@@ -117,7 +117,7 @@ class bounded_search {
     return a.bound != b.bound ? a.bound > b.bound : a.order > b.order;
   }
   [[nodiscard]] bool is_settled(double bound) const { return relaxation_.closes(bound) || bound >= weakest_; }
-  /// Infinite if nothing is open.
+  /// The least bound of an open subproblem; +infinity if there is none.
   [[nodiscard]] double least_open() const {
     if (open_.empty()) return infinity;
     if (Relaxation::order == search_order::least_bound_first) return open_.front().bound;
@@ -144,7 +144,7 @@ class bounded_search {
       here.allowed = relaxation_.allowed();
       const std::vector<double>& least = relaxation_.label_bounds();
       const variable_origin& origin = relaxation_.origin();
-      std::vector<std::size_t> gone;  // positions in the root
+      std::vector<std::size_t> gone;  // label positions in the root
       std::size_t at = 0;
       for (const auto& [x, labels] : origin)
         for (const strategy l : labels)
@@ -189,7 +189,7 @@ class bounded_search {
   Record& record_;
   double worthwhile_;
   std::vector<part> open_;     ///< a heap
-  double weakest_ = infinity;  ///< bound of what is decided
+  double weakest_ = infinity;  ///< the least bound of a decided subproblem
   std::size_t explored_ = 0, dropped_ = 0;
   bool cut_short_ = false;
 };

@@ -9,14 +9,14 @@
 #include <limits>
 
 /// \file
-/// How long it is worthwhile to raise a bound.
+/// Steps of an ascent while they gain.
 
 namespace shardweave::inline v0::detail {
 
-/// Steps an ascent until `most` are made, a while of them gains nothing worthwhile (the fewer variables there are, the
-/// sooner prices and messages settle), or `look` has seen enough.
-/// \param target  the cost of the best labeling known, before each step
-/// \param look    called after each step with its number and whether another may gain; whether to go on
+/// Steps an ascent until `most` steps are made, a number of them gains too little (fewer for small problems, where
+/// prices and messages settle sooner), or `look` ends it.
+/// \param target  called before each step: the cost of the incumbent
+/// \param look    called after each step with its number and whether another may gain; returns whether to continue
 template <cost_value Cost, class Target, class Look>
 void climb(price_ascent<Cost>& ascent, std::size_t variables, std::size_t most, const Target& target,
            const Look& look) {

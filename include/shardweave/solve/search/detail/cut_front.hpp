@@ -16,50 +16,52 @@
 #include <vector>
 
 /// \file
-/// The least of the greatest of several plain costs: what mixtures of prices cannot tell apart.
+/// Lower bounds by multi-objective dynamic programming over several cuts of the savings.
 
 namespace shardweave::inline v0::detail {
 
-/// Labelings that no other beats at all prices alike.
+/// Pareto-optimal labelings with respect to the costs under several prices.
 struct front_of_labelings {
-  bool is_complete = false;                                 ///< false: too much work, and nothing else is known
-  double bound = -std::numeric_limits<double>::infinity();  ///< no labeling costs less, savings counted
-  std::vector<std::vector<strategy>> labelings = {};        ///< those with a bound below the target, the least first
+  bool is_complete = false;  ///< false: a limit on the work was reached, and the other members are empty
+  double bound = -std::numeric_limits<double>::infinity();  ///< lower bound on costs less savings of every labeling
+  std::vector<std::vector<strategy>> labelings = {};        ///< those with a bound below the target, by ascending bound
 };
 
-/// At every cut the priced costs of a labeling are at most its costs less savings, so the greatest over several cuts
-/// is a bound, and one that a mixture of cuts only has on average: where two cuts weigh the same, the best mixture
-/// pairs labelings each of which is bad at one of them. Here all costs are carried along together: variable after
-/// variable, partial labelings are kept unless another is as good at every cut and has the same labels where more is to
-/// come, or unless what they cost and the least that can follow reach the target.
+/// For any cut (chain prices), the priced cost of a labeling is at most its cost less savings. So the maximum over
+/// several cuts bounds it from below, and more tightly than any mixture of cuts, which bounds the average: where two
+/// cuts have equal weight, the best mixture combines labelings each of which is bad at one of them. The dynamic program
+/// carries the costs under all cuts: variable by variable, it keeps a partial labeling unless another one with the same
+/// labels of open variables is no worse under every cut, or unless its cost and the least remaining cost reach the
+/// target under some cut.
 ///
 /// Rows are ignored, which leaves the bound valid. Source: multi-objective dynamic programming with bounds, as of
 /// shortest paths under resource limits (J. Beasley and N. Christofides, 1989).
 template <cost_value Cost>
 class cut_front {
  public:
-  /// How much may be kept.
-  std::size_t most_entries = 400000;  ///< of all layers: labels of open variables times labels of the next one
-  std::size_t most_partial = 30000;   ///< partial labelings in a layer
-  std::size_t most_compared = 100;    ///< those that each is compared with
+  /// Limits on the work.
+  std::size_t most_entries =
+      400000;                        ///< over all layers: labelings of open variables times labels of the next variable
+  std::size_t most_partial = 30000;  ///< partial labelings per layer
+  std::size_t most_compared = 100;   ///< partial labelings that each one is compared with
 
-  double coarseness = 0;  ///< costs that differ by no more count as equal: less work, a weaker bound
+  double coarseness = 0;  ///< costs that differ by no more count as equal: less work, weaker bound
 
   /// \pre `p` and `terms` outlive this object
   cut_front(const compact_problem<Cost>& p, const savings_terms<Cost>& terms) : p_(&p), t_(&terms) {}
 
-  /// \returns whether the graph is narrow enough
+  /// Chooses the order of the variables. \returns whether the layers are small enough
   [[nodiscard]] bool prepare() {
     layers_.clear();
     const std::size_t n = p_->size();
     const std::vector<std::vector<std::uint32_t>> near = neighbours();
-    std::vector<std::size_t> left(n);  // neighbours without a place in the order
+    std::vector<std::size_t> left(n);  // neighbours that are not in the order yet
     std::vector<char> placed(n);
     for (std::size_t x = 0; x < n; ++x) left[x] = near[x].size();
     std::vector<std::uint32_t> open;
     std::size_t entries = 0;
     for (std::size_t i = 0; i < n; ++i) {
-      // the variable after which the open ones have the fewest labels
+      // the variable after which the open variables have the fewest joint labelings
       std::size_t next = n;
       double least = std::numeric_limits<double>::infinity();
       for (std::size_t x = 0; x < n; ++x) {
@@ -94,7 +96,7 @@ class cut_front {
     return true;
   }
 
-  /// \param prices  each as `chain_prices::values`; all bound the costs less savings from below
+  /// \param prices  each as `chain_prices::values`; under each the costs bound costs less savings from below
   /// \pre prepare() returned true
   [[nodiscard]] front_of_labelings find(const std::vector<std::vector<double>>& prices, double target,
                                         const deadline& limit) {
@@ -110,18 +112,18 @@ class cut_front {
     std::uint32_t variable = 0;
     std::vector<std::uint32_t> before = {}, after = {};  ///< open variables
     std::size_t states = 1;                              ///< labelings of `before`
-    std::vector<std::uint32_t> next = {};                ///< per state and label, the state of `after`
+    std::vector<std::uint32_t> next = {};                ///< labelings of `before`, numbered in mixed radix
     std::vector<double> cost = {};                       ///< per state and label, one per price
-    std::vector<double> rest = {};                       ///< per state, the least that follows, one per price
+    std::vector<double> rest = {};                       ///< per state: the least remaining cost, per price
   };
-  /// A partial labeling; costs lie elsewhere.
+  /// A partial labeling; its costs are stored apart.
   struct partial {
     std::uint32_t parent = 0;
     strategy label = 0;
   };
 
-  /// Whom a variable shares costs or savings with. Savings may join two that no edge does: where what an edge costs
-  /// besides communication makes its costs equal.
+  /// Variables that share costs or savings with each variable. Savings may join variables without an edge, where the
+  /// rest of an edge's cost made its costs constant.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> neighbours() const {
     std::vector<std::vector<std::uint32_t>> near(p_->size());
     for (std::size_t x = 0; x < p_->size(); ++x)
@@ -137,7 +139,7 @@ class cut_front {
     return near;
   }
 
-  /// What every label, and every pair of labels of an edge, costs at every price.
+  /// Computes the cost of every label, and of every pair of labels of an edge, under each price.
   void price(const std::vector<std::vector<double>>& prices) {
     width_ = prices.size();
     constant_.assign(width_, static_cast<double>(p_->constant()));
@@ -184,7 +186,7 @@ class cut_front {
     return costs;
   }
 
-  /// Costs of steps, and from the last layer to the first the least that can follow.
+  /// Computes the costs of steps, and backward over the layers the least remaining costs.
   void bound_rest() {
     std::vector<double> after(width_, 0.0);
     std::vector<std::uint32_t> digits;
@@ -237,9 +239,9 @@ class cut_front {
 
   front_of_labelings walk(double target, const deadline& limit) {
     front_of_labelings result;
-    const double even = std::max(coarseness, 1e-12 * (std::abs(target) + 1));  // what rounding makes of equal sums
+    const double even = std::max(coarseness, 1e-12 * (std::abs(target) + 1));  // equal sums may differ by rounding
     std::vector<std::vector<partial>> kept(layers_.size() + 1);
-    std::vector<double> costs(constant_);  // of those kept in the last layer
+    std::vector<double> costs(constant_);  // of the kept ones of the last layer
     std::vector<std::uint32_t> state{0};
     kept[0].push_back({});
     for (std::size_t i = 0; i < layers_.size(); ++i) {
@@ -275,7 +277,7 @@ class cut_front {
       });
       std::vector<double> next_costs;
       std::vector<std::uint32_t> next_state;
-      std::size_t first = 0;  // kept ones of the same state
+      std::size_t first = 0;  // the first kept one of the same state
       for (const std::uint32_t j : order) {
         if (next_state.empty() || next_state.back() != grown_state[j]) first = next_state.size();
         const double* own = grown_costs.data() + j * width_;
@@ -324,19 +326,19 @@ class cut_front {
   std::map<std::pair<std::uint32_t, std::uint32_t>, std::vector<double>> pairs_;
 };
 
-/// Effort of `front_bound`.
+/// Limits on the effort of `front_bound`.
 struct front_options {
-  std::size_t cuts = 5;              ///< beside the best prices
+  std::size_t cuts = 5;              ///< besides the best prices
   std::size_t most_partial = 30000;  ///< see `cut_front`
-  std::size_t most_offers = 20;      ///< labelings that are measured per front
+  std::size_t most_offers = 20;      ///< labelings that are offered per front
 };
 
-/// Looks for all labelings that no other beats at the best prices and the heaviest cuts of an ascent.
+/// Finds the Pareto-optimal labelings for the best prices and the heaviest cuts of an ascent.
 ///
-/// \param upper  what labelings must stay below to be of use; asked again after every offer
-/// \param offer  is told labelings
-/// \param share  of the gap between bound and `upper` that may be lost: 0 for a bound, more for labelings only
-/// \returns a lower bound, -infinity if there is none; nothing if the work was too much
+/// \param upper  cost that useful labelings are below; called again after every offer
+/// \param offer  called with each labeling
+/// \param share  of the gap between bound and `upper` that counts as equal: 0 for a bound, more to find labelings only
+/// \returns a lower bound; nothing if the work exceeds the limits
 template <cost_value Cost, class Upper, class Offer>
 std::optional<double> front_bound(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
                                   const savings_ascent<Cost>& ascent, const front_options& options, double share,

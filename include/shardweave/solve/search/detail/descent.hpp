@@ -18,21 +18,20 @@
 #include <vector>
 
 /// \file
-/// Moves that make a feasible labeling cheaper.
+/// Local moves that make a feasible labeling cheaper.
 
 namespace shardweave::inline v0::detail {
 
-/// Has the last word on the moves that a descent favours. It is told of all that are made, so it may keep a labeling of
-/// its own.
+/// May veto the moves of a descent. It sees every move that is made, so it can maintain a labeling of its own.
 class move_judge {
  public:
   virtual ~move_judge() = default;
-  /// Makes the moves on its own labeling, or refuses them.
+  /// Whether the moves are accepted; if so, applies them to its own labeling.
   virtual bool accepts(std::span<const relabel> moves) = 0;
 };
 
-/// Coordinate, star and forest moves on a feasible labeling; none of them makes it dearer or infeasible. Nobody else
-/// may change the state meanwhile. Where a judge is given, a move needs its consent as well.
+/// Coordinate, star and forest moves on a feasible labeling; none makes it dearer or infeasible. The state must not be
+/// changed otherwise meanwhile. With a judge, a move also needs its consent.
 template <cost_value Cost>
 class descent {
  public:
@@ -42,16 +41,16 @@ class descent {
       if (p_.label_count(x) > 1) free_.push_back(x);
   }
 
-  /// Adds up anew what rounding may have moved.
+  /// Recomputes sums, against drift by rounding.
   void refresh() {
     state_.refresh();
     if constexpr (std::floating_point<Cost>) costs_.refresh(state_);
   }
 
-  /// The variables that have a choice.
+  /// The number of variables with more than one label.
   [[nodiscard]] std::size_t size() const { return free_.size(); }
 
-  /// Gives every variable in turn its best label that fits.
+  /// Sets every variable in turn to its cheapest feasible label.
   /// \returns whether anything improved
   bool coordinate_sweep() {
     bool improved = false;
@@ -62,7 +61,7 @@ class descent {
     return improved;
   }
 
-  /// Gives the variable that gains most by it its best label that fits.
+  /// Makes the best feasible move of a single variable.
   /// \returns whether anything improved
   /// Complexity: O(labels)
   bool steepest_move() {
@@ -83,8 +82,8 @@ class descent {
     return true;
   }
 
-  /// Tries the most promising labels of every variable together with the best responses of its `most` dearest
-  /// neighbours.
+  /// Tries promising labels of every variable, each with best responses of the `most` neighbours with the dearest
+  /// edges.
   bool star_sweep(std::size_t most) {
     bool improved = false;
     for (const std::uint32_t x : free_) {
@@ -94,8 +93,8 @@ class descent {
     return improved;
   }
 
-  /// Gives a random variable a random label and another one its best response to that: what a row takes from
-  /// one may be given to the other.
+  /// Sets a random variable to a random label, and another one to its best response, so that usage may move from one to
+  /// the other.
   bool pair_step(random_source& random) {
     const std::uint32_t x = free_[random.below(free_.size())];
     const auto links = p_.links(x);
@@ -119,8 +118,8 @@ class descent {
     return consents(moves_) && (apply(moves_), matters(least));
   }
 
-  /// Moves a random forest of up to `largest` variables to its best labels. Rows that this would break are
-  /// priced until it does not, or until it no longer pays.
+  /// Optimizes a random forest of up to `largest` variables. Rows that the result would break get prices, which are
+  /// raised until it does not or does not pay.
   bool forest_step(std::size_t largest, random_source& random) {
     const double log_size = random.unit() * std::log(static_cast<double>(largest) + 1);
     const auto most = static_cast<std::size_t>(std::exp(log_size));
@@ -144,10 +143,10 @@ class descent {
     return false;
   }
 
-  /// A sweep of single variables, then `effort` forest moves per variable, every fourth of them a pair instead.
+  /// A coordinate sweep, then `effort` random moves per variable, three of four of them forest moves, the rest pairs.
   void polish(double effort, std::size_t largest, random_source& random) {
     coordinate_sweep();
-    constexpr double enough = 1e15;  // for whatever counts as no end
+    constexpr double enough = 1e15;  // caps an infinite `effort`
     const double moves = effort * static_cast<double>(size());
     const auto most = static_cast<std::size_t>(moves > 0 ? std::min(moves, enough) : 0);
     for (std::size_t i = 0; i < most && !limit_.expired(); ++i) random_step(i, largest, random);
@@ -161,7 +160,7 @@ class descent {
  private:
   static constexpr strategy none = ~strategy{0};
 
-  /// Rounding is not progress.
+  /// Whether a change is an improvement beyond rounding.
   [[nodiscard]] bool matters(Cost change) const {
     if constexpr (std::floating_point<Cost>) {
       return change < -1e-12 * std::max(Cost{1}, std::abs(state_.cost()));
@@ -186,7 +185,7 @@ class descent {
     return true;
   }
 
-  /// What each label of a variable costs while all others stay.
+  /// The cost of each label of a variable while all others stay.
   void price_labels(std::uint32_t x) {
     const auto allowed = costs_.allowed(x);
     const auto conflicts = costs_.conflicts(x);
@@ -249,7 +248,7 @@ class descent {
     return false;
   }
 
-  /// Asks about what differs from the labels that would be taken back.
+  /// Asks the judge about all differences from the labels in `back_`.
   bool consents_to_all_since() {
     if (judge_ == nullptr) return true;
     moves_.clear();
@@ -258,7 +257,7 @@ class descent {
     return judge_->accepts(moves_);
   }
 
-  /// The labels that could be best if all neighbours gave way.
+  /// The labels of least cost if every neighbour chose its best label for them.
   void order_by_promise(std::uint32_t x) {
     promising_.clear();
     for (strategy k = 0; k < p_.label_count(x); ++k) promising_.emplace_back(static_cast<double>(p_.unary(x)[k]), k);

@@ -10,11 +10,11 @@
 #include <vector>
 
 /// \file
-/// A few good labelings, from which others are bred.
+/// A pool of good labelings, from which new ones are combined.
 
 namespace shardweave::inline v0::detail {
 
-/// The best few labelings that differ, cheapest first.
+/// The best labelings, no two of them equal, cheapest first.
 template <cost_value Cost>
 class elite {
  public:

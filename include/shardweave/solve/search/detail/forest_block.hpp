@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// Blocks of variables without a cycle among them, and their best labels while all others stay.
+/// Blocks of variables that induce a forest, and their optimal labels while all others stay.
 
 namespace shardweave::inline v0::detail {
 
-/// Prices per unit of usage of some rows. Prices of one row add up.
+/// Prices per unit of usage, by row; prices of one row add up.
 class block_row_prices {
  public:
   void clear() {
@@ -51,22 +51,21 @@ class block_row_prices {
   std::uint32_t first_ = 0, last_ = 0;
 };
 
-/// What a block minimises: scaled costs, prices of rows, and either no forbidden pair at all or weights that
-/// say how bad each is.
+/// The objective of a block: scaled costs, prices of rows, and forbidden pairs either excluded or penalized by weights.
 struct block_terms {
   double cost_scale = 1;
-  std::span<const double> conflict_weight = {};  ///< per edge; empty: forbidden is forbidden
+  std::span<const double> conflict_weight = {};  ///< per edge; empty: forbidden pairs are excluded
   block_row_prices rows = {};
 };
 
-/// Grows random induced forests and finds their best labels by dynamic programming on class tables.
+/// Grows random induced forests, and optimizes them by dynamic programming on class tables.
 /// Source: F. Hamze, N. de Freitas, From fields to trees, UAI 2004 (tree blocks given the rest).
 template <cost_value Cost>
 class forest_block {
  public:
   explicit forest_block(const compact_problem<Cost>& problem) : p_(&problem), seen_(problem.size()) {}
 
-  /// Variables of the block, each after its parent.
+  /// The number of variables of the block; each stands after its parent.
   [[nodiscard]] std::size_t size() const { return members_.size(); }
 
   /// Collects up to `most` variables around the roots: a variable joins if at most one of its neighbours is
@@ -89,14 +88,14 @@ class forest_block {
     }
   }
 
-  /// Adds up what the labels of the members cost by themselves and against the neighbours outside. To be called after
-  /// `grow`, before `best_moves`.
+  /// Computes the costs of the members' labels with all neighbours outside of the block. To be called after `grow`,
+  /// before `best_moves`.
   /// Complexity: O(sum over members of labels * degree)
   void price(const labeling_state<Cost>& state, const block_terms& terms) {
     start_values();
     for (std::size_t m = 0; m < members_.size(); ++m) price_member(members_[m].variable, m, state, terms);
   }
-  /// The same from costs that are known; forbidden is forbidden.
+  /// The same from known label costs, with forbidden pairs excluded.
   /// Complexity: O(sum over members of labels)
   void price(const labeling_state<Cost>& state, const label_costs<Cost>& known) {
     start_values();
@@ -108,7 +107,7 @@ class forest_block {
       allowed_.insert(allowed_.end(), costs.begin(), costs.end());
       conflicts_.insert(conflicts_.end(), conflicts.begin(), conflicts.end());
     }
-    for (std::size_t m = 0; m < members_.size(); ++m)  // edges to parents are the only ones inside
+    for (std::size_t m = 0; m < members_.size(); ++m)  // the edges to parents are the only ones inside
       if (members_[m].parent != none) {
         const compact_link& up = members_[m].link;
         const std::uint32_t parent = members_[members_[m].parent].variable;
@@ -119,7 +118,7 @@ class forest_block {
       fixed_[i] = conflicts_[i] > 0 ? std::numeric_limits<double>::infinity() : static_cast<double>(allowed_[i]);
   }
 
-  /// Lists the moves from the state's labels to the best ones of the block, at the prices of rows that `terms` has now.
+  /// The moves from the state's labels to the block's optimal ones, with the present prices of rows in `terms`.
   /// Complexity: O(sum over members of labels and segments, and of pairs of classes to the parent)
   void best_moves(const labeling_state<Cost>& state, const block_terms& terms, std::vector<relabel>& moves) {
     price_usage(terms);
@@ -149,7 +148,7 @@ class forest_block {
   struct member {
     std::uint32_t variable = 0;
     std::uint32_t parent = none;  ///< its position among the members
-    compact_link link = {};       ///< to the parent, as seen from here
+    compact_link link = {};       ///< to the parent, from this variable
   };
   struct mark {
     std::uint64_t stamp = 0;
@@ -205,7 +204,7 @@ class forest_block {
     }
   }
 
-  /// What a neighbour with label `other` adds to the labels of member m is not theirs alone.
+  /// Subtracts the costs of member m's labels with a neighbour inside of the block, whose label is `other`.
   void take_off(const compact_link& link, std::size_t m, strategy other) {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
     const auto own_class = link.is_first ? t.row_class() : t.column_class();
@@ -222,7 +221,7 @@ class forest_block {
     }
   }
 
-  /// Adds the prices of rows to what is fixed.
+  /// Adds the prices of rows to the fixed costs.
   void price_usage(const block_terms& terms) {
     values_ = fixed_;
     if (terms.rows.empty()) return;
@@ -235,7 +234,7 @@ class forest_block {
       }
   }
 
-  /// Adds to the parent's labels the least that the subtree below costs.
+  /// Adds to each label of the parent the least cost of the subtree below.
   void send_to_parent(std::size_t m, const block_terms& terms) {
     const member& own = members_[m];
     const cost_table<Cost>& t = p_->table(p_->edges()[own.link.edge]);
@@ -244,7 +243,7 @@ class forest_block {
     message_.resize(own.link.is_first ? t.stride() : t.row_classes());
     bool is_priced = false;
     if constexpr (std::same_as<Cost, double>) {
-      if (terms.cost_scale == 1 && terms.conflict_weight.empty()) {  // costs as they are
+      if (terms.cost_scale == 1 && terms.conflict_weight.empty()) {  // the original costs
         const double_table costs{t.class_row(0), t.row_classes(), t.column_classes(), t.stride()};
         own.link.is_first ? min_plus_columns(costs, least_.data(), message_.data())
                           : min_plus_rows(costs, least_.data(), message_.data());
@@ -260,7 +259,7 @@ class forest_block {
     const double scale = terms.cost_scale, of_forbidden = price(forbidden<Cost>, link.edge, terms);
     const auto price_of = [&](Cost c) { return is_forbidden(c) ? of_forbidden : scale * static_cast<double>(c); };
     std::fill(message_.begin(), message_.end(), infinite);
-    for (std::size_t r = 0; r < t.row_classes(); ++r) {  // as the costs lie in memory
+    for (std::size_t r = 0; r < t.row_classes(); ++r) {  // in the order of memory
       const Cost* const costs = t.class_row(r);
       if (link.is_first) {
         if (const double least = least_[r]; least != infinite)
@@ -291,8 +290,7 @@ class forest_block {
     return best;
   }
 
-  /// The least of a member's values, with its label, for each class of the edge to its parent; values are padded as the
-  /// rows of tables are.
+  /// The least value of a member, with its label, for each class of the edge to its parent; padded like rows of tables.
   void find_least(std::size_t m) {
     const compact_link& link = members_[m].link;
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
@@ -311,7 +309,7 @@ class forest_block {
   std::vector<mark> seen_;
   std::uint64_t stamp_ = 0;
   std::vector<member> members_, frontier_;
-  std::vector<double> values_, fixed_;  ///< with prices of rows, and without
+  std::vector<double> values_, fixed_;  ///< with and without prices of rows
   std::vector<Cost> allowed_;
   std::vector<std::int32_t> conflicts_;
   std::vector<std::size_t> value_start_;

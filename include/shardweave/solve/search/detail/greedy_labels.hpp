@@ -17,21 +17,20 @@
 #include <vector>
 
 /// \file
-/// A first labeling.
+/// A greedy initial labeling.
 
 namespace shardweave::inline v0::detail {
 
-/// Labels variables in their order, each by what it costs now and will at least cost over the edges to
-/// variables that come later. What a label rules out elsewhere is followed to the end (arc consistency), and
-/// rows keep what is left to the others at least; a label that leaves some variable nothing, or exceeds a
-/// row, is taken only if there is no other.
+/// Labels variables in order, each by its cost with the variables before it plus the least cost over edges to later
+/// ones. Arc consistency removes labels that a choice rules out, and rows reserve the least usage of all other
+/// variables; a label that leaves some variable without labels, or exceeds a row, is chosen only if there is no other.
 template <cost_value Cost>
 class greedy_labels {
  public:
   explicit greedy_labels(const compact_problem<Cost>& problem) : p_(&problem), least_over_(problem.tables().size()) {}
 
-  /// \param noise  scores are raised by up to this share at random, so that starts differ
-  /// \returns nothing if the deadline came first; else a labeling that may still break constraints
+  /// \param noise  scores are raised by up to this share at random, so that runs differ
+  /// \returns nothing if the deadline came first; otherwise a labeling that may break constraints
   /// Complexity: O(sum over edges of labels), and the rows that candidates cover
   [[nodiscard]] std::optional<std::vector<strategy>> operator()(const deadline& limit, random_source& random,
                                                                 double noise) {
@@ -107,24 +106,23 @@ class greedy_labels {
     }
   }
 
-  /// The best label that suits what is to come, and fits if any does. The labels that it rules out elsewhere
-  /// are ruled out on return.
+  /// The best label that keeps all later variables labelable, and the rows if any label does. Propagates it.
   [[nodiscard]] strategy chosen(std::uint32_t x) {
     std::size_t tried = 0;
     for (const bool must_fit : {true, false})
       for (const strategy k : order_) {
         if (!allowed_[p_->label_start(x) + k] || (must_fit && !fits(x, k))) continue;
-        if (++tried > 64) break;  // the rest would hardly suit either
+        if (++tried > 64) break;  // the rest would hardly be consistent either
         if (rule_out_others(x, k, must_fit)) return k;
       }
-    const strategy k = order_.front();  // breaks something: left to repair
+    const strategy k = order_.front();  // breaks a constraint, which repair has to mend
     for (strategy l = 0; l < p_->label_count(x); ++l) allowed_[p_->label_start(x) + l] = l == k;
     open_.assign(1, x);
     reserve(false);
     return k;
   }
 
-  /// Leaves `x` no label but k, and all others those with a partner over every edge.
+  /// Restricts `x` to label k and propagates (arc consistency).
   /// \returns false, with all labels as before, if some variable would have none
   /// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
   bool rule_out_others(std::uint32_t x, strategy k, bool must_fit) {
@@ -146,8 +144,8 @@ class greedy_labels {
     return false;
   }
 
-  /// Raises what the variables in `open_` use at least to what their labels are left with.
-  /// \returns false, with all as before, if that must fit and does not
+  /// Raises the reserved usage of the variables in `open_` to the least of their remaining labels.
+  /// \returns false, with all as before, if the rows must be kept and are not
   bool reserve(bool must_fit) {
     raised_.clear();
     for (const std::uint32_t x : open_)
@@ -185,7 +183,7 @@ class greedy_labels {
     removed_.push_back(i);
   }
 
-  /// Removes labels of the other end that lost their last partner.
+  /// Removes the labels of the other end that have no partner left.
   /// \returns false if none are left
   bool revise(std::uint32_t from, const compact_link& link) {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
@@ -220,17 +218,18 @@ class greedy_labels {
     return true;
   }
 
-  static constexpr double conflict = 1e30;
+  static constexpr double conflict = 1e30;  ///< cost of a forbidden pair in scores: above any real cost, but finite, so
+                                            ///< that labels with fewer such pairs come first
 
   const compact_problem<Cost>* p_;
   std::vector<least_costs> least_over_;  ///< per table
   std::vector<strategy> labels_, order_;
-  std::vector<bool> allowed_;  ///< by the variables that are labeled
+  std::vector<bool> allowed_;  ///< consistent with the labels chosen so far
   std::vector<std::size_t> removed_;
   std::vector<std::uint32_t> open_;
   std::vector<bool> there_, supported_;
-  std::vector<double> used_;   ///< per row, the least of those that are not
-  std::vector<double> least_;  ///< usage of every segment by the labels that are left
+  std::vector<double> used_;   ///< per row: reserved usage of all variables
+  std::vector<double> least_;  ///< per segment: least usage of the remaining labels
   std::vector<std::pair<const usage_segment*, double>> raised_;
   std::vector<double> scores_;
 };

@@ -12,22 +12,23 @@
 #include <vector>
 
 /// \file
-/// What multipliers of the local polytope prove of each label.
+/// Bounds on labels from multipliers of the local polytope.
 
 namespace shardweave::inline v0::detail {
 
-/// What multipliers say of a problem: the sum of `apart` and of the least belief of each variable bounds it.
+/// The bound that multipliers prove: a constant plus the least reparametrized cost (belief) of each variable.
 struct label_beliefs {
   double bound = 0;
-  std::vector<double> excess;  ///< per label of all variables: what its belief is above the least of its variable
+  std::vector<double> excess;  ///< per label of all variables: its belief above the least one of its variable
 };
 
+/// The beliefs under multipliers `dual`.
 /// Complexity: O(labels * degree + pairs of classes + labels * rows)
 template <cost_value Cost>
 [[nodiscard]] label_beliefs beliefs_by(const compact_problem<Cost>& p, const dual_values& dual) {
   label_beliefs result{static_cast<double>(p.constant()), std::vector<double>(p.total_labels())};
   std::vector<double>& belief = result.excess;
-  std::vector<double> before(p.rows().size() + 1);  // prices of the rows before each
+  std::vector<double> before(p.rows().size() + 1);  // sums of the prices of rows 0..r-1
   for (std::size_t r = 0; r < p.rows().size(); ++r) {
     const double price = dual.of_row[r];
     const bool counts = price != 0 && std::isfinite(price > 0 ? p.rows()[r].high : p.rows()[r].low);

@@ -8,14 +8,14 @@
 #include <vector>
 
 /// \file
-/// What every label would cost now.
+/// The costs of all labels, given the labels of their neighbours.
 
 namespace shardweave::inline v0::detail {
 
-/// For every label of every variable, its unary cost and its costs with the present labels of all neighbours, kept up
-/// while labels change. Moves that are tried are many, moves that are made are few: a trial reads what is known here.
+/// For every label of every variable: its unary cost plus the costs with the current labels of all neighbours, updated
+/// with each move. Moves are tried often and made rarely, so a trial only reads.
 ///
-/// Sums of floating costs drift by rounding; `refresh` adds them up anew.
+/// Floating-point sums drift by rounding; `refresh` recomputes them.
 template <cost_value Cost>
 class label_costs {
  public:
@@ -31,11 +31,11 @@ class label_costs {
       for (const compact_link& link : p_->links(x)) add(link, state[x], 1);
   }
 
-  /// Costs of the labels of a variable, forbidden pairs left out.
+  /// Costs of the labels of a variable, without forbidden pairs.
   [[nodiscard]] std::span<const Cost> allowed(std::size_t x) const {
     return std::span(allowed_).subspan(p_->label_start(x), p_->label_count(x));
   }
-  /// How many forbidden pairs each label would make.
+  /// The number of forbidden pairs that each label would be in.
   [[nodiscard]] std::span<const std::int32_t> conflicts(std::size_t x) const {
     return std::span(forbidden_).subspan(p_->label_start(x), p_->label_count(x));
   }
@@ -51,7 +51,7 @@ class label_costs {
   }
 
  private:
-  /// What a label of this end adds to the labels of the other.
+  /// Adds (sign 1) or removes (-1) the costs of label `own` of this end to the labels of the other one.
   void add(const compact_link& link, strategy own, int sign) {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
     Cost* const allowed = allowed_.data() + p_->label_start(link.other);

@@ -14,12 +14,12 @@
 #include <vector>
 
 /// \file
-/// From a labeling that breaks constraints to one that keeps them.
+/// Repair of a labeling that breaks constraints.
 
 namespace shardweave::inline v0::detail {
 
-/// Takes forest blocks around forbidden pairs in use and rows beyond their limits, and moves them to what is
-/// weighted least bad; whatever stays broken grows heavier until something gives way.
+/// Optimizes forest blocks around forbidden pairs and exceeded rows for the least weighted violation. At a local
+/// minimum the weights of violated constraints are increased until it is left (breakout).
 /// Source: P. Morris, The breakout method for escaping from local minima, AAAI 1993, here with tree blocks.
 template <cost_value Cost>
 class label_repair {
@@ -39,7 +39,7 @@ class label_repair {
         for (std::size_t j = 0; j < t->column_classes(); ++j)
           if (!is_forbidden(t->class_cost(i, j)))
             largest = std::max(largest, std::abs(static_cast<double>(t->class_cost(i, j))));
-    terms_.cost_scale = 1e-3 / largest;  // costs decide between what is equally bad
+    terms_.cost_scale = 1e-3 / largest;  // costs only break ties between equal violations
     for (std::uint32_t e = 0; e < p_.edges().size(); ++e) note(e);
     for (std::uint32_t r = 0; r < p_.rows().size(); ++r) {
       const usage_row& row = p_.rows()[r];
@@ -47,7 +47,7 @@ class label_repair {
     }
   }
 
-  /// \returns whether the state keeps all constraints now
+  /// \returns whether the state keeps all constraints
   bool run(std::size_t steps, const deadline& limit, random_source& random) {
     find_broken_rows();
     for (std::size_t i = 0, idle = 0; i < steps && p_.size() > 0 && !limit.expired(); ++i) {
@@ -66,8 +66,8 @@ class label_repair {
  private:
   static constexpr std::uint32_t none = ~0U;
 
-  /// Tries all labels of one variable, by half together with a random label of another one: unlike prices,
-  /// this finds what fits between two limits.
+  /// Sets one variable to its best label, half of the time together with a random label of another one: this can
+  /// satisfy rows with two limits, which prices cannot.
   bool response_step(random_source& random) {
     const std::uint32_t x = broken_variable(random);
     relabel companion{static_cast<std::uint32_t>(random.below(p_.size())), 0};
@@ -108,7 +108,7 @@ class label_repair {
     for (const relabel& m : moves_)
       for (const compact_link& link : p_.links(m.variable)) {
         strategy other = state_[link.other];
-        bool is_later = false;  // a pair of two movers is counted at the later one only
+        bool is_later = false;  // a pair of two movers is counted once, at the later one
         for (const relabel& n : moves_)
           if (n.variable == link.other) {
             other = n.label;
@@ -121,7 +121,7 @@ class label_repair {
     return change;
   }
 
-  /// After moves were applied for good.
+  /// Updates the lists of violated constraints after moves.
   void accept() {
     for (const relabel& m : moves_)
       for (const compact_link& link : p_.links(m.variable)) note(link.edge);
@@ -173,7 +173,7 @@ class label_repair {
     terms_.rows.add(r, state_.usage()[r] < p_.rows()[r].low ? -weight : weight);
   }
 
-  /// An end of a forbidden pair in use, or a variable that could relieve a row.
+  /// An end of a forbidden pair, or a variable that uses an exceeded row.
   [[nodiscard]] std::uint32_t broken_variable(random_source& random) const {
     if (!broken_edges_.empty() && (broken_rows_.empty() || random.chance(0.7))) {
       const compact_edge& e = p_.edges()[broken_edges_[random.below(broken_edges_.size())]];
@@ -194,7 +194,7 @@ class label_repair {
     const compact_edge& edge = p_.edges()[e];
     return is_forbidden(p_.table(edge)(state_[edge.first], state_[edge.second]));
   }
-  /// Keeps the list of forbidden pairs in use.
+  /// Updates the list of violated edges.
   void note(std::uint32_t e) {
     const bool broken = is_broken(e);
     if (broken == (position_[e] != none)) return;
@@ -214,7 +214,7 @@ class label_repair {
       if (state_.excess(r) > 0) broken_rows_.push_back(r);
   }
 
-  /// Of the forbidden pairs at variables that move; a pair of two of them counts once.
+  /// The weight of forbidden pairs at variables that move; a pair of two of them counts once.
   [[nodiscard]] double weight_of_conflicts() {
     touched_.clear();
     for (const relabel& m : moves_)
@@ -231,7 +231,7 @@ class label_repair {
   labeling_state<Cost>& state_;
   forest_block<Cost>& block_;
   block_terms terms_;
-  std::vector<std::uint32_t> position_;  ///< of an edge among the broken ones
+  std::vector<std::uint32_t> position_;  ///< of an edge among the violated ones
   std::vector<std::uint32_t> broken_edges_, broken_rows_, touched_;
   std::vector<double> edge_weight_, row_weight_;
   std::vector<relabel> moves_, back_;

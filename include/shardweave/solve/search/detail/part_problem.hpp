@@ -13,20 +13,20 @@
 #include <vector>
 
 /// \file
-/// What is left of a problem in a part of a search, savings and all, in words of the root.
+/// Subproblems of a search, with savings, in terms of the root's variables and labels.
 
 namespace shardweave::inline v0::detail {
 
-/// A problem on the labels that are left, without reductions: decided variables are gone, and nothing else.
+/// A problem restricted to the labels that are left, without reductions; variables with one label are removed.
 template <cost_value Cost>
 struct part_problem {
   placement_problem<Cost> problem;          ///< on variables with two labels or more
-  variable_origin origin;                   ///< of its variables
+  variable_origin origin;                   ///< its variables and labels as those of the root
   std::vector<std::vector<strategy>> kept;  ///< per variable of the root, the labels that are left
 
   [[nodiscard]] const compact_problem<Cost>& compact() const { return problem.compact(); }
 
-  /// All of a problem.
+  /// The unrestricted problem.
   [[nodiscard]] static part_problem whole(const placement_problem<Cost>& given) {
     const compact_problem<Cost>& root = given.compact();
     part_problem all{given, {}, {}};
@@ -38,7 +38,7 @@ struct part_problem {
     return all;
   }
 
-  /// What is left with the root's labels that are allowed. Nothing if no labeling is feasible.
+  /// The restriction to allowed labels of the root; nothing if no labeling is feasible.
   [[nodiscard]] std::optional<part_problem> with(const compact_problem<Cost>& root,
                                                  std::span<const char> allowed) const {
     const compact_problem<Cost>& p = compact();
@@ -59,7 +59,7 @@ struct part_problem {
     return result;
   }
 
-  /// The root's labels.
+  /// The labeling of the root.
   [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const {
     std::vector<strategy> of_root(kept.size());
     for (std::size_t x = 0; x < kept.size(); ++x) of_root[x] = kept[x].front();

@@ -22,12 +22,12 @@
 #include <vector>
 
 /// \file
-/// A proof that was checked before the time is up.
+/// Proofs that are checked while the search for better ones goes on.
 
 namespace shardweave::inline v0::detail {
 
-/// The bound at which everything is proven. Of floating costs a little below that of the best assignment, but proof
-/// enough.
+/// The bound at which a search is complete: the incumbent's cost, for floating-point costs less most of the optimality
+/// tolerance.
 template <cost_value Cost>
 [[nodiscard]] Cost claim_of(const incumbent<Cost>& best) {
   if constexpr (std::floating_point<Cost>) {
@@ -37,23 +37,23 @@ template <cost_value Cost>
   }
 }
 
-/// A proof that a stop leaves: nothing was checked, or could be in a moment.
+/// Refuses, because a stop came before any proof was checked, and none can be in a moment.
 template <cost_value Cost>
 [[noreturn]] void refuse_unchecked(const placement_description<Cost>& d) {
   refuse(error_category::stopped, "no proof of a bound on '" + d.name + "' was checked in the time");
 }
 
-/// Turns what a search for a proof has written down into proofs that hold. Where a search may be stopped it is checked
-/// meanwhile: whenever there are twice as many cases, or ten times as long has passed as checking took. So there is
-/// something at hand at a stop, and it is known how much time the last check needs. What is written for long is of no
-/// use then, so a smaller one is kept beside it.
+/// Makes checked certificates of the record of a search. If the search may be interrupted, its record is checked from
+/// time to time: when it has twice as many cases, or when ten times the duration of the last check has passed. So a
+/// stop finds a checked certificate, and the time of another check is known. A second, smaller certificate is kept for
+/// a stop, since a large one takes long to write.
 template <cost_value Cost>
 class proof_at_hand {
  public:
-  /// \param other  costs that count in place of the problem's own, if there are
+  /// \param other  costs that replace those of the problem; null: none
   /// \param limit   runs against `control`
-  /// \param moment  after it
-  /// \pre all outlive this object
+  /// \param moment  a grace period after it
+  /// \pre all references outlive this object
   proof_at_hand(const placement_description<Cost>& d, const costs_in_place<Cost>* other,
                 const proof_record<Cost>& record, const incumbent<Cost>& best, const solve_control& control,
                 const deadline& limit, last_moment& moment)
@@ -67,21 +67,21 @@ class proof_at_hand {
         may_end_early_(control.stop.stop_possible() || control.seconds < std::numeric_limits<double>::infinity()) {}
   proof_at_hand(const proof_at_hand&) = delete;
 
-  /// What limits rule out, before all cases.
+  /// Strategies that limits rule out, before all cases.
   void begin_with(std::vector<strategies_ruled_out> ruled_out) { ruled_out_ = std::move(ruled_out); }
 
-  /// Whether the search must end: a stop, or no more time is left than the last check is likely to take.
+  /// Whether the search must end: after a stop, or when the time left is about that of another check.
   [[nodiscard]] bool expired() const {
     if (limit_.expired()) return true;
     if (checked_ == 0) return false;
-    constexpr double margin = 2;  // a case with prices takes longer than one without
+    constexpr double margin = 2;  // cases with prices take longer to check than those without
     return limit_.remaining() < margin * took_ * static_cast<double>(record_.size()) / static_cast<double>(checked_);
   }
-  /// Whether another check may end in the time; if not, nothing more needs to be written down.
+  /// Whether another check may end in time; if not, nothing more needs to be recorded.
   [[nodiscard]] bool may_check() const {
     return !limit_.expired() || (took_ <= moment_.seconds() && !moment_.is_over());
   }
-  /// Between two steps of the search.
+  /// Called between two subproblems: checks the record if it is time to.
   void look() {
     if (!may_end_early_ || limit_.expired()) return;
     const double begin = limit_.elapsed();
@@ -91,7 +91,7 @@ class proof_at_hand {
     checked_ = record_.size();
     next_look_ = begin + 11 * took_;
   }
-  /// The proof that the search came to; after a stop, and where the time does not suffice, one that it had before.
+  /// The certificate of the whole record; after a stop, or if time does not suffice, one that was checked before.
   /// \throws error (input) if none holds, (stopped) if none was checked in time
   [[nodiscard]] placement_certificate<Cost> last() {
     std::string why;
@@ -107,9 +107,9 @@ class proof_at_hand {
   }
 
  private:
-  /// Keeps a proof if it holds. A sum may be at the edge of what a double tells apart, so that a case does not hold.
-  /// \param less  0: all cases; 1: one case bounds everything; 2: nothing is ruled out before; 3: without prices and
-  ///              messages, too
+  /// Checks a certificate and keeps it if it is accepted. A case may be rejected where a sum is at the limit of double
+  /// precision, so weaker certificates are tried in turn.
+  /// \param less  0: all cases; 1: a single case; 2: also nothing ruled out before; 3: also without prices and messages
   [[nodiscard]] certificate_verdict<Cost> check(int less) {
     placement_certificate<Cost> c{.problem = d_.name, .counted = d_.counted, .windows = d_.windows};
     if (less < 2) c.ruled_out = ruled_out_;
@@ -127,7 +127,7 @@ class proof_at_hand {
     at_hand_ = std::move(c);
     return proven;
   }
-  /// What is left; once that is nothing a moment, in which small problems are checked.
+  /// The time left; when none is, a moment, in which small problems are checked.
   [[nodiscard]] solve_control time_to_check() const {
     return limit_.expired() ? solve_control{.seconds = moment_.left()} : limit_.rest_for_part();
   }
@@ -150,9 +150,10 @@ class proof_at_hand {
   bool may_end_early_;
   std::vector<strategies_ruled_out> ruled_out_ = {};
   std::optional<placement_certificate<Cost>> at_hand_ = std::nullopt;
-  std::optional<placement_certificate<Cost>> brief_ = std::nullopt;  ///< the last that is written in a moment
-  std::size_t checked_ = 0;                                          ///< cases, when it was checked last
-  double took_ = 0;                                                  ///< seconds then
+  std::optional<placement_certificate<Cost>> brief_ =
+      std::nullopt;          ///< the last one that is small enough to be written in a moment
+  std::size_t checked_ = 0;  ///< number of cases at the last check
+  double took_ = 0;          ///< duration of the last check, in seconds
   double next_look_ = 0;
 };
 

@@ -16,37 +16,37 @@
 #include <vector>
 
 /// \file
-/// What a search for a proof writes down.
+/// The record of a search for a proof.
 
 namespace shardweave::inline v0::detail {
 
-/// The cases of a proof, as a search comes by them: what each became, and the multipliers that bound it, its own or
-/// those of one above.
+/// The cases of a proof as a search explores them: how each was split, and the multipliers that bound it, its own or
+/// those of an ancestor.
 template <cost_value Cost>
 class proof_record {
  public:
   static constexpr bool explains = true;
 
-  /// \pre all outlive this object
+  /// \pre all references outlive this object
   proof_record(const compact_problem<Cost>& p, const stated_multipliers<Cost>& in_stated)
       : p_(p), in_stated_(in_stated), multipliers_(1), nodes_(1) {}
 
   [[nodiscard]] std::size_t size() const { return nodes_.size(); }
 
-  /// \returns the number of prices of savings
+  /// Adds prices of savings. \returns their number
   std::uint32_t add(savings_prices prices) {
     savings_.push_back(std::move(prices));
     return static_cast<std::uint32_t>(savings_.size() - 1);
   }
   [[nodiscard]] const savings_prices& savings(std::uint32_t number) const { return savings_[number]; }
-  /// Prices for cases that nothing else bounds.
+  /// Sets the prices of savings for cases without multipliers.
   void begin_with(std::uint32_t savings) { multipliers_.front().savings = savings; }
-  /// A case has multipliers of its own.
+  /// Gives a case multipliers of its own.
   void bounded(std::uint32_t number, placement_multipliers m) {
     nodes_[number].multipliers = static_cast<std::uint32_t>(multipliers_.size());
     multipliers_.push_back(std::move(m));
   }
-  /// Nothing is feasible: for want of partners, which a checker finds by itself, or by a row.
+  /// A case is infeasible: by arc consistency, which a checker repeats by itself, or by a row, which is recorded.
   void refuted(std::uint32_t number, const std::vector<char>& allowed) {
     const stated_form<Cost>& form = in_stated_.form();
     kept_labels kept(p_.size());
@@ -87,9 +87,9 @@ class proof_record {
     multipliers_.push_back({.only_limits = true, .prices = {{row.budget, row.time, is_high ? 1 : -1}}});
   }
 
-  /// Labels of a case are dropped by its multipliers. \returns the number of what is left
+  /// Labels of a case are removed by its multipliers. \returns the number of the remaining case
   [[nodiscard]] std::uint32_t narrowed(std::uint32_t number) { return add_below(number); }
-  /// The labels of a variable are parted in two. \returns the numbers of the parts
+  /// The labels of a variable are split in two. \returns the numbers of the two cases
   [[nodiscard]] std::array<std::uint32_t, 2> parted(std::uint32_t number, std::uint32_t variable,
                                                     const std::array<std::vector<strategy>, 2>& halves) {
     nodes_[number].variable = variable;
@@ -98,13 +98,13 @@ class proof_record {
     return {first, add_below(number)};
   }
 
-  /// Adds multipliers and cases.
+  /// Writes multipliers and cases into a certificate.
   void write(placement_certificate<Cost>& c) const {
     std::vector<std::uint32_t> number_of(multipliers_.size(), ~0U);
     write(c, 0, number_of);
     add_savings(c);
   }
-  /// Adds one case that bounds everything.
+  /// Writes a single case that bounds everything.
   /// \param is_plain  without prices and messages
   void write_root(placement_certificate<Cost>& c, bool is_plain) const {
     const placement_multipliers& of_root = multipliers_[nodes_.front().multipliers];
@@ -118,7 +118,7 @@ class proof_record {
 
   struct node {
     std::uint32_t multipliers = 0;
-    std::vector<std::uint32_t> children = {};  ///< none of a leaf, one where labels were dropped, two of a split
+    std::vector<std::uint32_t> children = {};  ///< none of a leaf, one if labels were removed, two of a split
     std::uint32_t variable = 0;
     std::array<std::vector<strategy>, 2> halves = {};
   };
@@ -154,7 +154,7 @@ class proof_record {
     }
   }
 
-  /// Those that multipliers name, by new numbers.
+  /// Writes the prices of savings that the multipliers refer to, renumbered.
   void add_savings(placement_certificate<Cost>& c) const {
     std::vector<std::uint32_t> number_of(savings_.size(), ~0U);
     for (placement_multipliers& m : c.multipliers) {
@@ -171,7 +171,7 @@ class proof_record {
   const compact_problem<Cost>& p_;
   const stated_multipliers<Cost>& in_stated_;
   std::vector<savings_prices> savings_;
-  std::vector<placement_multipliers> multipliers_;  ///< the first are all zero
+  std::vector<placement_multipliers> multipliers_;  ///< the first has only zeros
   std::vector<node> nodes_;
 };
 

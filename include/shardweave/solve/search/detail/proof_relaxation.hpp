@@ -34,26 +34,26 @@
 #include <vector>
 
 /// \file
-/// Bounds that can be written down.
+/// The relaxation of a search for a proof, whose bounds can be certified.
 
 namespace shardweave::inline v0::detail {
 
-/// How long a proof is looked for.
+/// Effort of a search for a proof.
 struct proof_effort {
-  std::size_t root_steps = 1000;  ///< of the ascent, before labels are dropped
-  std::size_t node_steps = 200;   ///< of the ascent, elsewhere
-  std::size_t nodes = 2000;       ///< at most
-  std::size_t price_steps = 200;  ///< of the prices of savings, at the root; a sixth elsewhere
+  std::size_t root_steps = 1000;  ///< of the ascent at the root, before labels are removed
+  std::size_t node_steps = 200;   ///< of the ascent in other subproblems
+  std::size_t nodes = 2000;       ///< subproblems, at most
+  std::size_t price_steps = 200;  ///< of prices of savings at the root; a sixth of it elsewhere
 };
 
-/// Bounds a part of a search for a proof, so that each bound can be written down: an assignment is given, and what
-/// costs no less than it need not be looked at. `price_ascent` climbs; nothing is reduced, and multipliers tell which
-/// labels are no better. Where savings count, prices are found first that make a plain problem of the part's
-/// (`savings_ascent`), and it is split as `overlapped` does it.
+/// Bounds the subproblems of a search for a proof by multipliers that a certificate can state: `price_ascent` raises
+/// them, nothing is reduced, and labels are fixed by the multipliers' own bounds. Subproblems whose bound reaches the
+/// cost of the given assignment are pruned. With savings, their prices are found first (`savings_ascent`), which leave
+/// a problem without savings; branching is as in `overlapped`.
 template <cost_value Cost>
 class proof_relaxation {
  public:
-  /// Of an ascent, and of one with savings.
+  /// Warm starts of an ascent, and of one with savings.
   struct memory {
     std::shared_ptr<const ascent_memory> messages = {};
     std::shared_ptr<const savings_memory<Cost>> prices = {};
@@ -61,10 +61,10 @@ class proof_relaxation {
   using part = open_part<memory>;
   static constexpr search_order order = search_order::least_bound_first;
 
-  /// \param p     the problem's, perhaps with other costs; then no savings count
-  /// \param best   its objective, if one is known, ends what costs no less
-  /// \param proofs  made of `record`; says when to end
-  /// \pre all outlive this object
+  /// \param p     the problem's, or one with other costs; then savings do not count
+  /// \param best   the incumbent, which prunes subproblems
+  /// \param proofs  checks `record`, and decides when to end
+  /// \pre all references outlive this object
   proof_relaxation(const placement_problem<Cost>& problem, const compact_problem<Cost>& p,
                    const stated_multipliers<Cost>& in_stated, const incumbent<Cost>& best, proof_at_hand<Cost>& proofs,
                    const proof_effort& effort, proof_record<Cost>& record)
@@ -88,7 +88,7 @@ class proof_relaxation {
     return (parts == 0 || record_.size() < effort_.nodes) && !is_over();
   }
   [[nodiscard]] bool is_over() const { return proofs_.expired(); }
-  /// From where on a bound, which may be a little off, is proof.
+  /// Whether a bound, which may have rounding errors, suffices to prune.
   [[nodiscard]] bool closes(double bound) const {
     if constexpr (std::floating_point<Cost>) {
       return bound >= best_.settled();
@@ -138,13 +138,13 @@ class proof_relaxation {
     return bounded(here, p, *ascent_, in_stated_, counts() ? std::optional(0U) : std::nullopt);
   }
 
-  /// Prices of savings first, then messages and prices on rows for the plain problem that they make.
+  /// Prices of savings first, then messages and prices on rows of the problem that they leave.
   double with_savings(part& here, const part_visit& visit) {
     const compact_problem<Cost>& p = now_->compact();
     const savings_terms<Cost>& terms = *now_->problem.savings();
     std::vector<double> chain;
     if (p.size() == 0) {
-      // at the prices of a least cut what is decided saves no more than it does
+      // the prices of a least cut make the bound of a decided labeling tight
       const std::vector<double> offered(terms.computation.begin(), terms.computation.end());
       chain = cut_prices(terms, offered, {terms.amount.begin(), terms.amount.end()});
     } else {
@@ -186,12 +186,13 @@ class proof_relaxation {
         [&](std::size_t, bool) { return !closes(ascent.bound()) && !is_over(); });
   }
 
-  /// Writes the multipliers down. \returns what they prove
+  /// Records the multipliers. \returns the bound that they prove
   template <cost_value C>
   double bounded(part& here, const compact_problem<C>& p, price_ascent<C>& ascent,
                  const stated_multipliers<Cost>& in_stated, std::optional<std::uint32_t> savings) {
     dual_values dual = ascent.multipliers();
-    if (p.size() == 0) dual.of_row.assign(p.rows().size(), 0.0);  // what is decided keeps the limits, prices or not
+    if (p.size() == 0)
+      dual.of_row.assign(p.rows().size(), 0.0);  // a decided labeling satisfies the rows without prices
     const bool is_priced = &in_stated != &in_stated_;
     placement_multipliers m = in_stated(p, now_->origin, now_->kept, dual, is_priced ? &now_->compact() : nullptr,
                                         is_priced ? &in_stated_ : nullptr);
@@ -212,11 +213,11 @@ class proof_relaxation {
   proof_record<Cost>& record_;
   const compact_problem<Cost>& root_;
   part_problem<Cost> whole_;
-  std::optional<priced_savings<Cost>> priced_ = std::nullopt;  ///< where savings count
-  std::optional<stated_prices> in_positions_ = std::nullopt;   ///< likewise
-  std::optional<part_problem<Cost>> now_ = std::nullopt;       ///< the present part
+  std::optional<priced_savings<Cost>> priced_ = std::nullopt;  ///< if savings count
+  std::optional<stated_prices> in_positions_ = std::nullopt;   ///< if savings count
+  std::optional<part_problem<Cost>> now_ = std::nullopt;       ///< the present subproblem
   std::optional<price_ascent<Cost>> ascent_ = std::nullopt;    ///< on it, without savings
-  std::optional<savings_ascent<Cost>> prices_ = std::nullopt;  ///< on it, with some
+  std::optional<savings_ascent<Cost>> prices_ = std::nullopt;  ///< on it, with savings
   std::vector<double> by_multipliers_ = {};                    ///< bounds of its labels
 };
 

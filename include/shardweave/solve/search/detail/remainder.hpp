@@ -20,11 +20,11 @@
 #include <vector>
 
 /// \file
-/// The labelings that may still be better than the best one known.
+/// The labelings that may beat the incumbent, as a reduced problem.
 
 namespace shardweave::inline v0::detail {
 
-/// A problem that is left of the root after steps of narrowing and reduction.
+/// A problem that restrictions and reductions leave of the root, with the way back.
 template <cost_value Cost>
 class reduced_view {
  public:
@@ -61,7 +61,7 @@ class reduced_view {
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_problem() const { return problem_; }
   [[nodiscard]] std::vector<strategy> lift(std::span<const strategy> labels) const { return lift_(labels); }
   [[nodiscard]] const variable_origin& origin() const { return origin_; }
-  /// The root's labels that are left: of variables that are gone, those that they had when they went.
+  /// The root's labels that are left; for variables that were removed, those left at that time.
   [[nodiscard]] std::vector<char> allowed_in(const compact_problem<Cost>& root) const {
     return detail::allowed_in(root, kept_);
   }
@@ -85,15 +85,15 @@ class reduced_view {
   void note(std::size_t x, std::span<const strategy> labels) { kept_[origin_[x].first] = through(x, labels).second; }
 
   std::shared_ptr<const compact_problem<Cost>> problem_;
-  variable_origin origin_;                   ///< per variable, the root's and its labels
+  variable_origin origin_;                   ///< per variable: that of the root, and its labels there
   std::vector<std::vector<strategy>> kept_;  ///< per variable of the root
   lift_to_root lift_;
 };
 
-/// A problem of which labels are ruled out that no better labeling has, what is left reduced, and the ascent on it. A
-/// bound on what is left bounds all labelings: those that were ruled out cost no less than the best.
+/// A problem without the labels that no better labeling has, reduced, with the ascent on it. A bound on the rest is
+/// valid for all labelings, since those that were removed cost no less than the incumbent.
 ///
-/// Source: reduced-cost fixing; here the bounds of labels are those of `price_ascent`.
+/// Source: reduced-cost fixing, with label bounds by `price_ascent`.
 template <cost_value Cost>
 class remainder {
  public:
@@ -106,12 +106,12 @@ class remainder {
   /// \pre !is_whole()
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_part() const { return part_->shared_problem(); }
   [[nodiscard]] price_ascent<Cost>& ascent() { return part_ascent_ ? *part_ascent_ : ascent_on_whole(); }
-  /// The one that knows all labels; it rests while there is a part.
+  /// The ascent on the whole problem; it pauses while there is a remainder.
   [[nodiscard]] price_ascent<Cost>& ascent_on_whole() {
     if (!first_) first_ = std::make_unique<price_ascent<Cost>>(*whole_);
     return *first_;
   }
-  /// Frees the ascent that rests, if one does. It would begin anew.
+  /// Frees the paused ascent, if there is one; it would start anew.
   void forget_ascent_on_whole() {
     if (!part_ascent_) return;
     bound_ = bound();
@@ -123,12 +123,12 @@ class remainder {
 
   /// A lower bound on the cost of every labeling of the whole.
   [[nodiscard]] double bound() const { return first_ ? std::max(first_->bound(), bound_) : bound_; }
-  /// A bound that needs no ascent.
+  /// Computes a trivial bound, without multipliers.
   void raise_without_ascent() {
     bound_ = dual_bound(
         *whole_, {std::vector<double>(dual_offsets(*whole_).back()), std::vector<double>(whole_->rows().size())});
   }
-  /// What is left costs at least so much.
+  /// Raises the bound by that of the remainder.
   void raise(double reached, const incumbent<Cost>& best) {
     bound_ = std::max(bound_, std::min(reached, best.settled()));
   }
@@ -139,10 +139,11 @@ class remainder {
     return more;
   }
 
-  /// Rules out labels by their bounds. Where nothing, or one labeling, is left, the bound says so.
-  /// \param worthwhile  share of the labels; with fewer nothing is done
-  /// \param offer       told of the labeling that is left, in labels of the whole
-  /// \returns how many labels went
+  /// Removes labels by their bounds (reduced-cost fixing), and reduces the rest. If nothing or one labeling is left,
+  /// the bound becomes final.
+  /// \param worthwhile  share of the labels; if fewer can go nothing is done
+  /// \param offer       called with the only labeling left, in labels of the whole problem
+  /// \returns how many labels were removed
   template <class Offer>
   std::size_t rule_out(const incumbent<Cost>& best, double worthwhile, const solve_control& limit, Offer offer) {
     const std::vector<double> least = ascent().label_bounds();
@@ -171,7 +172,7 @@ class remainder {
   }
 
  private:
-  /// Of the ascent that goes on, in the words of the whole.
+  /// The multipliers of the running ascent, in terms of the whole problem.
   [[nodiscard]] ascent_memory memory() {
     if (part_) return part_ascent_->memory(part_->origin());
     variable_origin all;

@@ -13,13 +13,13 @@
 #include <vector>
 
 /// \file
-/// Cheap relief of rows that a labeling breaks.
+/// Fast repair of rows that a labeling exceeds.
 
 namespace shardweave::inline v0::detail {
 
-/// Changes one label at a time: in the row that is broken most, relative to its limit, the change that costs least
-/// per unit of what it mends. A change must not forbid a pair. It never looks back, and so stays close to a
-/// labeling that prices have made nearly right; `label_repair` finds its way out of any, at whatever cost.
+/// Greedy: changes one label at a time, the cheapest change per unit of reduced excess in the row with the largest
+/// excess relative to its limit, never into a forbidden pair. It does not backtrack, so it stays close to the given
+/// labeling, which prices have made nearly feasible; `label_repair` starts from any labeling, at any cost.
 /// \returns whether all rows are kept
 /// Complexity: O(changes * (rows + segments * labels * degree of the variables in the worst row))
 template <cost_value Cost>

@@ -13,13 +13,13 @@
 #include <vector>
 
 /// \file
-/// Makes a labeling better, savings counted.
+/// Local search with savings.
 
 namespace shardweave::inline v0::detail {
 
-/// Changes one label at a time while that lowers costs less savings and breaks no row. The least cut of the labels as
-/// they are prices a sweep of changes: costs less savings are nowhere below the priced costs, so a change that these do
-/// not favour is none. The others are measured (`savings_state`).
+/// Changes one label at a time while that lowers costs less savings and breaks no row. Each sweep uses the prices of
+/// the current labeling's least cut: priced costs bound costs less savings from below and are equal for this labeling,
+/// so only moves that lower them can improve; these are evaluated exactly (`savings_state`).
 /// \returns whether anything improved
 template <cost_value Cost>
 bool savings_descent(const compact_problem<Cost>& p, const savings_terms<Cost>& terms, std::vector<strategy>& labels,

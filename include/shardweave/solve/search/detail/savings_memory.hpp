@@ -9,11 +9,12 @@
 #include <vector>
 
 /// \file
-/// Where an ascent with savings stood, for one on a similar problem.
+/// Warm starts of ascents with savings.
 
 namespace shardweave::inline v0::detail {
 
-/// Cuts, and prices of savings and of rows. Any part may be missing or wrong: bounds hold for any prices.
+/// Cuts, and prices of savings and of rows, for a similar problem. Any part may be missing or wrong: bounds hold for
+/// any prices.
 template <cost_value Cost>
 struct savings_memory {
   std::vector<typename savings_ascent<Cost>::cut_pointer> cuts = {};
@@ -25,7 +26,7 @@ struct savings_memory {
   savings_memory(const savings_ascent<Cost>& ascent, const compact_problem<Cost>& p)
       : cuts(ascent.cuts()), chain(ascent.best_chain()), rows(p, std::span<const double>(ascent.best_rows())) {}
 
-  /// Starts an ascent that was made with the cuts.
+  /// Warm-starts an ascent that was made with these cuts.
   void start(savings_ascent<Cost>& ascent, const compact_problem<Cost>& p) const {
     if (!chain.empty()) ascent.start(chain);
     ascent.start_rows(rows.for_rows_of(p));

@@ -26,35 +26,35 @@
 #include <vector>
 
 /// \file
-/// The search behind `overlapped`.
+/// The branch and bound behind `overlapped`.
 
 namespace shardweave::inline v0::detail {
 
-/// Effort of the search behind `overlapped`.
+/// Effort of the branch and bound behind `overlapped`.
 struct savings_search_options {
   std::size_t nodes = 20000;
-  std::size_t root_steps = 200;  ///< of the prices
+  std::size_t root_steps = 200;  ///< of the ascent
   std::size_t node_steps = 30;
-  /// Where a gap is enough: so many nodes, and twice those so far, without an assignment that is better by a tenth of
-  /// the gap end the search. Depth first, the bound rises only when all is over.
+  /// With a gap: ends after so many subproblems, plus twice those explored so far, without an incumbent that is better
+  /// by a tenth of the gap. Depth-first search raises the bound only at its end.
   std::size_t patience = 40;
   savings_ascent_options ascent = {};
   front_options front = {};
 };
 
-/// Bounds a part of the search behind `overlapped` by `savings_ascent`. At the root labelings are looked for that
-/// prices do not lead to.
+/// Bounds the subproblems of the search behind `overlapped` by `savings_ascent`. At the root it also looks for
+/// labelings that no prices lead to (`front_bound`).
 template <cost_value Cost>
 class savings_search {
  public:
   struct memory {
     savings_memory<Cost> prices = {};
-    std::shared_ptr<const part_problem<Cost>> whole = {};  ///< that a part is of
+    std::shared_ptr<const part_problem<Cost>> whole = {};  ///< the parent subproblem
   };
   using part = open_part<memory>;
   static constexpr search_order order = search_order::depth_first;
 
-  /// \pre all outlive this object
+  /// \pre all references outlive this object
   savings_search(const savings_search_options& settings, const solve_control& how, const placement_problem<Cost>& root)
       : options_(settings),
         control_(how),
@@ -112,7 +112,7 @@ class savings_search {
   [[nodiscard]] std::vector<char> allowed() const { return allowed_in(root_.compact(), now_->kept); }
   [[nodiscard]] const std::vector<double>& label_bounds() const { return least_; }
   [[nodiscard]] static bool settles(const part&) { return false; }
-  /// The half with the greater share of the mixture first.
+  /// The half with the greater share in the mixture of labelings comes first.
   [[nodiscard]] two_way_split split() const {
     const savings_terms<Cost>* terms = now_->problem.savings();
     return split_by_mixture(now_->compact(), terms == nullptr ? nothing_ : *terms, *ascent_, least_, best_);
@@ -121,8 +121,8 @@ class savings_search {
 
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t most_guesses = 5;  ///< rounds of dropping
-  static constexpr double worthwhile = 0.05;      ///< share of labels that must go for another round
+  static constexpr std::size_t most_guesses = 5;  ///< rounds of removing labels
+  static constexpr double worthwhile = 0.05;      ///< share of labels that a round must remove
 
   void offer(std::span<const strategy> of_root) {
     const Cost objective = root_.objective(of_root);
@@ -154,8 +154,8 @@ class savings_search {
     if (savings_descent(root_.compact(), *root_.savings(), labels, limit_)) offer(labels);
   }
 
-  /// Looks for labelings that prices do not lead to, first not far above the bound: the nearer the objective that one
-  /// hopes for, the fewer labels and the smaller fronts.
+  /// Looks for labelings that no prices lead to, at first just above the bound: the lower the target, the fewer labels
+  /// are left and the smaller are fronts.
   void guess(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms, savings_ascent<Cost>& root) {
     const double gap = best_.upper() - root.bound(), before = best_.upper();
     for (const double hope : {1.0 / 32, 1.0 / 8, 1.0 / 3}) {
@@ -166,8 +166,8 @@ class savings_search {
       try_fronts(given, given_terms, root, best_.settled(), {0.05, 0.03, 0.02, 0.015, 0.01});
   }
 
-  /// Drops the labels whose bound is no better than a target, in rounds, and tries fronts on what is left, from coarse
-  /// ones to finer ones as long as they are not too much.
+  /// Removes the labels whose bound reaches a target, in rounds, and computes fronts of the rest, from coarse to fine
+  /// while they stay within their limits.
   void try_fronts(const compact_problem<Cost>& given, const savings_terms<Cost>& given_terms,
                   savings_ascent<Cost>& root, double target, std::initializer_list<double> shares) {
     const compact_problem<Cost>* p = &given;
@@ -213,11 +213,11 @@ class savings_search {
   const placement_problem<Cost>& root_;
   savings_terms<Cost> nothing_{};
   part_problem<Cost> whole_;
-  std::shared_ptr<const part_problem<Cost>> now_ = {};         ///< the present part
+  std::shared_ptr<const part_problem<Cost>> now_ = {};         ///< the present subproblem
   std::optional<savings_ascent<Cost>> ascent_ = std::nullopt;  ///< on it
   std::vector<double> least_ = {};
   std::size_t explored_ = 0, steps_ = 0;
-  std::size_t gained_at_ = 0;  ///< the last part that found something much better
+  std::size_t gained_at_ = 0;  ///< number of the last subproblem with a much better incumbent
   double root_bound_ = -infinity;
 };
 

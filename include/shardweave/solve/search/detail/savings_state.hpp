@@ -15,12 +15,12 @@
 #include <vector>
 
 /// \file
-/// A labeling with its savings, changed a little at a time.
+/// A labeling with its savings, under local moves.
 
 namespace shardweave::inline v0::detail {
 
-/// A random mixture of the best prices for somewhat less communication and for somewhat more. The best ones are all or
-/// nothing: where there is just as much communication as can hide, they show one side only.
+/// A random mixture of the best prices for less and for more communication. The best prices are all 0 or 1: where
+/// communication just fits behind computation, they show only one side.
 template <cost_value Cost>
 [[nodiscard]] std::vector<double> mixed_prices(const savings_terms<Cost>& terms, const std::vector<Cost>& offered,
                                                const std::vector<Cost>& wanted, random_source& random) {
@@ -36,7 +36,7 @@ template <cost_value Cost>
   return prices;
 }
 
-/// Keeps costs less savings of a labeling; judges moves by what they change of it, exactly.
+/// Maintains costs less savings of a labeling, and judges moves by their exact change.
 template <cost_value Cost>
 class savings_state final : public move_judge {
  public:
@@ -48,7 +48,7 @@ class savings_state final : public move_judge {
   }
 
   [[nodiscard]] std::span<const strategy> labels() const { return state_.labels(); }
-  /// The best prices for the labels as they are.
+  /// The best prices for the current labels.
   [[nodiscard]] std::vector<double> prices() const { return cut_prices(*t_, offered_, wanted_); }
   /// See `mixed_prices`.
   [[nodiscard]] std::vector<double> prices(random_source& random) const {
@@ -57,7 +57,7 @@ class savings_state final : public move_judge {
   /// Costs less savings.
   [[nodiscard]] Cost objective() const { return state_.cost() - saved_; }
 
-  /// Adds up anew what rounding may have moved.
+  /// Recomputes sums, against drift by rounding.
   void refresh() {
     state_.refresh();
     t_->measure(state_.labels(), offered_, wanted_);
@@ -68,7 +68,7 @@ class savings_state final : public move_judge {
     saved_ = tracker_.total();
   }
 
-  /// Makes the moves unless they use a forbidden pair or cost more than they save. Rows are not looked at.
+  /// Makes the moves unless they use a forbidden pair or raise costs less savings. Does not check rows.
   /// Complexity: O(terms of the variables), each O(log slots) or a sweep of its component (see `savings_tracker`)
   bool accepts(std::span<const relabel> moves) override {
     const move_price<Cost> change = state_.delta(moves);
@@ -98,7 +98,7 @@ class savings_state final : public move_judge {
     Cost value;
   };
 
-  /// Lists the terms of every variable.
+  /// Indexes the terms by variable.
   void index(std::size_t variables) {
     const auto list = [&](const auto& terms, auto ends, std::vector<std::uint32_t>& start,
                           std::vector<std::uint32_t>& entries) {
@@ -129,7 +129,7 @@ class savings_state final : public move_judge {
 
   void set(bool is_slot, std::uint32_t at, Cost value) {
     (is_slot ? offered_ : wanted_)[at] = value;
-    const Cost shown = std::max(Cost{}, value);  // below zero by rounding alone
+    const Cost shown = std::max(Cost{}, value);  // negative by rounding only
     if (is_slot) {
       tracker_.set_computation(at, shown);
     } else {
@@ -143,7 +143,7 @@ class savings_state final : public move_judge {
     set(is_slot, at, value + change);
   }
 
-  /// Gives one variable its label, as far as savings are concerned.
+  /// Updates savings for one move.
   void turn(const relabel& move) {
     const std::uint32_t x = move.variable;
     const strategy now = own_labels_[x], next = move.label;
@@ -167,7 +167,7 @@ class savings_state final : public move_judge {
 
   const savings_terms<Cost>* t_;
   labeling_state<Cost> state_;
-  std::vector<strategy> own_labels_;  ///< those that the tracker knows
+  std::vector<strategy> own_labels_;  ///< the labels that the tracker has
   savings_tracker<Cost> tracker_;
   std::vector<Cost> offered_, wanted_;
   Cost saved_{};

@@ -16,19 +16,18 @@
 #include <vector>
 
 /// \file
-/// Where to branch: at the variable whose labels use the rows most differently, or, with savings, on which the mixture
-/// of labelings disagrees most.
+/// Branching rules: by usage of rows, and, with savings, by disagreement of a mixture of labelings.
 
 namespace shardweave::inline v0::detail {
 
-/// A variable, and its labels in two parts, the one with the better label first.
+/// A variable, and a partition of its labels in two; the half with the better label comes first.
 struct two_way_split {
   std::size_t variable = 0;
   std::array<std::vector<strategy>, 2> halves = {};
 };
 
-/// Parts the labels of a variable at the widest step in `measure`, its finite ones.
-/// \param least  bounds on what a labeling with the label costs
+/// Splits the labels of a variable at the largest gap between their values in `measure`; infinite gaps do not count.
+/// \param least  lower bounds on labelings with each label
 inline two_way_split split_at_widest_step(std::size_t variable, std::span<const double> measure,
                                           std::span<const double> least) {
   std::vector<strategy> order(measure.size());
@@ -52,10 +51,10 @@ inline two_way_split split_at_widest_step(std::size_t variable, std::span<const 
   return result;
 }
 
-/// The variable whose labels differ most in usage at these prices, among labels whose bounds are at most `near`; where
-/// usage tells no labels apart, the one with most labels, parted by their bounds.
+/// Branches on the variable whose labels differ most in priced usage, among labels with bounds of at most `near`; if
+/// usage does not differ, on the variable with most labels, split by their bounds.
 /// \param prices  per row
-/// \param least   bounds on what a labeling with the label costs, per label of all variables
+/// \param least   lower bounds on labelings with each label, per label of all variables
 /// \pre some variable has two labels
 /// Complexity: O(labels * segments)
 template <cost_value Cost>
@@ -89,21 +88,23 @@ template <cost_value Cost>
   return split_at_widest_step(chosen, measure, least.subspan(p.label_start(chosen), p.label_count(chosen)));
 }
 
-/// The bound up to which labels count as near the best, for a split: halfway to the incumbent.
+/// The bound up to which labels count as promising in a split: halfway to the incumbent.
 template <cost_value Cost>
 [[nodiscard]] double near_bound(const std::vector<double>& least, const incumbent<Cost>& best) {
   const double floor = *std::min_element(least.begin(), least.end());
   return best.is_known() ? floor + 0.5 * (best.upper() - floor) : std::numeric_limits<double>::infinity();
 }
 
-/// The two labels of a variable between which a mixture hesitates, the one with more weight first.
+/// The two labels of a variable with the largest shares in a mixture, the larger first.
 struct rival_labels {
   strategy first = 0;
   strategy second = 0;
-  double doubt = -1;  ///< weight of the second; below zero for a variable with one label left
+  double doubt = -1;  ///< share of the second; negative for a variable with one label left
 };
 
-/// \param least  bounds on what a labeling with the label costs, per label of all variables
+/// Rival labels of all variables.
+/// \param share  of each label in the mixture
+/// \param least  lower bounds on labelings with each label, per label of all variables
 template <cost_value Cost>
 [[nodiscard]] std::vector<rival_labels> rivals_in(const compact_problem<Cost>& p, std::span<const double> share,
                                                   std::span<const double> least, const incumbent<Cost>& best) {
@@ -119,7 +120,7 @@ template <cost_value Cost>
     std::stable_sort(order.begin(), order.end(), [&](strategy a, strategy b) {
       return own[a] != own[b] ? own[a] > own[b] : bounds[a] < bounds[b];
     });
-    // where the mixture agrees, a rival that costs little more is a doubt, but a small one
+    // where the mixture agrees, a rival of nearly equal cost counts a little
     const double near =
         best.is_known() && best.upper() > floor ? (best.upper() - bounds[order[1]]) / (best.upper() - floor) : 0.5;
     rivals[x] = {order[0], order[1], std::min(own[order[1]], own[order[0]]) + 1e-4 * std::clamp(near, 0.0, 1.0)};
@@ -127,7 +128,8 @@ template <cost_value Cost>
   return rivals;
 }
 
-/// What the choice between rivals changes of computation and communication, per variable, the others as in `labels`.
+/// How much the choice between rivals changes computation and communication, per variable, with the others as in
+/// `labels`.
 template <cost_value Cost>
 [[nodiscard]] std::vector<double> impact_of(const std::vector<rival_labels>& rivals, const savings_terms<Cost>& terms,
                                             std::span<const strategy> labels) {
@@ -149,10 +151,11 @@ template <cost_value Cost>
   return impact;
 }
 
-/// The variable whose split raises the bound most, by what the game of labelings against prices is worth on either
-/// side; the label of greatest share against all others. One half is empty if every variable has but one label left.
-/// \param least  bounds on what a labeling with the label costs, per label of all variables
-/// Complexity: one game per way to part the labelings, and O(labels + terms)
+/// Branches on the variable whose split raises the bound most, estimated by the value of the game of labelings against
+/// prices in both halves; the label of largest share against all others. One half is empty if every variable has one
+/// label left.
+/// \param least  lower bounds on labelings with each label, per label of all variables
+/// Complexity: one game per distinct partition of the labelings, and O(labels + terms)
 template <cost_value Cost>
 [[nodiscard]] two_way_split split_by_mixture(const compact_problem<Cost>& p, const savings_terms<Cost>& terms,
                                              const savings_ascent<Cost>& ascent, const std::vector<double>& least,
@@ -165,7 +168,7 @@ template <cost_value Cost>
   const auto gain = [&](const std::vector<char>& side) {
     return std::clamp((std::min(ascent.value_of(side), top) - floor) / std::max(top - floor, 1e-300), 0.0, 1.0);
   };
-  // variables that part the labelings in the same way gain the same
+  // variables that partition the labelings alike gain the same
   std::map<std::vector<char>, double> gains;
   const auto gain_of_split = [&](std::size_t x) {
     std::vector<char> takes(ascent.points()), others(ascent.points());
@@ -174,7 +177,7 @@ template <cost_value Cost>
       others[k] = static_cast<char>(1 - takes[k]);
     }
     const auto [known, fresh] = gains.try_emplace(takes, 0.0);
-    // a side without labelings is unknown, not closed: it gains nothing
+    // a half without labelings is unknown, not infeasible: it counts as no gain
     if (fresh && std::count(takes.begin(), takes.end(), char{1}) > 0 &&
         std::count(others.begin(), others.end(), char{1}) > 0) {
       const double a = gain(takes), b = gain(others);

@@ -19,11 +19,11 @@
 #include <vector>
 
 /// \file
-/// Multipliers of a compiled problem, or of a part of it, in words of the problem as it is stated.
+/// Multipliers of a compiled problem, or of a part of it, restated for the problem before compilation.
 
 namespace shardweave::inline v0::detail {
 
-/// The power of two below a magnitude.
+/// The exponent of the least power of two that exceeds a magnitude.
 inline int magnitude_bits(double most) { return most > 0 ? std::ilogb(most) + 1 : 0; }
 
 inline std::int64_t rounded_down(double value, int bits) {
@@ -31,7 +31,7 @@ inline std::int64_t rounded_down(double value, int bits) {
   return static_cast<std::int64_t>(std::floor(std::clamp(std::ldexp(value, bits), -most, most)));
 }
 
-/// The labels that are left of each variable of the compiled problem.
+/// The remaining labels of each variable of the compiled problem.
 using kept_labels = std::vector<std::vector<strategy>>;
 
 template <cost_value Cost>
@@ -44,13 +44,13 @@ class stated_multipliers {
       first_vertex_[problem.variable_of(v)] = v;
   }
 
-  /// Of what is left of the compiled problem, as a problem of its own.
-  /// \param p       with the dual's edges, rows and labels
-  /// \param origin  of the variables of `p`: those of the compiled problem, and their labels there
-  /// \param kept    all that is left
-  /// \param base    where `p` is a problem at prices of savings: the one without, which may lack edges that `p` has
-  /// \param in_base  of the costs without prices
-  template <cost_value C>  // of the part: a double where savings are priced
+  /// Restates the multipliers of a part of the compiled problem.
+  /// \param p       the part: edges, rows and labels are those of `dual`
+  /// \param origin  variables and labels of `p` as those of the compiled problem
+  /// \param kept    all remaining labels of the compiled problem
+  /// \param base    if `p` has prices of savings: the part without them, which may lack edges of `p`
+  /// \param in_base  the same for costs without prices
+  template <cost_value C>  // of the part: double if savings are priced
   [[nodiscard]] placement_multipliers operator()(const compact_problem<C>& p, const variable_origin& origin,
                                                  const kept_labels& kept, const dual_values& dual,
                                                  const compact_problem<Cost>* base = nullptr,
@@ -89,11 +89,11 @@ class stated_multipliers {
         for (std::size_t l = 0; l < more.size(); ++l) one.amounts[l].second += more[l].second;
       };
       add(taken_off_second(*in_base->form_, at, kept[one.first], kept[one.second]));
-      // the costs without prices were folded, those that prices take off were not
+      // costs without prices were folded, what prices subtract was not
       if (!of_base.contains({edge.first, edge.second}))
         add(in_base->folded(form_->pairs()[at], kept[one.first], kept[one.second]));
     }
-    // what restricting or compiling folded into costs of one end: the second end's part is given to it
+    // costs that restriction or compilation folded into one end: the second end's part becomes a message
     for (std::size_t i = 0; i < has_edge.size(); ++i) {
       const auto& pair = form_->pairs()[i];
       const std::uint32_t a = variable(pair.first), b = variable(pair.second);
@@ -120,7 +120,7 @@ class stated_multipliers {
   [[nodiscard]] strategy stated(std::uint32_t variable, strategy label) const {
     return problem_->strategy_of(variable, label);
   }
-  /// The same as strategies of unknowns.
+  /// The remaining labels, as strategies of unknowns.
   [[nodiscard]] strategies_left left(const kept_labels& kept) const {
     strategies_left result(form_->size());
     for (std::uint32_t x = 0; x < kept.size(); ++x) {
@@ -133,7 +133,7 @@ class stated_multipliers {
   [[nodiscard]] const stated_form<Cost>& form() const { return *form_; }
 
  private:
-  /// What prices of savings take off a pair where the second end alone decides how much: that is in its own costs.
+  /// What prices of savings subtract from a pair where it depends on the second end alone, in whose unary costs it is.
   /// \param base  the form without prices
   [[nodiscard]] std::vector<std::pair<strategy, double>> taken_off_second(const stated_form<Cost>& base, std::size_t at,
                                                                           std::span<const strategy> of_first,
@@ -161,7 +161,7 @@ class stated_multipliers {
   [[nodiscard]] std::uint32_t variable(std::uint32_t unknown) const {
     return problem_->variable_of(form_->first_vertex(unknown));
   }
-  /// The least that a pair of unknowns costs, for each strategy that is left of the second.
+  /// The least cost of a pair of unknowns, for each remaining strategy of the second.
   [[nodiscard]] std::vector<std::pair<strategy, double>> folded(const typename stated_form<Cost>::pair& pair,
                                                                 std::span<const strategy> of_first,
                                                                 std::span<const strategy> of_second) const {

@@ -13,11 +13,11 @@
 #include <vector>
 
 /// \file
-/// Prices of savings in words of the problem as it is stated.
+/// Prices of savings, restated for the problem before compilation.
 
 namespace shardweave::inline v0::detail {
 
-/// Chain prices in whole numbers, in words of the problem as it is stated: those of slots become those of positions.
+/// Restates chain prices as integers by position, where the compiled problem has them by slot.
 class stated_prices {
  public:
   /// \pre the problem is the compiled one of a description, which `layout` is of
@@ -39,7 +39,7 @@ class stated_prices {
     }
   }
 
-  /// Rounds the prices.
+  /// Rounds the prices, in `chain` as well.
   [[nodiscard]] savings_prices operator()(std::vector<double>& chain) const {
     constexpr std::int64_t one = std::int64_t{1} << bits;
     savings_prices result{.bits = bits};
@@ -52,7 +52,8 @@ class stated_prices {
       }
       std::int64_t before = 0;
       for (std::uint32_t q = 0; q < slot_at_.size(); ++q) {
-        // what computes with no label that is left is worth most, so that it is the least of no window
+        // a position that computes with no remaining label gets the largest price, so that no window has its minimum
+        // there
         const std::int64_t here = slot_at_[q] == idle ? one : slot_at_[q] == none ? 0 : whole[slot_at_[q]];
         if (here != before) result.runs.push_back({c, q, here});
         before = here;
@@ -65,8 +66,8 @@ class stated_prices {
   static constexpr int bits = 20;
   static constexpr std::uint32_t none = ~0U, idle = ~0U - 1;
   std::size_t slots_ = 0;
-  std::vector<std::uint32_t> number_of_;  ///< per channel of the layout, its number among those of the chain
-  std::vector<std::uint32_t> slot_at_;    ///< per position
+  std::vector<std::uint32_t> number_of_;  ///< per channel of the layout: its number in the chain
+  std::vector<std::uint32_t> slot_at_;    ///< per position: its slot
 };
 
 }  // namespace shardweave::inline v0::detail
