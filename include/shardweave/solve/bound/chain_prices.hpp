@@ -10,16 +10,17 @@
 #include <vector>
 
 /// \file
-/// Prices on the computation that hides.
+/// Dual prices of hiding communication behind computation.
 
 namespace shardweave::inline v0 {
 
-/// One price between 0 and 1 per slot and channel: what a unit of the slot's computation is worth to communication. A
-/// demand saves, per unit, what the cheapest slot of its window leaves of 1. For any prices
+/// One price between 0 and 1 per slot and channel, charged for a unit of the slot's computation that hides
+/// communication. A unit of a demand then saves 1 less the least price in its window. For any prices
 ///
 ///     savings <= sum of price * computation + sum of (1 - least price in the window) * communication,
 ///
-/// with equality for the best ones: costs less the right side are a plain problem that bounds costs less savings.
+/// with equality for the best ones: costs less the right side are a problem without savings, which bounds costs less
+/// savings from below.
 /// Source: duality of the transport problem behind `hide`.
 template <cost_value Cost>
 class chain_prices {
@@ -41,7 +42,7 @@ class chain_prices {
   [[nodiscard]] std::vector<double>& values() { return price_; }
   [[nodiscard]] const std::vector<double>& values() const { return price_; }
 
-  /// Finds what follows from the prices.
+  /// Computes `worth` and `saved` from the prices.
   /// Complexity: O(slots log slots * channels + demands)
   void update() {
     const std::size_t slots = t_->slots();
@@ -56,9 +57,9 @@ class chain_prices {
           saved_[r.demand] = std::max(saved_[r.demand], 1 - least_price(r.begin, r.end));
     }
   }
-  /// What a unit of a slot's computation is worth, over all channels.
+  /// The total price of a unit of a slot's computation, over all channels.
   [[nodiscard]] double worth(std::size_t slot) const { return worth_[slot]; }
-  /// What a unit of a demand saves, by its number.
+  /// The saving per unit of a demand.
   [[nodiscard]] double saved(std::size_t number) const { return saved_[number]; }
   [[nodiscard]] const std::vector<double>& saved() const { return saved_; }
 
@@ -68,7 +69,7 @@ class chain_prices {
   };
 
   const savings_terms<Cost>* t_;
-  std::vector<double> price_;  ///< channel by channel
+  std::vector<double> price_;  ///< per channel and slot
   std::vector<double> saved_;
   std::vector<double> worth_;
   std::vector<range> ranges_;
@@ -76,7 +77,7 @@ class chain_prices {
 
 namespace detail {
 
-/// The best chain prices for some computation and communication, by channel and slot: a least cut, each 0 or 1.
+/// The best chain prices for given computation and communication: a least cut, so each price is 0 or 1.
 template <cost_value Cost, class Amount>
 [[nodiscard]] std::vector<double> cut_prices(const savings_terms<Cost>& terms, const std::vector<Amount>& offered,
                                              const std::vector<Amount>& wanted) {

@@ -13,16 +13,16 @@
 #include <vector>
 
 /// \file
-/// Message passing that raises a lower bound: the engine under `trws` and `budgeted`.
+/// Dual ascent by message passing, the base of `trws` and `budgeted`.
 
 namespace shardweave::inline v0 {
 
 /// Sequential tree-reweighted message passing over the variables of a compact problem in their order.
 ///
-/// Rows are not seen: a caller prices them into the unary costs. The bound of a pass is valid for the unary
-/// costs at that time whatever the messages are, so costs may change between passes and messages stay warm;
-/// while they do not change the bound never falls. Messages are kept per class of the receiver's labels, so
-/// a pass costs O(labels * degree + sum of row classes * column classes).
+/// Rows are not considered: a caller adds their prices to the unary costs. The bound of a pass is valid for the present
+/// unary costs whatever the messages are, so costs may change between passes while messages stay warm; while costs do
+/// not change, the bound never falls. Messages are stored per class of the receiver's labels, so a pass costs O(labels
+/// * degree + sum of row classes * column classes).
 ///
 /// Source: V. Kolmogorov, Convergent tree-reweighted message passing for energy minimization, PAMI 28 (2006).
 template <cost_value Cost>
@@ -55,8 +55,8 @@ class dual_ascent {
     out_.resize(most_classes);
   }
 
-  /// Lets a row take part as a factor of its own rather than through a price. A price that the caller had on the row is
-  /// taken over: from now on it must be left out of `unary`.
+  /// Makes a row a knapsack factor instead of pricing it. It takes over the price that the caller had on the row, which
+  /// must no longer be in `unary`.
   /// \pre no usage of the row is negative, and it has no lower limit
   void add_row(std::uint32_t row, double price, std::size_t most_cells) {
     const auto number = static_cast<std::uint32_t>(rows_.size());
@@ -70,7 +70,7 @@ class dual_ascent {
       share_[x] = share_of(x);
     }
   }
-  /// Cells times usage classes that a pass with such a row would look at.
+  /// The work of such a row per pass: cells times usage classes.
   [[nodiscard]] std::size_t work_of_row(std::uint32_t row, std::size_t most_cells) const {
     std::size_t classes = 0;
     for (std::uint32_t x = 0; x < p_->size(); ++x)
@@ -83,25 +83,25 @@ class dual_ascent {
     return classes * most_cells;
   }
 
-  /// The unary costs in force, for all labels of all variables; a caller may change them between passes.
+  /// The present unary costs, for all labels of all variables; a caller may change them between passes.
   [[nodiscard]] std::span<double> unary() { return unary_; }
 
-  /// The costs in force of one of the problem's tables, for a caller who changes them between passes: row classes
-  /// times the table's stride, padding included. Stays valid; to be called once per table.
+  /// The present costs of one of the problem's tables, for a caller who changes them between passes: row classes times
+  /// the table's stride, padding included. The pointer stays valid; to be called once per table.
   [[nodiscard]] double* own_table(std::size_t table) { return tables_.own(table); }
 
   /// One pass in the order of the variables. \returns a valid lower bound, the problem's constant included
   ///
-  /// `excess`, if not empty, takes for every label of every variable what it costs more than the best label of its
-  /// variable when the pass comes by: the bound plus that is a bound on all labelings that use the label.
+  /// If `excess` is not empty, it receives for every label the belief above the least one of its variable at its visit:
+  /// the bound plus that is a lower bound on all labelings that use the label.
   double forward(std::span<double> excess = {}) { return pass(true, excess); }
   /// One pass in reverse order. \returns a valid lower bound, the problem's constant included
   double backward(std::span<double> excess = {}) { return pass(false, excess); }
   /// For every label of every variable, a valid lower bound on all labelings that use it: the bound of one pass plus
-  /// what the label costs more than the best one of its variable when the next pass comes by. That difference counts in
-  /// full only if both directions of messages belong to the unary costs in force, so two passes go before.
-  /// \param earned  by prices in the unary costs: every bound is less by that
-  /// \param bound   raised by what the passes prove
+  /// the label's excess in the next one. The excess counts in full only if the messages of both directions belong to
+  /// the present unary costs, so two passes go before.
+  /// \param earned  the constant part of the prices in unary costs, which is subtracted from every bound
+  /// \param bound   raised to what the passes prove
   [[nodiscard]] std::vector<double> label_bounds(double earned, double& bound) {
     forward();
     double reached = backward() - earned;
@@ -115,11 +115,11 @@ class dual_ascent {
     bound = std::max(bound, reached);
     return result;
   }
-  /// Largest change of a message in the last pass.
+  /// The largest change of a message in the last pass.
   [[nodiscard]] double last_change() const { return change_; }
 
-  /// Labels by the messages: each variable in turn takes what is best with the exact costs to the variables
-  /// decided before it and the messages of the others.
+  /// Decodes labels: each variable in turn takes the best label by exact costs to the variables before it and messages
+  /// of the others.
   void decode(std::span<strategy> labels) {
     for (std::size_t x = 0; x < p_->size(); ++x) {
       const std::size_t k = p_->label_count(x);
@@ -141,7 +141,7 @@ class dual_ascent {
     }
   }
 
-  /// The label of least belief of every variable, each for itself.
+  /// The label of least belief of each variable, independently.
   void choose(std::span<strategy> labels) {
     for (std::size_t x = 0; x < p_->size(); ++x) {
       const std::size_t k = load_belief(x);
@@ -150,7 +150,7 @@ class dual_ascent {
     }
   }
 
-  /// The message along an edge per label of its receiver, and another one in its place.
+  /// The message along an edge for a label of the receiver; `set_message` replaces it for the label's whole class.
   [[nodiscard]] double message(std::size_t edge, bool to_second, strategy label) const {
     const auto& t = p_->table(p_->edges()[edge]);
     return messages_[to_second ? to_second_[edge] + t.column_class(label) : to_first_[edge] + t.row_class(label)];
@@ -161,8 +161,8 @@ class dual_ascent {
   }
   [[nodiscard]] std::span<detail::knapsack_factor> knapsacks() { return rows_; }
 
-  /// What messages prove after a pass backward, as multipliers of the local polytope, see `dual_values::of_class`: with
-  /// the unary costs in force `dual_bound` is the bound of that pass. \pre no row takes part as a factor
+  /// After a backward pass: its messages as multipliers of the local polytope (`dual_values::of_class`); with the
+  /// present unary costs, their `dual_bound` is the bound of that pass. \pre no row is a factor
   [[nodiscard]] std::vector<double> multipliers() {
     std::vector<double> excess(p_->total_labels());
     for (std::size_t x = 0; x < p_->size(); ++x) {
@@ -185,13 +185,13 @@ class dual_ascent {
     return result;
   }
 
-  /// Messages, to be put back with `restore` after costs went astray.
+  /// Messages and factor costs, for `restore`.
   [[nodiscard]] std::vector<double> messages() const {
     std::vector<double> all;
     save(all);
     return all;
   }
-  /// The same into memory that may be there already.
+  /// The same into existing memory.
   void save(std::vector<double>& all) const {
     all.assign(messages_.begin(), messages_.end());
     for (const auto& row : rows_) row.save(all);
@@ -207,7 +207,7 @@ class dual_ascent {
     std::uint32_t factor, member;
   };
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  /// Every label is a class of its own, in order.
+  /// Whether every label is a class of its own, in order.
   template <class Classes>
   static bool is_identity(const Classes& classes) {
     for (std::size_t l = 0; l < classes.size(); ++l)
@@ -221,7 +221,7 @@ class dual_ascent {
     return (n + cost_table<Cost>::padding - 1) / cost_table<Cost>::padding * cost_table<Cost>::padding;
   }
 
-  /// Of a variable's belief in each message that it sends on in a pass.
+  /// The share of a variable's belief that it sends in each message of a pass.
   [[nodiscard]] double share_of(std::size_t x) const {
     const auto links = p_->links(x);
     auto later = static_cast<std::size_t>(
@@ -289,7 +289,7 @@ class dual_ascent {
       count(row.finish(ascending));
       magnitude += row.magnitude();
     }
-    // every addition is off by half a unit in the last place at most, and the bound must not be too high
+    // every addition is off by at most half a unit in the last place, and the bound must not be too high
     const auto additions = static_cast<double>(p_->size() + p_->edges().size() + 4096);
     return bound - additions * std::numeric_limits<double>::epsilon() * magnitude;
   }
@@ -303,7 +303,7 @@ class dual_ascent {
     row.send(link.member, row_least_, is_last ? 0 : share);
   }
 
-  /// The message along a link to a variable that this pass has yet to visit. \returns what was taken off it
+  /// Sends a message along a link to a variable that is visited later. \returns the amount by which it was normalized
   double send(const compact_link& link, std::size_t k, double share) {
     const auto& classes = p_->table(p_->edges()[link.edge]);
     const double_table& t = tables_[p_->edges()[link.edge].table];
@@ -312,7 +312,7 @@ class dual_ascent {
     double* incoming = messages_.data() + (link.is_first ? to_first_ : to_second_)[link.edge];
     double* outgoing = messages_.data() + (link.is_first ? to_second_ : to_first_)[link.edge];
 
-    // the belief of a label that no label at the other end goes with is infinite: less what made it so it is no number
+    // the belief of a label without partner at the other end is infinite, and infinity less infinity is not a number
     if (is_plain(link)) {
       detail::share_costs(least_.data(), belief_.data(), share, incoming, own);
     } else {
@@ -338,8 +338,8 @@ class dual_ascent {
   std::vector<double> unary_;
   std::vector<double> share_;
   std::vector<double> messages_;
-  std::vector<std::uint32_t> to_first_, to_second_;  ///< where an edge's messages start
-  std::vector<char> is_plain_;  ///< per edge: labels are classes, 1 at the first end, 2 at the second
+  std::vector<std::uint32_t> to_first_, to_second_;  ///< offset of an edge's messages
+  std::vector<char> is_plain_;  ///< per edge: whether labels are classes, at the first end (1), at the second (2)
   std::vector<double> belief_, least_, out_;
   std::vector<detail::knapsack_factor> rows_;
   std::vector<std::vector<row_link>> row_links_;  ///< per variable; empty without factors

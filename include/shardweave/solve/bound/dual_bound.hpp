@@ -9,21 +9,21 @@
 #include <vector>
 
 /// \file
-/// Lower bounds that anyone can check: from multipliers, whoever found them and however wrong they are.
+/// Lower bounds from multipliers, valid for any multipliers and checked against rounding.
 
 namespace shardweave::inline v0 {
 
-/// Multipliers of the linear relaxation of a compact problem, in the unit of its costs. Any finite values
-/// make a valid bound; those of an optimal LP make the best.
+/// Multipliers of the linear relaxation of a compact problem, in the unit of its costs. Any finite values give a valid
+/// bound; those of an optimal LP solution the best one.
 struct dual_values {
-  /// Moved from the labels of an edge's ends to its pairs, per class: edge by edge the row classes, then the
-  /// column classes. `dual_offsets` tells where an edge's begin.
+  /// Cost moved from labels of an edge's ends to its pairs, per class: edge by edge the row classes, then the column
+  /// classes; `dual_offsets` has the start of each edge.
   std::vector<double> of_class = {};
-  /// Price of usage per row: above zero for pushing against `high`, below zero against `low`.
+  /// Price of usage, per row: positive for the limit `high`, negative for `low`.
   std::vector<double> of_row = {};
 };
 
-/// Where the multipliers of each edge begin, and their number as the last element.
+/// The first multiplier of each edge, with their total number as the last element.
 template <cost_value Cost>
 [[nodiscard]] std::vector<std::size_t> dual_offsets(const compact_problem<Cost>& p) {
   std::vector<std::size_t> offsets{0};
@@ -32,7 +32,7 @@ template <cost_value Cost>
   return offsets;
 }
 
-/// Which labels and pairs of classes can still be part of a solution that is wanted.
+/// Labels and pairs of classes that a wanted solution may still contain.
 class presence {
  public:
   presence() = default;
@@ -48,10 +48,10 @@ class presence {
         for (std::size_t j = 0; j < t.column_classes(); ++j) pairs_.push_back(is_forbidden(t.class_cost(i, j)) ? 0 : 1);
     }
   }
-  /// By position among all labels.
+  /// Whether a label, by position among all labels, is present.
   [[nodiscard]] bool has_label(std::size_t position) const { return labels_[position] != 0; }
   void drop_label(std::size_t position) { labels_[position] = 0; }
-  /// By position in the edge's class costs, row-major without padding.
+  /// Whether a pair of classes, by position in the edge's class costs (row-major, no padding), is present.
   [[nodiscard]] bool has_pair(std::size_t edge, std::size_t position) const {
     return pairs_[pair_start_[edge] + position] != 0;
   }
@@ -69,7 +69,7 @@ class presence {
 
 namespace detail {
 
-/// Drops labels without a partner over some edge, and pairs of classes that no label has left.
+/// Removes labels without a partner over some edge, and pairs of classes without labels (arc consistency).
 /// \returns false if some variable has no label left
 /// Complexity: O(labels * degree + pairs) per round; few rounds in practice
 template <cost_value Cost>
@@ -118,11 +118,11 @@ bool tighten(const compact_problem<Cost>& p, presence& present) {
   return true;
 }
 
-/// The problem with its costs moved by multipliers: the sum of all minima is the bound.
+/// The problem with costs moved by multipliers; the sum of all minima is a lower bound.
 template <cost_value Cost>
 class reparametrization {
  public:
-  /// \pre sizes of `dual` as `dual_offsets` and the problem's rows tell; empty means zero
+  /// \pre sizes of `dual` are those of `dual_offsets` and of the problem's rows, or 0 for all zeros
   reparametrization(const compact_problem<Cost>& p, const dual_values& dual, const presence& present)
       : p_(p), present_(present), offsets_(dual_offsets(p)), of_class_(dual.of_class) {
     of_class_.resize(offsets_.back());
@@ -132,16 +132,16 @@ class reparametrization {
     add_up();
   }
 
-  /// Valid for every assignment of labels and pairs that are present; +infinity if there is none.
+  /// A lower bound on every assignment of present labels and pairs; +infinity if there is none.
   [[nodiscard]] double bound() const {
-    // every sum adds at most so many terms; each addition is off by half a unit in the last place of a sum
-    // of magnitudes, and converting costs and products to long double adds as much
+    // an upper bound on the error: each addition is off by at most half a unit in the last place of a sum of
+    // magnitudes, and converting costs and products to long double adds as much
     if (std::isinf(bound_)) return std::numeric_limits<double>::infinity();
     const auto proved = static_cast<double>(bound_ - error_);
     return proved - std::abs(proved) * 0x1p-52;  // the conversion may have rounded up
   }
 
-  /// Drops labels and pairs that every assignment below `limit` does without.
+  /// Removes labels and pairs that no assignment below `limit` contains (reduced-cost fixing).
   /// \returns how many
   std::size_t drop_above(double limit, presence& present) const {
     std::size_t dropped = 0;
@@ -177,13 +177,13 @@ class reparametrization {
  private:
   static constexpr long double infinity = std::numeric_limits<long double>::infinity();
 
-  /// Unary costs, with the price of usage and what the edges' classes take.
+  /// Computes unary costs with the prices of usage, less the multipliers of edges.
   void move_unary(const std::vector<double>& price) {
     std::vector<long double> before(p_.rows().size() + 1);  // prices of rows 0..r-1
     long double all_prices = 0;
     for (std::size_t r = 0; r < p_.rows().size(); ++r) {
       double of_row = r < price.size() && std::isfinite(price[r]) ? price[r] : 0;
-      // a price against a limit that is not there would buy nothing but an invalid bound
+      // a price against a missing limit would make the bound invalid
       if (std::isinf(of_row > 0 ? p_.rows()[r].high : p_.rows()[r].low)) of_row = 0;
       before[r + 1] = before[r] + of_row;
       all_prices += std::abs(of_row);
@@ -201,7 +201,7 @@ class reparametrization {
         const long double unit = before[s.end] - before[s.begin];
         for (std::size_t l = 0; l < magnitude.size(); ++l) {
           unary_[start + l] += unit * s.usage[l];
-          // differences of prefix sums carry the error of the whole sum
+          // differences of prefix sums have the error of the whole sum
           magnitude[l] += all_prices * std::abs(static_cast<long double>(s.usage[l]));
         }
       }
@@ -243,7 +243,7 @@ class reparametrization {
     magnitude_ += std::abs(amount);
   }
 
-  /// Calls f(row class, column class, moved cost) for every pair that is present.
+  /// Calls f(row class, column class, moved cost) for every present pair.
   template <class F>
   void for_pairs(std::size_t e, F f) const {
     const auto& t = p_.table(p_.edges()[e]);
@@ -267,14 +267,14 @@ class reparametrization {
 
 }  // namespace detail
 
-/// The lower bound that multipliers prove: costs are moved from the labels of a variable to the pairs of its
-/// edges and from usage to prices, which changes no assignment's total, or only lowers it; then the sum of
-/// all minima bounds every total. Rounding errors are subtracted, so the bound holds in exact arithmetic.
+/// The lower bound that multipliers prove. They move costs from the labels of a variable to the pairs of its edges, and
+/// from usage to prices, which changes no assignment's total cost, or only lowers it; so the sum of all minima is a
+/// lower bound. Rounding errors are subtracted: the bound holds in exact arithmetic.
 ///
 /// Source: the dual of the local polytope; T. Werner, A linear programming approach to max-sum problem: a
 /// review, PAMI 29 (2007), equation 14; prices on budgets are Lagrange multipliers.
 ///
-/// \param present  labels and pairs to consider; what is left out must be known to be useless
+/// \param present  labels and pairs to consider; excluded ones must be known to be useless
 /// \returns +infinity if some variable or edge has nothing left
 /// Complexity: O(labels * degree + pairs of classes + rows)
 template <cost_value Cost>

@@ -14,26 +14,26 @@
 #include <vector>
 
 /// \file
-/// A bound that sees budgets: message passing and prices on rows, raised together.
+/// Lagrangian bounds with budgets: message passing and prices on rows, raised together.
 
 namespace shardweave::inline v0 {
 
-/// What an ascent of the bound tells those who look for assignments: prices say what usage is worth, and a label whose
-/// bound is far above that of the problem is hardly part of a good assignment.
+/// What an ascent tells primal heuristics: prices of usage, and bounds per label; a label whose bound is far above that
+/// of the problem is unlikely in a good assignment.
 struct dual_guide {
   double bound = -std::numeric_limits<double>::infinity();  ///< valid for the problem, its constant included
   std::vector<double> prices = {};                          ///< per row
-  std::vector<double> label_bounds = {};                    ///< per label of all variables: valid for all that use it
+  std::vector<double> label_bounds = {};  ///< per label of all variables: a lower bound on labelings with it
 };
 
-/// Maximises the Lagrangian bound over row prices, one sweep of message passing per step of the prices. Messages and
-/// prices stay warm; every bound is valid, since a pass is a bound for any messages and any prices. Without rows it is
-/// message passing alone.
+/// Maximizes the Lagrangian bound over prices of rows by subgradient steps, with one sweep of message passing per step.
+/// Messages and prices stay warm; every bound is valid, since a sweep gives one for any messages and prices. Without
+/// rows this is message passing alone.
 ///
-/// Source: B. Polyak, Minimization of unsmooth functionals, USSR Comp. Math. 9 (1969), for the steps. F. Barahona and
-/// R. Anbil, The volume algorithm, Math. Programming 87 (2000), for the direction, a mean over what many labelings use:
-/// many rows that overlap in time pull back and forth, and a short memory follows them. Prices and messages fall back
-/// to the best known when nothing is gained; then the memory grows longer.
+/// Source: B. Polyak, Minimization of unsmooth functionals, USSR Comp. Math. 9 (1969), for the step length. F. Barahona
+/// and R. Anbil, The volume algorithm, Math. Programming 87 (2000), for the direction, an average of the subgradients
+/// of many labelings: with many rows that overlap in time subgradients oscillate, and an average with a short memory
+/// follows them. Without progress, prices and messages return to the best known, and the memory gets longer.
 template <cost_value Cost>
 class price_ascent {
  public:
@@ -46,8 +46,8 @@ class price_ascent {
         newest_(has_many_rows() ? newest / 2 : newest),
         patience_(problem.size() < 1500 ? std::min<std::size_t>(60, 15 + problem.size()) : 20) {}
 
-  /// Starts from prices that were good for a similar problem: one per row, or none at all. Messages settle at them
-  /// before they move, by shorter steps.
+  /// Warm start from prices of a similar problem: one per row, or none at all. Messages settle at them before they
+  /// move, by shorter steps.
   void start(std::vector<double> prices) {
     if (prices.empty()) return;
     prices_.values() = std::move(prices);
@@ -57,8 +57,8 @@ class price_ascent {
     load_unary();
   }
 
-  /// Starts where an ascent on a similar problem ended.
-  /// \param most_work  of rows that took part as knapsacks there, see `strengthen`
+  /// Warm start from the state of an ascent on a similar problem.
+  /// \param most_work  limit on rows that become knapsack factors as they were there, see `strengthen`
   void start(const detail::ascent_memory& known, const detail::variable_origin& origin, std::size_t most_work) {
     if (known.messages.empty() && known.prices.empty()) return;
     prices_.values() = known.prices.for_rows_of(*p_);
@@ -87,7 +87,7 @@ class price_ascent {
     warmed_ = warm_up;
   }
 
-  /// What `start` takes, in the words of a problem before reductions.
+  /// The state for `start`, in terms of the original problem.
   [[nodiscard]] detail::ascent_memory memory(const detail::variable_origin& origin) {
     detail::ascent_memory known{.prices = detail::known_prices(*p_, prices())};
     for (std::size_t e = 0; e < p_->edges().size(); ++e) {
@@ -110,13 +110,13 @@ class price_ascent {
     return known;
   }
 
-  /// Where it is best, to be gone on from later.
+  /// The best state, to be continued by `go_to`.
   [[nodiscard]] detail::ascent_position position() const {
     const std::vector<double> messages = best_prices_.empty() ? messages_.messages() : best_messages_;
     return {best_prices_, {messages.begin(), messages.end()}, step_, newest_};
   }
-  /// Goes on from a position on this problem, with some labels dearer than they are: then what it bounds is all
-  /// labelings without them. `bound` begins anew.
+  /// Continues from a state on this problem, with the cost of some labels raised by `dearer`: then the bound is valid
+  /// for all labelings without these. `bound` starts anew.
   /// \param avoided  positions among all labels
   void go_to(const detail::ascent_position& at, std::vector<std::size_t> avoided, double dearer) {
     best_prices_ = at.prices;
@@ -132,8 +132,8 @@ class price_ascent {
     load_unary();
   }
 
-  /// One sweep, and one step of the prices towards `target`, the cost of the best assignment known (or what one might
-  /// cost).
+  /// One sweep, and one step of the prices.
+  /// \param target  the incumbent's cost, or an estimate, for Polyak's step length
   /// \returns whether another step may still gain
   bool step(double target) {
     if (warmed_ < warm_up) {
@@ -173,13 +173,13 @@ class price_ascent {
     return step_ > least_step;
   }
 
-  /// Lets rows take part as knapsacks of their own in place of prices, those first whose prices earn most: what the
-  /// prices cannot see, that usage comes in lumps, counts from now on: the bound is that of the row's integer hull, up
-  /// to rounding of usage to cells. Call it when steps gain nothing more; then they may gain again.
+  /// Makes rows knapsack factors instead of prices, those first whose prices earn most. The bound is then that of their
+  /// integer hull, up to rounding of usage to cells, and no longer that of the linear relaxation. To be called when
+  /// steps gain nothing more.
   /// Source: M. Guignard and S. Kim, Lagrangean decomposition, Math. Programming 39 (1987), for a problem and a
   /// constraint that are solved apart and share their variables' costs.
-  /// \param most_work  cells, times usage classes, times variables, of all rows together
-  /// \returns whether there is a new one
+  /// \param most_work  limit on cells times usage classes, over all variables and rows
+  /// \returns whether a row was converted
   bool strengthen(std::size_t most_work) {
     if (best_prices_.empty()) return false;
     fall_back();
@@ -206,20 +206,20 @@ class price_ascent {
 
   /// The best bound so far, the problem's constant included.
   [[nodiscard]] double bound() const { return bound_; }
-  /// The prices that gave it.
+  /// The prices of the best bound.
   [[nodiscard]] std::vector<double> prices() const {
     std::vector<double> all = best_prices_;
     for (std::size_t r = 0; r < taken_over_.size(); ++r) all[r] += taken_over_[r];
     return all;
   }
-  /// The message passing after a pass forward at the best prices, which are in its unary costs.
+  /// The message passing after a forward pass at the best prices, which are part of its unary costs.
   [[nodiscard]] const dual_ascent<Cost>& at_best() {
     if (!best_prices_.empty()) fall_back();
     load_unary();
     messages_.forward();
     return messages_;
   }
-  /// Labels by the present messages and prices; rows may be broken.
+  /// Labels decoded from the present messages and prices; they may break rows.
   void decode(std::span<strategy> labels) { messages_.decode(labels); }
 
   /// For every label of every variable, a valid lower bound on all labelings that use it, at the best prices.
@@ -229,7 +229,8 @@ class price_ascent {
     return messages_.label_bounds(prices_.earned(), bound_);
   }
 
-  /// The best bound as multipliers of the local polytope, which anyone can check. \pre not `strengthen`ed
+  /// The best bound as multipliers of the local polytope, which can be checked independently (`dual_bound`).
+  /// \pre `strengthen` was not called
   [[nodiscard]] dual_values multipliers() {
     static_cast<void>(at_best());
     messages_.backward();
@@ -241,7 +242,7 @@ class price_ascent {
     return {bound_, prices(), std::move(of_labels)};
   }
 
-  /// The label of least belief of every variable, each for itself.
+  /// The label of least belief of each variable, independently.
   void choose(std::span<strategy> labels) { messages_.choose(labels); }
 
  private:
@@ -278,16 +279,16 @@ class price_ascent {
     if (!best_messages_.empty()) messages_.restore(best_messages_);
   }
 
-  static constexpr std::size_t warm_up = 30;      ///< sweeps before the prices move
-  static constexpr double least_gain = 1e-6;      ///< relative rise of the bound that counts as progress
-  static constexpr double step_decay = 0.7;       ///< of the step length, after a while without progress
-  static constexpr double newest = 0.3;           ///< weight of the newest slope in the direction of a step
-  static constexpr std::size_t many_rows = 50;    ///< from so many on the weight begins at half of that
-  static constexpr double newest_decay = 0.8;     ///< and falls by this factor after a while without progress
-  static constexpr double least_newest = 0.03;    ///< but no lower
-  static constexpr double least_step = 1e-6;      ///< the ascent has converged when the step is shorter
-  static constexpr double later_step = 0.1;       ///< length of steps from prices that are nearly right
-  static constexpr std::size_t row_cells = 1024;  ///< of a row that takes part as a knapsack, see `strengthen`
+  static constexpr std::size_t warm_up = 30;    ///< sweeps before the prices move
+  static constexpr double least_gain = 1e-6;    ///< relative rise of the bound that counts as progress
+  static constexpr double step_decay = 0.7;     ///< factor on the step length after `patience_` steps without progress
+  static constexpr double newest = 0.3;         ///< weight of the newest subgradient in the direction
+  static constexpr std::size_t many_rows = 50;  ///< from so many rows on that weight starts at half of `newest`
+  static constexpr double newest_decay = 0.8;   ///< and is multiplied by this after `patience_` steps without progress
+  static constexpr double least_newest = 0.03;  ///< but not below this
+  static constexpr double least_step = 1e-6;    ///< the ascent has converged when the step is shorter
+  static constexpr double later_step = 0.1;     ///< initial step length after a warm start
+  static constexpr std::size_t row_cells = 1024;  ///< cells of a knapsack factor, at most; see `strengthen`
 
   const compact_problem<Cost>* p_;
   dual_ascent<Cost> messages_;
@@ -295,7 +296,7 @@ class price_ascent {
   std::vector<strategy> labels_;
   std::vector<double> best_prices_ = {};
   std::vector<double> best_messages_ = {};
-  std::vector<double> taken_over_ = {};  ///< prices of rows that take part as knapsacks
+  std::vector<double> taken_over_ = {};  ///< prices of rows that became knapsack factors
   std::vector<char> is_taken_ = {};
   std::vector<std::size_t> avoided_ = {};
   double dearer_ = 0;

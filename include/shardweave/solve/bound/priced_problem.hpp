@@ -16,12 +16,12 @@
 #include <vector>
 
 /// \file
-/// A problem whose savings are priced: a plain problem again, for every choice of prices.
+/// A problem with savings at given prices: a problem without savings.
 
 namespace shardweave::inline v0 {
 
-/// Costs less what chain prices make of computation and communication. Classes of labels are found once, for all
-/// prices; a change of prices multiplies and adds.
+/// Costs less the priced computation and communication. Joint classes of labels are computed once for all prices; a
+/// change of prices only multiplies and adds.
 template <cost_value Cost>
 class priced_problem {
  public:
@@ -60,16 +60,16 @@ class priced_problem {
   priced_problem(const priced_problem&) = delete;
   priced_problem& operator=(const priced_problem&) = delete;
 
-  /// Variables, classes and rows of the priced problem; its costs are those without prices.
+  /// Variables, classes and rows of the priced problem, with its costs at price 0.
   [[nodiscard]] const compact_problem<double>& shape() const { return shape_; }
 
-  /// Lends message passing over `shape()` the tables that `reprice` changes.
+  /// Makes `reprice` write into the tables of a message passing over `shape()`.
   void attach(dual_ascent<double>& messages) {
     for (priced_edge& e : edges_) e.costs = messages.own_table(e.table);
   }
 
-  /// Subtracts what computation and communication are worth from unary costs that hold all else, and from the tables
-  /// of the attached message passing. \returns what is subtracted whatever the labels are
+  /// Subtracts the priced computation and communication from unary costs and from the tables of the attached message
+  /// passing. \returns the part that does not depend on labels
   /// \pre prices.update() was called
   /// Complexity: O(terms + sum of class tables of the edges with savings)
   double reprice(const chain_prices<Cost>& prices, std::span<double> unary) {
@@ -98,8 +98,9 @@ class priced_problem {
     return constant;
   }
 
-  /// The priced problem on its own, for solvers of plain problems.
-  /// \param merges  classes that the prices made equal are one; or else edges and classes are those of `shape()`
+  /// The priced problem by itself, for solvers without savings.
+  /// \param merges  whether classes that the prices make equal are merged; otherwise edges and classes are those of
+  ///                `shape()`
   /// \pre prices.update() was called
   [[nodiscard]] compact_problem<double> with_prices(const chain_prices<Cost>& prices, bool merges = true) {
     dual_ascent<double> tables(shape_);
@@ -140,7 +141,7 @@ class priced_problem {
   using demand_counts = std::vector<std::pair<std::uint32_t, std::uint32_t>>;
   using parts = std::map<std::uint32_t, demand_counts>;  ///< by table of amounts
 
-  /// Costs and amounts of an edge at the classes that all of them together tell apart; padded rows.
+  /// Costs and amounts of an edge by the joint classes of all its tables; rows are padded.
   struct expansion {
     std::shared_ptr<const cost_table<double>> shape;
     std::vector<double> base;
@@ -160,7 +161,7 @@ class priced_problem {
     for (const auto& part : of) tables.push_back(t_->tables[part.first].get());
     const auto [at, fresh] = known_.try_emplace({base, tables}, static_cast<std::uint32_t>(expansions_.size()));
     if (fresh) expansions_.push_back(expand(base, tables));
-    // a table of its own for every edge: its costs will differ
+    // a table per edge, since their costs will differ
     builder.add_edge(x, y, std::make_shared<const cost_table<double>>(*expansions_[at->second].shape));
     priced_edge& e = edges_.emplace_back(priced_edge{x, y, at->second, {}, 0, nullptr});
     for (const auto& part : of) e.weights.push_back(part.second);

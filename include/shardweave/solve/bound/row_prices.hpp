@@ -12,12 +12,12 @@
 #include <vector>
 
 /// \file
-/// Prices on usage.
+/// Prices of usage per row (Lagrange multipliers).
 
 namespace shardweave::inline v0 {
 
-/// One price per row and what follows from it. A price is positive where more usage than the upper limit is
-/// to be discouraged, negative where less than the lower limit is; it is zero where there is no such limit.
+/// One price per row, with derived values. A price is positive for the upper limit, negative for the lower limit, and
+/// zero where there is no such limit.
 template <cost_value Cost>
 class row_prices {
  public:
@@ -36,7 +36,7 @@ class row_prices {
   [[nodiscard]] std::vector<double>& values() { return price_; }
   [[nodiscard]] const std::vector<double>& values() const { return price_; }
 
-  /// Unary costs with usage priced, for all labels of all variables.
+  /// Sets `unary` to the unary costs plus priced usage, for all labels of all variables.
   void add_to(std::span<double> unary) const {
     std::vector<double> prefix(price_.size() + 1);
     for (std::size_t r = 0; r < price_.size(); ++r) prefix[r + 1] = prefix[r] + price_[r];
@@ -54,7 +54,7 @@ class row_prices {
     });
   }
 
-  /// What the prices would earn if every row were used up to its limit, and a margin for rounding.
+  /// The constant term of the Lagrangian: prices times limits, with a margin for rounding.
   [[nodiscard]] double earned() const {
     double total = 0, magnitude = 0;
     for (std::size_t r = 0; r < price_.size(); ++r) {
@@ -68,10 +68,10 @@ class row_prices {
     return total + 1e-12 * magnitude;
   }
 
-  /// Moves prices along a mean of this slope and those before, so far that the bound would rise by `distance` if it
-  /// were linear: Polyak's rule.
-  /// \param slope   may be infinite
-  /// \param newest  weight of this slope; the rest is the direction of the step before
+  /// Moves prices along an average of this subgradient and earlier ones, as far as would raise the bound by `distance`
+  /// if it were linear (Polyak's rule).
+  /// \param slope   entries may be infinite
+  /// \param newest  weight of this subgradient; the rest is the direction of the previous step
   void follow(std::span<const double> slope, double newest, double distance) {
     direction_.resize(price_.size());
     double square = 0;
@@ -83,9 +83,9 @@ class row_prices {
     for (std::size_t r = 0; r < price_.size(); ++r) price_[r] += distance / square * direction_[r];
     confine();
   }
-  /// The next step follows its own slope alone, by its weight.
+  /// Restarts the average.
   void forget_direction() { std::fill(direction_.begin(), direction_.end(), 0.0); }
-  /// Takes prices back to where there is a limit that they stand for.
+  /// Sets prices to zero whose limit does not exist.
   void confine() {
     for (std::size_t r = 0; r < price_.size(); ++r) {
       if (p_->rows()[r].high == std::numeric_limits<double>::infinity()) price_[r] = std::min(price_[r], 0.0);
@@ -93,13 +93,13 @@ class row_prices {
     }
   }
 
-  /// A price of zero that may not move that way.
+  /// Whether a price is zero and may not move in that direction.
   [[nodiscard]] bool is_held(std::size_t r, double direction) const {
     return price_[r] == 0 && ((direction < 0 && p_->rows()[r].low == -std::numeric_limits<double>::infinity()) ||
                               (direction > 0 && p_->rows()[r].high == std::numeric_limits<double>::infinity()));
   }
 
-  /// By how much a labeling is beyond the limit that each price stands for.
+  /// The subgradient: by how much a labeling exceeds the limit of each price.
   [[nodiscard]] std::vector<double> slope(std::span<const strategy> labels) const {
     std::vector<double> g(price_.size() + 1);
     for_each_variable([&](std::size_t x, std::span<const range> ranges, const double* usage) {
@@ -144,7 +144,7 @@ class row_prices {
   const compact_problem<Cost>* p_;
   std::vector<double> price_;
   std::vector<double> direction_ = {};  ///< of the last step
-  // the problem's segments in a row: they are many, and read in every step
+  // segments, stored contiguously: they are many and read in every step
   std::vector<range> ranges_;
   std::vector<std::size_t> range_end_;  ///< per variable: where its ranges end
   std::vector<double> usage_;

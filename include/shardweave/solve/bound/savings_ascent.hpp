@@ -19,34 +19,34 @@
 #include <vector>
 
 /// \file
-/// A bound that sees savings: message passing, prices on the computation that hides, and prices on rows, raised
-/// together.
+/// Lagrangian bounds with savings: message passing, chain prices and prices on rows, raised together.
 
 namespace shardweave::inline v0 {
 
-/// Chain prices that were the best ones for some labels, and what demands then save: a least cut.
+/// Chain prices that were optimal for some labels (a least cut), and the savings per demand at these prices.
 struct savings_cut {
   std::vector<double> price;  ///< as `chain_prices::values`
   std::vector<double> saved;  ///< per demand
 };
 
-/// How hard to try.
+/// Effort of a `savings_ascent`.
 struct savings_ascent_options {
   std::size_t sweeps = 5;     ///< of message passing per step of the prices
-  std::size_t rounds = 300;   ///< of play per step, at least one
-  std::size_t patience = 12;  ///< steps without progress
+  std::size_t rounds = 300;   ///< of the game per step, at least one
+  std::size_t patience = 12;  ///< steps without progress after which it ends
   double least_gain = 1e-5;   ///< relative rise of the bound that counts as progress
-  double caution = 0.3;       ///< share of the best prices in the next ones
+  double caution = 0.3;       ///< weight of the best prices in the next ones
   std::size_t most_cuts = 24;
 };
 
-/// Maximises the Lagrangian bound over chain prices and row prices. Every bound is valid: for any prices the priced
-/// problem is plain, and a pass of messages bounds it.
+/// Maximizes the Lagrangian bound over chain prices and row prices. Every bound is valid: at any prices the problem has
+/// no savings, and a pass of message passing bounds it.
 ///
-/// The best prices for a labeling are a least cut, each 0 or 1, and few cuts matter. So the prices are a mixture of
-/// cuts: those that answer the labelings found, and those that answer mixtures of these. Labelings and cuts play
-/// against each other for the priced cost, which finds the mixtures; message passing answers the mixture of cuts with
-/// a labeling, a least cut the mixture of labelings, until neither has a new answer. Row prices follow the slope.
+/// The best chain prices for one labeling are a least cut, with prices 0 or 1, and few cuts matter. So prices are
+/// mixtures of cuts: of cuts that are optimal for labelings found, and for mixtures of these. A matrix game of
+/// labelings against cuts, with the priced cost as payoff, determines both mixtures; message passing answers the
+/// mixture of cuts with a labeling, a least cut answers the mixture of labelings, until neither is new (double oracle).
+/// Row prices move by subgradients.
 /// Source: H. McMahan, G. Gordon and A. Blum, Planning in the presence of cost functions controlled by an adversary
 /// (ICML 2003).
 template <cost_value Cost>
@@ -54,7 +54,7 @@ class savings_ascent {
  public:
   using cut_pointer = std::shared_ptr<const savings_cut>;
 
-  /// \param cuts  good ones for a similar problem, the best mixture of which is to be found first
+  /// \param cuts  warm start: good ones for a similar problem, whose best mixture is found first
   /// \pre `problem` and `terms` outlive this object
   savings_ascent(const compact_problem<Cost>& problem, const savings_terms<Cost>& terms,
                  const savings_ascent_options& options = {}, std::vector<cut_pointer> cuts = {})
@@ -73,16 +73,16 @@ class savings_ascent {
     game_.level();
   }
 
-  /// Prices on rows that were good for a similar problem; one per row, or none.
+  /// Warm start of the prices on rows; one per row, or none.
   void start_rows(std::vector<double> prices) {
     if (prices.size() != rows_.values().size()) return;
     rows_.values() = std::move(prices);
     rows_.confine();
   }
-  /// Chain prices to begin with.
+  /// Warm start of the chain prices.
   void start(std::vector<double> prices) { next_ = std::move(prices); }
 
-  /// One step of the prices. `target` is the objective of the best labeling known, or what one might have.
+  /// One step of the prices. `target` is the incumbent's objective, or an estimate.
   /// \returns whether another step may still gain
   bool step(double target) {
     if (next_.empty()) mix();
@@ -116,12 +116,12 @@ class savings_ascent {
 
   /// The best bound so far, the problem's constant included.
   [[nodiscard]] double bound() const { return bound_; }
-  /// The labels of the last step: nearly the cheapest at its prices. Rows may be broken.
+  /// The labels of the last step, nearly the cheapest at its prices; they may break rows.
   [[nodiscard]] std::span<const strategy> labels() const { return labels_; }
   [[nodiscard]] const std::vector<double>& best_chain() const { return best_chain_; }
   [[nodiscard]] const std::vector<double>& best_rows() const { return best_rows_; }
 
-  /// The cuts that count, the heaviest first.
+  /// The cuts with the largest weights, in descending order.
   [[nodiscard]] std::vector<cut_pointer> cuts() const {
     std::vector<std::pair<double, std::size_t>> order;
     for (std::size_t j = 0; j < cuts_.size(); ++j) order.emplace_back(-game_.weight()[j], j);
@@ -131,7 +131,7 @@ class savings_ascent {
       if (result.size() < options_.most_cuts) result.push_back(cuts_[j]);
     return result;
   }
-  /// Per label of every variable, its share in the mixture of labelings that the bound is on.
+  /// Per label of every variable: its share in the mixture of labelings at the bound.
   [[nodiscard]] std::vector<double> shares() const {
     std::vector<double> result(p_->total_labels());
     for (std::size_t k = 0; k < points_.size(); ++k)
@@ -142,8 +142,8 @@ class savings_ascent {
   /// The labelings found so far, each with one label per variable.
   [[nodiscard]] std::size_t points() const { return points_.size(); }
   [[nodiscard]] strategy label(std::size_t k, std::size_t x) const { return points_[k].labels[x]; }
-  /// What the game is worth if only some of the labelings may be played: about the bound that is left without the
-  /// others, and not below it by much. Infinite without labelings.
+  /// The value of the game with a subset of the labelings: an estimate of the bound without the others. +infinity
+  /// without labelings.
   [[nodiscard]] double value_of(const std::vector<char>& allowed) const {
     std::vector<std::size_t> rows;
     for (std::size_t k = 0; k < points_.size(); ++k)
@@ -166,7 +166,7 @@ class savings_ascent {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  /// A labeling as the game sees it.
+  /// A labeling as a row of the game.
   struct point {
     std::vector<strategy> labels;
     double cost = 0;
@@ -179,7 +179,7 @@ class savings_ascent {
     rows_.add_to(messages_.unary());
     const double saved = priced_.reprice(chain_, messages_.unary());
     if (most_ < 0) most_ = static_cast<double>(t_->most());
-    return rows_.earned() + saved + 1e-12 * (std::abs(saved) + most_);  // what rounding may have lost
+    return rows_.earned() + saved + 1e-12 * (std::abs(saved) + most_);  // against rounding
   }
 
   [[nodiscard]] static double payoff(const point& x, const savings_cut& cut) {
@@ -235,7 +235,7 @@ class savings_ascent {
     game_.play(penalties(all), options_.rounds);
   }
 
-  /// What the row prices make of each labeling.
+  /// The term of the row prices in each labeling's cost.
   [[nodiscard]] std::vector<double> penalties(const std::vector<std::size_t>& rows) const {
     std::vector<double> result(rows.size());
     for (std::size_t i = 0; i < rows.size(); ++i)
@@ -247,7 +247,7 @@ class savings_ascent {
     return result;
   }
 
-  /// The next prices: the mixture of cuts, and not too far from the best prices.
+  /// Sets the next prices to the mixture of cuts, damped by the best prices.
   void mix() {
     next_.assign(chain_.values().size(), 0.0);
     for (std::size_t j = 0; j < cuts_.size(); ++j)

@@ -13,11 +13,11 @@
 #include <vector>
 
 /// \file
-/// What an ascent has found, in words that outlive a reduction.
+/// The state of an ascent in terms that survive reductions, for warm starts.
 
 namespace shardweave::inline v0::detail {
 
-/// Prices by what stays of a row when a problem is reduced or cut: its budget and its time.
+/// Prices of rows, by what stays of a row when a problem is reduced or restricted: its budget and its time.
 class known_prices {
  public:
   known_prices() = default;
@@ -28,8 +28,8 @@ class known_prices {
     std::sort(known_.begin(), known_.end());
   }
 
-  /// One price per row of another problem. The price of a row that is gone goes to the next in time of its budget that
-  /// is left, since a row mostly goes because its neighbour implies it.
+  /// One price per row of another problem. The price of a row that is gone goes to the row of its budget that is next
+  /// to it in time, since a row mostly goes because a neighbour implies it.
   /// Complexity: O((rows + prices) log rows)
   template <cost_value Cost>
   [[nodiscard]] std::vector<double> for_rows_of(const compact_problem<Cost>& p) const {
@@ -57,7 +57,7 @@ class known_prices {
   std::vector<std::pair<place, double>> known_;
 };
 
-/// Per variable of a problem, which variable of a problem before reductions it is, and what its labels are there.
+/// Per variable of a reduced problem: its variable of the original problem, and its labels there.
 using variable_origin = std::vector<std::pair<std::uint32_t, std::vector<strategy>>>;
 
 template <cost_value Cost>
@@ -66,7 +66,7 @@ template <cost_value Cost>
   for (const std::uint32_t x : rest.open) origin.emplace_back(x, rest.kept[x]);
   return origin;
 }
-/// Per label of all variables of a problem, whether it is among those that are kept of its variable.
+/// Per label of all variables of a problem: whether it is in `kept`.
 template <cost_value Cost>
 [[nodiscard]] std::vector<char> allowed_in(const compact_problem<Cost>& p,
                                            const std::vector<std::vector<strategy>>& kept) {
@@ -76,24 +76,24 @@ template <cost_value Cost>
   return allowed;
 }
 
-/// Numbers for labels, in lists with a key each. A search keeps thousands of them, so they stand one behind the other.
+/// Lists of values by label, each with a key, stored contiguously because a search keeps thousands of them.
 template <class Key>
 class label_values {
  public:
   /// \param labels  ascending
-  /// \param number  of each, by its position
+  /// \param number  the value of each label, by its position
   template <class Number>
   void add(const Key& key, std::span<const strategy> labels, Number number) {
     lists_.push_back({key, values_.size(), labels.size()});
     for (std::size_t l = 0; l < labels.size(); ++l) values_.emplace_back(labels[l], number(l));
   }
-  /// Once all lists are there.
+  /// To be called after the last list is added, before `find`.
   void sort() {
     std::sort(lists_.begin(), lists_.end(), [](const list& a, const list& b) { return a.key < b.key; });
   }
 
   [[nodiscard]] bool empty() const { return lists_.empty(); }
-  /// Calls `take` with the position of each label that the list of a key has a number for, and that number.
+  /// Calls `take` with the position of each of the labels for which the list of a key has a value, and that value.
   /// \param labels  ascending
   template <class Take>
   void find(const Key& key, std::span<const strategy> labels, Take take) const {
@@ -108,7 +108,7 @@ class label_values {
       if (values[i].first == labels[l]) take(static_cast<strategy>(l), values[i].second);
     }
   }
-  /// All of them, to be changed.
+  /// All values, for changes in place.
   [[nodiscard]] std::span<std::pair<strategy, double>> values() { return values_; }
 
  private:
@@ -120,24 +120,24 @@ class label_values {
   std::vector<std::pair<strategy, double>> values_;
 };
 
-/// Prices and what variables have put into rows by what stays of a row through all reductions, its budget and its time;
-/// messages by the names that variables and labels had at the start. Any part may be missing or wrong: bounds hold for
-/// any messages and prices.
+/// The state of an ascent for warm starts of similar problems: prices of rows, and costs that variables have put into
+/// row factors, by a row's budget and time; messages by variables and labels of the original problem. Any part may be
+/// missing or wrong: bounds hold for any messages and prices.
 struct ascent_memory {
   using row_name = std::pair<std::uint32_t, std::int64_t>;
 
   known_prices prices = {};
   label_values<std::pair<std::uint32_t, std::uint32_t>> messages = {};  ///< from, to: by label of `to`
-  std::map<row_name, label_values<std::uint32_t>> row_costs = {};  ///< of rows that took part as knapsacks, by variable
+  std::map<row_name, label_values<std::uint32_t>> row_costs = {};  ///< of rows that were knapsack factors, by variable
 };
 
-/// Where an ascent stands in a problem, for another ascent on the same problem. Messages are rounded to save memory;
-/// bounds hold for any.
+/// The state of an ascent, to continue it on the same problem. Messages are rounded to save memory; bounds hold for
+/// any.
 struct ascent_position {
   std::vector<double> prices = {};
   std::vector<float> messages = {};
-  double step = 1;    ///< length of the next one
-  double newest = 1;  ///< weight of the newest slope
+  double step = 1;    ///< length of the next price step
+  double newest = 1;  ///< weight of the newest subgradient in the next direction
 };
 
 }  // namespace shardweave::inline v0::detail

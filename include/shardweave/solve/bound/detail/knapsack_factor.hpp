@@ -15,16 +15,16 @@
 #include <vector>
 
 /// \file
-/// A row that limits usage as a factor of message passing: a knapsack in place of a price.
+/// A row as a knapsack factor of message passing, instead of a price.
 
 namespace shardweave::inline v0::detail {
 
-/// The least of a sum of one cost per variable, over what keeps a row, by dynamic programming over the room that is
-/// left. A price on a row bounds as the linear relaxation does; this bounds as the integer hull of the row does.
+/// The least sum of one cost per variable that keeps a row, by dynamic programming over the remaining capacity. A price
+/// on a row gives the bound of the linear relaxation, this factor that of the row's integer hull.
 ///
-/// Usage is counted in cells, rounded down, so that what keeps the row keeps the factor. Members are the variables
-/// that use the row, in ascending order. A pass visits each once, in order or in reverse, and calls `receive`, then
-/// `send`; what it leaves behind serves the next pass in the other direction.
+/// Usage is counted in cells and rounded down, so every labeling that keeps the row keeps the factor. Members are the
+/// variables that use the row, in ascending order. A pass visits each of them once, in order or in reverse, and calls
+/// `receive`, then `send`; the tables of a pass serve the next one in the opposite direction.
 /// Complexity: O(cells * usage classes) per visit; memory O(members * cells)
 class knapsack_factor {
  public:
@@ -32,12 +32,12 @@ class knapsack_factor {
     std::uint32_t variable = 0;
     std::vector<std::uint32_t> class_of = {};  ///< per label
     std::vector<std::uint32_t> weight = {};    ///< cells per class
-    std::vector<double> cost = {};             ///< what the variable has put into the factor, per class
-    std::vector<double> received = {};         ///< the least of the rest, per class, at the last visit
+    std::vector<double> cost = {};             ///< per class: the cost that the variable has put into the factor
+    std::vector<double> received = {};         ///< per class: the least of the other members' costs, at the last visit
   };
 
-  /// \param price  of usage, which is what the factor's costs start with, so that unary costs with the price and the
-  ///               factor add up to what was given
+  /// \param price  of usage, which the factor takes over: its costs start at -price * usage, so that they and unary
+  ///               costs with the price add up to the given ones
   /// \pre no usage is negative, and the row has no lower limit
   template <cost_value Cost>
   knapsack_factor(const compact_problem<Cost>& p, std::uint32_t row, double price, std::size_t most_cells) : row_(row) {
@@ -54,7 +54,7 @@ class knapsack_factor {
     double cell = std::max(room, 1e-300) / static_cast<double>(most_cells);
     if (whole && common > 0 && room / static_cast<double>(common) <= static_cast<double>(most_cells))
       cell = static_cast<double>(common);
-    // the last cell that can be reached, and one to spare for the rounding of divisions
+    // the last reachable cell, and one more against rounding of divisions
     cells_ = static_cast<std::size_t>(std::floor(room / cell * (1 + 1e-12))) + 1;
     for (std::uint32_t x = 0; x < p.size(); ++x) {
       std::vector<double> usage(p.label_count(x));
@@ -82,13 +82,13 @@ class knapsack_factor {
   [[nodiscard]] std::size_t cells() const { return cells_; }
 
   [[nodiscard]] std::uint32_t row() const { return row_; }
-  /// Changes what a member has put in for a class; to be called between passes.
+  /// Sets the cost that a member has put in for a class; to be called between passes.
   void set_cost(std::size_t i, std::size_t usage_class, double cost) {
     members_[i].cost[usage_class] = cost;
     ready_ = direction::none;
   }
 
-  /// Costs of all members, to be put back with `restore`.
+  /// Appends the costs of all members, for `restore`.
   void save(std::vector<double>& to) const {
     for (const member& m : members_) to.insert(to.end(), m.cost.begin(), m.cost.end());
   }
@@ -104,7 +104,7 @@ class knapsack_factor {
   /// To be called before a pass.
   void begin(bool ascending) {
     if (ready_ != (ascending ? direction::up : direction::down)) {
-      // what the other direction would have left behind
+      // computes the tables that a pass in the other direction would have left
       ascending_ = !ascending;
       std::fill(state_.begin(), state_.end(), 0.0);
       for (std::size_t i = 0; i < members_.size(); ++i) take_in(ascending ? members_.size() - 1 - i : i);
@@ -114,7 +114,7 @@ class knapsack_factor {
     magnitude_ = 0;
   }
 
-  /// The least of the rest for every class of a member; +infinity where the row cannot be kept.
+  /// Per class of a member: the least cost of all others; +infinity where the row cannot be kept.
   std::span<const double> receive(std::size_t i) {
     member& m = members_[i];
     const double* const up = (ascending_ ? state_ : before_[i]).data();
@@ -125,13 +125,14 @@ class knapsack_factor {
         m.received[j] = infinity;
         continue;
       }
-      // rooms a and b with a + b = cells - 1 - w, of which the second stands at cells - 1 - b
+      // capacities a and b with a + b = cells - 1 - w, of which the second stands at cells - 1 - b
       m.received[j] = least_sum(up, down + w, cells_ - w);
     }
     return m.received;
   }
 
-  /// Takes a share of what the variable has: `least` per class, not negative, and leaves a table for the way back.
+  /// Moves `share` of a variable's belief (`least`, per class, not negative) into the factor, and keeps a table for the
+  /// next pass.
   void send(std::size_t i, std::span<const double> least, double share) {
     member& m = members_[i];
     double most = 0;
@@ -143,19 +144,19 @@ class knapsack_factor {
     take_in(i);
   }
 
-  /// After the last visit of a pass: the least of the whole.
+  /// To be called after the last visit of a pass. \returns the least cost of the whole factor
   double finish(bool ascending) {
     ready_ = ascending ? direction::down : direction::up;
     return ascending ? state_.back() : state_.front();
   }
-  /// For the error of sums.
+  /// Sum of the magnitudes of its costs, for error bounds.
   [[nodiscard]] double magnitude() const { return magnitude_; }
 
  private:
   enum class direction : std::uint8_t { none, up, down };
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  /// to[k]: the least of itself and from[k] + cost.
+  /// Sets to[k] to min(to[k], from[k] + cost).
   static void lower(double* to, const double* from, double cost, std::size_t count) {
     for (std::size_t k = 0; k < count; ++k) {
       const double other = from[k] + cost;
@@ -163,7 +164,7 @@ class knapsack_factor {
     }
   }
 
-  /// The least of a[k] + b[k]. Eight at a time, so that none waits for the one before.
+  /// The minimum of a[k] + b[k], in eight independent chains.
   [[nodiscard]] static double least_sum(const double* a, const double* b, std::size_t count) {
     double least[8];
     std::fill_n(least, 8, infinity);
@@ -201,11 +202,11 @@ class knapsack_factor {
   std::uint32_t row_;
   std::vector<member> members_;
   std::size_t cells_ = 0;
-  /// The least of the members so far within each room, in a pass upwards from the smallest room to the largest, in one
-  /// downwards from the largest to the smallest: what meets is then read in one direction.
+  /// The least cost of the members so far within each capacity: in an ascending pass from the smallest capacity to the
+  /// largest, in a descending one reversed, so that `receive` reads both in one direction.
   std::vector<double> state_;
   std::vector<std::vector<double>> before_;  ///< per member, the state before it in the direction of the last pass
-  bool ascending_ = true;                    ///< direction of the present pass
+  bool ascending_ = true;                    ///< of the present pass
   direction ready_ = direction::none;
   double magnitude_ = 0;
 };

@@ -9,14 +9,14 @@
 #include <vector>
 
 /// \file
-/// A zero-sum game that grows: mixtures of rows and of columns that answer each other.
+/// A zero-sum matrix game whose rows and columns are added over time.
 
 namespace shardweave::inline v0::detail {
 
-/// A matrix of payoffs: the player of the columns wants much, that of the rows little. Both play by regret: what would
-/// have earned more than what was played is played more, and the mixture is the average of all rounds, late ones
-/// counting more. Neither gains much by leaving it then. Regrets are kept when rows and columns are added, so that
-/// play goes on where it was. A row may carry a penalty beside the matrix, another one at each play.
+/// A payoff matrix; columns maximize, rows minimize. Both play by regret matching (CFR+): strategies that would have
+/// earned more are played more, and the mixture is the average of all rounds, weighted by their number, an approximate
+/// equilibrium. Regrets are kept when rows and columns are added (warm start). A row may have a penalty in addition,
+/// which may change between calls.
 ///
 /// Source: O. Tammelin, Solving large imperfect information games using CFR+ (2014).
 /// Complexity: O(rows * columns) per round.
@@ -24,7 +24,7 @@ class matrix_game {
  public:
   [[nodiscard]] std::size_t rows() const { return payoff_.size(); }
   [[nodiscard]] std::size_t columns() const { return weight_.size(); }
-  /// The mixture of the last play: shares of columns and of rows. What was added since has none.
+  /// The mixtures of the last `play`, of columns (`weight`) and of rows (`share`); strategies added since have none.
   [[nodiscard]] const std::vector<double>& weight() const { return weight_; }
   [[nodiscard]] const std::vector<double>& share() const { return share_; }
 
@@ -41,10 +41,10 @@ class matrix_game {
     share_.push_back(0);
     row_regret_.push_back(0);
   }
-  /// Every column weighs the same.
+  /// Gives all columns equal weight.
   void level() { weight_.assign(columns(), 1.0 / static_cast<double>(columns())); }
 
-  /// Plays on, a round at least.
+  /// Plays at least one round.
   /// \param penalty  of each row
   /// \pre there is a row and a column
   void play(std::span<const double> penalty, std::size_t rounds) {
@@ -57,8 +57,8 @@ class matrix_game {
     weight_ = std::move(m.weight);
     share_ = std::move(m.share);
   }
-  /// What the game is worth if only some of the rows may be played: what the columns' mixture earns at least against
-  /// those. Played from the start; nothing of it is kept.
+  /// The value of the game with rows restricted to `allowed`: the least that the columns' mixture earns against them, a
+  /// lower bound on the exact value. Starts without regrets and keeps none.
   /// \param penalty  of each of the rows allowed
   /// \pre a row is allowed
   [[nodiscard]] double value_of(std::span<const std::size_t> allowed, std::span<const double> penalty,
@@ -79,7 +79,7 @@ class matrix_game {
     std::vector<double> column_regret, row_regret, weight, share;
   };
 
-  /// In proportion to regret; even while nothing is regretted.
+  /// The mixture in proportion to regrets; uniform if there are none.
   static void mix(const std::vector<double>& regret, std::vector<double>& mixture) {
     double sum = 0;
     for (const double r : regret) sum += r;
