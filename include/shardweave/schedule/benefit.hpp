@@ -19,35 +19,34 @@
 #include <vector>
 
 /// \file
-/// Buckets that are worth what they cost, by trial.
+/// Buckets of the size that gives the best schedule, found by trial.
 
 namespace shardweave::inline v0 {
 
-/// A merged launch saves latency, but costs copies and memory and has to wait for its last member. Which of the two
-/// weighs more is seen only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by
-/// `order`, and those with the best price are taken. The sizes are climbed: from the middle one, then larger ones as
-/// long as that helps, then smaller ones likewise. Complexity: a run of `greedy` per size that is tried, and one of the
-/// scheduler where that gives buckets that were not tried yet.
+/// A merged launch saves latency, but costs copies and memory and waits for its last member. Which effect is larger
+/// shows only in the schedule: so no buckets, and buckets of several sizes, are each scheduled by `order`, and those of
+/// the best price are taken. Sizes are tried from the middle one upward while that helps, then downward likewise.
+/// Complexity: a run of `greedy` per size that is tried, and a run of the scheduler where that gives new buckets
 template <class Order = prefetch>
 struct benefit {
   static constexpr std::string_view name = "benefit";
 
   Order order = {};
-  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as the scheduler's own
-  /// Ascending.
+  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as that of the scheduler
+  /// Sizes of buckets, ascending.
   std::vector<bytes> caps = {mebibytes(6), mebibytes(12), mebibytes(25), mebibytes(50), mebibytes(100)};
-  greedy merge = {};  ///< all but the cap
+  greedy merge = {};  ///< its cap is replaced by each size
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     return best(g, control).buckets;
   }
-  /// Buckets and order at once: the schedule by which the buckets were taken.
+  /// Buckets and order: the schedule whose price was best.
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
     return best(g, control).order;
   }
 
  private:
-  /// Buckets and the schedule that they were taken for.
+  /// Buckets, and their schedule with its price.
   struct trial {
     bucketing_result buckets;
     schedule order;
@@ -60,7 +59,7 @@ struct benefit {
 template <class Order>
 auto benefit<Order>::best(const task_graph& g, const solve_control& control) const -> trial {
   const deadline clock(control);
-  // a scheduler that takes all the time it is given gets an equal part of it for each trial
+  // a scheduler that uses all the time it is given gets an equal share for each trial
   const bool timed = control.seconds < std::numeric_limits<double>::infinity();
   const auto tried = [&](bucketing_result buckets) {
     solve_control rest = clock.rest();
@@ -71,7 +70,7 @@ auto benefit<Order>::best(const task_graph& g, const solve_control& control) con
   };
   trial best = tried({});
   std::vector<decision> refused;
-  std::optional<schedule_price> nearby;  // of the best size so far
+  std::optional<schedule_price> nearby;  // of the last size that was tried with success
   std::vector<std::vector<bucket>> known;
   const auto helps = [&](bytes cap) {
     if (clock.expired()) return false;

@@ -13,25 +13,25 @@
 #include <string_view>
 
 /// \file
-/// Buckets and order that no pass with a name undercuts.
+/// The best schedule of all passes, improved by a search.
 
 namespace shardweave::inline v0 {
 
-/// The best of `benefit` with `prefetch` and of the passes under the names of `compatibility.hpp`, made better by a
-/// short search. So it ends no later than any of these. The search is limited in changes, not in time: the result
-/// depends on graph and seed alone. As a bucketing policy it gives the buckets of its plan; as a scheduler it may give
-/// other buckets than those it is given, which are one more start.
+/// The best schedule of `benefit` with `prefetch` and of the passes in `compatibility.hpp`, improved by a short search,
+/// so that it ends no later than any of them. The search is limited by changes, not by time: the result depends on
+/// graph and seed alone. As a bucketing policy it gives the buckets of its plan; as a scheduler it takes the given
+/// buckets as one more start, and may return others.
 ///
 /// With a budget, a schedule that keeps it is better than one that does not. Without one, `benefit` with `prefetch`
-/// keeps to the peak of the original order where it can, the named passes to what they allow themselves, and the first
-/// to end is taken.
-/// Complexity: that of the passes, some more runs of `prefetch`, and O(V + E) per change at most; in all 0.2 to 0.3 s
+/// stays within the peak of the original order where it can, named passes within their own limits, and the first to end
+/// is taken.
+/// Complexity: that of the passes, some more runs of `prefetch`, and at most O(V + E) per change; in all 0.2 to 0.3 s
 /// for 10 000 tasks
 struct best_known {
   static constexpr std::string_view name = "best_known";
 
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
-  std::size_t changes = 3000;                  ///< tried at most (`search::changes`)
+  std::size_t changes = 3000;                  ///< at most (`search::changes`)
 
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const;
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const;
@@ -41,14 +41,14 @@ struct best_known {
  private:
   static constexpr std::size_t runs = 12;  ///< of `prefetch` by another order, at most (`search::runs`)
 
-  /// Buckets that are there already.
+  /// A bucketing policy that returns given buckets.
   struct as_given {
     static constexpr std::string_view name = "as_given";
     const bucketing_result* buckets = nullptr;
     [[nodiscard]] bucketing_result operator()(const task_graph&, const solve_control& = {}) const { return *buckets; }
   };
 
-  /// \param of  of our own pass and the named ones, what is begun with
+  /// \param of  makes a `best_of` from our own pass and the named ones
   template <class Of>
   [[nodiscard]] schedule searched(const task_graph& g, const solve_control& control, Of of) const;
 };

@@ -15,13 +15,13 @@
 #include <vector>
 
 /// \file
-/// The best of what several passes make of a task graph.
+/// The best schedule of several passes.
 
 namespace shardweave::inline v0 {
 
-/// Runs all passes, one after the other, and keeps the schedule with the least `price_of`; of equal ones the first. So
-/// it is never worse than any of them. A statistic `PASS_end_ns` per pass tells when its schedule ends. Once a time
-/// limit is over, or a stop is requested, no further pass is begun. Complexity: that of all passes together.
+/// Runs all passes in sequence and keeps the schedule with the least `price_of`, the first of equal ones, so it is
+/// never worse than any of them. A statistic `PASS_end_ns` per pass is the end of its schedule. After a time limit or a
+/// stop no further pass is started. Complexity: that of all passes together.
 ///
 ///     const auto s = best_of(two_steps<greedy, prefetch>(), torch_default()).plan(g);
 template <class... Passes>
@@ -30,7 +30,8 @@ struct best_of {
   static constexpr std::string_view name = "best_of";
 
   std::tuple<Passes...> passes = {};
-  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak: what keeps it is better than what does not
+  /// Budget for the peak: a schedule that keeps it is better than one that does not.
+  std::optional<bytes> memory = std::nullopt;
 
   best_of() = default;
   explicit best_of(Passes... all) : passes(std::move(all)...) {}

@@ -8,18 +8,18 @@
 #include <span>
 
 /// \file
-/// The bounds on orders as proofs that others can check.
+/// Certificates of lower bounds on orders.
 
 namespace shardweave::inline v0 {
 
-/// A proof of `makespan_bound(g, buckets, options).value()`: what `check_certificate` accepts.
+/// A certificate of `makespan_bound(g, buckets, options).value()`, which `check_certificate` accepts.
 /// \throws error as `makespan_bound` does
-/// Complexity: that of the bound, and linear in what the proof holds
+/// Complexity: that of the bound, and linear in the size of the certificate
 [[nodiscard]] order_certificate certify_order(const task_graph& g, std::span<const bucket> buckets,
                                               const makespan_bound_options& options = {});
 
-/// A proof of `bound_of_all_bucketings(g, options).value()`.
-/// Complexity: that of the bound, and linear in what the proof holds
+/// A certificate of `bound_of_all_bucketings(g, options).value()`.
+/// Complexity: that of the bound, and linear in the size of the certificate
 [[nodiscard]] order_certificate certify_all_bucketings(const task_graph& g, const makespan_bound_options& options = {});
 
 }  // namespace shardweave::inline v0

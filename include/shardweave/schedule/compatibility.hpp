@@ -15,16 +15,16 @@
 #include <string_view>
 
 /// \file
-/// The passes of PyTorch and AutoParallel under the names by which their users know them.
+/// The passes of PyTorch and AutoParallel, under the names that their users know.
 
 namespace shardweave::inline v0 {
 
-/// Buckets before scheduling, the schedule, buckets after it: each part may be absent.
+/// Bucketing before scheduling, the scheduler's settings, bucketing after it; both bucketings are optional.
 struct overlap_passes {
   std::optional<topological_span> before = std::nullopt;
   overlap_settings settings = {};
   std::optional<overlap_preserving> after = std::nullopt;
-  bool keep_hidden = false;  ///< add what hides as dependencies, for passes that reorder once more
+  bool keep_hidden = false;  ///< adds what hides as dependencies, for later passes that reorder
 
   /// The whole plan.
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const;
@@ -32,11 +32,11 @@ struct overlap_passes {
   [[nodiscard]] schedule plan(const task_graph& g, const bucketing_result& buckets, const solve_control&) const;
 };
 
-/// A pass as bucketing and as scheduler: `Pass{}(g)` gives its buckets, `Pass{}(g, buckets)` the schedule of these
-/// buckets, which is the pass's own if they are its own; else they are scheduled, and merged no further.
+/// A pass as a bucketing policy and as a scheduler: `Pass{}(g)` gives its buckets, `Pass{}(g, buckets)` a schedule with
+/// these buckets: the pass's own schedule if they are its own, otherwise one without further merging.
 template <class Pass>
 struct compatible_pass {
-  /// Buckets and order at once.
+  /// Buckets and order together.
   [[nodiscard]] schedule plan(const task_graph& g, const solve_control& control = {}) const {
     return Pass::passes().plan(g, control);
   }
@@ -76,16 +76,17 @@ struct torch_no_prebucket : compatible_pass<torch_no_prebucket> {
   [[nodiscard]] static overlap_passes passes() { return {std::nullopt, {}, overlap_preserving{}}; }
 };
 /// AutoParallel's: before scheduling, buckets whose members stand within a bounded span of tasks, of gathers and
-/// scatters of every group that gathers parameters and of all_reduces of the primary one (so its recorded results have
-/// it; for the primary group alone say `groups = bucket_groups::primary`); a scheduler with less ahead and in flight.
+/// scatters of every group that gathers parameters, and of all-reduces of the primary one (as in its recorded results;
+/// for the primary group alone set `groups = bucket_groups::primary`); a scheduler with smaller limits ahead and in
+/// flight.
 struct autoparallel_span_buckets : compatible_pass<autoparallel_span_buckets> {
   static constexpr std::string_view name = "autoparallel_span_buckets";
   [[nodiscard]] static overlap_passes passes() {
     return {topological_span{}, {.in_flight = gibibytes(2), .compute_ahead = 50, .candidates = 100}, std::nullopt};
   }
 };
-/// AutoParallel's other one: before scheduling, buckets of at most 25 MiB of what is derived from parameters and of
-/// what becomes gradients, however far apart.
+/// AutoParallel's other one: before scheduling, buckets of at most 25 MiB of values derived from parameters and of
+/// values that become gradients, whatever their distance.
 struct autoparallel_size_buckets : compatible_pass<autoparallel_size_buckets> {
   static constexpr std::string_view name = "autoparallel_size_buckets";
   [[nodiscard]] static overlap_passes passes() {

@@ -12,18 +12,18 @@
 #include <string_view>
 
 /// \file
-/// The best order of a small task graph, proven.
+/// Optimal orders of small task graphs.
 
 namespace shardweave::inline v0 {
 
-/// Branch and bound over all orders, for graphs of some dozens of tasks. Begins with the order of `start`; the
-/// statistic `proven` is 1 if no order with these buckets within memory ends earlier than the one returned, 0 if
+/// Branch and bound over all orders, for graphs of some dozens of tasks. Starts with the order of `prefetch`; the
+/// statistic `proven` is 1 if no order with these buckets within the memory ends earlier than the one returned, 0 if
 /// `states` (or the control) ended the search before that was known. Memory grows with the states visited.
 struct exact {
   static constexpr std::string_view name = "exact";
 
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
-  std::size_t states = 2'000'000;              ///< visited at most; `control.iterations` counts, too
+  std::size_t states = 2'000'000;              ///< at most; `control.iterations` limits them, too
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
                                     const solve_control& control = {}) const;

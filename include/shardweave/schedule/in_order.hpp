@@ -12,13 +12,13 @@
 #include <string_view>
 
 /// \file
-/// The original order, changed as little as the buckets ask for.
+/// The original order, with as few changes as buckets require.
 
 namespace shardweave::inline v0 {
 
-/// Emits tasks by their place in the original order as soon as all they depend on is emitted; a bucket
-/// stands where its first member stood, or at the first place after that where all its members may start.
-/// Without buckets a topological original order is returned as it is.
+/// Emits tasks by their place in the original order as soon as all they depend on is emitted; a bucket stands at the
+/// place of its first member, or at the first place after that where all its members may start. Without buckets a
+/// topological original order is returned unchanged.
 /// Complexity: O((V + E) log V)
 struct in_order {
   static constexpr std::string_view name = "in_order";

@@ -9,26 +9,25 @@
 #include <span>
 
 /// \file
-/// How fast no order of a task graph can be.
+/// Lower bounds on the makespan over all orders of a task graph.
 
 namespace shardweave::inline v0 {
 
-/// How far back a join looks for what competes for a machine before it.
+/// Effort of the bounds.
 struct makespan_bound_options {
-  std::size_t reach = 192;  ///< activities; 0 = chains alone lead to a job
-  stop_token stop = {};     ///< a moment after a stop chains alone lead to what was not looked at until then
+  std::size_t reach = 192;  ///< predecessors that a join looks back at; 0: only chains
+  stop_token stop = {};     ///< shortly after a stop the rest is bounded by chains only
 };
 
-/// Bounds for every order of `g` with exactly these buckets under the reference timing.
+/// Lower bounds for every order of `g` with exactly these buckets under the reference timing.
 /// Complexity: O((V + E) reach log reach)
 [[nodiscard]] makespan_bounds makespan_bound(const task_graph& g, std::span<const bucket> buckets = {},
                                              const makespan_bound_options& options = {});
 
-/// Bounds for every order of `g` with whatever buckets that are packed, none included; coalesced ones
-/// (`bucket::coalesced`), which merge without copies, may end earlier. A collective that may be merged counts in
-/// chains as the shortest launch that it can be part of, and on its channel as its part of the bucket that is
-/// cheapest per byte; packing counts as nothing, but where channel and stream are weighed against each other
-/// (`in_a_row`).
+/// Lower bounds for every order of `g` with any packed buckets, including none; coalesced ones (`bucket::coalesced`),
+/// which merge without copies, may end earlier. A collective that may be merged counts in chains as the shortest launch
+/// that it can be part of, and as load of its channel by the cheapest rate per byte; packing counts only where channel
+/// and compute stream are weighed against each other (`in_a_row`).
 /// Complexity: O((V + E) reach log reach + collectives * points of the tables)
 [[nodiscard]] makespan_bounds bound_of_all_bucketings(const task_graph& g, const makespan_bound_options& options = {});
 

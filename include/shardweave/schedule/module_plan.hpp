@@ -27,12 +27,12 @@
 #include <vector>
 
 /// \file
-/// Buckets and order by hand: one module's parameters are gathered while the module before it computes.
+/// Buckets and order by modules: the parameters of a module are gathered while the module before it computes.
 
 namespace shardweave::inline v0 {
 
 /// Tasks by module, for `module_plan`: entry i holds those whose names begin with one of its paths, followed by a dot
-/// or by nothing. A task that fits two entries stands in both, which `module_plan` refuses.
+/// or the end. A task that matches two entries is in both, which `module_plan` refuses.
 /// Complexity: O(V * paths)
 [[nodiscard]] inline std::vector<std::vector<task_index>> tasks_of_modules(
     const task_graph& g, std::span<const std::vector<std::string>> paths) {
@@ -48,13 +48,13 @@ namespace shardweave::inline v0 {
   return modules;
 }
 
-/// A plan that a user makes, as bucketing and as scheduler: modules, each a set of tasks. Of each module the gathers of
-/// parameters, the scatters of gradients and the all-reduces on the channels of such gathers become one bucket per key,
-/// or several where one depends on another. Then modules follow each other like this, in the order in which their first
-/// such collectives stand in the graph, be it a forward or a backward step: the gathers of the next module are launched
-/// before this one's are waited for, and this one's scatters are waited for after the next one's are launched; of what
-/// is gathered or scattered in several steps that is about the last one. What would close a cycle is left out and
-/// recorded. All else keeps its order: what a launch needs is pulled up with it, and waits for scatters sink.
+/// A user-defined plan, as bucketing policy and as scheduler: modules, each a set of tasks. In each module, the gathers
+/// of parameters, the scatters of gradients, and the all-reduces on the channels of such gathers become one bucket per
+/// key, or several where one depends on another. Modules are ordered by their first such collectives in the graph, in
+/// forward and in backward steps: the gathers of the next module are launched before those of this one are waited for,
+/// and the scatters of this one are waited for after those of the next one are launched; if a value is gathered or
+/// scattered in several steps this concerns the last one. Constraints that would close a cycle are left out and
+/// recorded. All else keeps its order: what a launch needs moves forward with it, and waits for scatters move back.
 ///
 /// Source: PyTorch's manual overlap scheduling. Complexity: O((V + E) log V), and one bounded search per dependency
 /// \throws error naming a task that is in two modules, or not there
@@ -115,7 +115,7 @@ struct module_plan {
   }
 
  private:
-  /// Those of a module that none of its others waits for: what is gathered in two steps is waited for after the second.
+  /// The collectives of a module that no other one of it depends on: of gathers in two steps, the second.
   [[nodiscard]] static std::vector<std::uint32_t> last_of(std::vector<std::uint32_t> row, augmented_graph& graph) {
     const std::vector<std::uint32_t> all = row;
     std::erase_if(row, [&](std::uint32_t c) {
@@ -125,7 +125,7 @@ struct module_plan {
     return row;
   }
 
-  /// Of each module: collectives that may be members of a bucket, in the original order.
+  /// By module: collectives that may be members of a bucket, in the original order.
   [[nodiscard]] std::vector<std::vector<task_index>> collectives(const task_graph& g) const {
     const std::vector<bool> tags = fsdp_tags(g), fit = fit_for_buckets(g);
     const std::vector<std::uint32_t> channels = sharding_channels(g, tags);
@@ -151,7 +151,7 @@ struct module_plan {
     return found;
   }
 
-  /// Units of one operation by module, those modules first that launch first.
+  /// Units of one operation by module, ordered by their first launch.
   [[nodiscard]] std::vector<std::vector<std::uint32_t>> launches(const task_graph& g, const launch_units& units,
                                                                  collective op) const {
     std::vector<std::vector<std::uint32_t>> rows;

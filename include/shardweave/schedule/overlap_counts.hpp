@@ -12,13 +12,13 @@
 #include <vector>
 
 /// \file
-/// How many collectives could hide, and how many do.
+/// Counts of collectives that can be hidden, and that are.
 
 namespace shardweave::inline v0 {
 
-/// For each unit whether it is a collective that could hide: some computation neither needs it nor is needed by it, so
-/// that both may run at the same time. What this leaves out stands between all computations, in whatever order.
-/// Complexity: O((V + E) computations / 64), less where each finds such a computation early; O(V) memory
+/// Per unit, whether it is a collective that could be hidden: some computation is independent of it, so that both may
+/// run concurrently. All others precede or follow every computation in any order.
+/// Complexity: O((V + E) computations / 64), less if such computations are found early; O(V) memory
 [[nodiscard]] inline std::vector<bool> potentially_hidden(const task_graph& g, const launch_units& units) {
   std::vector<bool> found(units.size());
   std::vector<std::uint32_t> open, computations;
@@ -26,7 +26,8 @@ namespace shardweave::inline v0 {
     if (g.kind(units.first(u)) == task_kind::compute) computations.push_back(u);
     if (units.is_collective(u)) open.push_back(u);
   }
-  std::vector<std::uint64_t> before(units.size()), behind(units.size());  // computations of a block, one bit for each
+  // per unit: which of a block of 64 computations it depends on, or that depend on it
+  std::vector<std::uint64_t> before(units.size()), behind(units.size());
   for (std::size_t from = 0; from < computations.size() && !open.empty(); from += 64) {
     const std::size_t to = std::min(from + 64, computations.size());
     std::fill(before.begin(), before.end(), 0);
@@ -48,15 +49,15 @@ namespace shardweave::inline v0 {
   return found;
 }
 
-/// Launches by how much of them is hidden. As records have it: by the simulator, or by a scheduler's own account.
+/// Launches by how much of them is hidden, according to records of the simulator or of a scheduler.
 struct overlap_counts {
   std::size_t collectives = 0;
-  std::size_t fully_exposed = 0;       ///< of some duration, and nothing of it hidden
+  std::size_t fully_exposed = 0;       ///< of nonzero duration, with nothing hidden
   std::size_t fully_hidden = 0;        ///< nothing exposed
-  std::size_t potentially_hidden = 0;  ///< could hide (`shardweave::potentially_hidden`)
-  std::size_t missed = 0;              ///< could hide, and are fully exposed
+  std::size_t potentially_hidden = 0;  ///< could be hidden (`shardweave::potentially_hidden`)
+  std::size_t missed = 0;              ///< could be hidden, but are fully exposed
   nanoseconds exposed;
-  nanoseconds hideable_exposed;  ///< of those that could hide
+  nanoseconds hideable_exposed;  ///< of those that could be hidden
 };
 
 /// \pre units are those of the buckets that the records speak of
@@ -78,13 +79,12 @@ struct overlap_counts {
   }
   return counts;
 }
-/// The same of a schedule. \pre s is valid for g
+/// The same for a schedule. \pre s is valid for g
 [[nodiscard]] inline overlap_counts counts_of_overlap(const task_graph& g, const schedule& s) {
   return counts_of_overlap(g, launch_units(g, s.buckets), s.hides);
 }
 
-/// The most computations in a row of an order, between two launches of reduce-scatters or beside one: what they make
-/// is alive together.
+/// The most computations of an order without a launch of a reduce-scatter in between: their results are live together.
 /// Complexity: O(V)
 [[nodiscard]] inline std::size_t computations_between_scatters(const task_graph& g, const schedule& s) {
   const std::vector<std::uint32_t> owner = bucket_of_tasks(g.size(), s.buckets);

@@ -7,11 +7,11 @@
 #include <string_view>
 
 /// \file
-/// How far exposure-driven scheduling looks, and what it takes for granted.
+/// Settings of exposure-driven scheduling.
 
 namespace shardweave::inline v0 {
 
-/// Element-wise operations by their usual names, with or without a namespace before and an overload behind.
+/// Whether an operator is element-wise, by its usual name, with or without namespace and overload.
 [[nodiscard]] constexpr bool is_elementwise_op(std::string_view op) {
   for (const std::string_view prefix : {"aten.", "prims."})
     if (op.starts_with(prefix)) op.remove_prefix(prefix.size());
@@ -25,22 +25,23 @@ namespace shardweave::inline v0 {
 
 /// Parameters of `overlap_scheduler`; the defaults are those of PyTorch's function.
 struct overlap_settings {
-  bytes in_flight = gibibytes(5);   ///< in and out of what is launched and not yet waited for (an all_reduce's once)
+  /// Limit on bytes in and out of collectives that are launched and not yet waited for (an all-reduce's once).
+  bytes in_flight = gibibytes(5);
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
-  std::size_t candidates = 200;     ///< collectives looked at per window
-  double compute_share = 1;         ///< part of a task's time that is counted on to hide communication
-  /// Growth of the peak over that of the original order that is aimed at: the larger of the two; both absent: any.
+  std::size_t candidates = 200;     ///< collectives considered per window
+  double compute_share = 1;         ///< share of a task's time that can hide communication
+  /// Targeted growth of the peak over that of the original order: the larger of the two; both absent: unlimited.
   std::optional<bytes> memory_increase = gibibytes(1);
   std::optional<double> memory_ratio = 0.05;
-  bool group_by_key = true;  ///< launch collectives that may be merged one after the other
+  bool group_by_key = true;  ///< launches collectives that may be merged one after the other
   /// Collectives that no computation needs are launched once so many bytes of a key are ready; absent: at the end.
   std::optional<bytes> off_path_batch = mebibytes(512);
-  /// What is launched while another one of its key is in flight is counted as launched with it: without latency.
+  /// A collective that is launched while another one of its key is in flight counts as merged with it: without latency.
   bool merging_saves_latency = true;
-  /// Of the bytes that are ready (`off_path_batch`) take off what is launched early. PyTorch does not, and so launches
-  /// more of them at once.
+  /// Subtracts early launches from the bytes that are ready (`off_path_batch`). PyTorch does not, and so launches more
+  /// of them at once.
   bool exact_batches = false;
-  /// A chain of views and of these operations that leads to a collective alone is done first.
+  /// Tells element-wise operators: a chain of views and of these that leads only to a collective is taken first.
   bool (*is_elementwise)(std::string_view op) = &is_elementwise_op;
 };
 

@@ -10,12 +10,12 @@
 #include <string_view>
 
 /// \file
-/// What decides buckets and order at once.
+/// Passes that decide buckets and order together.
 
 namespace shardweave::inline v0 {
 
-/// Decides which collectives are launched as one, and in which order all is launched, at once: `schedule::buckets` are
-/// the pass's own. A pass is a value, as bucketing policies and schedulers are, and promises what they promise.
+/// Decides which collectives are merged and in which order all is launched; `schedule::buckets` are the pass's own. A
+/// pass is a value, as bucketing policies and schedulers are, and makes the same promises.
 template <class P>
 concept scheduling_pass =
     std::copy_constructible<P> && requires(const P& pass, const task_graph& g, const solve_control& control) {
@@ -24,7 +24,7 @@ concept scheduling_pass =
     };
 
 namespace detail {
-/// The schedule of a pass that was given; a static assertion says so of anything else.
+/// The schedule of a pass; a static assertion rejects anything else.
 template <class P>
 [[nodiscard]] schedule planned_by(const P& pass, const task_graph& g, const solve_control& control) {
   static_assert(scheduling_pass<P>,
@@ -34,7 +34,7 @@ template <class P>
 }
 }  // namespace detail
 
-/// A bucketing and then a scheduler, as one pass. Its name is that of the bucketing.
+/// A bucketing policy and then a scheduler, as one pass, with the name of the bucketing policy.
 template <class Bucketing, class Scheduler>
 struct two_steps {
   static constexpr std::string_view name = Bucketing::name;

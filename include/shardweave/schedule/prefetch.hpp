@@ -19,25 +19,26 @@
 
 namespace shardweave::inline v0 {
 
-/// List scheduling on the clocks of the reference timing. The compute stream takes, in the original order,
-/// what may run without a stall; whenever it is about to be busy, each channel that would fall idle meanwhile
-/// gets the collective that is needed first, with the casts and views that lead to it. A wait stands before
-/// its first user, or where its collective is done.
+/// List scheduling with the clocks of the reference timing. The compute stream takes, in the original order, tasks that
+/// run without a stall; whenever it is about to be busy, each channel that would become idle meanwhile gets the
+/// collective that is needed first, with the casts and views that lead to it. A wait stands before its first user, or
+/// where its collective is done.
 ///
-/// A memory budget is first hoped to suffice. Where it does not, the run is repeated with a look ahead: a
-/// collective is pulled, and a task overtakes another one, only if the bytes that this makes alive fit beside all
-/// that the original order wants alive from here to its place. A wait that is over is pulled with the collective behind
-/// it, and what is not needed soon leaves room for the largest launch on another channel; where there is no room what
-/// only frees memory goes first, and what lags behind its place is waited for. If the peak still exceeds the budget,
-/// the run is repeated with a budget that is lower by as much, twice at most, then with an eighth of the limits; at
-/// last the original order is taken. `within_memory` tells whether that helped; if not, the schedule is the one with
-/// the smallest peak seen. Complexity: O((V + E) log V) per run.
+/// With a memory budget, the first run ignores it. If it is exceeded, the run is repeated with lookahead: a collective
+/// is pulled, and a task overtakes another one, only if the bytes that this makes live fit besides all that the
+/// original order has live from here to its place. A wait that no longer stalls is pulled with the collective behind
+/// it, and collectives that are not needed soon leave room for the largest launch on another channel; where there is no
+/// room, what only frees memory goes first, and what lags behind its place is waited for. If the peak still exceeds the
+/// budget, the run is repeated with a budget that is lower by the excess, twice at most, then with an eighth of the
+/// other limits; at last the original order is taken. `within_memory` tells whether the budget is kept; if not, the
+/// schedule is the one with the smallest peak seen.
+/// Complexity: O((V + E) log V) per run.
 struct prefetch {
   static constexpr std::string_view name = "prefetch";
 
-  /// In and out of what is launched and not yet waited for; nothing: 2 GiB, or twice the largest collective's where
-  /// that is more, so that one may be under way while another one is. For what one of the next few computations needs
-  /// only what is in flight on its own channel counts.
+  /// Limit on bytes in and out of collectives that are launched and not yet waited for; nothing: 2 GiB, or twice those
+  /// of the largest collective if that is more, so that two may be under way. For a collective that one of the next few
+  /// computations needs, only bytes in flight on its own channel count.
   std::optional<bytes> in_flight = std::nullopt;
   std::size_t compute_ahead = 200;  ///< computations between the present one and the first that needs a collective
   std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, inputs included
@@ -46,7 +47,7 @@ struct prefetch {
                                     const solve_control& control = {}) const {
     return along(g, buckets, {}, control);
   }
-  /// The same, going by another order than the original one: of `launch_units(g, buckets.buckets)`, topological.
+  /// The same with another order than the original one: a topological order of `launch_units(g, buckets.buckets)`.
   [[nodiscard]] schedule along(const task_graph& g, const bucketing_result& buckets, std::span<const std::uint32_t> by,
                                const solve_control& control = {}) const;
 };

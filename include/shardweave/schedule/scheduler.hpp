@@ -13,17 +13,16 @@
 #include <tuple>
 
 /// \file
-/// What a scheduler is, and which of two schedules is better.
+/// The concept of a scheduler, and the comparison of schedules.
 
 namespace shardweave::inline v0 {
 
 /// Decides the order in which tasks, collectives and buckets are launched.
 ///
-/// A scheduler is a value: its settings are data members, the call is const, and one object may serve
-/// several threads. It also promises that
-///  - what it returns passes `validate_schedule` and holds exactly the buckets it was given, unless it was told that it
-///    may make others;
-///  - the same input, settings and seed give the same order, unless the user set a time limit;
+/// A scheduler is a value: its settings are data members, the call is const, and one object may serve several threads.
+/// It also promises that
+///  - its result passes `validate_schedule` and holds exactly the given buckets, unless its settings allow others;
+///  - equal input, settings and seed give equal orders, unless the user sets a time limit;
 ///  - `within_memory` is false if it was told a memory budget and its order exceeds it.
 template <class S>
 concept scheduler =
@@ -43,8 +42,8 @@ template <class S>
   if constexpr (scheduler<S>) return policy(g, buckets, control);
 }
 
-/// How good a schedule is: one that keeps the memory budget is better than one that does not; of two that do
-/// the one that ends first, of two that do not the one that needs less. Ties go to fewer launches.
+/// The quality of a schedule: one that keeps the memory budget is better than one that does not; of two that do, the
+/// one that ends first, of two that do not, the one with the smaller peak. Ties go to fewer launches.
 struct schedule_price {
   bytes excess;  ///< peak above the budget
   nanoseconds end_to_end;

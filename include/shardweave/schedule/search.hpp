@@ -25,33 +25,34 @@
 #include <vector>
 
 /// \file
-/// Makes the order of another scheduler better, and the buckets if it may, change by change.
+/// Local search over orders and buckets.
 
 namespace shardweave::inline v0 {
 
-/// Begins with the order that `start` gives. Where the start can go by another order, work that hides nothing is first
-/// put off behind launches that are waited for long, as far as that helps. Then it tries changes, mostly where the
-/// compute stream stalls: the collective that is waited for is launched earlier, with what leads to it; the wait is put
-/// off, or other work pulled before it; work is put off behind the launch. If it may change buckets, too, launches are
-/// joined, members taken out, handed on to the next bucket, or launched apart; and where nothing has helped for a
-/// while, all buckets of one key in a window of the order are made anew in another size, which has some changes' time
-/// to show what it is worth. Each change is priced by walking the order on from a checkpoint; it stays if neither the
-/// peak above the budget nor the end grows. The result is never worse than the start, also not by more launches to the
-/// same end, and the search may be stopped at any time. Without a time limit it depends on graph, buckets and seed
-/// alone: ranks that agree on these launch alike. Complexity: up to `runs` more runs of the start; then O(V + E) per
-/// change at most: no more of the order is looked at than up to where all goes on as before.
+/// Starts with the schedule of `start`. If the start can follow another order, work that hides nothing is first
+/// deferred behind launches with long waits, while that helps. Then it tries changes, mostly where the compute stream
+/// stalls: the collective that is waited for is launched earlier, with its predecessors; the wait is deferred, or other
+/// work is pulled before it; work is deferred behind the launch. With `rebucket`, launches are merged, members taken
+/// out of buckets, moved to the next bucket, or launched apart; and after many changes without success, all buckets of
+/// one key in a window of the order are rebuilt with another size, and kept for some changes before they are judged.
+/// Each change is priced from the nearest checkpoint on, and is kept if neither the peak above the budget nor the end
+/// grows. The result is never worse than the start, nor has it more launches at the same end, and the search may be
+/// stopped at any time. Without a time limit it depends on graph, buckets and seed alone, so ranks that agree on these
+/// launch alike.
+/// Complexity: up to `runs` more runs of the start; then at most O(V + E) per change, less where the schedules coincide
+/// again
 template <class Start = prefetch>
 struct search {
   static constexpr std::string_view name = "search";
 
   Start start = {};
-  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as the start's own
-  std::size_t changes = 30'000;  ///< tried at most without a time limit; `control.iterations` counts in any case
-  std::size_t runs = 120;        ///< of the start by another order, at most
-  /// Other buckets may be made of all that may be launched together; else they stay as given.
+  std::optional<bytes> memory = std::nullopt;  ///< budget for the peak, as that of the start
+  std::size_t changes = 30'000;  ///< at most, without a time limit; `control.iterations` limits them in any case
+  std::size_t runs = 120;        ///< of the start with another order, at most
+  /// Whether buckets may change, to any of collectives that may be merged; otherwise they stay as given.
   bool rebucket = false;
-  /// Where the stream stalls, work that needs nothing since may come from anywhere behind: for budgets with room, since
-  /// what it makes is held until then.
+  /// Whether stalls may be filled with work from anywhere later in the order: for budgets with room, since its results
+  /// are held until they are used.
   bool fills = false;
 
   [[nodiscard]] schedule operator()(const task_graph& g, const bucketing_result& buckets,
@@ -60,20 +61,22 @@ struct search {
     schedule s = schedule_tasks(g, buckets, start, control);
     return improve(g, std::move(s), clock.rest());
   }
-  /// The same from a schedule that is there already, whoever made it; dependencies that it added are dropped.
+  /// The same from a given schedule of any origin; dependencies that were added to it are dropped.
   /// \pre s is valid for g
   [[nodiscard]] schedule improve(const task_graph& g, schedule s, const solve_control& control = {}) const;
 
  private:
-  static constexpr std::size_t patience = 1000;  ///< changes without a better price before a large one
-  static constexpr std::size_t trial = 300;      ///< changes that a large one is given
-  static constexpr std::int64_t worse_by = 500;  ///< part of the end by which a large one may be worse at first
+  /// Changes without a better price before buckets in a window are rebuilt.
+  static constexpr std::size_t patience = 1000;
+  static constexpr std::size_t trial = 300;  ///< changes after which rebuilt buckets are judged
+  /// Rebuilt buckets may be worse by this fraction (1 / worse_by) of the end at first.
+  static constexpr std::int64_t worse_by = 500;
 
-  /// What hides nothing where it stands may hide a collective that is waited for at a long stall: where the start can
-  /// go by another order, it is run again with that work put off, the longest stalls first. \returns how often
+  /// Work that hides nothing at its place may hide a collective with a long stall: if the start can follow another
+  /// order, it is run again with that work deferred, the longest stalls first. \returns the number of runs
   std::size_t put_off(const task_graph& g, schedule& s, const solve_control& control, const deadline& clock) const;
 
-  /// Each bucket's members together, where it is launched.
+  /// The order with each bucket's members together at its launch.
   static detail::bucketed_order in_units(const task_graph& g, const schedule& s);
 };
 
@@ -92,7 +95,8 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
   const bool timed = control.seconds < std::numeric_limits<double>::infinity();
   const std::size_t most = std::min(timed ? control.iterations : changes, control.iterations - runs_made);
   detail::walk_price least = walk.price();
-  std::optional<detail::bucketed_order> best;  // while a large change has time to show what it is worth
+  // the order before buckets in a window were rebuilt, until they are judged
+  std::optional<detail::bucketed_order> best;
   std::size_t tried = 0, kept = 0, large = 0, last_better = 0, judged = 0;
   const auto take_better = [&] {
     if (best && walk.price() > least) {
@@ -127,7 +131,7 @@ schedule search<Start>::improve(const task_graph& g, schedule s, const solve_con
     for (const bucket& b : walk.order().buckets())
       if (!b.members.empty()) found.buckets.push_back(b);
   }
-  // that ends when the start does, but launches more
+  // a schedule with the same end but more launches is not taken
   if (!rebucket || !(price_of(g, s, memory) < price_of(g, found, memory))) s = std::move(found);
   s.within_memory = walk.price().excess == bytes(0);
   s.hides = hiding_records(g, s, simulate(g, s, {.validate = false}));
@@ -144,6 +148,7 @@ std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve
   const std::size_t most = std::min(runs, control.iterations);
   if constexpr (requires(std::span<const std::uint32_t> by) { start.along(g, bucketing_result{}, by, control); }) {
     const launch_units units(g, s.buckets);
+    // rounds of deferral, and the longest stalls tried in each
     constexpr int rounds = 8, stalls = 3;
     std::vector<std::uint32_t> order(units.order().begin(), units.order().end());
     schedule_price least = price_of(g, s, memory);
@@ -155,7 +160,7 @@ std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve
       std::stable_sort(stalled.begin(), stalled.end(), [](auto& a, auto& b) { return a.exposed > b.exposed; });
       stalled.resize(std::min<std::size_t>(stalled.size(), stalls));
       for (const hiding_record& r : stalled)
-        for (int fifths = 5; fifths > 0; --fifths) {  // less where memory does not suffice for more
+        for (int fifths = 5; fifths > 0; --fifths) {  // less work where memory does not suffice for more
           if (better || r.exposed == nanoseconds(0) || made == most || clock.expired()) break;
           std::vector<std::uint32_t> later =
               detail::deferred_order(g, units, order, units.unit_of(r.collective), r.exposed * fifths / 5);
@@ -165,7 +170,7 @@ std::size_t search<Start>::put_off(const task_graph& g, schedule& s, const solve
           const schedule_price price = price_of(g, next, memory);
           if (!(price < least)) continue;
           least = price;
-          next.buckets.swap(s.buckets);  // the units know these
+          next.buckets.swap(s.buckets);  // the units refer to these
           s = std::move(next);
           order = std::move(later);
           better = true;

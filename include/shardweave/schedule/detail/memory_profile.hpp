@@ -9,12 +9,12 @@
 #include <vector>
 
 /// \file
-/// Bytes alive along an order, kept under changes of whole stretches of it.
+/// Live bytes along an order, under changes of whole ranges.
 
 namespace shardweave::inline v0::detail {
 
-/// A number of bytes for each place of an order. A stretch of places may be raised at once, and the most of a
-/// stretch asked for: what a look ahead needs before something is made alive earlier than the order says.
+/// Segment tree of live bytes by place of an order: range add and range maximum, for checks whether something may be
+/// made live earlier than in the order.
 /// Complexity: O(log n) per call. A copy is a checkpoint.
 class memory_profile {
  public:
@@ -25,7 +25,7 @@ class memory_profile {
     for (std::size_t i = width_; i-- > 1;) most_[i] = std::max(most_[2 * i], most_[2 * i + 1]);
   }
 
-  /// The most of places first <= i < end; none, zero.
+  /// The maximum over places first <= i < end; 0 for an empty range.
   [[nodiscard]] bytes most(std::size_t first, std::size_t end) const {
     end = std::min(end, width_);
     return first < end ? most(1, 0, width_, first, end) : bytes(0);
@@ -58,8 +58,8 @@ class memory_profile {
   }
 
   std::size_t width_ = 0;
-  std::vector<bytes> most_;    // of the places below a node, raises of nodes above it left out
-  std::vector<bytes> raised_;  // of all places below a node
+  std::vector<bytes> most_;    // maximum below a node, without the raises of nodes above it
+  std::vector<bytes> raised_;  // raises of all places below a node
 };
 
 }  // namespace shardweave::inline v0::detail

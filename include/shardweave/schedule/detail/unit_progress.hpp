@@ -8,13 +8,13 @@
 #include <vector>
 
 /// \file
-/// Which units are done while a schedule is made, and which become ready by that.
+/// Which units a scheduler has done, and which become ready.
 
 namespace shardweave::inline v0::detail {
 
-/// Units that are done, in the order in which they were, and how many inputs the others still lack: the bookkeeping of
-/// every scheduler that takes one unit after the other. A unit becomes ready once, when the last of its inputs is done;
-/// whether it may be done earlier is the scheduler's affair. Complexity: O(V + E) over a whole run.
+/// Units that are done, in their order, and the number of missing inputs of all others: the bookkeeping of every list
+/// scheduler. A unit becomes ready once, when the last of its inputs is done; whether it may run earlier is for the
+/// scheduler to decide. Complexity: O(V + E) over a whole run.
 class unit_progress {
  public:
   /// \pre all arguments outlive this
@@ -26,15 +26,15 @@ class unit_progress {
   }
 
   [[nodiscard]] bool is_done(std::uint32_t u) const { return done_[u] != 0; }
-  /// Needs nothing that is not done. Whoever begins asks this of every unit; the others are told by `finish`.
+  /// Whether all inputs are done. To be asked of every unit at the start; afterwards `finish` reports new ones.
   [[nodiscard]] bool is_ready(std::uint32_t u) const { return missing_[u] == 0; }
-  /// What is done, in the order of `finish`.
+  /// The units that are done, in the order of `finish`.
   [[nodiscard]] std::span<const std::uint32_t> order() const { return order_; }
   [[nodiscard]] bool is_complete() const { return order_.size() == units_->size(); }
-  /// Computations that are done. Where they keep their order this is also the number of the next one.
+  /// The number of computations that are done; if they keep their order, also the number of the next one.
   [[nodiscard]] std::uint32_t computed() const { return computed_; }
 
-  /// Calls `ready(v)` for each unit that lacked this one alone, in the order of the edges.
+  /// Marks `u` as done, and calls `ready(v)` for each unit that lacked only this input, in the order of the edges.
   /// \pre `u` is not done
   template <class Ready>
   void finish(std::uint32_t u, const Ready& ready) {

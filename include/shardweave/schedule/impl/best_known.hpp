@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// The best of the known passes, made better by a search.
+/// Definition of `best_known`.
 
 namespace shardweave::inline v0 {
 
@@ -50,7 +50,7 @@ schedule best_known::searched(const task_graph& g, const solve_control& control,
   const bytes allowed = memory ? aim : std::max(aim, simulate(g, s, {.validate = false}).peak);
   const search<> by{.start = ours.order, .memory = allowed, .changes = changes, .runs = runs, .rebucket = true};
   solve_control rest = clock.rest();
-  rest.iterations = std::min(rest.iterations, runs + changes);  // which counts under a time limit, too
+  rest.iterations = std::min(rest.iterations, runs + changes);  // counts with a time limit, too
   s = by.improve(g, std::move(s), rest);
   s.statistics.insert(s.statistics.end(), ends.begin(), ends.end());
   return s;

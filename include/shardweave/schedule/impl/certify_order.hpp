@@ -8,7 +8,7 @@
 #include <vector>
 
 /// \file
-/// What of the computation of a bound is its proof.
+/// Definitions of `certify_order` and `certify_all_bucketings`.
 
 namespace shardweave::inline v0 {
 

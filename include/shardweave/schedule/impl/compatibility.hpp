@@ -6,7 +6,7 @@
 #include <shardweave/simulate/simulate.hpp>
 
 /// \file
-/// Other systems, pass after pass.
+/// Definitions of the named passes.
 
 namespace shardweave::inline v0 {
 

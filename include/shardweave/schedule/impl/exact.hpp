@@ -17,15 +17,14 @@
 #include <vector>
 
 /// \file
-/// The search over all orders.
+/// Definition of `exact`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Depth first over all orders of units. A state is given up if what is left cannot end before the best order, or
-/// if the same units were once done with every clock and every end of a collective in flight no later, and no more
-/// bytes alive.
+/// Depth-first search over all orders of units. A state is pruned by its bound, or if another state with the same units
+/// done was no later in all clocks and ends of collectives in flight, and had no more live bytes.
 class exact_run {
  public:
   exact_run(const task_graph& g, const launch_units& units, std::optional<bytes> memory, const solve_control& control)
@@ -56,7 +55,7 @@ class exact_run {
     }
   }
 
-  /// \param known  the end that is to be beaten
+  /// \param known  the end to be beaten
   void run(nanoseconds known, std::size_t most) {
     best_ = known;
     most_ = most;
@@ -74,7 +73,7 @@ class exact_run {
 
   [[nodiscard]] bool proven() const { return proven_; }
   [[nodiscard]] std::size_t visited() const { return visited_; }
-  /// Units in the best order; empty if none beats the known end.
+  /// Units in the best order; empty if none ends before the known end.
   [[nodiscard]] const std::vector<std::uint32_t>& order() const { return found_; }
 
  private:
@@ -109,14 +108,14 @@ class exact_run {
     std::vector<std::uint32_t> ready;
     for (std::uint32_t u = 0; u < units_.size(); ++u)
       if (!s.done[u] && s.missing[u] == 0) ready.push_back(u);
-    // what takes nothing, neither time nor memory, may as well come first
+    // a unit without time and memory may come first
     for (const std::uint32_t u : ready)
       if (is_free(s, u)) {
         ready.assign(1, u);
         break;
       }
     for (const std::uint32_t u : ready) {
-      if (!proven_) return;  // the search is over: no more states are copied on the way back
+      if (!proven_) return;  // after the search has ended, no more states are copied
       state next = s;
       const nanoseconds before = units_.is_collective(u) ? units_.costs(u).pack : units_.costs(u).duration;
       emit(next, u);
@@ -165,7 +164,7 @@ class exact_run {
     for (const auto& e : units_.graph().out(u)) --s.missing[e.target];
   }
 
-  /// No way on from the state ends before this.
+  /// A lower bound on the end of all completions of the state.
   [[nodiscard]] nanoseconds bound(const state& s) const {
     nanoseconds least = s.now + work_left_[0];
     for (std::size_t c = 0; c < s.clocks.size(); ++c) {
@@ -181,13 +180,14 @@ class exact_run {
     return least;
   }
 
-  /// Remembers the state, unless one at least as good with the same units done is known.
+  /// Whether a known state with the same units done dominates this one; otherwise remembers it.
   bool is_dominated(const state& s) {
     std::vector<nanoseconds> times = {s.now};
     times.insert(times.end(), s.clocks.begin(), s.clocks.end());
     for (std::uint32_t u = 0; u < units_.size(); ++u)
       if (s.done[u] && units_.is_collective(u)) times.push_back(std::max(s.end[u], s.now));
-    // what the output uses is kept or freed according to who was first: bytes alive do not follow from the units
+    // live bytes are not determined by the set of units: whether the output's inputs are kept depends on who used them
+    // first
     if (memory_) times.emplace_back(s.memory.live().count());
     std::vector<std::vector<nanoseconds>>& known = seen_[s.done];
     const auto no_later = [](const auto& a, const auto& b) {
@@ -205,9 +205,9 @@ class exact_run {
   std::optional<bytes> memory_;
   deadline clock_;
   storage_uses uses_;
-  std::vector<bool> may_keep_;          // units that use what the output uses: who is first decides what is freed
-  std::vector<nanoseconds> rest_;       // the longest chain that begins with a unit
-  std::vector<nanoseconds> work_left_;  // of the stream, then of the channels
+  std::vector<bool> may_keep_;          // units that use what the output returns, which decide what is freed
+  std::vector<nanoseconds> rest_;       // the longest chain that starts with a unit
+  std::vector<nanoseconds> work_left_;  // on the compute stream, then on the channels
   std::unordered_map<std::vector<bool>, std::vector<std::vector<nanoseconds>>, set_hash> seen_;
   std::vector<std::uint32_t> path_, found_;
   nanoseconds best_;
@@ -222,7 +222,7 @@ SHARDWEAVE_INLINE schedule exact::operator()(const task_graph& g, const bucketin
   schedule s = prefetch{.memory = memory}(g, buckets, control);
   const launch_units units(g, s.buckets);
   detail::exact_run run(g, units, memory, control);
-  // an order that breaks the budget is beaten by any that keeps it
+  // any order that keeps the budget beats one that does not
   const nanoseconds known = s.within_memory ? simulate(g, s, {.validate = false}).end_to_end
                                             : nanoseconds(std::numeric_limits<std::int64_t>::max());
   run.run(known, std::min(states, control.iterations));

@@ -6,7 +6,7 @@
 #include <shardweave/tasks/launch_units.hpp>
 
 /// \file
-/// How the bounds are computed.
+/// Definitions of `makespan_bound` and `bound_of_all_bucketings`.
 
 namespace shardweave::inline v0 {
 

@@ -13,13 +13,13 @@
 #include <cstdint>
 
 /// \file
-/// How communication is hidden by an account of what is still exposed.
+/// Definition of `overlap_scheduler`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
-/// Where units stand before scheduling: a bucket where its first member stood, its waits right behind it, and all
-/// moved only as far as they must.
+/// The order of units before scheduling: a bucket at the place of its first member, its waits right behind it, and
+/// others moved only as far as necessary.
 [[nodiscard]] inline std::vector<std::uint32_t> order_with_buckets(const task_graph& g, const launch_units& units) {
   std::vector<std::vector<std::uint32_t>> waits(units.size());
   for (std::uint32_t u = 0; u < units.size(); ++u)

@@ -13,12 +13,12 @@
 #include <vector>
 
 /// \file
-/// How collectives are launched early and waited for late.
+/// Definition of `prefetch`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
-/// What may be in flight of a graph where nobody says so. Complexity: O(V)
+/// The default of `prefetch::in_flight` for a graph. Complexity: O(V)
 [[nodiscard]] inline bytes usual_in_flight(const task_graph& g) {
   bytes largest;
   for (task_index t = 0; t < g.size(); ++t)
@@ -35,8 +35,8 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
   std::vector<decision> refusals;
   std::size_t runs = 0;
   bytes least;          // peak of the best order
-  nanoseconds soonest;  // its end
-  // there is an order whatever comes; others are given up after a stop
+  nanoseconds soonest;  // end of the best order
+  // the first attempt always completes; later ones are abandoned after a stop
   const auto attempt = [&](const detail::list_limits& limits) {
     detail::list_run run(plan, limits);
     std::vector<task_index> order = run.run(runs == 0 ? stop_token() : control.stop);
@@ -55,14 +55,14 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
 
   detail::list_limits limits{
       in_flight ? *in_flight : detail::usual_in_flight(g), compute_ahead, std::nullopt, std::nullopt, {}};
-  attempt(limits);  // memory may suffice without a look at it
+  attempt(limits);  // the memory may suffice without lookahead
   if (go_on()) {
     limits.memory = memory;
     limits.ahead = detail::memory_profile(plan.memory_in_order());
     const bytes above = attempt(limits);
-    limits.lag = 0;  // frees early, but takes channels from what is needed soon
+    limits.lag = 0;  // frees memory early, but delays what is needed soon on the channels
     if (attempt(limits) > above) limits.lag.reset();
-    for (int i = 0; i < 2 && go_on(); ++i) {  // what the look ahead does not see is kept free
+    for (int i = 0; i < 2 && go_on(); ++i) {  // reserves what the lookahead underestimates
       limits.memory = *limits.memory - (least - *memory);
       attempt(limits);
     }
@@ -72,7 +72,7 @@ SHARDWEAVE_INLINE schedule prefetch::along(const task_graph& g, const bucketing_
       attempt(limits);
     }
   }
-  if (go_on()) {  // the order that asks least of memory, mostly, is the original one
+  if (go_on()) {  // the original order mostly needs the least memory
     schedule plain = in_order{}(g, buckets, control);
     const bytes peak = simulate(g, plain, {.validate = false}).peak;
     if (peak < least) {

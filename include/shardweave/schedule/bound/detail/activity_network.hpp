@@ -17,30 +17,30 @@
 #include <vector>
 
 /// \file
-/// A task graph as activities on machines, and the earliest that each of them can begin.
+/// A task graph as activities on machines, and lower bounds on the start of each.
 
 namespace shardweave::inline v0::detail {
 
-/// A piece of work on one machine. In a chain it lasts `duration`; of its machine's time it takes `share`, which
-/// is less where it may be one of several that are merged.
+/// A piece of work on one machine. `duration` counts in chains, `share` as load of the machine; it is less if the
+/// activity may be merged with others.
 struct activity {
   std::uint32_t machine = 0;  ///< 0 = the compute stream, else 1 + the channel
   nanoseconds duration;
   nanoseconds share;
-  nanoseconds alone = {};    ///< of a collective: its machine's time if it is not merged
-  nanoseconds packing = {};  ///< of a collective: what merging it adds to the compute stream at least
+  nanoseconds alone = {};    ///< of a collective: its load if it is not merged
+  nanoseconds packing = {};  ///< of a collective: lower bound on what merging it adds to the compute stream
   activity_number number = 0;
 };
 
-/// The least that a collective may cost, alone or merged.
+/// Lower bounds on the cost of a collective, alone or merged.
 struct collective_floor {
   nanoseconds duration;  ///< of the launch that it is part of
-  nanoseconds share;     ///< of the channel's time
-  nanoseconds alone;     ///< of the channel's time, if it is not merged
-  nanoseconds packing;   ///< of the compute stream's time, if it is
+  nanoseconds share;     ///< of its load on the channel
+  nanoseconds alone;     ///< load on the channel if it is not merged
+  nanoseconds packing;   ///< load on the compute stream if it is merged
 };
 
-/// What `activity_network::around` finds: a bound, the mix that gives it (all weights 0: Johnson's rule), and the third
+/// The result of `activity_network::around`: a bound, the weights that give it (all 0: Johnson's rule), and the third
 /// machine in it, if there is one.
 struct row_bound {
   nanoseconds value;
@@ -49,11 +49,12 @@ struct row_bound {
 };
 
 /// Activities in a topological order. A collective is a launch (on the compute stream: packing) and a run (on its
-/// channel), a bucket an unpacking beside; what waits for it follows the run or the unpacking, what only has to
-/// come after the launch follows that. What only has to come after a bucket's member may come before the launch.
+/// channel), a bucket also an unpacking. Tasks that wait for it follow the run or the unpacking, tasks that only have
+/// to come after its launch follow the launch; but what only has to come after one member of a bucket may precede the
+/// bucket's launch.
 class activity_network {
  public:
-  /// \param floor  what each collective unit may cost at least; called as floor(unit)
+  /// \param floor  called as floor(unit): lower bounds on the cost of a collective unit
   template <class Floor>
   activity_network(const launch_units& units, const Floor& floor) {
     std::vector<std::uint32_t> done(units.size());
@@ -90,14 +91,14 @@ class activity_network {
   [[nodiscard]] std::uint32_t launch_of(std::uint32_t unit) const { return launch_[unit]; }
   [[nodiscard]] const activity& operator[](std::uint32_t a) const { return all_[a]; }
 
-  /// Ways from activities to one that follows them, for `nearest_before` to use again.
+  /// Scratch memory of `nearest_before`, to be reused: the longest chains from activities to one that follows them.
   struct ways {
     std::vector<std::uint32_t> stamp = {}, nearest = {};
     std::vector<nanoseconds> rest = {};
   };
 
-  /// Calls found(p, way) for the nearest `reach` activities before `v` (backward: after it), the nearest one first,
-  /// with the longest chain between them. Complexity: O(reach log reach) and their edges
+  /// Calls found(p, way) for the nearest `reach` predecessors of `v` (backward: successors), the nearest one first,
+  /// with the longest chain between them. Complexity: O(reach log reach), and their edges
   template <bool Backward, class Found>
   void nearest_before(std::uint32_t v, std::size_t reach, ways& w, const Found& found) const {
     w.stamp.resize(size(), no_index);
@@ -127,7 +128,7 @@ class activity_network {
     }
   }
 
-  /// What comes before an activity (backward: after it).
+  /// The edges to the direct predecessors of an activity (backward: to its successors).
   template <bool Backward>
   [[nodiscard]] std::span<const compressed_graph::edge_descriptor> before(std::uint32_t v) const {
     return Backward ? graph_.out(v) : graph_.in(v);
@@ -137,8 +138,8 @@ class activity_network {
     return Backward ? e.target : e.source;
   }
 
-  /// The work of each machine among the nearest `reach` activities before `v`, as jobs that end before it begins; of a
-  /// join alone, since a chain is no less elsewhere. `jobs` are used again.
+  /// The work of each machine among the nearest `reach` predecessors of `v`, as jobs that end before `v` starts. Only
+  /// where several edges join: with one edge, its chain is no worse. `jobs` are reused.
   template <bool Backward>
   void jobs_before(std::uint32_t v, const std::vector<nanoseconds>& head, std::size_t reach, ways& w,
                    std::vector<std::vector<machine_job>>& jobs) const {
@@ -152,9 +153,10 @@ class activity_network {
     });
   }
 
-  /// The earliest begin of every activity, or, backward, the least time from its end to the end of all: the longest
-  /// chain that leads to it, and wherever chains join, each machine on the nearest `reach` activities before it.
-  /// \param moment  once it is over chains alone lead to what is left
+  /// The earliest start of every activity, or, backward, the least time from its end to the end of the schedule: the
+  /// longest chain that leads to it, and, where chains join, the one-machine bound of each machine on its nearest
+  /// `reach` predecessors.
+  /// \param moment  after it only chains are used for the rest
   /// Complexity: O((V + E) reach log reach)
   template <bool Backward>
   [[nodiscard]] std::vector<nanoseconds> heads(std::size_t reach, last_moment* moment = nullptr) const {
@@ -176,9 +178,10 @@ class activity_network {
     return head;
   }
 
-  /// For which collective an activity works: for `last` if it leads there, else for the first collective of its channel
-  /// to which it leads, `no_index` if it leads to none; a collective of the channel for itself. Backward, time
-  /// reversed. What works for one is followed by what works for it, too. Complexity: O(V + E)
+  /// Assigns each activity to a collective: to `last` if it precedes that, otherwise to the first collective of its
+  /// channel that it precedes, `no_index` if there is none; a collective of the channel to itself. Backward: with time
+  /// reversed. Successors of work for a collective are assigned to it, too, unless they are its own. Complexity: O(V +
+  /// E)
   template <bool Backward>
   [[nodiscard]] std::vector<std::uint32_t> jobs_around(std::uint32_t last) const {
     std::vector<std::uint32_t> job(size(), no_index);
@@ -186,16 +189,16 @@ class activity_network {
     assign_jobs<Backward>(all_[last].machine, last, job);
     return job;
   }
-  /// The same for a machine and what has no job yet.
+  /// The same for another machine, for activities without assignment.
   template <bool Backward>
   void add_jobs(std::uint32_t machine, std::vector<std::uint32_t>& job) const {
     assign_jobs<Backward>(machine, no_index, job);
   }
 
-  /// What one collective `last` and all others of its channel add to the work of the compute stream: all that leads
-  /// to `last` is one job of two machines with it, each other collective is one with what leads to it and not to
-  /// `last`. So work that must be communicated itself cannot hide `last`. Backward, the same with time reversed.
-  /// Work that leads to no collective of the channel, but to those of another one, is weighed against that one.
+  /// A two-machine flow-shop bound around a collective `last` and all others of its channel: all work before `last` is
+  /// one job with it, and each other collective is a job with the work that precedes it and not `last`. So work that
+  /// must be communicated itself cannot hide `last`. Backward: with time reversed. Work that precedes no collective of
+  /// this channel, but some of another one, is weighed against that channel.
   /// \param head  of the same direction
   /// Complexity: O(V log V + E) per machine
   template <bool Backward>
@@ -205,12 +208,12 @@ class activity_network {
     const std::uint32_t channel = all_[last].machine;
     const std::vector<std::uint32_t> job = jobs_around<Backward>(last);
     std::vector<nanoseconds> first(n);  // by collective
-    nanoseconds lone;                   // leads to no collective of the channel
+    nanoseconds lone;                   // precedes no collective of the channel
     std::optional<nanoseconds> begin;
     for (std::uint32_t v = 0; v < n; ++v) {
       const activity& a = all_[v];
       if (a.share == nanoseconds(0) || (a.machine != 0 && a.machine != channel)) continue;
-      begin = std::min(begin.value_or(head[v]), head[v]);  // of either machine
+      begin = std::min(begin.value_or(head[v]), head[v]);  // on either machine
       if (a.machine == 0) (job[v] == no_index ? lone : first[job[v]]) += a.share;
     }
     std::vector<two_machine_job> jobs{{lone, {}}, {first[last], all_[last].share}};
@@ -220,7 +223,7 @@ class activity_network {
       jobs.push_back({first[v], all_[v].share});
       choices.push_back({first[v], all_[v].alone, all_[v].share, all_[v].packing});
     }
-    // what is launched together with `last` stands before it: those behind have to wait for all of its launch
+    // what is launched together with `last` precedes it: the other jobs wait for all of its launch
     const mergeable_job own{first[last], all_[last].alone, all_[last].duration, all_[last].packing};
     row_bound best{two_machine_bound(std::move(jobs)), {}, no_index};
     const auto weigh = [&](const weighed_mix& mix, std::uint32_t beside) {
@@ -248,7 +251,7 @@ class activity_network {
   }
 
  private:
-  /// \param last  for which all works that leads to it; `no_index` for none
+  /// \param last  the collective that gets all work before it; `no_index`: none
   template <bool Backward>
   void assign_jobs(std::uint32_t machine, std::uint32_t last, std::vector<std::uint32_t>& job) const {
     const auto n = static_cast<std::uint32_t>(size());

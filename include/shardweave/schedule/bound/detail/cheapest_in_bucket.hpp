@@ -8,12 +8,12 @@
 #include <cstdint>
 
 /// \file
-/// A bound on what a collective costs in whatever bucket.
+/// Lower bounds on the cost of a collective in any bucket.
 
 namespace shardweave::inline v0::detail {
 
-/// What one collective costs at least in any bucket of at most `all` bytes in. Time over size is monotone between
-/// the points of a table, and so is time: only the points and the two ends need a look.
+/// Lower bounds for one collective in any bucket of at most `all` bytes in. Between the points of a table both time and
+/// time per byte are monotone, so the points and the two ends suffice.
 [[nodiscard]] inline collective_floor cheapest_in_bucket(const duration_table& table, nanoseconds alone, bytes size,
                                                          bytes all) {
   collective_floor least{alone, alone, alone, {}};
@@ -22,7 +22,7 @@ namespace shardweave::inline v0::detail {
     const nanoseconds time = table(total);
     least.duration = std::min(least.duration, time);
     if (total == bytes(0)) return void(least.share = nanoseconds(0));
-    // a nanosecond less, for what the table rounded
+    // a nanosecond less, as the table is rounded
     const wide_integer part = wide_integer(std::max<std::int64_t>(time.count() - 1, 0)) * size.count();
     least.share = std::min(least.share, nanoseconds(static_cast<std::int64_t>(part / total.count())));
   };

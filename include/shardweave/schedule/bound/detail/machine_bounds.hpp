@@ -9,19 +9,19 @@
 #include <vector>
 
 /// \file
-/// How soon one machine, two machines in a row, or three can be done at best.
+/// Makespan bounds of one machine, of a two-machine flow shop, and of three machines.
 
 namespace shardweave::inline v0::detail {
 
-/// A job of one machine: not before `release`, and `rest` more time after it.
+/// A job of one machine, with a release time, and a delivery time (`rest`) after its end.
 struct machine_job {
   nanoseconds release, duration, rest;
-  std::uint32_t number = 0;  ///< the caller's name for it
+  std::uint32_t number = 0;  ///< identifies it to the caller
 };
 
-/// Jackson's preemptive schedule of one machine: of the jobs that are there, the one with the longest rest runs.
-/// \param ran  told of each piece: ran(job, begin, end, whether the job ends there)
-/// \return the least end with preemption allowed
+/// Jackson's preemptive schedule of one machine: of the released jobs, the one with the longest rest runs.
+/// \param ran  called for each piece: ran(job, begin, end, whether the job ends there)
+/// \return the optimal preemptive makespan, rests included
 template <class Ran>
 nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
   std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
@@ -48,16 +48,16 @@ nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
   return bound;
 }
 
-/// The least end of one machine with preemption allowed.
-/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem,
-/// EJOR 11 (1982). Complexity: O(n log n)
+/// The optimal preemptive makespan of one machine, rests included.
+/// Source: J. R. Jackson's preemptive schedule, as in J. Carlier, The one-machine sequencing problem, EJOR 11 (1982).
+/// Complexity: O(n log n)
 [[nodiscard]] inline nanoseconds preemptive_bound(std::vector<machine_job> jobs) {
   return preemptive_schedule(std::move(jobs), [](const machine_job&, nanoseconds, nanoseconds, bool) {});
 }
 
-/// Jobs that make the bound by themselves: the earliest release among them, all their durations and the least rest are
-/// no less than it. They are those that run, without a break and with no less rest, up to the end of the job whose end
-/// and rest are the bound. Source: J. Carlier, as above. Complexity: O(n log n)
+/// A subset of jobs that proves the bound by itself: its earliest release, its total duration and its least rest add up
+/// to no less. It consists of the jobs that run, without idle time and with no less rest, up to the end of the job that
+/// gives the bound. Source: J. Carlier, as above. Complexity: O(n log n)
 /// \pre no duration is 0
 [[nodiscard]] inline std::vector<machine_job> critical_jobs(const std::vector<machine_job>& jobs) {
   struct stretch {
@@ -86,14 +86,14 @@ nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
   return critical;
 }
 
-/// A job of two machines: so long on the first, then so long on the second.
+/// A job of a two-machine flow shop: its time on the first machine, then on the second.
 struct two_machine_job {
   nanoseconds first, second;
 };
 
-/// The least end of two machines that all jobs pass one after the other, each job in pieces or not.
-/// Source: S. M. Johnson, Optimal two- and three-stage production schedules, 1954; pieces gain nothing:
-/// T. Gonzalez, S. Sahni, Flowshop and jobshop schedules, 1978. Complexity: O(n log n)
+/// The optimal makespan of a two-machine flow shop, with or without preemption.
+/// Source: S. M. Johnson, Optimal two- and three-stage production schedules, 1954; preemption gains nothing: T.
+/// Gonzalez, S. Sahni, Flowshop and jobshop schedules, 1978. Complexity: O(n log n)
 [[nodiscard]] inline nanoseconds two_machine_bound(std::vector<two_machine_job> jobs) {
   std::sort(jobs.begin(), jobs.end(), [](const two_machine_job& a, const two_machine_job& b) {
     const bool early = a.first < a.second;
@@ -108,26 +108,26 @@ struct two_machine_job {
   return std::max(first, second);
 }
 
-/// A job of the compute stream and then of a channel, which may be merged with others: that takes less of the
-/// channel's time and adds packing to the stream's.
+/// A job of the compute stream and then of a channel that may be merged with others, which reduces its time on the
+/// channel to `share` and adds `packing` to the stream.
 struct mergeable_job {
   nanoseconds first, alone, share, packing;
 };
 
-/// A bound, and the weights of the machines in the mix that gives it; they add up to the number of steps.
+/// A bound, and the weights of the machines that give it, in units of 1 / (number of steps).
 struct weighed_mix {
   nanoseconds bound;
   int first = 0, second = 0, third = 0;
 };
 
-/// The least end where `whole` is one job that stands before some of the others on both machines and behind the
-/// rest of them on the first. Those behind have all their work after it, so that the end is no less than what
-/// leads to `whole`, it and what follows on the second machine, and no less than all of the first machine. Work for a
-/// third machine (`beside`) is done before `whole` is launched, or all that it leads to comes after that: so the end is
-/// no less than what leads to `whole`, and the third machine's part of that. Any mix of the three is a bound for the
-/// best choice of each job by itself.
-/// \param lone  work of the first machine for none of the others
-/// Complexity: O(n) per mix
+/// A bound for a flow shop in which `whole` is a single job, that precedes some of the others on both machines and
+/// follows the rest of them on the first. Jobs that follow it have all their work after it: so the makespan is at least
+/// the work before `whole`, plus `whole` and all later jobs on the second machine; and it is at least all work of the
+/// first machine. Work for a third machine (`beside`) is done before `whole` is launched, or its collective comes after
+/// that: so the makespan is also at least the work before `whole` plus the third machine's part. Any convex combination
+/// of the three bounds, with the best choice for each job, is a bound.
+/// \param lone  work of the first machine that belongs to no job
+/// Complexity: O(n) per combination
 [[nodiscard]] inline weighed_mix weighed_bound(const mergeable_job& whole, nanoseconds lone,
                                                const std::vector<mergeable_job>& others,
                                                const std::vector<mergeable_job>& beside = {}) {
@@ -162,7 +162,7 @@ struct weighed_mix {
       best = sum;
       mix = {{}, steps - i - k, i, k};
     }
-  mix.bound = nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // less than any rounding added
+  mix.bound = nanoseconds(static_cast<std::int64_t>(best * (1 - 1e-12)) - 1);  // exceeds any rounding error
   return mix;
 }
 

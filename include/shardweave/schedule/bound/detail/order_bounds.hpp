@@ -21,11 +21,11 @@
 #include <vector>
 
 /// \file
-/// How the bounds are computed, and what of the computation proves the best of them.
+/// Computation of the bounds, and the proof of the best one.
 
 namespace shardweave::inline v0::detail {
 
-/// A graph with exactly the buckets of its units.
+/// The network of a graph with exactly the buckets of its units.
 [[nodiscard]] inline activity_network network_with(const launch_units& units) {
   return {units, [&](std::uint32_t u) {
             const nanoseconds takes = units.costs(u).duration;
@@ -33,8 +33,8 @@ namespace shardweave::inline v0::detail {
           }};
 }
 
-/// A graph with whatever buckets.
-/// \param units  without any
+/// The network of a graph with any buckets.
+/// \param units  without buckets
 [[nodiscard]] inline activity_network network_of_all_bucketings(const task_graph& g, const launch_units& units) {
   const std::vector<std::uint32_t> keys = bucket_keys(g);
   std::vector<bytes> total;
@@ -49,17 +49,17 @@ namespace shardweave::inline v0::detail {
             const duration_table* table = keys[t] == no_index ? nullptr : g.table(c.op, c.group);
             if (table == nullptr) return collective_floor{g.duration(t), g.duration(t), g.duration(t), {}};
             collective_floor least = cheapest_in_bucket(*table, g.duration(t), c.bytes_in, total[keys[t]]);
-            // the bucket's copies are rounded as a whole: a nanosecond less each
+            // copies of a bucket are rounded as a whole, so a member's part of each of the two may be a nanosecond less
             const nanoseconds copies = copy_time(c.bytes_in + c.bytes_out, g.device().dram_bytes_per_ns);
             least.packing = std::max(copies - nanoseconds(2), nanoseconds(0));
             return least;
           }};
 }
 
-/// The bounds of a network.
+/// The lower bounds of a network.
 class order_bounds {
  public:
-  /// \param moment  once it is over chains alone lead to what is left
+  /// \param moment  after it only chains are used for the rest
   order_bounds(activity_network net, std::size_t machines, std::size_t reach, last_moment& moment)
       : net_(std::move(net)),
         machines_(static_cast<std::uint32_t>(machines)),
@@ -90,12 +90,12 @@ class order_bounds {
 
   [[nodiscard]] const makespan_bounds& bounds() const { return bounds_; }
 
-  /// A proof of `bounds().value()`; of buckets it says nothing.
+  /// A certificate of `bounds().value()`; its buckets are left empty.
   [[nodiscard]] order_certificate proof() const {
     order_certificate c{.lower_bound = bounds_.value()};
     if (c.lower_bound <= nanoseconds(0)) return c;
     const std::string_view by = bounds_.limited_by();
-    std::vector<nanoseconds> head(net_.size()), tail(net_.size());  // that the conclusion needs
+    std::vector<nanoseconds> head(net_.size()), tail(net_.size());  // values that the conclusion relies on
     const auto together = [&](const std::vector<machine_job>& jobs) {
       nanoseconds first = jobs.front().release, last = jobs.front().rest;
       for (const machine_job& j : jobs) {
@@ -134,7 +134,8 @@ class order_bounds {
   }
 
  private:
-  /// The collective of a channel with the longest way before it, or after it, itself included: the first of equals.
+  /// The collective of a channel with the longest chain before it, or after it, itself included; the first of equal
+  /// ones.
   [[nodiscard]] std::optional<std::uint32_t> farthest(std::uint32_t machine,
                                                       const std::vector<nanoseconds>& way) const {
     std::optional<std::uint32_t> found;
@@ -157,7 +158,7 @@ class order_bounds {
     backward_ = Backward;
   }
 
-  /// An activity on a chain that is the bound.
+  /// An activity on a chain whose length is the bound.
   [[nodiscard]] std::optional<std::uint32_t> on_chain(const std::vector<nanoseconds>& head,
                                                       const std::vector<nanoseconds>& tail) const {
     for (std::uint32_t a = 0; a < net_.size(); ++a)
@@ -165,7 +166,8 @@ class order_bounds {
     return std::nullopt;
   }
 
-  /// \param head  is told what the row needs to begin with
+  /// Writes the row of the certificate.
+  /// \param head  receives the starts that the row relies on
   template <bool Backward>
   void row_of(order_certificate& c, std::vector<nanoseconds>& head) const {
     const std::uint32_t channel = net_[pivot_].machine;
@@ -198,7 +200,7 @@ class order_bounds {
     }
   }
 
-  /// Joins by which all heads are no less than what is needed; where chains suffice there are none.
+  /// Joins that prove heads of at least `needed`; none where chains suffice.
   template <bool Backward>
   [[nodiscard]] std::vector<order_join> joins(std::vector<nanoseconds> needed) const {
     const auto n = static_cast<std::uint32_t>(net_.size());
@@ -211,7 +213,7 @@ class order_bounds {
       const std::uint32_t v = Backward ? n - 1 - i : i;
       if (needed[v] <= chain[v]) continue;
       const auto need = [&](std::uint32_t p, nanoseconds least) { needed[p] = std::max(needed[p], least); };
-      std::optional<std::uint32_t> by;  // a chain's last piece
+      std::optional<std::uint32_t> by;  // the last activity of a chain
       for (const auto& e : net_.before<Backward>(v)) {
         const std::uint32_t p = activity_network::end_of<Backward>(e);
         if (head[p] + net_[p].duration >= needed[v] &&
@@ -246,7 +248,7 @@ class order_bounds {
   activity_network net_;
   std::uint32_t machines_;
   std::size_t reach_;
-  std::vector<nanoseconds> head_, tail_, before_, after_;  ///< by joins, by chains
+  std::vector<nanoseconds> head_, tail_, before_, after_;  ///< with joins; with chains only
   std::vector<std::vector<machine_job>> jobs_;             ///< by machine
   std::vector<nanoseconds> busy_;
   makespan_bounds bounds_;
@@ -256,8 +258,8 @@ class order_bounds {
 };
 
 /// \param machines  streams: the compute stream and one per group
-/// \param reach     activities that a join looks back at, until a moment after a stop that comes meanwhile; none after
-///                  one that had come before
+/// \param reach     activities that a join looks back at; after a stop only for a moment more, and not at all if it
+///                  came before
 [[nodiscard]] inline order_bounds bounds_by(activity_network net, std::size_t machines, std::size_t reach,
                                             const stop_token& stop) {
   const solve_control control{.stop = stop};

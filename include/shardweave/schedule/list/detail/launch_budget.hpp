@@ -17,23 +17,23 @@
 #include <vector>
 
 /// \file
-/// How much a list scheduler may launch early.
+/// Limits on early launches of a list scheduler.
 
 namespace shardweave::inline v0::detail {
 
-/// What limits a run.
+/// Limits of a run.
 struct list_limits {
-  bytes in_flight;                ///< of what is launched, not yet waited for, and computed with
+  bytes in_flight;  ///< bytes of collectives that are launched, not yet waited for, and needed by computations
   std::size_t compute_ahead = 0;  ///< computations between the present one and the first that needs a collective
-  std::optional<bytes> memory = std::nullopt;       ///< alive at once
-  std::optional<std::uint32_t> lag = std::nullopt;  ///< by which a launch that nothing computes with may be late
-  memory_profile ahead = {};                        ///< bytes alive in the original order; only with `memory`
+  std::optional<bytes> memory = std::nullopt;       ///< live bytes
+  std::optional<std::uint32_t> lag = std::nullopt;  ///< ranks by which a launch that no computation needs may lag
+  memory_profile ahead = {};                        ///< live bytes in the original order; only with `memory`
 };
 
-/// What a run has taken of its limits, and what it may still launch. Memory is looked at both as it is and as the order
-/// wants it from here on: what is made alive early stays alive beside all that up to its place in the order. A place is
-/// a rank; `oldest` is that of the first unit that is not done and that a computation needs. A refusal is noted when
-/// the collective was not the last to be refused. Complexity: O(log V + prelude) per call.
+/// What a run has used of its limits, and what it may still launch. Memory is checked now and along the rest of the
+/// order: what is made live early stays live, besides all else, up to its place in the order. A place is a rank;
+/// `oldest` is that of the first unit that is not done and that a computation needs. A refusal is recorded unless the
+/// same collective was the last one refused. Complexity: O(log V + prelude) per call.
 class launch_budget {
  public:
   /// \pre plan, memory and progress outlive this
@@ -62,29 +62,29 @@ class launch_budget {
   [[nodiscard]] bytes demand_of(std::uint32_t u) const {
     return p_->units.is_bucket(u) ? size_of(u) : memory_->demand(u);
   }
-  /// Bytes that pulling a collective makes live at most.
+  /// An upper bound on the bytes that pulling a collective makes live.
   [[nodiscard]] bytes demand(std::uint32_t u) const {
     bytes sum = demand_of(u);
     for (const std::uint32_t v : p_->prelude[u])
       if (!progress_->is_done(v)) sum += memory_->demand(v);
     return sum;
   }
-  /// Whether so much may be made alive now, whatever comes.
+  /// Whether so many bytes may be made live now, without lookahead.
   /// \pre memory is limited
   [[nodiscard]] bool has_room(bytes demand) const { return memory_->live() + demand <= *limits_.memory; }
-  /// Whether so much may be made alive now that the order wants alive from a rank on.
+  /// Whether so many bytes, which the order makes live at a rank, may be made live now.
   /// \pre memory is limited
   [[nodiscard]] bool has_room(bytes demand, std::uint32_t oldest, std::uint32_t rank) const {
     return has_room(demand) && (demand == bytes(0) || limits_.ahead.most(oldest, rank) + demand <= *limits_.memory);
   }
-  /// The rank at which a collective is needed; `no_index` where nothing computes with it and launching it is always
-  /// welcome, as it frees what it sends. Where memory is limited, one that gives more than it sends is needed at its
-  /// own place at the earliest.
+  /// The rank at which a collective is needed; `no_index` if no computation needs it: then it may be launched at any
+  /// time, as that frees what it sends. With limited memory, a collective that receives more than it sends is needed no
+  /// earlier than at its own place.
   [[nodiscard]] std::uint32_t need(std::uint32_t u) const {
     return p_->need[u] == no_index && limits_.memory && grows(u) ? p_->rank[u] : p_->need[u];
   }
-  /// Whether a collective may be launched now. What is in flight on other channels does not hold back what is needed
-  /// soon, and what comes first on its way is never too much in flight.
+  /// Whether a collective may be launched now. For one that is needed soon, only bytes in flight on its own channel
+  /// count. While no bytes that count are in flight, none is refused for its size.
   [[nodiscard]] bool may_launch(std::uint32_t u, std::uint32_t oldest) {
     const std::uint32_t needed = need(u);
     if (needed == no_index) return !limits_.memory || has_room(demand(u));
@@ -108,20 +108,20 @@ class launch_budget {
     } else {
       return true;
     }
-    if (refused_ != u) refusals_.push_back(no);  // once, not at every look
+    if (refused_ != u) refusals_.push_back(no);  // once per refusal, not at every check
     refused_ = u;
     return false;
   }
 
-  /// What `u` makes live, if it runs before its turn, is alive up to its place. Before it runs.
+  /// To be called before `u` runs: if it runs before its turn, its bytes are live up to its place.
   void take(std::uint32_t u, std::uint32_t oldest) {
     if (limits_.memory && p_->rank[u] > oldest) limits_.ahead.raise(oldest, p_->rank[u], demand_of(u));
   }
-  /// A collective is in flight from its launch to the last wait for it.
+  /// A collective counts as in flight from its launch to the last wait for it.
   void launch(std::uint32_t c) {
     if (waits_left_[c] > 0 && need(c) != no_index) count(c, size_of(c));
   }
-  /// A wait for this collective is passed.
+  /// A wait for this collective was passed.
   void pass_wait(std::uint32_t c) {
     if (--waits_left_[c] == 0 && need(c) != no_index) count(c, -size_of(c));
   }
@@ -138,7 +138,8 @@ class launch_budget {
     return sum;
   }
 
-  /// What must be free to pull a collective: what is not needed soon leaves room for what comes on other channels.
+  /// Bytes that must be free to pull a collective; if it is not needed soon, with room for the largest launch on
+  /// another channel.
   [[nodiscard]] bytes room_for(std::uint32_t u, bool is_soon) const {
     const bytes own = demand(u);
     return is_soon || own == bytes(0) ? own : own + elsewhere_[p_->units.channel(u)];
@@ -152,7 +153,8 @@ class launch_budget {
     in_flight_ += change;
     on_channel_[p_->units.channel(c)] += change;
   }
-  /// Computations ahead. Of ten graphs of LLaMA-3 and DeepSeek-V3 one ends 2 % later with 0, and none earlier with 32.
+  /// Number of computations ahead. Of ten graphs of LLaMA-3 and DeepSeek-V3 one ends 2 % later with 0, and none earlier
+  /// with 32.
   static constexpr std::size_t soon = 8;
 
   const list_plan* p_;
@@ -162,8 +164,9 @@ class launch_budget {
   std::vector<std::uint32_t> waits_left_;  // by collective
   std::vector<decision> refusals_;
   bytes in_flight_;
-  std::vector<bytes> on_channel_;  ///< of these
-  std::vector<bytes> elsewhere_;   ///< by channel: the most that one launch on another receives; only with `memory`
+  std::vector<bytes> on_channel_;  ///< by channel: bytes in flight
+  /// By channel: the largest result of one launch on another channel; only with `memory`.
+  std::vector<bytes> elsewhere_;
   std::uint32_t refused_ = no_index;
 };
 

@@ -16,16 +16,15 @@
 #include <vector>
 
 /// \file
-/// What the list scheduler behind `prefetch` knows of a graph before it begins.
+/// Data about a graph that all runs of the list scheduler behind `prefetch` share.
 
 namespace shardweave::inline v0::detail {
 
-/// What all runs on one graph share: units, needs, and what each collective has to wait for. A collective may be
-/// pulled, that is launched before its turn, together with its prelude: the casts and views that lead to it, as far as
-/// nothing else does, and the waits that they begin with. What stops it from being pulled are its blockers. Complexity:
-/// O(V + E), and 64 tasks per collective pulled.
+/// Units, the computations that need them, and what each collective must wait for. A collective may be pulled, that is,
+/// launched before its turn, together with its prelude: casts and views that lead only to it, and waits at their start.
+/// Other units that it depends on are its blockers. Complexity: O(V + E), and 64 tasks per collective pulled.
 struct list_plan {
-  /// \param by  a topological order of the units to go by; none: the one that is nearest to the original
+  /// \param by  a topological order of the units to follow; empty: the one nearest to the original order
   list_plan(const task_graph& graph, std::span<const bucket> buckets, std::span<const std::uint32_t> by = {})
       : g(graph),
         units(graph, buckets),
@@ -41,7 +40,7 @@ struct list_plan {
     set_order();
   }
 
-  /// Most bytes alive while each unit runs in `order`, by rank.
+  /// The most live bytes while each unit runs in `order`, by rank.
   [[nodiscard]] std::vector<bytes> memory_in_order() const {
     unit_memory memory(g, units, uses);
     std::vector<bytes> along;
@@ -62,14 +61,14 @@ struct list_plan {
   const task_graph& g;
   launch_units units;
   storage_uses uses;
-  std::vector<std::uint32_t> order;           // that the list goes by: nearest to the original, if not said otherwise
+  std::vector<std::uint32_t> order;           // the order that the list follows
   std::vector<std::uint32_t> rank;            // place in `order`
   std::vector<std::uint32_t> need;            // rank of the first computation that needs the unit; no_index: none does
-  std::vector<std::uint32_t> compute_before;  // computations among the ranks below
-  std::vector<std::uint32_t> blockers;        // of a collective: units that must be done before it may be pulled
+  std::vector<std::uint32_t> compute_before;  // number of computations at lower ranks
+  std::vector<std::uint32_t> blockers;  // of a collective: number of units that must be done before it may be pulled
   std::vector<std::vector<std::uint32_t>> blocks;   // the reverse
-  std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks that lead to it and waits, by rank
-  bool by_hand;                                     // by another order than the original one
+  std::vector<std::vector<std::uint32_t>> prelude;  // of a collective: light tasks and waits that lead to it, by rank
+  bool by_hand;                                     // whether `order` was given by the caller
 
  private:
   void set_order() {
@@ -92,8 +91,8 @@ struct list_plan {
       if (units.is_collective(u)) find_prelude(u, seen);
   }
 
-  /// Casts and views before a collective are pulled together with it; computations, waits and other
-  /// collectives are not. Beyond a number of tasks nothing is pulled.
+  /// Finds the casts and views before a collective, which are pulled with it; computations, waits and other collectives
+  /// are not. Beyond a number of tasks nothing is pulled.
   void find_prelude(std::uint32_t u, std::vector<std::uint32_t>& seen) {
     const std::size_t most = 64 * units.tasks(u).size();
     std::vector<std::uint32_t> found = {u}, stops;
@@ -102,7 +101,7 @@ struct list_plan {
         if (seen[e.source] == u) continue;
         seen[e.source] = u;
         const task_kind k = kind(e.source);
-        // by an order of its own, work for what nothing computes with stays where that order has it
+        // in a given order, work that no computation needs keeps its place
         const bool stays = by_hand && need[u] == no_index && units.costs(e.source).duration > nanoseconds(0);
         const bool pulled = k == task_kind::view || (k == task_kind::other && !stays) || k == task_kind::input;
         (pulled && found.size() <= most ? found : stops).push_back(e.source);

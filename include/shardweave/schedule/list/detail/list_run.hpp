@@ -22,13 +22,13 @@
 #include <vector>
 
 /// \file
-/// One run of the list scheduler behind `prefetch`.
+/// A run of the list scheduler behind `prefetch`.
 
 namespace shardweave::inline v0::detail {
 
-/// Emits units one by one, keeping the clocks of the reference timing. The compute stream takes what may run
-/// without a stall, in the original order; before it gets busy, channels that would fall idle meanwhile get
-/// their most urgent collective, as far as `launch_budget` lets them. Complexity: O((V + E) log V).
+/// List scheduling with the clocks of the reference timing. The compute stream takes units that run without a stall, in
+/// the original order; before it gets busy, each channel that would become idle meanwhile gets its most urgent
+/// collective, as far as `launch_budget` allows. Complexity: O((V + E) log V).
 class list_run {
  public:
   /// \pre plan outlives this
@@ -47,10 +47,10 @@ class list_run {
       if (plan.kind(u) != task_kind::output) ++work_left_;
     }
   }
-  list_run(const list_run&) = delete;  // its parts point at each other
+  list_run(const list_run&) = delete;  // members refer to each other
   list_run& operator=(const list_run&) = delete;
 
-  /// The whole order; none once `stop` is asked for.
+  /// The whole order; empty after a stop.
   [[nodiscard]] std::vector<task_index> run(const stop_token& stop = {}) {
     std::vector<task_index> order;
     while (!progress_.is_complete()) {
@@ -71,8 +71,8 @@ class list_run {
   [[nodiscard]] const std::vector<decision>& refusals() const { return budget_.refusals(); }
 
  private:
-  /// Places by which a task may overtake the first that is not done. Without this limit a backward step of LLaMA-3 8B
-  /// holds 80 % more and ends no earlier; with an eighth of it graphs end up to 4 % later.
+  /// Ranks by which a task may overtake the first one that is not done. Without this limit a backward step of LLaMA-3
+  /// 8B holds 80 % more and ends no earlier; with an eighth of it graphs end up to 4 % later.
   static constexpr std::size_t window = 2000;
 
   using by_rank = std::pair<std::uint32_t, std::uint32_t>;  // rank, unit
@@ -81,17 +81,18 @@ class list_run {
   using by_end = std::tuple<nanoseconds, std::uint32_t, std::uint32_t>;  // end, rank, wait
 
   void step() {
-    while (!stalling_.empty() && std::get<0>(*stalling_.begin()) <= now_) {  // done meanwhile: a wait is free now
+    // collectives that are done by now: their waits no longer stall
+    while (!stalling_.empty() && std::get<0>(*stalling_.begin()) <= now_) {
       const std::uint32_t w = std::get<2>(*stalling_.begin());
       stalling_.erase(stalling_.begin());
       make_free(w);
     }
     while (!ready_.empty() && progress_.is_done(ready_.top().second)) ready_.pop();
-    // what nothing computes with (gradients on their way out) may lag behind without holding others up
+    // what no computation needs (reductions of gradients) may lag without delaying others
     while (oldest_ < p_.units.size() &&
            (progress_.is_done(p_.order[oldest_]) || p_.need[p_.order[oldest_]] == no_index))
       ++oldest_;
-    // the output stays last, even where others are not among what it returns
+    // the output comes last, even where it does not return the others' results
     const bool may_run = !ready_.empty() && (p_.kind(ready_.top().second) != task_kind::output || work_left_ == 0);
     if (may_run && (may_overtake(ready_.top()) || (stalling_.empty() && no_candidates()))) {
       const std::uint32_t u = ready_.top().second;
@@ -109,14 +110,15 @@ class list_run {
     }
   }
 
-  /// What stands first in the order may always run; what would overtake it only near by and where memory has room.
+  /// The first unit of the order may always run; a later one only near by, and where memory has room.
   [[nodiscard]] bool may_overtake(const by_rank& next) const {
     const list_limits& limits = budget_.limits();
     if (next.first <= oldest_) return true;
     if (next.first > oldest_ + window) return stalling_.empty() && !limits.memory;
     return !limits.memory || budget_.has_room(memory_.demand(next.second), oldest_, next.first);
   }
-  /// Launches what nothing computes with, which frees what it sends, until there is room; true if any was.
+  /// Launches collectives that no computation needs, which free what they send, until there is room. \returns whether
+  /// any was
   bool make_room(bytes demand) {
     bool any = false;
     for (std::uint32_t c = 0; c < clock_.size(); ++c)
@@ -128,8 +130,8 @@ class list_run {
       }
     return any;
   }
-  /// Where there is no room, waits for what lags behind, whose memory the original order has free again by now; true if
-  /// anything did.
+  /// If there is no room, waits for collectives that lag, whose memory the original order has freed by now. \returns
+  /// whether there was one
   bool wait_for_room(std::uint32_t u) {
     if (budget_.has_room(memory_.demand(u))) return false;
     const auto lags = [&](const by_end& wait) { return std::get<1>(wait) < p_.rank[u]; };
@@ -145,7 +147,7 @@ class list_run {
     if (may_be_pulled(wait)) unblock(wait);
     emit(wait);
   }
-  /// Launches what nothing computes with and what has been passed over for long, where there is room.
+  /// Launches collectives that no computation needs and that lag too far, where there is room. \returns whether any was
   bool launch_overdue() {
     bool any = false;
     for (std::uint32_t c = 0; c < clock_.size(); ++c)
@@ -162,7 +164,7 @@ class list_run {
     return std::all_of(candidates_.begin(), candidates_.end(), [](const auto& some) { return some.empty(); });
   }
 
-  /// Launches on every channel that would be idle before `until`; true if anything was launched.
+  /// Launches on every channel that would be idle before `until`. \returns whether anything was launched
   bool fill(nanoseconds until) {
     bool any = false;
     for (std::uint32_t c = 0; c < clock_.size(); ++c)
@@ -178,7 +180,7 @@ class list_run {
     return any;
   }
 
-  /// Nothing may run before some collective: the one that is needed first, whatever the limits say.
+  /// Nothing can run before some collective: launches the most urgent one, whatever the limits.
   void launch_most_urgent() {
     std::uint32_t channel = no_index;
     for (std::uint32_t c = 0; c < candidates_.size(); ++c)
@@ -189,7 +191,7 @@ class list_run {
       if (budget_.limits().memory && make_room(budget_.demand(std::get<2>(*first)))) return;
       return launch(channel, first);
     }
-    SHARDWEAVE_EXPECTS(!ready_.empty());  // something depends on the output
+    SHARDWEAVE_EXPECTS(!ready_.empty());  // otherwise something depends on the output
     const std::uint32_t u = ready_.top().second;
     ready_.pop();
     emit(u);
@@ -222,7 +224,7 @@ class list_run {
     if (!may_be_pulled(u)) unblock(u);
   }
 
-  /// What a wait takes to unpack the bucket that it is the first to wait for.
+  /// Time to unpack a bucket, for the first wait for it.
   [[nodiscard]] nanoseconds unpacking(std::uint32_t u) const {
     const task_index c = p_.g.completes(p_.units.first(u));
     if (c == no_index || memory_.is_unpacked(p_.units.unit_of(c))) return nanoseconds(0);
@@ -242,8 +244,9 @@ class list_run {
     ready_.emplace(p_.kind(u) == task_kind::output ? no_index : p_.rank[u], u);
     if (may_be_pulled(u)) unblock(u);
   }
-  /// Whether what is over already, and not what is done, no longer holds up a collective. Without a limit on memory
-  /// gathers would start too early, and stand before what is needed sooner: steps end later as often as earlier.
+  /// Whether a unit unblocks collectives as soon as it could run without a stall, and not only when it is done: waits,
+  /// with limited memory. Without a limit gathers would start too early, before what is needed sooner: steps end later
+  /// as often as earlier.
   [[nodiscard]] bool may_be_pulled(std::uint32_t u) const { return budget_.limits().memory && p_.is_wait(u); }
   void unblock(std::uint32_t u) {
     for (const std::uint32_t v : p_.blocks[u])
@@ -262,7 +265,7 @@ class list_run {
   std::priority_queue<by_rank, std::vector<by_rank>, std::greater<>> ready_;
   std::set<by_end> stalling_;
   nanoseconds now_;            // of the compute stream
-  std::size_t work_left_ = 0;  // units that are no output
+  std::size_t work_left_ = 0;  // units other than outputs
   std::uint32_t oldest_ = 0;   // smallest rank of a unit that is not emitted and that a computation needs
 };
 

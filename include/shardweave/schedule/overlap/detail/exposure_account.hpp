@@ -14,28 +14,28 @@
 #include <vector>
 
 /// \file
-/// How much of each collective is exposed, by the account of exposure-driven scheduling.
+/// Accounting of exposed time in exposure-driven scheduling.
 
 namespace shardweave::inline v0::detail {
 
-/// A time that a unit takes, and how much of it is left on each channel to hide more communication.
+/// A time span of a unit, and how much of it is still free on each channel to hide communication.
 struct exposure_window {
   std::uint32_t unit;
   nanoseconds lasts;
-  bool is_counted;                // whether a collective's record may name the unit
-  std::vector<nanoseconds> left;  // by channel; negative: the window does not count for the channel
+  bool is_counted;                // whether records of collectives may name the unit
+  std::vector<nanoseconds> left;  // by channel; negative: the window does not apply to the channel
 
   [[nodiscard]] bool is_full() const {
     return std::none_of(left.begin(), left.end(), [](nanoseconds l) { return l > nanoseconds(0); });
   }
 };
 
-/// What is in flight and how much of it nothing hides yet. All of a collective's time is exposed until a window, while
-/// it is in flight, hides some; a window hides on every channel, there in launch order. What is launched lands in
-/// launch order, too. Complexity: O(channels) per window and O(1) amortised per collective hidden.
+/// Collectives in flight, and how much of each is exposed. All of a collective's time is exposed until windows during
+/// its flight hide some of it; a window hides on every channel, in launch order. Collectives complete in launch order,
+/// too. Complexity: O(channels) per window and O(1) amortized per collective hidden.
 class exposure_account {
  public:
-  /// \param merging_saves_latency  launches count without latency while another one of their latency key is in flight
+  /// \param merging_saves_latency  a launch counts without latency while another one of its latency key is in flight
   /// \pre facts and units outlive this
   exposure_account(const overlap_facts& facts, const launch_units& units, std::size_t channels,
                    bool merging_saves_latency)
@@ -58,7 +58,7 @@ class exposure_account {
   [[nodiscard]] bool hides(std::uint32_t v, std::uint32_t c) const {
     return std::find(hiding_[c].begin(), hiding_[c].end(), v) != hiding_[c].end();
   }
-  /// For each collective that something waits for, in the original order.
+  /// The records of all collectives that something waits for, in the original order.
   [[nodiscard]] std::vector<hiding_record> records() const {
     std::vector<hiding_record> all;
     for (const std::uint32_t u : facts_->order) {
@@ -70,19 +70,19 @@ class exposure_account {
     }
     return all;
   }
-  /// Time of windows that on some channel nothing used.
+  /// Total time of windows that no channel used.
   [[nodiscard]] nanoseconds wasted() const { return wasted_; }
 
   // what is in flight
 
   [[nodiscard]] bytes in_flight_bytes() const { return in_flight_bytes_; }
-  [[nodiscard]] bool is_in_flight(std::uint32_t c) const {  // what is not launched has number 0
+  [[nodiscard]] bool is_in_flight(std::uint32_t c) const {  // a collective that was not launched has number 0
     const auto& line = in_flight_[facts_->channel[c]];
     return !line.empty() && launched_at_[line.front()] <= launched_at_[c];
   }
   /// \pre something is in flight on the channel
   [[nodiscard]] std::uint32_t oldest_on(std::uint32_t channel) const { return in_flight_[channel].front(); }
-  /// Launched first of all that is in flight; nothing is, no_index.
+  /// The collective in flight that was launched first; no_index: none is.
   [[nodiscard]] std::uint32_t oldest() const {
     std::uint32_t found = no_index;
     for (const auto& line : in_flight_)
@@ -90,7 +90,7 @@ class exposure_account {
         found = line.front();
     return found;
   }
-  /// Its channel is being waited for: another wait would have to be done within that one.
+  /// Whether its channel is being waited for, so that another wait would be nested in that one.
   [[nodiscard]] bool is_waited_for(std::uint32_t c) const { return waits_[facts_->channel[c]] > 0; }
 
   void launch(std::uint32_t c) {
@@ -115,7 +115,7 @@ class exposure_account {
 
   // windows
 
-  /// While `v` takes `time`, what is in flight becomes hidden; not on the channel `excluded`.
+  /// Opens a window of `time` while `v` runs, which hides what is in flight, but not on channel `excluded`.
   [[nodiscard]] exposure_window open(std::uint32_t v, nanoseconds time, std::uint32_t excluded, bool is_counted) {
     exposure_window w{v, time, is_counted, std::vector<nanoseconds>(in_flight_.size(), nanoseconds(-1))};
     for (std::uint32_t channel = 0; channel < w.left.size(); ++channel) {
@@ -133,7 +133,7 @@ class exposure_account {
     }
     return w;
   }
-  /// What the window has left for its channel hides the collective, as far as it goes.
+  /// Hides a collective by what the window has left on its channel.
   void hide(std::uint32_t c, exposure_window& w) {
     nanoseconds& left = w.left[facts_->channel[c]];
     const nanoseconds hidden = std::min(left, exposed_[c]);
@@ -141,7 +141,7 @@ class exposure_account {
     left -= hidden;
     if (w.is_counted) hiding_[c].push_back(w.unit);
   }
-  /// What is left of the window by now goes unused.
+  /// Counts what is left of the window as unused.
   void close(const exposure_window& w) {
     nanoseconds least = w.lasts;
     for (const nanoseconds l : w.left)
@@ -157,7 +157,7 @@ class exposure_account {
   std::vector<std::vector<std::uint32_t>> hiding_;
   std::vector<std::uint64_t> launched_at_;
   std::vector<std::deque<std::uint32_t>> in_flight_, uncovered_;  // by channel, in launch order
-  std::vector<std::uint32_t> waits_;                              // that have begun, by channel
+  std::vector<std::uint32_t> waits_;                              // number of waits that have begun, by channel
   std::vector<std::uint32_t> flying_;                             // by latency key
   bytes in_flight_bytes_;
   nanoseconds wasted_;

@@ -16,13 +16,14 @@
 #include <vector>
 
 /// \file
-/// Which collectives may be launched in a window, the most urgent first.
+/// The collectives that may be launched in a window, by urgency.
 
 namespace shardweave::inline v0::detail {
 
-/// Collectives that are not launched and near enough: needed within so many computations, or by none. A window looks
-/// at the first few of them in the original order. Most urgent is what the next computation needs, then what nothing
-/// computes with and leads to a reduction, then the rest by need; of the same need that of which the window hides most.
+/// Collectives that are not launched and are needed within a number of computations, or by none. A window considers the
+/// first of them in the original order. The most urgent are those that the next computation needs, then those that no
+/// computation needs and that lead to a reduction, then the rest by need; for equal need, those of which the window
+/// hides most.
 /// Complexity: O(log V) per launch; O(n (channels + log n)) per window for n candidates.
 class launch_candidates {
  public:
@@ -45,9 +46,9 @@ class launch_candidates {
     }
   }
 
-  /// `c` was launched, in its turn or early.
+  /// To be called when `c` was launched, in its turn or early.
   void launch(std::uint32_t c) { open_[facts_->channel[c]].erase(facts_->rank[c]); }
-  /// One more computation is done: what is needed one further comes near.
+  /// To be called after each computation: adds the collectives that have come within reach.
   void advance() {
     const std::size_t need = progress_->computed() + settings_->compute_ahead;
     if (need >= by_need_.size()) return;
@@ -55,8 +56,8 @@ class launch_candidates {
       if (!progress_->is_done(c)) open_[facts_->channel[c]].insert(facts_->rank[c]);
   }
 
-  /// Those for which the window has time left on their channels, by urgency. A copy: while these are launched, other
-  /// windows may be opened within this one.
+  /// The candidates for which the window has time left on their channels, by urgency. A copy, because other windows may
+  /// be opened within this one.
   [[nodiscard]] std::vector<std::uint32_t> look(const exposure_window& w) {
     collect(w);
     drop_unreachable();
@@ -73,7 +74,7 @@ class launch_candidates {
     for (const candidate& c : found_) units.push_back(c.unit);
     return units;
   }
-  /// The largest rank among what `look` looked at last, be it reachable or not.
+  /// The largest rank of a candidate of the last `look`, reachable or not.
   [[nodiscard]] std::uint32_t farthest() const { return farthest_; }
 
  private:
@@ -82,7 +83,7 @@ class launch_candidates {
     urgency_key urgency;
     std::uint32_t unit;
   };
-  /// Candidates that may be merged: they come one after the other, where the most urgent of them stands.
+  /// Candidates that may be merged; they are listed together, at the place of the most urgent one.
   struct key_group {
     urgency_key first;
     std::int64_t size = 0;
@@ -122,8 +123,8 @@ class launch_candidates {
       farthest_ = std::max(farthest_, facts_->rank[c]);
     }
   }
-  /// What waits for a computation that is still to come cannot be reached; it matters only where it is so large that
-  /// room is made for it all the same.
+  /// Removes collectives that depend on a later computation, and so cannot be reached; but not those whose size exceeds
+  /// what may be in flight, for which room is made all the same.
   void drop_unreachable() {
     const auto is_beyond = [this](const candidate& c) {
       return facts_->compute_before[c.unit] > progress_->computed();
@@ -141,7 +142,7 @@ class launch_candidates {
   const exposure_account* account_;
   const overlap_settings* settings_;
   std::vector<std::set<std::uint32_t>> open_;        // ranks, by channel
-  std::vector<std::vector<std::uint32_t>> by_need_;  // those that are too far yet
+  std::vector<std::vector<std::uint32_t>> by_need_;  // those that are too far ahead
   std::vector<key_group> groups_;
   std::vector<candidate> found_;
   std::uint64_t window_ = 0;

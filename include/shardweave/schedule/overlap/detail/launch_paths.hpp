@@ -13,14 +13,14 @@
 #include <vector>
 
 /// \file
-/// What stands between what is done and a collective that is to be launched.
+/// Units between the present state and a collective that is to be launched.
 
 namespace shardweave::inline v0::detail {
 
-/// Reachability among units that are not done. To launch a collective early all that it still needs must be done first,
-/// and may be: no computation, no other launch, no wait that stalls or that frees what the window is counted on to
-/// hide, and no operation that talks to the process group itself. Within one window it is also told which collectives
-/// need the task that the window is. Complexity: O(V + E) per question at most, of what stands between.
+/// Reachability among units that are not done. Before a collective is launched early, all it still depends on must run
+/// first; that is allowed except for computations, other launches, waits that stall or that end what the window is to
+/// hide, and operations on the process group itself. Within a window it also knows which collectives depend on the
+/// window's task. Complexity: O(V + E) per query at most, of what lies between.
 class launch_paths {
  public:
   /// \pre all arguments outlive this
@@ -34,8 +34,8 @@ class launch_paths {
         seen_(units.size()),
         after_(units.size()) {}
 
-  /// What must be done before `c` can be launched within the window of `v`, in the original order, is left in
-  /// `found()`; false if that is not allowed now.
+  /// Finds what must run before `c` can be launched within the window of `v`, in the original order (`found()`).
+  /// \returns false if that is not allowed now
   [[nodiscard]] bool find(std::uint32_t c, std::uint32_t v) {
     path_.clear();
     if (facts_->compute_before[c] > progress_->computed()) return false;
@@ -51,13 +51,13 @@ class launch_paths {
   }
   [[nodiscard]] const std::vector<std::uint32_t>& found() const { return path_; }
 
-  /// From here on `leads_to` is asked for one unit, and for collectives up to a rank. A window that is begun within
-  /// another one takes its place.
+  /// Starts a window: `leads_to` is then asked for one unit and for collectives up to a rank. A nested window replaces
+  /// it.
   void begin_window(std::uint32_t farthest) {
     ++window_;
     farthest_ = farthest;
   }
-  /// Whether `c`, which is not done, needs `v`, which is about to be.
+  /// Whether `c`, which is not done, depends on `v`, which is about to be.
   [[nodiscard]] bool leads_to(std::uint32_t v, std::uint32_t c) {
     if (told_ != window_) {
       told_ = window_;
@@ -76,7 +76,7 @@ class launch_paths {
   }
 
  private:
-  /// Neither launches nor waits that stall are done on the way, nor waits for what `v` is counted on to hide.
+  /// Whether a unit may run before an early launch: no launch, no wait that stalls, no wait for what `v` is to hide.
   [[nodiscard]] bool may_pass(std::uint32_t u, std::uint32_t v) const {
     if (facts_->is_start(u)) return false;
     if (facts_->is_wait(u)) {
@@ -100,7 +100,7 @@ class launch_paths {
   const unit_progress* progress_;
   const exposure_account* account_;
   std::vector<std::uint32_t> path_;
-  std::vector<std::uint64_t> seen_, after_;  // marks: numbers of the search and of the window
+  std::vector<std::uint64_t> seen_, after_;  // stamps: numbers of the search and of the window
   std::uint64_t stamp_ = 0, window_ = 0, told_ = 0;
   std::uint32_t farthest_ = 0;
 };

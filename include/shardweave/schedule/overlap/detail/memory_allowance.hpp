@@ -15,18 +15,18 @@
 #include <vector>
 
 /// \file
-/// How much memory launching early may take beside what the original order needs.
+/// Memory that early launches may add to that of the original order.
 
 namespace shardweave::inline v0::detail {
 
-/// The peak that is aimed at: that of the original order and the growth that the settings allow. A collective that is
-/// launched early stays alive up to the computation that needs it, beside all that the original order has alive there;
-/// that is what is asked for before a launch, and noted after it. All that is alive by early launches alone stays below
-/// what may be in flight. Places are numbers of computations done. Without an allowed growth everything fits.
+/// The targeted peak: that of the original order plus the growth that the settings allow. A collective that is launched
+/// early stays live up to the computation that needs it, besides all that the original order has live there; this is
+/// checked before a launch and recorded after it. What is live by early launches alone stays below the limit in flight.
+/// Places are numbers of computations done. Without a limit on growth everything fits.
 /// Complexity: O(V + E) to build, O(log V) per call.
 class memory_allowance {
  public:
-  /// \param memory  of which nothing has run yet
+  /// \param memory  in its initial state
   memory_allowance(const task_graph& g, const launch_units& units, std::span<const std::uint32_t> order,
                    unit_memory memory, const overlap_settings& settings)
       : in_flight_(settings.in_flight) {
@@ -52,14 +52,14 @@ class memory_allowance {
   }
 
   [[nodiscard]] bool is_exceeded_by(bytes live) const { return allowed_ && live > *allowed_; }
-  /// Whether `size` more bytes may be made alive, after `computed` computations, for the one numbered `need`.
+  /// Whether `size` more bytes, for the computation numbered `need`, may be made live after `computed` computations.
   [[nodiscard]] bool fits(bytes live, std::uint32_t computed, std::uint32_t need, bytes size) const {
     if (!allowed_ || need == overlap_facts::never) return true;
     if (live + size > *allowed_) return false;
     if (need <= computed) return true;
     return ahead_.most(computed, need) + size <= in_flight_ && alive_.most(computed, need) + size <= *allowed_;
   }
-  /// They are alive from now on.
+  /// Records that they are live from now on.
   void take(std::uint32_t computed, std::uint32_t need, bytes size) {
     if (need == overlap_facts::never) return;
     ahead_.raise(computed, need, size);
@@ -69,7 +69,8 @@ class memory_allowance {
  private:
   bytes in_flight_;
   std::optional<bytes> allowed_;
-  memory_profile alive_, ahead_;  // by computation: in the original order and launched early; launched early alone
+  // by computation: live in the original order and by early launches; by early launches alone
+  memory_profile alive_, ahead_;
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -14,11 +14,11 @@
 #include <vector>
 
 /// \file
-/// What exposure-driven scheduling knows of a graph before it begins.
+/// Data about a graph that exposure-driven scheduling computes in advance.
 
 namespace shardweave::inline v0::detail {
 
-/// What the graph says before anything is scheduled.
+/// Properties of the graph that do not change during scheduling.
 struct overlap_facts {
   static constexpr std::uint32_t never = no_index;  // needed by no computation
 
@@ -83,13 +83,13 @@ struct overlap_facts {
     latency_key_count = latency_keys.size();
   }
 
-  /// A collective that something waits for.
+  /// Whether it is a collective that something waits for.
   [[nodiscard]] bool is_start(std::uint32_t u) const { return first_wait[u] != no_index; }
   [[nodiscard]] bool is_wait(std::uint32_t u) const { return start_of[u] != no_index; }
 
   std::vector<std::uint32_t> order, rank;
-  std::vector<std::uint32_t> need;            // first computation that needs a unit
-  std::vector<std::uint32_t> compute_before;  // computations up to the last one that a unit needs
+  std::vector<std::uint32_t> need;            // number of the first computation that needs a unit
+  std::vector<std::uint32_t> compute_before;  // number of computations up to the last one that a unit depends on
   std::vector<bool> feeds_scatter;
   std::vector<std::uint32_t> first_wait, start_of;
   std::vector<std::uint32_t> channel;  // of launches

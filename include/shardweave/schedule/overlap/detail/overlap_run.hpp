@@ -20,20 +20,21 @@
 #include <vector>
 
 /// \file
-/// The steps of exposure-driven scheduling.
+/// The main loop of exposure-driven scheduling.
 
 namespace shardweave::inline v0::detail {
 
-/// One run over the units of a task graph. Computations keep their order; each window, that is a task with a duration
-/// or a stall at a wait, first hides what is in flight and then launches what it can hide.
+/// A run over the units of a task graph. Computations keep their order; each window, that is, a task with a duration or
+/// a stall at a wait, first hides what is in flight and then launches what it can hide.
 ///
-/// This ties the parts together and alone changes them. `overlap_facts` are fixed; `unit_progress`, `exposure_account`
-/// and `unit_memory` are told each step; `ready_units`, `launch_candidates`, `launch_paths` and `memory_allowance`
-/// answer from those what may come next. A wait that stalls is a window, too, and may be taken within another one.
-/// Complexity: O((V + E) log V) and `candidates` per window.
+/// Coordinates the parts, and is the only one to change them. `overlap_facts` are constant; `unit_progress`,
+/// `exposure_account` and `unit_memory` follow each step; `ready_units`, `launch_candidates`, `launch_paths` and
+/// `memory_allowance` derive from these what may come next. A wait that stalls is a window, too, and may be nested in
+/// another one.
+/// Complexity: O((V + E) log V), and `candidates` per window.
 class overlap_run {
  public:
-  /// \param order  a topological order of the units: ties are broken by the places in it
+  /// \param order  a topological order of the units, whose places break ties
   /// \pre all arguments outlive this
   overlap_run(const task_graph& g, const launch_units& units, std::span<const std::uint32_t> order,
               const overlap_settings& settings, const storage_uses& uses)
@@ -51,12 +52,12 @@ class overlap_run {
     for (const std::uint32_t u : order)
       if (progress_.is_ready(u)) ready_.add(u);
   }
-  overlap_run(const overlap_run&) = delete;  // its parts point at each other
+  overlap_run(const overlap_run&) = delete;  // members refer to each other
   overlap_run& operator=(const overlap_run&) = delete;
 
   void run() {
     while (!ready_.empty()) {
-      while (!unpacking_.empty()) {  // other collectives run meanwhile, but no task is there to be counted on
+      while (!unpacking_.empty()) {  // other collectives run during unpacking, but there is no task to name in records
         const std::uint32_t u = unpacking_.back();
         unpacking_.pop_back();
         overlap(u, units_.costs(facts_.start_of[u]).unpack, no_index, false);
@@ -72,9 +73,9 @@ class overlap_run {
     }
   }
 
-  /// Units in the order in which they are taken.
+  /// The units in the order in which they were taken.
   [[nodiscard]] std::span<const std::uint32_t> as_launched() const { return progress_.order(); }
-  /// By this scheduler's own account, for each collective that something waits for, in the original order.
+  /// Records by this scheduler's own account, for each collective that something waits for, in the original order.
   [[nodiscard]] std::vector<hiding_record> records() const { return account_.records(); }
   [[nodiscard]] nanoseconds wasted() const { return account_.wasted(); }
 
@@ -91,7 +92,7 @@ class overlap_run {
 
   void emit(std::uint32_t u) {
     memory_.run(u);
-    // parts of what is gathered are copied out, parts of what is reduced are views
+    // parts of gathered buckets are copied out, parts of reduced ones are views
     if (facts_.is_wait(u)) {
       const std::uint32_t c = facts_.start_of[u];
       if (facts_.first_wait[c] == u && units_.is_bucket(c) &&
@@ -122,7 +123,7 @@ class overlap_run {
     for (const auto& e : units_.graph().in(u))
       if (!progress_.is_done(e.source)) emit(e.source);  // the part of it that is waited for
     if (!account_.is_in_flight(c)) return emit(u);
-    // a channel works in order: what was launched before is done, too
+    // a channel works in order: earlier launches are done, too
     while (account_.oldest_on(channel) != c) wait(facts_.first_wait[account_.oldest_on(channel)]);
     account_.begin_wait(c);
     if (account_.is_exposed(c)) overlap(u, account_.exposed(c), channel);
@@ -130,7 +131,7 @@ class overlap_run {
     emit(u);
   }
 
-  /// While `v` takes `time`: what is in flight becomes hidden, and more is launched.
+  /// A window of `time` for `v`: hides what is in flight, and launches more.
   void overlap(std::uint32_t v, nanoseconds time, std::uint32_t excluded, bool is_counted = true) {
     exposure_window window = account_.open(v, time, excluded, is_counted);
     if (window.is_full()) return;
@@ -138,7 +139,7 @@ class overlap_run {
     paths_.begin_window(candidates_.farthest());
     for (const std::uint32_t c : candidates) {
       if (progress_.is_done(c) || window.left[facts_.channel[c]] <= nanoseconds(0) || !admit(c, v)) continue;
-      const std::vector<std::uint32_t> path = paths_.found();  // a wait on it may look for others
+      const std::vector<std::uint32_t> path = paths_.found();  // a copy, since a wait in it may search again
       for (const std::uint32_t u : path) {
         if (progress_.is_done(u)) continue;
         facts_.is_wait(u) ? wait(u) : emit(u);
@@ -157,12 +158,13 @@ class overlap_run {
   [[nodiscard]] bool fits(std::uint32_t c) const {
     return allowance_.fits(memory_.live(), progress_.computed(), facts_.need[c], facts_.size[c]);
   }
-  /// The oldest in flight is hidden, and not by `v`: waiting for it costs nothing.
+  /// Whether waiting for the oldest in flight is free: it is hidden, and not by `v`.
   [[nodiscard]] bool may_wait(std::uint32_t v) const {
     const std::uint32_t c = account_.oldest();
     return c != no_index && !account_.is_waited_for(c) && !account_.is_exposed(c) && !account_.hides(v, c);
   }
-  /// Whether `c` may be launched before `v`; makes room in flight if it can. Leaves the way there in `paths_`.
+  /// Whether `c` may be launched before `v`; waits for others to make room in flight if it can. Leaves the path in
+  /// `paths_`.
   [[nodiscard]] bool admit(std::uint32_t c, std::uint32_t v) {
     if (has_room(c)) return paths_.find(c, v) && fits(c);
     if (!may_wait(v) || !fits(c) || paths_.leads_to(v, c)) return false;
@@ -181,7 +183,7 @@ class overlap_run {
   launch_paths paths_;
   ready_units ready_;
   launch_candidates candidates_;
-  std::vector<std::uint32_t> unpacking_;  // first waits for buckets whose parts are not copied out yet
+  std::vector<std::uint32_t> unpacking_;  // first waits for buckets whose parts have not been copied out
 };
 
 }  // namespace shardweave::inline v0::detail

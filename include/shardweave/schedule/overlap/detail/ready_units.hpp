@@ -15,14 +15,14 @@
 #include <vector>
 
 /// \file
-/// Units that could be taken now, and which of them is taken next.
+/// The units that can be taken now, and the choice of the next one.
 
 namespace shardweave::inline v0::detail {
 
-/// Ready units of two kinds: those on the path, which some computation needs, by that computation; and those off it,
-/// which none does, as gradients on their way out. The latter come when nothing else is ready, when they fed a
-/// reduction in the original order by now, when their wait is free, or when enough bytes of a key are ready to be
-/// launched together. Complexity: O(log V) per unit.
+/// Ready units of two kinds: on the path, which some computation needs, ordered by that computation; and off it, which
+/// none needs, such as reductions of gradients. The latter are taken when nothing else is ready, when their place in
+/// the original order is reached and they lead to a reduction, when their wait does not stall, or when enough bytes of
+/// a key are ready to be launched together. Complexity: O(log V) per unit.
 class ready_units {
  public:
   /// \pre all arguments outlive this
@@ -39,7 +39,7 @@ class ready_units {
 
   [[nodiscard]] bool empty() const { return on_path_.empty() && off_path_.empty(); }
 
-  /// All that the unit needs is done.
+  /// To be called when all inputs of the unit are done.
   void add(std::uint32_t u) {
     if (facts_->need[u] == overlap_facts::never) {
       const off_path_entry entry(facts_->feeds_scatter[u] ? 0U : 1U, facts_->rank[u], u);
@@ -58,7 +58,7 @@ class ready_units {
     on_path_.emplace(facts_->need[u], late, facts_->rank[u], u);
   }
   /// One unit, or collectives that are launched together; some may be done already.
-  /// \param memory_is_short  waits that free memory are taken though they stall
+  /// \param memory_is_short  takes waits that free memory even if they stall
   /// \pre not empty
   [[nodiscard]] std::vector<std::uint32_t> next(bool memory_is_short) {
     if (!off_path_.empty()) {
@@ -69,12 +69,12 @@ class ready_units {
     on_path_.erase(on_path_.begin());
     return {u};
   }
-  /// `u` was launched, in its turn or early.
+  /// To be called when `u` was launched, in its turn or early.
   void launch(std::uint32_t u) {
     if (facts_->need[u] == overlap_facts::never && settings_->exact_batches)
       ready_bytes_[facts_->key[u]] -= facts_->size[u];
   }
-  /// `u`, from `next`, was taken in its turn.
+  /// To be called when `u`, from `next`, was taken.
   void take(std::uint32_t u) {
     if (facts_->need[u] != overlap_facts::never)
       last_on_path_ = std::max<std::int64_t>(last_on_path_, facts_->rank[u]);
@@ -86,7 +86,7 @@ class ready_units {
   using on_path_entry = std::tuple<std::uint32_t, int, std::uint32_t, std::uint32_t>;  // need, late, rank, unit
   using off_path_entry = std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>;      // feeds no reduction, rank, unit
 
-  /// All that a unit leads to, one to one through cheap tasks, is a collective that is not launched yet.
+  /// Whether a unit leads, one to one through cheap tasks, only to a collective that is not launched yet.
   [[nodiscard]] bool leads_to_collective(std::uint32_t u) const {
     for (;;) {
       const std::uint32_t user = only_end(units_->graph().out(u), [](const auto& e) { return e.target; });
@@ -97,7 +97,7 @@ class ready_units {
       u = user;
     }
   }
-  /// The unit that all edges have at one end; no_index: there is none.
+  /// The unit at one end of all edges; no_index if they differ.
   template <class Edges, class End>
   [[nodiscard]] static std::uint32_t only_end(const Edges& edges, End end) {
     if (edges.empty()) return no_index;
@@ -119,7 +119,7 @@ class ready_units {
       return ready_bytes_[facts_->key[u]] >= *settings_->off_path_batch;
     return facts_->feeds_scatter[u] && static_cast<std::int64_t>(facts_->rank[u]) <= last_on_path_;
   }
-  /// With a collective all others of its key that fit into the batch.
+  /// A unit, or a collective with all others of its key that fit into the batch.
   [[nodiscard]] std::vector<std::uint32_t> next_off_path(const off_path_entry& top) {
     const std::uint32_t u = std::get<2>(top);
     off_path_.erase(off_path_.begin());
@@ -155,8 +155,8 @@ class ready_units {
   const overlap_settings* settings_;
   std::set<on_path_entry> on_path_;
   std::set<off_path_entry> off_path_;
-  std::vector<std::set<off_path_entry>> off_path_starts_;  // collectives among them, by key
-  std::vector<bytes> ready_bytes_;                         // of those, by key
+  std::vector<std::set<off_path_entry>> off_path_starts_;  // collectives off the path, by key
+  std::vector<bytes> ready_bytes_;                         // of these, by key
   std::int64_t last_on_path_ = -1;                         // the largest rank that was taken
 };
 

@@ -12,17 +12,17 @@
 #include <vector>
 
 /// \file
-/// An order of tasks with its buckets, both changed in place, and changed back.
+/// An order of tasks with its buckets, with edits in place and undo.
 
 namespace shardweave::inline v0::detail {
 
-/// A topological order of tasks in which the members of each bucket stand together; the last of them launches it. That
-/// there is such an order shows that the graph with each bucket drawn together has no cycle. Edits (`order_edits` makes
-/// those that keep the order topological) are open until they are committed or undone, all together.
-/// Complexity: O(V + E) to build; of an edit that of the places and members it names, and as much to undo it.
+/// A topological order of tasks in which the members of each bucket stand together; the last of them launches it. Its
+/// existence shows that contracting each bucket leaves the graph acyclic. Edits (those of `order_edits` keep the order
+/// topological) are open until they are committed or undone, all together.
+/// Complexity: O(V + E) to build; an edit, and its undo, is linear in the places and members it names.
 class bucketed_order {
  public:
-  /// \param order  topological, members of a bucket in a row
+  /// \param order  topological, with members of a bucket in sequence
   /// \pre g outlives this
   bucketed_order(const task_graph& g, std::vector<bucket> buckets, std::vector<task_index> order)
       : g_(&g),
@@ -48,11 +48,11 @@ class bucketed_order {
   [[nodiscard]] std::uint32_t place_of(task_index t) const { return place_[t]; }
   /// `no_index` for what is in no bucket.
   [[nodiscard]] std::uint32_t bucket_of(task_index t) const { return bucket_of_[t]; }
-  /// Some have no members: these are none.
+  /// Buckets without members are unused.
   [[nodiscard]] std::span<const bucket> buckets() const { return buckets_; }
   [[nodiscard]] const bucket& bucket_at(std::uint32_t b) const { return buckets_[b]; }
   [[nodiscard]] const bucket_costs& costs(std::uint32_t b) const { return costs_[b]; }
-  /// All that is launched with a task.
+  /// All that is launched together with a task.
   [[nodiscard]] std::span<const task_index> together(task_index t) const {
     if (bucket_of_[t] != no_index) return buckets_[bucket_of_[t]].members;
     return std::span(order_).subspan(place_[t], 1);
@@ -63,7 +63,7 @@ class bucketed_order {
   [[nodiscard]] bool is_together(task_index a, task_index b) const {
     return a == b || (bucket_of_[a] != no_index && bucket_of_[a] == bucket_of_[b]);
   }
-  /// The first and the last place of what is launched with the task at a place.
+  /// The first and the last place of what is launched together with the task at a place.
   [[nodiscard]] std::uint32_t first_place(std::uint32_t place) const {
     while (place > 0 && is_together(order_[place - 1], order_[place])) --place;
     return place;
@@ -75,19 +75,19 @@ class bucketed_order {
   [[nodiscard]] std::span<const task_index> waits_for(task_index collective) const {
     return std::span(waits_).subspan(waits_start_[collective], waits_start_[collective + 1] - waits_start_[collective]);
   }
-  /// Where a collective is first waited for.
+  /// The place of the first wait for a collective.
   [[nodiscard]] std::uint32_t first_wait(task_index collective) const {
     std::uint32_t place = size();
     for (const task_index w : waits_for(collective)) place = std::min(place, place_[w]);
     return place;
   }
 
-  /// Puts other tasks at places: those that stand there, in another order.
+  /// Writes tasks at places: a permutation of those that stand there.
   void write(std::uint32_t first, std::span<const task_index> tasks) {
     save(first, first + static_cast<std::uint32_t>(tasks.size()) - 1);
     for (std::uint32_t i = 0; i < tasks.size(); ++i) put(tasks[i], first + i);
   }
-  /// Sorts what stands at places by class, 0 to 3; within a class it keeps its order.
+  /// Stable sort of a range of places by class, 0 to 3.
   template <class ClassOf>
   void arrange(std::uint32_t first, std::uint32_t last, const ClassOf& class_of) {
     save(first, last);
@@ -112,7 +112,7 @@ class bucketed_order {
     }
     return number;
   }
-  /// Gives a bucket other members: more than one, or none.
+  /// Replaces the members of a bucket: by several, or by none.
   void fill(std::uint32_t b, std::vector<task_index> members) {
     for (const task_index t : buckets_[b].members) bucket_of_[t] = no_index;
     regrouped_.insert(regrouped_.end(), buckets_[b].members.begin(), buckets_[b].members.end());
@@ -121,15 +121,16 @@ class bucketed_order {
     if (members.empty()) return;
     for (const task_index t : members) bucket_of_[t] = b;
     regrouped_.insert(regrouped_.end(), members.begin(), members.end());
-    std::sort(members.begin(), members.end());  // packed alike wherever they came from
+    std::sort(members.begin(), members.end());  // packed alike whatever their origin
     buckets_[b] = make_bucket(*g_, std::move(members));
     costs_[b] = costs_of(*g_, buckets_[b]);
   }
 
   [[nodiscard]] bool is_edited() const { return !stretches_.empty(); }
-  /// Before this place open edits changed nothing.
+  /// Open edits changed nothing before this place.
   [[nodiscard]] std::uint32_t first_edited() const { return first_edited_; }
-  /// After this place all is as it was: the same tasks have run, and what was launched otherwise is waited for.
+  /// From the place after this one on nothing changed: the same tasks have run, and collectives that were regrouped
+  /// have been waited for.
   [[nodiscard]] std::uint32_t last_edited() const {
     std::uint32_t last = last_edited_;
     for (const task_index c : regrouped_)
@@ -157,7 +158,7 @@ class bucketed_order {
       buckets_[old.number] = std::move(old.value);
       costs_[old.number] = old.costs;
     }
-    // whoever was regrouped is in a bucket as it was, or alone
+    // tasks that were regrouped are in a restored bucket, or alone
     for (std::uint32_t b = 0; b < buckets_.size() && !regrouped_.empty(); ++b)
       for (const task_index t : buckets_[b].members) bucket_of_[t] = b;
     commit();

@@ -11,22 +11,22 @@
 #include <vector>
 
 /// \file
-/// Work that is put off until the last collective runs.
+/// Deferral of work behind a collective that it can hide.
 
 namespace shardweave::inline v0::detail {
 
-/// An order in which work that a collective does not need stands right behind its launch, to hide it: tasks that come
-/// before it with all that needs them, the latest first, where they take longer than what they bring to its channel,
-/// and as long as no other channel is busy behind it for longer than it runs. So much is put off that `amount` is
-/// hidden.
+/// An order in which work that a collective does not depend on stands right behind its launch, to hide it: tasks that
+/// come before it with all that depends on them, the latest first, if they take longer than the load they bring to its
+/// channel, and while no other channel is busy behind it for longer than the collective runs. Defers enough to hide
+/// `amount`.
 /// Source: the order of two machines in a row (S. M. Johnson, 1954): a job that is shorter on the second machine than
 /// on the first goes last.
 /// \param order  a topological order of the units
-/// Complexity: O(V + E), and `most` per unit before the launch
+/// Complexity: O(V + E), and up to `most` (64) units per unit before the launch
 [[nodiscard]] inline std::vector<std::uint32_t> deferred_order(const task_graph& g, const launch_units& units,
                                                                std::span<const std::uint32_t> order,
                                                                std::uint32_t launch, nanoseconds amount) {
-  constexpr std::size_t most = 64;  // units that are put off together
+  constexpr std::size_t most = 64;  // units that are deferred together
   enum class state : std::uint8_t { free, needed, put_off };
   std::vector<state> states(units.size(), state::free);
   std::vector<std::uint32_t> place(units.size()), seen(units.size(), no_index), closure;

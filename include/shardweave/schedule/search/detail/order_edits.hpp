@@ -11,21 +11,21 @@
 #include <vector>
 
 /// \file
-/// Changes of an order and of its buckets that need no more than what is between two places.
+/// Edits of an order and of its buckets between two places.
 
 namespace shardweave::inline v0::detail {
 
-/// Makes edits that keep a `bucketed_order` topological and the members of its buckets together. What would close a
-/// cycle is refused, and nothing changed then. Buckets that are coalesced move, but stay as they are.
+/// Edits that keep a `bucketed_order` topological and the members of its buckets together. An edit that would close a
+/// cycle is refused and changes nothing. Coalesced buckets move, but keep their members.
 /// Complexity: O(tasks between the places that an edit names, and their edges)
 class order_edits {
  public:
-  /// \param most  launches and tasks that move together at most; where it takes more, the edit is refused
+  /// \param most  launches and tasks that move together; an edit that would move more is refused
   /// \pre g and order outlive this
   order_edits(const task_graph& g, bucketed_order& order, std::size_t most)
       : g_(&g), order_(&order), most_(most), stamps_(order.size()) {}
 
-  /// Moves what stands at a place to an earlier one, with all between that it needs.
+  /// Moves the task at a place to an earlier one, with all between on which it depends.
   bool pull(std::uint32_t from, std::uint32_t to) {
     to = order_->first_place(to);
     if (to >= order_->first_place(from)) return false;
@@ -34,7 +34,7 @@ class order_edits {
     order_->arrange(to, from, [this](task_index t) { return is_marked(t) ? 0 : 1; });
     return true;
   }
-  /// Moves what stands at a place to a later one, with all between that needs it.
+  /// Moves the task at a place to a later one, with all between that depends on it.
   bool push(std::uint32_t from, std::uint32_t to) {
     to = order_->last_place(to);
     if (order_->last_place(from) >= to) return false;
@@ -43,8 +43,8 @@ class order_edits {
     order_->arrange(from, to, [this](task_index t) { return is_marked(t) ? 1 : 0; });
     return true;
   }
-  /// Moves work to a place from where it stands later, the first that needs nothing of what stands between: as much as
-  /// takes so long. Launches and waits stay.
+  /// Moves work of up to `amount` to a place from later ones, the first that depends on nothing in between. Launches
+  /// and waits stay.
   /// \param behind  a place: what stands before it stays, too
   bool fill(std::uint32_t to, nanoseconds amount, std::uint32_t behind) {
     to = order_->first_place(to);
@@ -67,7 +67,7 @@ class order_edits {
     order_->arrange(to, last, [this](task_index t) { return is_marked(t) ? 0 : 1; });
     return true;
   }
-  /// Launches two collectives, each with its bucket, as one: where the earlier stands now, or the later.
+  /// Merges two collectives, each with its bucket, at the place of the earlier or of the later one.
   /// \pre they may be members of one bucket
   bool join(task_index a, task_index b, bool early) {
     if (order_->place_of(a) > order_->place_of(b)) std::swap(a, b);
@@ -87,8 +87,8 @@ class order_edits {
     order_->fill(one != no_index ? one : other != no_index ? other : order_->empty_bucket(), std::move(members));
     return true;
   }
-  /// Launches the members of a bucket in two parts right after each other: the first `count` of `sequence`, and the
-  /// rest; each of them alone where `count` is 0.
+  /// Splits a bucket into two that are launched right after each other: the first `count` of `sequence`, and the rest;
+  /// into single launches if `count` is 0.
   /// \pre sequence has all members of the bucket, count is less than their number
   bool divide(std::uint32_t b, const std::vector<task_index>& sequence, std::size_t count) {
     if (order_->bucket_at(b).coalesced) return false;
@@ -100,7 +100,7 @@ class order_edits {
     return true;
   }
 
-  /// Marks all that a task needs, and what is launched with that, until the next edit.
+  /// Marks all that a task depends on, and what is launched together with that, until the next edit.
   void mark_needs_of(task_index t) {
     ++stamp_;
     mark(t);
@@ -115,11 +115,11 @@ class order_edits {
     if (is_marked(t)) return;
     for (const task_index m : order_->together(t)) stamps_[m] = stamp_;
   }
-  /// One of those that are launched together counts for all.
+  /// Counts tasks that are launched together once.
   [[nodiscard]] bool counts(task_index t) const { return order_->together(t).front() == t; }
 
-  /// Marks what stands at a place and all that it needs back to another; false if that is too much, or `not_this` is
-  /// among it.
+  /// Marks the task at a place and all on which it depends back to another place. \returns false if these are too many,
+  /// or include `not_this`
   bool mark_needs(std::uint32_t from, std::uint32_t to, task_index not_this) {
     ++stamp_;
     mark((*order_)[from]);
@@ -132,7 +132,7 @@ class order_edits {
     }
     return true;
   }
-  /// The same with all that needs it.
+  /// The same forward, with all that depends on it.
   bool mark_users(std::uint32_t from, std::uint32_t to, task_index not_this) {
     ++stamp_;
     mark((*order_)[from]);
@@ -149,7 +149,7 @@ class order_edits {
   const task_graph* g_;
   bucketed_order* order_;
   std::size_t most_;
-  std::vector<std::uint32_t> stamps_;  // of the edit that marked a task last
+  std::vector<std::uint32_t> stamps_;  // number of the last edit that marked a task
   std::uint32_t stamp_ = 0;
 };
 

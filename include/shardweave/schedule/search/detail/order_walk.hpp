@@ -16,21 +16,21 @@
 #include <vector>
 
 /// \file
-/// What an order and its buckets cost, kept while both are changed a little, from the nearest checkpoint on.
+/// The price of an order under small changes, computed from the nearest checkpoint on.
 
 namespace shardweave::inline v0::detail {
 
-/// What a walk of an order costs.
+/// The price of an order.
 struct walk_price {
   bytes excess;  ///< of the peak above the budget
   nanoseconds end_to_end;
   friend auto operator<=>(const walk_price&, const walk_price&) = default;
 };
 
-/// The price of a `bucketed_order` by the reference timing. Open edits are priced by walking on from the checkpoint
-/// before them, until all that is under way is, measured from the compute stream's clock, as it was: from there on the
-/// same happens, only earlier or later. Complexity: O(V + E) for a checkpoint and for a price, mostly much less; there
-/// are at most 64 checkpoints.
+/// The price of a `bucketed_order` by the reference timing. Open edits are priced by simulating from the checkpoint
+/// before them, up to a checkpoint at which all clocks, relative to that of the compute stream, are as they were: from
+/// there on the schedule is the same, shifted in time. Complexity: O(V + E) for a checkpoint and for a price, mostly
+/// much less; there are at most 64 checkpoints.
 class order_walk {
  public:
   /// A wait at which the compute stream stalls.
@@ -54,7 +54,7 @@ class order_walk {
     for (task_index t = 0; t < order_.size(); ++t) {
       waits_for_[t] = g.completes(t);
       if (g.is_collective(t)) channel_[t] = g.collective(t).group;
-      if (g.kind(t) != task_kind::wait) duration_[t] = g.duration(t);  // a wait stalls, it does not work
+      if (g.kind(t) != task_kind::wait) duration_[t] = g.duration(t);  // a wait stalls, it does not compute
     }
     marks_.assign(order_.size() / stride_ + 1, now_);
     peaks_.resize(marks_.size());
@@ -68,7 +68,7 @@ class order_walk {
   [[nodiscard]] const walk_price& price() const { return price_; }
   [[nodiscard]] std::span<const stall> stalls() const { return stalls_; }
 
-  /// Keeps open edits if the price is not above `limit` then, else undoes them.
+  /// Keeps open edits if their price is at most `limit`; otherwise undoes them.
   bool settle(const walk_price& limit) {
     if (!order_.is_edited()) return false;
     const std::uint32_t from = order_.first_edited() / stride_, last = order_.last_edited();
@@ -81,9 +81,9 @@ class order_walk {
     restore_ends();
     return false;
   }
-  /// Keeps them if the price is not worse.
+  /// Keeps open edits if the price is not worse.
   bool settle() { return settle(price_); }
-  /// Goes on with another order of the same tasks.
+  /// Continues with another order of the same tasks.
   void restart(bucketed_order order) {
     order_ = std::move(order);
     restart();
@@ -93,7 +93,7 @@ class order_walk {
   struct state {
     memory_tracker memory;
     std::vector<nanoseconds> clocks;
-    std::vector<bool> arrived;  // what a wait has been passed for, of a bucket all members
+    std::vector<bool> arrived;  // collectives, with all members of their buckets, for which a wait was passed
     nanoseconds now = {};
   };
 
@@ -105,8 +105,8 @@ class order_walk {
     order_.commit();
   }
 
-  /// Walks from a checkpoint on; nothing if it is seen to be worse than `limit`. Without a limit this becomes what
-  /// changes are compared with. What stands behind `last` is as before.
+  /// Simulates from a checkpoint on; nothing if the price is seen to exceed `limit`. Without a limit the result becomes
+  /// the reference for later changes. Nothing behind `last` has changed.
   std::optional<walk_price> walk(std::uint32_t from, std::uint32_t last, const walk_price* limit) {
     now_ = marks_[from];
     ends_before_.clear();
@@ -140,15 +140,15 @@ class order_walk {
   }
   [[nodiscard]] bytes excess_of(bytes peak) const { return memory_ && peak > *memory_ ? peak - *memory_ : bytes(0); }
 
-  /// By how much later than at the mark the same happens from here on; nothing if it may be something else. The same
-  /// tasks have run; clocks that are behind the compute stream's do not matter, nor do ends that nothing waits for.
+  /// By how much later than at the mark the same schedule continues from here on; nothing if it may differ. The same
+  /// tasks have run; clocks behind that of the compute stream do not matter, nor do ends that nothing waits for.
   [[nodiscard]] std::optional<nanoseconds> same_but_later(const state& mark, std::uint32_t place,
                                                           nanoseconds busy_before) const {
     const nanoseconds later = now_.now - mark.now;
     const auto same = [&](nanoseconds here, nanoseconds there) {
       return std::max(here, now_.now) - std::max(there, mark.now) == later;
     };
-    // what was launched before the walk began ends when it did
+    // collectives launched before the simulation started end at the same time as before
     if (later != nanoseconds(0) && busy_before > std::min(now_.now, mark.now)) return std::nullopt;
     for (std::size_t c = 0; c < now_.clocks.size(); ++c)
       if (!same(now_.clocks[c], mark.clocks[c])) return std::nullopt;
@@ -181,7 +181,7 @@ class order_walk {
       ends(t, clock);
       return now_.memory.run(t);
     }
-    if (!ends_bucket(place, b)) return;  // the last one launches all
+    if (!ends_bucket(place, b)) return;  // the last member launches the bucket
     now_.now += order_.costs(b).pack;
     clock = std::max(clock, now_.now) + order_.costs(b).duration;
     for (const task_index m : order_.bucket_at(b).members) ends(m, clock);
@@ -191,7 +191,7 @@ class order_walk {
     ends_before_.emplace_back(launched, end_[launched]);
     end_[launched] = end;
   }
-  /// The first wait for any member.
+  /// Unpacks at the first wait for any member.
   void arrive(task_index c) {
     const std::uint32_t b = order_.bucket_of(c);
     for (const task_index m : order_.together(c)) now_.arrived[m] = true;
@@ -204,13 +204,13 @@ class order_walk {
     for (const auto& [launched, end] : ends_before_) end_[launched] = end;
   }
 
-  /// Makes the present order the one that changes are compared with.
+  /// Makes the present order the reference for later changes.
   void keep(std::uint32_t from, std::uint32_t last) {
     kept_stalls_.swap(stalls_);
     const auto place_less = [](const stall& s, std::uint32_t place) { return s.place < place; };
     const auto before = std::lower_bound(kept_stalls_.begin(), kept_stalls_.end(), from * stride_, place_less);
     stalls_.assign(kept_stalls_.begin(), before);
-    // the ends that were before the change tell where it ends to matter
+    // the ends before the change show from where on it has no effect
     restore_ends();
     price_ = *walk(from, last, nullptr);
     stalls_.insert(stalls_.end(), std::lower_bound(before, kept_stalls_.end(), reached_, place_less),
@@ -230,10 +230,10 @@ class order_walk {
   std::vector<nanoseconds> duration_;
   std::vector<std::pair<task_index, nanoseconds>> ends_before_;
   state now_;
-  std::vector<state> marks_;  // before every so many places
-  std::vector<bytes> peaks_;  // from there to the next
+  std::vector<state> marks_;  // before every `stride_`-th place
+  std::vector<bytes> peaks_;  // from there to the next one
   std::vector<stall> stalls_, kept_stalls_;
-  std::uint32_t reached_ = 0;  // place from which on the last walk was as the present order's
+  std::uint32_t reached_ = 0;  // place from which on the last walk coincided with the reference
   bool known_ = false;
   walk_price price_;
 };

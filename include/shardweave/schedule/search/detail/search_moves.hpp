@@ -15,18 +15,18 @@
 #include <vector>
 
 /// \file
-/// Which changes a search tries.
+/// The random changes of a local search.
 
 namespace shardweave::inline v0::detail {
 
 /// Draws changes of an order and of its buckets at random, more of them where the compute stream stalls, and has them
-/// priced. Complexity: of the edits and of `order_walk::settle`.
+/// priced. Complexity: that of the edits and of `order_walk::settle`.
 class search_moves {
  public:
   /// \pre g and walk outlive this
   search_moves(const task_graph& g, order_walk& walk) : g_(&g), walk_(&walk), edits_(g, walk.edit(), most) {}
 
-  /// Buckets may change, too.
+  /// Allows changes of buckets.
   void allow_buckets() {
     key_ = bucket_keys(*g_);
     const std::vector<bool> fit = fit_for_buckets(*g_);
@@ -40,22 +40,22 @@ class search_moves {
     for (task_index t = 0; t < g_->size(); ++t)
       if (key_[t] != no_index && of_key[key_[t]] > 1) candidates_.push_back(t);
   }
-  /// Stalls may be filled with work from anywhere behind them, too.
+  /// Allows to fill stalls with work from anywhere behind them.
   void allow_fills() { fills_ = true; }
   [[nodiscard]] bool may_change_order() const { return !walk_->stalls().empty(); }
   [[nodiscard]] bool may_change_buckets() const { return !candidates_.empty(); }
   [[nodiscard]] bool may_change() const { return may_change_order() || may_change_buckets(); }
 
-  /// One of the changes below; true if it was kept. \pre may_change()
+  /// Makes one of the changes below. \returns whether it was kept. \pre may_change()
   bool change(random_source& random) {
-    // while many waits stall the order has more to gain than the buckets; what a few long stalls hide is left at last
+    // with many stalls the order has more to gain than the buckets; a few long stalls are mostly filled by deferral
     const bool many = walk_->stalls().size() >= 8;
     if (may_change_buckets() && (!may_change_order() || random.chance(many ? 0.15 : 0.3)))
       return change_buckets(random);
     return random.chance(many ? 0.03 : 0.15) ? put_off(random) : change_order(random);
   }
 
-  /// A launch is moved forward, with what leads to it; a wait is put off; other work is pulled before it, or fills it.
+  /// Moves a launch forward with its predecessors, defers a wait, pulls other work before it, or fills its stall.
   /// \pre may_change_order()
   bool change_order(random_source& random) {
     const bucketed_order& order = walk_->order();
@@ -85,7 +85,7 @@ class search_moves {
     return walk_->settle();
   }
 
-  /// Launches are joined; a member is taken out of a bucket, or goes to the next one; a bucket is parted.
+  /// Merges launches, moves a member out of a bucket or to the next one, or splits a bucket.
   /// \pre may_change_buckets()
   bool change_buckets(random_source& random) {
     bucketed_order& order = walk_->edit();
@@ -105,14 +105,14 @@ class search_moves {
           edits_.divide(b, members, count);
           break;
         }
-        default: {  // one leaves, to be launched before the others or after them
+        default: {  // one member leaves, and is launched before or after the others
           if (random.chance(0.5)) t = random.chance(0.5) ? members.front() : members.back();
           const bool first = random.chance(0.5);
           const auto own = std::find(members.begin(), members.end(), t);
           first ? std::rotate(members.begin(), own, own + 1) : std::rotate(own, own + 1, members.end());
           const std::size_t count = first ? 1 : members.size() - 1;
           edits_.divide(b, members, count);
-          if (what > 3) {  // and joins its neighbours
+          if (what > 3) {  // and joins a neighbour
             const task_index other = neighbour(t, !first, random);
             if (other == no_index || !edits_.join(t, other, random.chance(0.5))) {
               order.undo();
@@ -129,8 +129,8 @@ class search_moves {
     return walk_->settle();
   }
 
-  /// Work that a collective does not need, and that may stand far before it, goes right behind its launch, with what
-  /// needs that work; launches among these join others that are there.
+  /// Defers work that a collective does not depend on, possibly from far before it, to right behind its launch, with
+  /// all that depends on that work; launches among these join others there.
   /// \pre may_change_order()
   bool put_off(random_source& random) {
     bucketed_order& order = walk_->edit();
@@ -162,7 +162,7 @@ class search_moves {
     return walk_->settle();
   }
 
-  /// Buckets of one key in a window of the order are parted, and its launches joined anew up to another size.
+  /// Splits the buckets of one key in a window of the order, and merges its launches up to another size.
   /// \pre may_change_buckets()
   bool change_window(random_source& random, const walk_price& limit) {
     bucketed_order& order = walk_->edit();
@@ -192,13 +192,13 @@ class search_moves {
   }
 
  private:
-  static constexpr std::uint32_t reach = 1500;  ///< places by which a change moves at most
-  static constexpr std::size_t most = 200;      ///< launches and tasks that move together at most
+  static constexpr std::uint32_t reach = 1500;  ///< places by which a change moves, at most
+  static constexpr std::size_t most = 200;      ///< launches and tasks that move together, at most
 
   void move_somewhere(std::uint32_t place, std::uint32_t distance, random_source& random) {
     random.chance(0.5) ? edits_.pull(place, earlier(place, distance)) : edits_.push(place, later(place, distance));
   }
-  /// Of a few stalls the longest: long ones are looked at more often.
+  /// The longest of three random stalls, so that long ones are drawn more often.
   [[nodiscard]] order_walk::stall stalled(random_source& random) const {
     const auto stalls = walk_->stalls();
     auto chosen = stalls[random.below(stalls.size())];
@@ -223,7 +223,7 @@ class search_moves {
               [&](task_index x, task_index y) { return order.first_wait(x) < order.first_wait(y); });
     return members;
   }
-  /// A collective of the same key that is launched after or before another, mostly the next one.
+  /// A collective of the same key that is launched after or before another one, mostly the next.
   [[nodiscard]] task_index neighbour(task_index t, bool after, random_source& random) const {
     const bucketed_order& order = walk_->order();
     std::uint32_t place = order.place_of(t);
