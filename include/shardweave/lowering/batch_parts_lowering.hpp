@@ -73,8 +73,8 @@ class batch_parts_work {
   unsigned parts_;
   double counted_;
   std::vector<bool> of_part_;  ///< by operation: whether it depends on the batch
-  std::vector<bool>
-      takes_sums_;  ///< by operation: whether it applies to accumulated gradients, once for all parts; or is an output
+  /// By operation: whether it applies to accumulated gradients, once for all parts; or is an output.
+  std::vector<bool> takes_sums_;
 };
 
 /// Lowers to a batch in parts; the cost model describes one part.

@@ -17,8 +17,8 @@ struct task_origin {
   static constexpr std::uint32_t own_work = no_index;
 
   std::uint32_t operation = 0;  ///< index in the computation
-  std::uint32_t argument =
-      own_work;  ///< the argument that the task redistributes; of a shared redistribution, that of the first consumer
+  /// The argument that the task redistributes; of a shared redistribution, that of the first consumer.
+  std::uint32_t argument = own_work;
   bool again = false;  ///< a repetition for the backward phase (`regather_parameters`)
   [[nodiscard]] bool is_redistribution() const { return argument != own_work; }
   friend bool operator==(const task_origin&, const task_origin&) = default;

@@ -233,8 +233,8 @@ class lowered_work {
       };
       std::vector<std::optional<step_parts>> parts;                 // by number of the redistribution step
       interner<std::vector<std::int64_t>, sequence_hash> patterns;  // copies, then launches
-      std::vector<std::vector<std::uint32_t>>
-          longer;  // by pattern and parts of a step: the pattern extended by that step
+      // by pattern and parts of a step: the pattern extended by that step
+      std::vector<std::vector<std::uint32_t>> longer;
       const auto after = [&](std::uint32_t so_far, std::uint32_t step) {
         if (parts.size() <= step) parts.resize(step + 1);
         if (!parts[step]) parts[step] = parts_of(by.step(value, step));

@@ -18,8 +18,8 @@ namespace shardweave::inline v0 {
 struct optimizer_options {
   double update_bytes = 28;   ///< bytes moved for each parameter that a device updates
   double gradient_bytes = 4;  ///< bytes of a gradient element
-  bool clips =
-      true;  ///< whether the norm of all gradients is computed, which waits for all of them, and a pass scales them
+  /// Whether the norm of all gradients is computed, which waits for all of them, and a pass scales them.
+  bool clips = true;
   /// Bytes gathered after the update for each parameter that a device computes with: 0 where parameters stay sharded, 2
   /// for ZeRO-1 in bf16.
   double gathered_bytes = 0;

@@ -70,13 +70,13 @@ class branch_and_bound {
   }
 
  private:
-  static constexpr std::size_t row_work =
-      1 << 22;  ///< of rows that take part as knapsacks, see `price_ascent::strengthen`
+  /// Of rows that take part as knapsacks, see `price_ascent::strengthen`.
+  static constexpr std::size_t row_work = 1 << 22;
   static constexpr std::size_t elimination_entries = std::size_t{1}
                                                      << 20;  ///< of a factor, where a node is left to `elimination`
   static constexpr std::size_t elimination_work = std::size_t{1} << 26;  ///< see there; 0: no node is
-  static constexpr std::size_t polished_nodes =
-      10;  ///< nodes where the assignment of the ascent is improved, for less long than there
+  /// Nodes where the assignment of the ascent is improved, for less long than there.
+  static constexpr std::size_t polished_nodes = 10;
 
   static local_search single_start() {
     local_search brief;

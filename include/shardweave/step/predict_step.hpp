@@ -32,8 +32,8 @@ struct framework_profile {
   std::vector<std::string> eager_parts = {};  ///< with a compiler: groups that run without it
   training_loss loss = training_loss::fused;
   attention_form attention_by = attention_form::fused;
-  std::uint32_t layers_gathered_together =
-      1;  ///< number of neighbouring layers whose parameters are gathered at once, and their gradients reduced
+  /// Number of neighbouring layers whose parameters are gathered at once, and their gradients reduced.
+  std::uint32_t layers_gathered_together = 1;
   bool keeps_last_gathered =
       false;                     ///< parameters of the last layer, and those outside of layers, are not gathered again
   bool gradients_stay = false;   ///< their memory is reserved for them, as with a caching allocator
@@ -85,9 +85,9 @@ struct predicted_step {
   nanoseconds starved;  ///< in the last micro-batch: waiting for the host's launches
   bytes peak;           ///< of parameters, activations and gradients that do not stay
   bytes state;          ///< of the optimizer
-  bytes
-      gradients;  ///< that stay from one micro-batch or step to the next: unsharded where they are reduced once a step
-  bytes memory;   ///< peak of all that is live, times `framework_profile::reserved`
+  /// That stay from one micro-batch or step to the next: unsharded where they are reduced once a step.
+  bytes gradients;
+  bytes memory;  ///< peak of all that is live, times `framework_profile::reserved`
 };
 
 /// Lowers the step by its layout, recomputes by its rule, fuses what the framework fuses, merges and orders collectives

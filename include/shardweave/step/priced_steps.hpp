@@ -51,8 +51,8 @@ class priced_steps {
     std::vector<term> terms;
     table_pointer base;  ///< whose forbidden entries count; may be null
     std::vector<std::uint32_t> row_class, column_class;
-    std::vector<std::vector<std::uint32_t>> rows,
-        columns;  ///< per joint class: the class in each term's table, then in the base
+    /// Per joint class: the class in each term's table, then in the base.
+    std::vector<std::vector<std::uint32_t>> rows, columns;
   };
   struct variable_pair {
     std::uint32_t first = 0;
@@ -81,8 +81,8 @@ class priced_steps {
   const step_work* work_;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> list_at_;  ///< per list slot: variable, list
   std::vector<std::uint32_t> list_slot_;                          ///< per vertex
-  std::vector<std::pair<std::uint32_t, std::uint32_t>>
-      diagonal_at_;  ///< per slot: variable, table of edges within that variable
+  /// Per slot: variable, table of edges within that variable.
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> diagonal_at_;
   std::vector<variable_pair> pairs_;
   std::vector<shape> shapes_;
   std::size_t slots_ = 0;                 ///< number of slots of terms

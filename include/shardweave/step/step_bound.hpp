@@ -33,8 +33,8 @@ namespace shardweave::inline v0 {
 /// Limits on the effort of `step_bound`, and the gap at which it ends.
 struct step_bound_options {
   std::size_t rounds = 40;  ///< priced placement problems that are solved, at most
-  double tolerance =
-      0.002;  ///< relative gap between the bound and the most that any weights can prove, at which the search ends
+  /// Relative gap between the bound and the most that any weights can prove, at which the search ends.
+  double tolerance = 0.002;
   /// Relative gap to which each priced placement problem is solved.
   double placement_gap = 0.0005;
   /// Bounds the effort on large problems: with n table entries in a problem at most max(4, entries / n) priced problems

@@ -30,8 +30,8 @@ namespace shardweave::inline v0 {
 /// Weighted claims about the step, and a proof of the least cost of a placement under their prices.
 struct step_certificate {
   std::vector<step_claim> claims = {};
-  std::vector<std::int64_t> weights =
-      {};  ///< one per claim, in units of 2^-weight_bits; not negative, 1 in all at most
+  /// One per claim, in units of 2^-weight_bits; not negative, 1 in all at most.
+  std::vector<std::int64_t> weights = {};
   int weight_bits = 30;
   /// Of the problem whose costs are work at these prices. The claimed bound on the step is its `lower_bound` less
   /// limits times their prices (`bound_of`).

@@ -47,8 +47,8 @@ struct gradient_sums {
       : gradient_sums(part.tasks) {
     const task_graph& g = part.tasks;
     std::vector<part_use> use = uses_of_parts(part, model);
-    std::vector<char> is_sent(
-        g.size());  // a conversion before the first transfer is applied to each part, and its result is accumulated
+    // a conversion before the first transfer is applied to each part, and its result is accumulated
+    std::vector<char> is_sent(g.size());
     for (task_index t = 0; t < g.size(); ++t) {
       if (use[t] != part_use::of_sum || g.kind(t) == task_kind::output) continue;
       is_sent[t] = part.origin[t].is_redistribution() ? 1 : 0;

@@ -117,8 +117,8 @@ class micro_batches {
   std::vector<std::vector<task_index>> copies_;
   std::vector<bool> is_shared_;
   std::vector<task_index> sum_of_;  ///< by task of the given graph: the last sum of its results
-  std::vector<std::vector<std::uint32_t>>
-      sum_storage_;  ///< by task: storages of the sum, where it cannot be in the first result's memory
+  /// By task: storages of the sum, where it cannot be in the first result's memory.
+  std::vector<std::vector<std::uint32_t>> sum_storage_;
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -33,8 +33,8 @@ class ring_loads {
     std::uint64_t key = 0;
     work_patterns pairs = {};
     std::vector<std::uint32_t> own = {};  ///< per pattern: the pattern of the argument's redistribution
-    std::vector<const std::vector<double>*> of =
-        {};  ///< per pattern: the ring's load by channel; null: there is no ring
+    /// Per pattern: the ring's load by channel; null: there is no ring.
+    std::vector<const std::vector<double>*> of = {};
   };
 
   ring_loads() = default;

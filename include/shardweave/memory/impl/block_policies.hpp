@@ -38,8 +38,8 @@ inline void drop_dominated_choices(std::vector<choice_cost>& choices) {
   std::sort(choices.begin(), choices.end(),
             [](const choice_cost& a, const choice_cost& b) { return a.order() < b.order(); });
   const bool lends = std::any_of(choices.begin(), choices.end(), [](const choice_cost& c) { return c.offloaded > 0; });
-  std::map<std::int64_t, std::int64_t>
-      stairs;  // of faster choices: kept bytes, and the least transient of those that keep at most so much
+  // of faster choices: kept bytes, and the least transient of those that keep at most so much
+  std::map<std::int64_t, std::int64_t> stairs;
   std::size_t left = 0;
   for (const choice_cost& next : choices) {
     if (lends) {

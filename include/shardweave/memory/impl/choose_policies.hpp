@@ -241,8 +241,8 @@ class policy_chooser {
   double gap_;
   const deadline& limit_;
   std::vector<std::vector<partial>> layers_;
-  std::vector<std::uint32_t> place_of_ =
-      std::vector<std::uint32_t>(1U << 18U);  ///< by a hash of the room that is taken
+  /// By a hash of the room that is taken.
+  std::vector<std::uint32_t> place_of_ = std::vector<std::uint32_t>(1U << 18U);
   std::optional<finished> best_;
   memory_shortage narrowest_;
   double cutoff_ = 0;

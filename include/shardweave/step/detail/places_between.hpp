@@ -15,10 +15,10 @@ namespace shardweave::inline v0::detail {
 
 /// For edges of a path, in its order: which of them precede and which follow each vertex.
 struct places_between {
-  std::vector<std::uint32_t>
-      after;  ///< by vertex: the number of edges up to the last one whose consumer is this vertex or reaches it
-  std::vector<std::uint32_t>
-      before;  ///< by vertex: the first edge whose producer is this vertex or reachable from it; `some.size()`: none
+  /// By vertex: the number of edges up to the last one whose consumer is this vertex or reaches it.
+  std::vector<std::uint32_t> after;
+  /// By vertex: the first edge whose producer is this vertex or reachable from it; `some.size()`: none.
+  std::vector<std::uint32_t> before;
 
   /// Complexity: O(V + E)
   places_between(const step_work& work, std::span<const std::uint32_t> some)

@@ -55,8 +55,8 @@ namespace shardweave::inline v0::detail {
     const task_index of = plan.graph->original[t];
     if (!plan.graph->again[t]) is_done[of] = 1;
     if (is_done[of] != 0 && plan.graph->again[t] && block_of[of] != no_index && !plan.graph->tasks.is_collective(t))
-      policy_of(block_of[of]).time +=
-          plan.graph->tasks.duration(t);  // a task whose first run is merely deferred does not run twice
+      // a task whose first run is merely deferred does not run twice
+      policy_of(block_of[of]).time += plan.graph->tasks.duration(t);
   }
   std::vector<char> is_counted(dropped.begin(), dropped.end());
   for (task_index t = 0; t < g.size(); ++t) {

@@ -88,8 +88,8 @@ class small_step_search {
     }
   }
 
-  static constexpr std::size_t few =
-      4;  ///< placements that are planned together, and best plans whose neighbours are looked at
+  /// Placements that are planned together, and best plans whose neighbours are looked at.
+  static constexpr std::size_t few = 4;
   static constexpr std::size_t all_labels = 500;  ///< of what counts as a small problem (`step_search_options::around`)
 
   const placement_problem<double>& problem_;

@@ -34,8 +34,8 @@ class bound_cases {
  public:
   struct part {
     std::vector<std::pair<std::uint32_t, strategy>> given = {};  ///< fixed labels, in the order of branching
-    std::shared_ptr<const ascent_position> from =
-        {};  ///< where its ascent continues: its own position, or that of its parent
+    /// Where its ascent continues: its own position, or that of its parent.
+    std::shared_ptr<const ascent_position> from = {};
     double bound = -std::numeric_limits<double>::infinity();
     double mark = -std::numeric_limits<double>::infinity();  ///< the bound at the start of this pace
     std::size_t steps = 0;                                   ///< steps since then
@@ -70,8 +70,8 @@ class bound_cases {
   static constexpr double infinity = std::numeric_limits<double>::infinity();
   static constexpr std::size_t steps_at_once = 10, steps_of_pace = 60, steps_of_survey = 50;
   static constexpr std::size_t steps_of_trial = 100;  ///< of all children of a variable together
-  static constexpr std::size_t most_tried =
-      6;  ///< variables in strong branching; three times as many while none gains enough
+  /// Variables in strong branching; three times as many while none gains enough.
+  static constexpr std::size_t most_tried = 6;
   static constexpr std::size_t most_positions = 24;  ///< leaves that keep a position of their own, those of least
                                                      ///< bound; the others restart from the first position
   static constexpr double worthwhile = 0.005;  ///< share of the gap that a pace of the ascent, or a trial, must gain
@@ -174,8 +174,8 @@ class bound_cases {
   /// Undecided variables, by estimated gain: how undecided they are, gains of earlier trials, number of neighbours.
   [[nodiscard]] std::vector<std::uint32_t> most_promising(const std::vector<double>& mean,
                                                           const std::vector<double>& least, double room) const {
-    constexpr double near = 1e-3,
-                     tie = 1e-3;  // without rows all steps choose alike, so nearly equal bounds count as undecided, too
+    // without rows all steps choose alike, so nearly equal bounds count as undecided, too
+    constexpr double near = 1e-3, tie = 1e-3;
     std::vector<std::pair<double, std::uint32_t>> order;
     for (std::uint32_t x = 0; x < p_->size(); ++x) {
       const auto of_x = std::span(mean).subspan(p_->label_start(x), p_->label_count(x));
