@@ -14,13 +14,12 @@
 #include <vector>
 
 /// \file
-/// Buckets of a joint graph, made before or after it is split into forward and backward.
+/// Buckets of a joint graph, made before or after it is split into forward and backward part.
 
 namespace shardweave::inline v0 {
 
-/// The buckets of a joint graph that lie in one of its halves, in the numbers of the half: members in the other half
-/// are left out, and recorded where no partner is left. This is how buckets that were made before the split are used
-/// after it. Complexity: O(V)
+/// The buckets of a joint graph restricted to one of its halves, in the numbers of the half; a collective without a
+/// partner left is recorded. So buckets that were made before the split are used after it. Complexity: O(V)
 [[nodiscard]] inline bucketing_result buckets_of_half(const graph_half& half, const bucketing_result& joint) {
   bucketing_result result;
   for (const bucket& b : joint.buckets) {
@@ -36,10 +35,10 @@ namespace shardweave::inline v0 {
   return result;
 }
 
-/// Splits a joint graph (`split_phases`), makes buckets of each half by a policy, and gives them in the numbers of the
-/// joint graph: no bucket has members of both phases then. The policy alone is the other way, buckets before the split.
-/// Roles are told before the split, where every way to a gradient is in sight, or by each half for itself, which has
-/// values that the other half wants among what it returns.
+/// Splits a joint graph (`split_phases`), makes buckets of each half by a policy, and returns them in the numbers of
+/// the joint graph, so no bucket has members of both phases. (The policy alone makes buckets before the split.) Roles
+/// are inferred before the split, where all paths to gradients are visible, or in each half by itself, whose outputs
+/// include values for the other half.
 /// Source: AutoParallel's first bucketing pass: roles before the split, buckets after it.
 /// Complexity: that of the policy, and O((V + E) log V)
 template <class Policy = greedy>
@@ -47,7 +46,7 @@ struct after_split {
   static constexpr std::string_view name = "after_split";
 
   Policy policy = {};
-  bool roles_before = true;  ///< roles and tags are told by the whole graph; off: by each half
+  bool roles_before = true;  ///< whether roles and tags are inferred from the whole graph, or from each half
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const {
     const split_graph halves = split_phases(roles_before ? with_inferred_tags(g) : g);

@@ -12,17 +12,17 @@
 #include <vector>
 
 /// \file
-/// What a bucketing policy is.
+/// The concept of a bucketing policy.
 
 namespace shardweave::inline v0 {
 
-/// Decides which collectives of a task graph are launched as one.
+/// Decides which collectives of a task graph are merged into buckets.
 ///
-/// A policy is a value: its settings are data members, the call is const, and one object may serve several
-/// threads. It also promises that
+/// A policy is a value: its settings are data members, the call is const, and one object may serve several threads. It
+/// also promises that
 ///  - its buckets keep every rule of `validate_schedule`;
-///  - the graph with each bucket drawn together into one vertex has no cycle;
-///  - the same graph and settings give the same buckets.
+///  - the graph with each bucket contracted to one vertex is acyclic;
+///  - equal graphs and settings give equal buckets.
 template <class P>
 concept bucketing_policy =
     std::copy_constructible<P> && requires(const P& policy, const task_graph& g, const solve_control& control) {

@@ -15,19 +15,19 @@
 #include <vector>
 
 /// \file
-/// What is waited for, or reduced, more often than it must be: graphs with less of it, to be bucketed then.
+/// Removal of redundant waits and reductions, before bucketing.
 
 namespace shardweave::inline v0 {
 
-/// A graph in which some tasks of another one are gone.
+/// A graph without some tasks of another one.
 struct reduced_graph {
   task_graph graph;
-  std::vector<task_index> task_of;  ///< by task of the other graph: what stands for it
+  std::vector<task_index> task_of;  ///< by task of the other graph: the task that replaces it
 };
 
 namespace detail {
-/// Writes a graph anew: `stands_for[t]` is what is used instead of t, itself for what stays; `listed` are those that
-/// stay, in their new order. `change` may alter the record of a task, in the numbers of the old graph.
+/// Rewrites a graph: `stands_for[t]` replaces t, and is t itself for tasks that stay; `listed` are those, in their new
+/// order. `change` may modify the record of a task, in the numbers of the old graph.
 template <class Change>
 [[nodiscard]] reduced_graph rewritten(const task_graph& g, std::vector<task_index> stands_for,
                                       const std::vector<task_index>& listed, std::vector<storage> storages,
@@ -36,7 +36,7 @@ template <class Change>
     while (stands_for[s] != s) s = stands_for[s];
   std::vector<task_index> number(g.size(), no_index);
   for (std::size_t i = 0; i < listed.size(); ++i) number[listed[i]] = static_cast<task_index>(i);
-  // views of what is gone are views of what stands for it
+  // views of removed storages become views of their replacements
   std::vector<std::uint32_t> storage_of(storages.size());
   for (std::uint32_t s = 0; s < storages.size(); ++s) storage_of[s] = s;
   for (task_index t = 0; t < g.size(); ++t)
@@ -80,9 +80,8 @@ template <class Change>
 }
 }  // namespace detail
 
-/// Waits for what was waited for are gone: of several waits for one collective, or for one part of it, the first stays,
-/// and a wait for what a wait gave is that wait. A parameter that is read twice is unpacked once then,
-/// and alive until it was read for the last time.
+/// Removes repeated waits: of several waits for one collective, or for one part of it, the first stays, and a wait for
+/// the result of a wait is that wait. So a parameter that is read twice is unpacked once, and live until its last use.
 /// Source: the cleaning up before PyTorch's FSDP bucketing. Complexity: O(V + E)
 [[nodiscard]] inline reduced_graph without_repeated_waits(const task_graph& g) {
   std::vector<task_index> stands_for(g.size()), first_wait(g.size(), no_index);
@@ -102,10 +101,9 @@ template <class Change>
                            [](task_index, const task_record&) {});
 }
 
-/// Sums of two results of equal reductions are taken before the reduction, which is one then, over and over: gradients
-/// of several microbatches are scattered once. The sum takes as much longer as its terms are larger, and its terms stay
-/// alive until it. Only where the reduction is a sum or an average of the same dtype and size on the same group, and
-/// nothing else uses the two results.
+/// Moves sums of results of equal reductions before the reduction, repeatedly: gradients of several micro-batches are
+/// scattered once. The sum takes longer in proportion to the size of its terms, and its terms stay live until then.
+/// Applies to reductions by sum or average, of equal dtype and size on one group, whose results nothing else uses.
 /// Source: the reduce-scatter deduplication of PyTorch's FSDP passes. Complexity: O(V + E) per term of the longest sum
 [[nodiscard]] inline reduced_graph with_sums_before_reductions(const task_graph& g) {
   const compressed_graph& d = g.dependencies();
@@ -118,7 +116,7 @@ template <class Change>
     return g.kind(t) == task_kind::other && op.substr(0, op.find('.')) == "add" && g.inputs(t).size() == 2 &&
            g.inputs(t)[0] != g.inputs(t)[1] && g.after(t).empty() && g.output_count(t) == 1;
   };
-  // of the wait for a reduction that nothing else uses: the reduction
+  // the reduction of a wait, if neither has another user
   const auto reduction = [&](task_index w, task_index user) {
     const task_index c = g.completes(w);
     if (c == no_index || !only_user(w, user) || !only_user(c, w) || g.inputs(c).size() != 1 || d.in(c).size() != 1)
@@ -131,7 +129,7 @@ template <class Change>
   std::vector<task_index> stands_for(g.size()), sum_before(g.size(), no_index);
   std::vector<std::uint32_t> sum_storage(g.size(), no_index);
   std::vector<storage> storages(g.storages().begin(), g.storages().end());
-  std::vector<std::uint32_t> storage_of(storages.size());  // what was in the memory of a sum is in that of its wait
+  std::vector<std::uint32_t> storage_of(storages.size());  // the storage of a sum becomes that of its wait
   for (std::uint32_t s = 0; s < storage_of.size(); ++s) storage_of[s] = s;
   for (task_index t = 0; t < g.size(); ++t) stands_for[t] = t;
   bool any = false;
@@ -164,7 +162,7 @@ template <class Change>
     if (sum_before[t] != no_index) listed.push_back(sum_before[t]);  // right before the launch
     listed.push_back(t);
   }
-  // what used the sum uses the wait now, and the launch the sum: told in `change`, for the sum itself stays
+  // users of the sum now use the wait, and the launch uses the sum; done in `change`, as the sum itself stays
   const auto wait_of = [&](task_index sum) { return stands_for[g.inputs(sum).front()]; };
   const auto change = [&](task_index t, task_record& r) {
     if (late_of[t] != no_index) {  // a sum

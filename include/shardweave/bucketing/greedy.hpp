@@ -13,48 +13,47 @@
 #include <vector>
 
 /// \file
-/// Fills buckets in graph order, up to a size.
+/// Greedy buckets in graph order, up to a size.
 
 namespace shardweave::inline v0 {
 
 class augmented_graph;
 
-/// Of each key (operation, group, dtype, reduction) the collectives are taken in graph order and put into the
-/// open bucket until it would exceed its cap. One that depends on a member, or would close a cycle through
-/// other buckets, stays out and is tried again with the next bucket. Every refusal is recorded.
+/// For each key (operation, group, dtype, reduction), adds collectives in graph order to the open bucket until it would
+/// exceed its cap. A collective that depends on a member, or would close a cycle through other buckets, is skipped and
+/// considered again for the next bucket. Every refusal is recorded.
 ///
-/// Source: the greedy pre-bucketing of PyTorch's FSDP passes, with the acyclicity of all buckets together
-/// kept at every step, refused collectives taken up again, and a test of what a merge gains.
+/// Source: the greedy pre-bucketing of PyTorch's FSDP passes; here all buckets together stay acyclic at every step,
+/// refused collectives are reconsidered, and the gain of a merge is tested.
 /// Complexity: O(V + E) and one bounded search per collective and bucket tried.
 struct greedy {
   static constexpr std::string_view name = "greedy";
 
   bytes cap = mebibytes(50);  ///< of a bucket: the larger of its total bytes in and out
-  /// Gathers of parameters and scatters of gradients only (`fsdp_tags`). Absent: only these, unless there are none and
-  /// no collective states a tag or a role: where nothing is known, everything.
+  /// Whether only gathers of parameters and scatters of gradients are merged (`fsdp_tags`). Absent: yes, unless there
+  /// are none and no collective states a tag or a role.
   std::optional<bool> fsdp_only = std::nullopt;
-  /// Merge only where the collective saves more time than packing and unpacking cost.
+  /// Whether to merge only if that saves more time than packing and unpacking cost.
   bool needs_gain = true;
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const;
 
  private:
-  /// Refusals in a row after which a bucket is closed: a bound on what a bucket may cost.
+  /// Consecutive refusals after which a bucket is closed: bounds the cost of a bucket.
   static constexpr std::size_t patience = 20;
 
-  /// The collectives that may be members, by key; refusals of those that may not.
+  /// The collectives that may be members, by key; records why others may not.
   [[nodiscard]] std::vector<std::vector<task_index>> collect(const task_graph& g, std::vector<decision>& refused) const;
 
-  /// Takes one bucket, or one collective that stays alone, off the front of the list.
+  /// Removes one bucket, or a single collective, from the front of the list.
   void fill_one(const task_graph& g, const std::vector<std::uint32_t>& place, augmented_graph& merged,
                 std::vector<task_index>& pending, bucketing_result& result) const;
 
-  /// How many of the first collectives of the list would make the best bucket by size and gain, 1 if none:
-  /// as many as the cap allows, or those that save the most. Durations may have steps, so that a gain may
-  /// come only with several members.
+  /// How many of the first collectives of the list make the best bucket by size and gain, 1 if none: as many as the cap
+  /// allows, or those that save most. Durations may have steps, so a gain may require several members.
   std::size_t promising(const task_graph& g, const std::vector<task_index>& pending, bucketing_result& result) const;
 
-  /// Whether the collective needs a member's result, or a member needs its result, in the graph as given.
+  /// Whether the collective and a member depend on one another in the given graph.
   static bool depend(const task_graph& g, const std::vector<std::uint32_t>& place,
                      const std::vector<task_index>& members, task_index t);
   static bool reaches(const task_graph& g, const std::vector<std::uint32_t>& place, task_index from, task_index to);

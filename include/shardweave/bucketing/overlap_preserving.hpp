@@ -10,7 +10,7 @@
 #include <string_view>
 
 /// \file
-/// Merges collectives of a schedule without exposing what is hidden in it.
+/// Merges collectives of a schedule such that hidden ones stay hidden.
 
 namespace shardweave::inline v0 {
 
@@ -18,23 +18,25 @@ namespace shardweave::inline v0 {
 struct overlap_preserving {
   static constexpr std::string_view name = "overlap_preserving";
 
-  bytes cap = gibibytes(2);    ///< of a bucket: bytes in and out, those of an all_reduce once
-  std::size_t distance = 200;  ///< collectives of a key looked at after the first member
-  std::size_t patience = 20;   ///< refusals in a row after which a bucket is closed
-  /// Begin with what is least hidden, and merge with what is `nearby`; absent: on channels that gather parameters.
+  bytes cap = gibibytes(2);    ///< of a bucket: bytes in and out, those of an all-reduce once
+  std::size_t distance = 200;  ///< collectives of a key that are considered after the first member
+  std::size_t patience = 20;   ///< consecutive refusals after which a bucket is closed
+  /// Starts with the least hidden collectives, and merges them with those `nearby`; absent: on channels that gather
+  /// parameters.
   std::optional<bool> exposed_first = std::nullopt;
-  std::uint32_t nearby = 20;  ///< places in the schedule, where the least hidden come first
-  /// Buckets of scatters are groups of calls without copies (`bucket::coalesced`); gathers are packed all the same.
+  std::uint32_t nearby = 20;  ///< distance in the schedule within which `exposed_first` merges
+  /// Buckets of scatters are groups of calls without copies (`bucket::coalesced`); gathers are always packed.
   bool coalesce_scatters = false;
 };
 
-/// Merges collectives of a schedule whose `hides` says what hides what; buckets that are there count as one
-/// collective. Of each key and channel, collectives are tried in the order of the schedule, or the least hidden first;
-/// the merged launch stands at one of the two launches, its wait at one of the two waits, so that no task of the
-/// account slips out from between a launch and its wait, on this channel or by way of its in-order execution, and no
-/// cycle is closed. A refused attempt leaves no trace. The result has no `hides`: simulate it.
+/// Merges collectives of a schedule whose `hides` has hiding records; existing buckets count as single collectives. By
+/// key and channel, collectives are tried in the order of the schedule, or the least hidden first. The merged launch
+/// stands at one of the two launches, its wait at one of the two waits, such that hiding tasks stay between launch and
+/// wait, also with the channel's in-order execution, and no cycle is closed. A refused attempt changes nothing. The
+/// result has no `hides`: simulate it.
 ///
-/// Source: PyTorch's overlap-preserving bucketing, with complete undoing and an order that is kept, not searched.
+/// Source: PyTorch's overlap-preserving bucketing, with complete undo, and with the order maintained instead of
+/// recomputed.
 /// Complexity: O(V + E) per channel, and one bounded search per collective and bucket tried
 /// \pre s is valid for g
 [[nodiscard]] schedule merge_preserving_overlap(const task_graph& g, const schedule& s,

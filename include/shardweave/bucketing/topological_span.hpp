@@ -16,63 +16,66 @@
 #include <vector>
 
 /// \file
-/// Buckets by structure alone, filled in graph order and kept short.
+/// Buckets by structure alone, in graph order and within a bounded span.
 
 namespace shardweave::inline v0 {
 
-/// Bytes from which on a ring over so many ranks runs at nine tenths of its bandwidth: the size at which transfer
-/// takes nine times as long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth to be
-/// saturated, 40 us a hop), more a network of 400 Gb/s (22 GB/s, 12 us); 0 for a single rank.
+/// Bytes at which a ring over so many ranks reaches nine tenths of its bandwidth: the transfer then takes nine times as
+/// long as start and hops. Up to `per_node` ranks share NVLink (36 GB/s of bus bandwidth, 40 us per hop), more use a
+/// network of 400 Gb/s (22 GB/s, 12 us); 0 for a single rank.
 /// Source: figures and form of PyTorch's saturation profiles for H100.
 [[nodiscard]] bytes saturation_size(std::int64_t ranks, std::int64_t per_node = 8);
 
-/// Channels on which parameters are gathered, the one with the most such gathers (the first of equals) in front.
+/// Channels on which parameters are gathered; the one with the most such gathers (the first of equal ones) comes first.
 /// Complexity: O(V)
 [[nodiscard]] std::vector<std::uint32_t> sharding_channels(const task_graph& g, const std::vector<bool>& tags);
 
-/// Which collectives may become members.
+/// Which collectives may become members of buckets.
 enum class bucket_members : std::uint8_t {
   sharded,  ///< gathers of parameters, scatters of gradients (`fsdp_tags`), all_reduces of the channels of such gathers
-  derived   ///< gathers of what comes from parameters alone, scatters and all_reduces of what goes to gradients alone
+  /// Gathers of values derived from parameters alone, scatters and all-reduces of values that become gradients alone.
+  derived
 };
 
-/// Of which groups. The primary one is that on which most parameters are gathered, the first of equals.
+/// Groups whose collectives may be merged. The primary one gathers the most parameters; the first of equal ones.
 enum class bucket_groups : std::uint8_t {
-  all,                 ///< any; all_reduces on groups that gather parameters
-  primary_reductions,  ///< any; all_reduces on the primary group
-  primary              ///< the primary group alone
+  all,                 ///< any; all-reduces on groups that gather parameters
+  primary_reductions,  ///< any; all-reduces on the primary group
+  primary              ///< only the primary group
 };
 
-/// Of each key the collectives in graph order, one bucket after the other: one is closed when the next collective
-/// would exceed its cap, or is more than `span` tasks behind its first member: merging what lies far apart pulls late
-/// work forward, and with it the memory of all that is alive in between. What depends on a member stays out for good.
+/// For each key, fills one bucket after the other in graph order. A bucket is closed when the next collective would
+/// exceed its cap, or is more than `span` tasks behind its first member: merging distant collectives would pull late
+/// work forward, and with it the memory of all that is live in between. A collective that depends on a member stays
+/// alone.
 ///
-/// Source: AutoParallel's bounded pre-bucketing (`adjacent` and no span: PyTorch's own; `derived`: its first form),
-/// with the acyclicity of all buckets together kept at every step.
+/// Source: AutoParallel's bounded pre-bucketing (`adjacent` and no span: PyTorch's own; `derived`: its first form);
+/// here all buckets together stay acyclic at every step.
 /// Complexity: O(V + E) and one bounded search per collective
 struct topological_span {
   static constexpr std::string_view name = "topological_span";
 
-  /// The larger of a bucket's bytes in and out, for all groups; absent: `saturation_size` of the group whose gather of
-  /// a parameter comes first, from 50 to 2000 MiB, and 500 MiB where none is gathered.
+  /// The larger of a bucket's bytes in and out, for all groups; absent: `saturation_size` of the group of the first
+  /// gather of a parameter, from 50 to 2000 MiB, or 500 MiB if there is none.
   std::optional<bytes> cap = std::nullopt;
-  std::optional<std::uint32_t> span = 1500;  ///< tasks of the original order; absent: any number
-  bool adjacent = false;  ///< only those between whose waits no candidate of another key is waited for
+  std::optional<std::uint32_t> span = 1500;  ///< tasks of the original order; absent: unlimited
+  bool adjacent = false;  ///< merges only collectives between whose waits no candidate of another key is waited for
   bucket_groups groups = bucket_groups::primary_reductions;
   bucket_members members = bucket_members::sharded;
-  std::map<std::uint32_t, bytes> cap_of_group = {};  ///< by position of the group: a cap of its own, in place of `cap`
+  std::map<std::uint32_t, bytes> cap_of_group = {};  ///< by position of the group: its cap, instead of `cap`
 
   [[nodiscard]] bucketing_result operator()(const task_graph& g, const solve_control& control = {}) const;
 
  private:
   [[nodiscard]] static bytes default_cap(const task_graph& g, const std::vector<bool>& tags);
 
-  /// Those that may be members, and why the others may not.
+  /// The collectives that may be members; records why others may not.
   [[nodiscard]] std::vector<bool> candidates(const task_graph& g, const std::vector<bool>& tags,
                                              const std::vector<std::uint32_t>& channels,
                                              std::vector<decision>& refused) const;
 
-  /// The wanted ones of an operation: sharded ones in the order of their first waits, derived ones in that of launches.
+  /// The wanted collectives of an operation: `sharded` ones in the order of their first waits, `derived` ones in that
+  /// of launches.
   [[nodiscard]] std::vector<task_index> in_order(const task_graph& g, std::vector<bool> wanted, collective op) const;
 
   [[nodiscard]] std::vector<std::vector<task_index>> groups_of(const std::vector<task_index>& wanted,

@@ -11,21 +11,20 @@
 #include <vector>
 
 /// \file
-/// Whether what a channel hides stays hidden when collectives are merged.
+/// Whether hidden collectives of a channel stay hidden after a merge.
 
 namespace shardweave::inline v0::detail {
 
-/// Where the launches, the waits and the hiding tasks of one channel lie on its timeline. A channel works in order: a
-/// wait ends all that was launched before on it. So a collective stays hidden as long as no other one of its channel is
-/// launched and waited for around it, from before its launch to behind what hides it: then the outer wait would end it
-/// too early. Complexity: O(n * m) per question for n collectives and m hiding tasks between the merged launch and
-/// wait.
+/// Intervals of launches, waits and hiding tasks on the timeline of one channel. A channel works in order, so a wait
+/// completes all earlier launches on it. Hence a collective stays hidden as long as no other one of its channel is
+/// launched before it and waited for before the end of what hides it: that wait would complete it too early.
+/// Complexity: O(n * m) per query for n collectives and m hiding tasks between the merged launch and wait.
 class hiding_intervals {
  public:
   /// \pre all arguments outlive this
   hiding_intervals(const launch_units& units, const overlap_account& account) : units_(&units), account_(&account) {}
 
-  /// Whether all that is hidden stays so if `c` joins the members, launched at `start` and waited for at `wait`.
+  /// Whether everything hidden stays so if `c` joins the members, launched at `start` and waited for at `wait`.
   /// \param line  of the channel
   /// \pre members is not empty; start and wait are those of its first member, or of `c`
   [[nodiscard]] bool stay(const overlap_timeline& line, std::span<const std::uint32_t> members, std::uint32_t c,
@@ -70,7 +69,7 @@ class hiding_intervals {
 
   const launch_units* units_;
   const overlap_account* account_;
-  std::vector<interval> running_, inside_;  // from launch to wait; from launch to what hides
+  std::vector<interval> running_, inside_;  // from launch to wait; from launch to hiding task
 };
 
 }  // namespace shardweave::inline v0::detail

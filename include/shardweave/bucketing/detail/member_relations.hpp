@@ -12,22 +12,22 @@
 #include <vector>
 
 /// \file
-/// Which collectives cannot be in one bucket because one needs the other.
+/// Which collectives depend on one another and cannot be in one bucket.
 
 namespace shardweave::inline v0::detail {
 
-/// Whether a candidate and the members of a bucket need each other: one's launch the other's, one's wait the other's,
-/// or what hides the one the other's wait. Then no order launches them as one and keeps hidden what is. What the
-/// members lead to, and what leads to them, is marked as far as the next candidates lie, so that a question costs
-/// nothing. Merges made meanwhile are not seen: those are found by the graph that is merged. Complexity: O(V + E) of
-/// the stretch per member marked; O(what hides it) per question.
+/// Whether a candidate and the members of a bucket depend on one another: the launch of one on that of the other, the
+/// wait of one on that of the other, or what hides one on the wait of the other. Then no order launches them as one and
+/// keeps them hidden. Successors and predecessors of members are marked as far as the next candidates lie, so a query
+/// is cheap. Merges in the meantime are not considered; the merged graph detects those. Complexity: O(V + E) of the
+/// marked range per member; O(tasks that hide it) per query.
 class member_relations {
  public:
   /// \pre all arguments outlive this
   member_relations(const launch_units& units, const overlap_account& account)
       : account_(&account), known_(with_hiding(units, account)), marks_(5, std::vector<std::uint32_t>(units.size())) {}
 
-  /// Begins anew, with these members and for these candidates.
+  /// Starts anew, for these members and candidates.
   /// \pre members is not empty
   void look_around(std::span<const std::uint32_t> members, std::span<const std::uint32_t> candidates) {
     ++stamp_;
@@ -44,7 +44,7 @@ class member_relations {
     }
     for (const std::uint32_t m : members) add(m);
   }
-  /// One more member.
+  /// Adds a member.
   void add(std::uint32_t member) {
     const std::uint32_t wait = account_->wait_of[member];
     spread<true>(after_start, member);
@@ -66,7 +66,7 @@ class member_relations {
  private:
   enum mark : std::size_t { after_start, before_start, after_wait, before_wait, before_hiding };
 
-  /// Units, and what must lie between launches and waits so that they stay hidden.
+  /// The dependencies of units, with those that keep hiding tasks between launches and waits.
   [[nodiscard]] static compressed_graph with_hiding(const launch_units& units, const overlap_account& account) {
     std::vector<std::pair<std::uint32_t, std::uint32_t>> ends;
     for (const auto& e : units.graph().all_edges()) ends.emplace_back(e.source, e.target);
@@ -94,7 +94,7 @@ class member_relations {
   compressed_graph known_;
   std::vector<std::vector<std::uint32_t>> marks_;
   std::vector<std::uint32_t> stack_;
-  std::uint32_t stamp_ = 0, first_ = 0, last_ = 0;  // places between which is looked
+  std::uint32_t stamp_ = 0, first_ = 0, last_ = 0;  // range of places that is searched
 };
 
 }  // namespace shardweave::inline v0::detail

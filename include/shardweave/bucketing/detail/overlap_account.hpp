@@ -10,12 +10,13 @@
 #include <vector>
 
 /// \file
-/// What a schedule says hides what, in units.
+/// The hiding records of a schedule, by units.
 
 namespace shardweave::inline v0::detail {
 
-/// A schedule as units: places, first waits, and what hides what by the account of its scheduler (`schedule::hides`).
-/// A collective without a record is taken for hidden by nothing. Complexity: O(V + E + records) to build.
+/// A schedule by units: places, first waits, and which tasks hide which collectives by the account of its scheduler
+/// (`schedule::hides`). A collective without a record counts as hidden by nothing. Complexity: O(V + E + records) to
+/// build.
 struct overlap_account {
   /// \pre s is valid, and units are those of its buckets
   overlap_account(const launch_units& units, const schedule& s)
@@ -53,12 +54,12 @@ struct overlap_account {
   [[nodiscard]] bool is_hidden(std::uint32_t u) const { return exposed[u] == nanoseconds(0); }
 
   [[nodiscard]] bool hides_others(std::uint32_t launch) const { return hides[launch] || hides[wait_of[launch]]; }
-  /// Tasks from one launch to the other.
+  /// The number of tasks between two launches.
   [[nodiscard]] std::uint32_t distance(std::uint32_t a, std::uint32_t b) const {
     return std::max(steps[a], steps[b]) - std::min(steps[a], steps[b]);
   }
-  /// Calls `f(before, after)` for the launch, and for the first wait, of each hidden collective and each unit that it
-  /// is hidden behind: so long as that unit stays between, the collective stays hidden.
+  /// Calls `f(before, after)` for each hidden collective and each unit that hides it: with the launch and the unit, and
+  /// with the unit and the first wait. While these dependencies hold, it stays hidden.
   template <class Call>
   void for_each_hiding(const Call& f) const {
     for (const std::uint32_t u : order)
@@ -70,13 +71,13 @@ struct overlap_account {
   }
 
   std::vector<std::uint32_t> order, place;
-  /// Places if packing and unpacking a bucket were tasks, as in graphs that are rewritten: an allocation, a part and a
-  /// copy, and one per member, before the launch; a view, a split, and one per member, after the first wait.
+  /// Places if packing and unpacking of buckets were tasks, as in rewritten graphs: before a launch an allocation, a
+  /// slice and a copy, and one task per member; after the first wait a view, a split, and one task per member.
   std::vector<std::uint32_t> steps;
-  std::vector<std::uint32_t> wait_of, start_of;  // of launches and of their first waits
+  std::vector<std::uint32_t> wait_of, start_of;  // of launches; of their first waits
   std::vector<nanoseconds> exposed;
   std::vector<std::vector<std::uint32_t>> hidden_by;
-  std::vector<bool> hides;  // something is hidden behind the unit, and nothing of that exposed
+  std::vector<bool> hides;  // whether some fully hidden collective is hidden behind the unit
 };
 
 }  // namespace shardweave::inline v0::detail

@@ -9,12 +9,12 @@
 #include <vector>
 
 /// \file
-/// What runs while a channel works: the events of one channel in the order of a schedule.
+/// The events of one channel, in the order of a schedule.
 
 namespace shardweave::inline v0::detail {
 
-/// The launches and waits of one channel, the computations, and all else that hides its collectives, as a list whose
-/// neighbours depend on each other. A launch may take another one's place and be taken out of the list.
+/// The launches and waits of one channel, the computations, and all other tasks that hide its collectives, as a linked
+/// list; neighbours become dependencies of the graph. An event may be represented by another one and removed.
 class overlap_timeline {
  public:
   static constexpr std::uint32_t none = no_index;
@@ -41,7 +41,7 @@ class overlap_timeline {
     }
   }
 
-  /// From here on units are found by their events in this list.
+  /// Makes this list the one in which `event_of` finds units.
   void enter(std::vector<std::uint32_t>& event_of) {
     event_of_ = &event_of;
     for (std::uint32_t e = 0; e < events_.size(); ++e) event_of[events_[e].unit] = e;
@@ -52,7 +52,7 @@ class overlap_timeline {
   [[nodiscard]] std::uint32_t next(std::uint32_t at) const { return events_[at].next; }
   [[nodiscard]] std::uint32_t previous(std::uint32_t at) const { return events_[at].previous; }
 
-  /// Takes an event out; its neighbours depend on each other then.
+  /// Removes an event, and makes its neighbours depend on each other.
   void unlink(std::uint32_t e) {
     const auto [unit, p, n] = events_[e];
     if (p != none) graph_->remove(events_[p].unit, unit);
@@ -61,7 +61,7 @@ class overlap_timeline {
     if (p != none) events_[p].next = n;
     if (n != none) events_[n].previous = p;
   }
-  /// Puts it back into the list alone: the graph is rolled back by whoever changed it.
+  /// Puts an event back into the list only; the caller rolls back the graph.
   void relink(std::uint32_t e) {
     if (events_[e].previous != none) events_[events_[e].previous].next = e;
     if (events_[e].next != none) events_[events_[e].next].previous = e;

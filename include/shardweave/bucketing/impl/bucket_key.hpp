@@ -10,7 +10,7 @@
 #include <string_view>
 
 /// \file
-/// Which collectives may be members, and of one bucket.
+/// Definitions of bucket keys.
 
 namespace shardweave::inline v0 {
 
@@ -44,7 +44,7 @@ SHARDWEAVE_INLINE std::vector<std::optional<decision>> refused_as_members(const 
   std::vector<task_index> foreign(g.size(), no_index);
   for (task_index t = 0; t < g.size(); ++t) {
     if (g.completes(t) != no_index) awaited[g.completes(t)] = true;
-    // further ordering after a member would have to mean its launch: leave such collectives alone
+    // other dependencies on a member would have to refer to its launch, so such collectives are not merged
     for (const auto& e : g.dependencies().in(t))
       if (g.is_collective(e.source) && g.completes(t) != e.source && g.kind(t) != task_kind::output)
         foreign[e.source] = t;

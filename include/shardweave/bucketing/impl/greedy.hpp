@@ -13,7 +13,7 @@
 #include <utility>
 
 /// \file
-/// How buckets are filled.
+/// Definition of `greedy`.
 
 namespace shardweave::inline v0 {
 
@@ -21,7 +21,7 @@ SHARDWEAVE_INLINE bucketing_result greedy::operator()(const task_graph& g, const
   bucketing_result result;
   std::vector<std::vector<task_index>> by_key = collect(g, result.decisions);
   const std::vector<std::uint32_t> order = stable_topological_order(g.dependencies());
-  std::vector<std::uint32_t> place(g.size());  // in the graph as given, before any merge
+  std::vector<std::uint32_t> place(g.size());  // in the given graph, before any merge
   for (std::uint32_t i = 0; i < order.size(); ++i) place[order[i]] = i;
   augmented_graph merged(g.dependencies(), order);
   for (std::vector<task_index>& pending : by_key)

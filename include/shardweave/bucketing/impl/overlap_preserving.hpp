@@ -20,13 +20,13 @@
 #include <vector>
 
 /// \file
-/// How buckets keep what is hidden.
+/// Definition of `merge_preserving_overlap`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Finds the buckets, channel by channel and key by key.
+/// Finds the buckets, by channel and key.
 class preserving_run {
  public:
   preserving_run(const task_graph& g, const schedule& s, const overlap_preserving& options)
@@ -49,7 +49,7 @@ class preserving_run {
       if (c != no_index) lines_.emplace(c, overlap_timeline(g, units_, account_, c, graph_));
   }
 
-  preserving_run(const preserving_run&) = delete;  // its parts point at each other
+  preserving_run(const preserving_run&) = delete;  // members refer to each other
   preserving_run& operator=(const preserving_run&) = delete;
 
   void run() {
@@ -67,7 +67,7 @@ class preserving_run {
     }
   }
 
-  /// The schedule with the buckets found; what hides what is not known any more.
+  /// The schedule with the buckets found, without hiding records.
   [[nodiscard]] schedule result(const schedule& before) const {
     schedule s;
     s.statistics = before.statistics;
@@ -82,7 +82,7 @@ class preserving_run {
       s.buckets.back().coalesced = options_.coalesce_scatters &&
                                    g_.collective(s.buckets.back().members.front()).op == collective::reduce_scatter;
     }
-    // a bucket and its waits stand where the first member stood, and move only as far as they must
+    // a bucket and its waits stand at the places of the first member, and move only as far as necessary
     std::vector<std::uint32_t> listed;
     for (const std::uint32_t u : account_.order) {
       const std::uint32_t launched = account_.start_of[u] == no_index ? u : account_.start_of[u];
@@ -109,7 +109,7 @@ class preserving_run {
   }
 
  private:
-  /// Channels whose first all_gather in the original order gathers a parameter, and only one.
+  /// Channels whose first all-gather in the original order is a gather of one parameter.
   [[nodiscard]] std::vector<bool> gathering_channels() const {
     const std::vector<bool> tags = fsdp_tags(g_);
     std::vector<bool> known(g_.groups().size()), gathers(g_.groups().size());
@@ -128,13 +128,13 @@ class preserving_run {
     for (const task_index t : units_.tasks(u)) sum += g_.collective(t).bytes_in + g_.collective(t).bytes_out;
     return g_.collective(units_.first(u)).op == collective::all_reduce ? sum / 2 : sum;
   }
-  /// Hidden part of the time, from 0 to 1.
+  /// The hidden fraction of the time, from 0 to 1.
   [[nodiscard]] double hidden_share(std::uint32_t u) const {
     const auto takes = static_cast<double>(units_.costs(u).duration.count());
     return takes > 0 ? (takes - static_cast<double>(account_.exposed[u].count())) / takes : 0;
   }
 
-  /// One bucket after the other, each begun with the first collective that is in none.
+  /// Makes one bucket after the other, each starting with the first collective that is in none.
   void fill(std::vector<std::uint32_t>& group, bool exposed_first) {
     if (exposed_first)
       std::stable_sort(group.begin(), group.end(), [&](auto a, auto b) { return hidden_share(a) < hidden_share(b); });
@@ -181,7 +181,7 @@ class preserving_run {
     return false;
   }
 
-  /// Adds `c` where it may stand, at the first of four places that keep hidden what is.
+  /// Adds `c`, at the first of four pairs of launch and wait that keeps everything hidden.
   bool try_add(const std::vector<std::uint32_t>& members, std::uint32_t c) {
     const std::uint32_t seed = members.front();
     if (account_.hides_others(c)) return refuse_one(decision_reason::overlap, c, seed);
@@ -195,7 +195,7 @@ class preserving_run {
     return refuse_one(keeps ? decision_reason::cycle : decision_reason::overlap, c, seed);
   }
 
-  /// Merges launches and waits in the graph and in the list, if that closes no cycle.
+  /// Merges launches and waits in the graph and in the list, unless that closes a cycle.
   bool join(std::uint32_t seed, std::uint32_t c, std::uint32_t start, std::uint32_t wait) {
     const std::uint32_t seed_wait = account_.wait_of[seed], c_wait = account_.wait_of[c];
     const std::uint32_t moved = line_->event_of(start == seed ? c : seed);
@@ -229,7 +229,7 @@ class preserving_run {
   std::vector<std::uint32_t> channels_, event_of_;
   std::map<std::uint32_t, overlap_timeline> lines_;
   overlap_timeline* line_ = nullptr;
-  std::vector<std::vector<std::uint32_t>> buckets_;  // units, the first member first
+  std::vector<std::vector<std::uint32_t>> buckets_;  // units; the first member comes first
   std::vector<std::uint32_t> bucket_of_;
   std::vector<decision> refused_;
   member_relations relations_;

@@ -10,7 +10,7 @@
 #include <cstddef>
 
 /// \file
-/// How buckets along the order are made.
+/// Definition of `topological_span`.
 
 namespace shardweave::inline v0 {
 
@@ -71,7 +71,7 @@ SHARDWEAVE_INLINE std::vector<bool> topological_span::candidates(const task_grap
   for (task_index t = 0; t < g.size(); ++t) {
     if (!g.is_collective(t)) continue;
     const collective_info c = g.collective(t);
-    const bool reduces = c.op == collective::all_reduce;  // which has no tag by structure
+    const bool reduces = c.op == collective::all_reduce;  // all-reduces have no tag by structure
     const bool primary = !channels.empty() && channels.front() == c.group;
     const bool gathers = std::find(channels.begin(), channels.end(), c.group) != channels.end();
     const bool by_group = reduces && members == bucket_members::sharded;
