@@ -5,17 +5,16 @@
 #include <Eigen/Core>
 
 /// \file
-/// Cost tables in the words of linear algebra. Apart from the tables themselves, which all rooms read and few compute
-/// on.
+/// Cost tables as matrices of Eigen, in a header of their own because few rooms need them.
 
 namespace shardweave::inline v0 {
 
-/// A table's costs between classes, read in place.
+/// The class costs of a table, read in place.
 template <cost_value Cost>
 using class_costs_view = Eigen::Map<const Eigen::Array<Cost, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>,
                                     Eigen::Aligned16, Eigen::OuterStride<>>;
 
-/// The class costs of a table without its padding, one row per row class. Valid as long as the table is.
+/// The class costs of a table without its padding, one row per row class. Valid while the table exists.
 /// Complexity: O(1)
 template <cost_value Cost>
 [[nodiscard]] class_costs_view<Cost> class_costs(const cost_table<Cost>& table) {

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// What solvers work on: variables with a few labels each, tables between them, rows that limit usage.
+/// The form of problems that solvers use: variables with labels, pairwise cost tables, and rows that limit usage.
 
 namespace shardweave::inline v0 {
 
@@ -38,11 +38,11 @@ struct compact_link {
 struct usage_row {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
-  std::uint32_t budget = 0;  ///< which of the stated budgets
+  std::uint32_t budget = 0;  ///< index of the stated budget
   std::int64_t time = 0;
 };
 
-/// What a variable adds to the rows [begin, end): one usage per label.
+/// What a variable adds to the usage of rows [begin, end): one amount per label.
 struct usage_segment {
   std::uint32_t begin = 0;
   std::uint32_t end = 0;
@@ -55,9 +55,8 @@ class compact_builder;
 /// minimise   constant + sum of unary costs + sum of table costs
 /// subject to low_r <= sum of the usages of all segments that cover row r <= high_r   for every row
 ///
-/// Variables stand for vertices or groups of tied vertices, labels for the strategies that are left to
-/// them. Every label has a finite unary cost and, over every edge, a partner of finite cost. Does not
-/// change; made by `compact_builder`.
+/// Variables stand for vertices or groups of tied vertices, labels for the strategies that are left to them. Every
+/// label has a finite unary cost and, over every edge, a partner of finite cost. Immutable; made by `compact_builder`.
 template <cost_value Cost>
 class compact_problem {
  public:
@@ -77,8 +76,8 @@ class compact_problem {
   [[nodiscard]] std::span<const compact_edge> edges() const { return edges_; }
   [[nodiscard]] const cost_table<Cost>& table(const compact_edge& e) const { return *tables_[e.table]; }
   [[nodiscard]] std::span<const table_pointer> tables() const { return tables_; }
-  /// Per table its class costs in double, rows `stride` apart as there and forbidden ones +infinity. Made when
-  /// first asked for, and shared as long as one of those who asked keeps them; threads may call at once.
+  /// Per table its class costs in double, rows `stride` apart and forbidden ones +infinity. Computed at the first call,
+  /// and shared while a caller keeps them; may be called concurrently.
   [[nodiscard]] std::shared_ptr<const std::vector<std::vector<double>>> costs_in_double() const {
     const std::lock_guard lock(in_double_->asked);
     if (auto known = in_double_->costs.lock()) return known;
@@ -108,7 +107,7 @@ class compact_problem {
     return std::span(segments_).subspan(segment_start_[x], segment_start_[x + 1] - segment_start_[x]);
   }
 
-  /// The objective of a label per variable, without regard to rows.
+  /// The cost of a labeling, without regard to rows.
   /// Complexity: O(variables + edges)
   [[nodiscard]] Cost cost(std::span<const strategy> labels) const {
     Cost total = constant_;
@@ -117,7 +116,7 @@ class compact_problem {
     return total;
   }
 
-  /// What a label per variable uses of every row.
+  /// The usage of every row by a labeling.
   /// Complexity: O(segments + rows)
   [[nodiscard]] std::vector<double> usage(std::span<const strategy> labels) const {
     range_sums used(rows_.size());
@@ -126,7 +125,7 @@ class compact_problem {
     return used.values();
   }
 
-  /// All rows are kept, to within `tolerance` (1e-6 in stated budgets).
+  /// Whether all rows are kept, to within `tolerance` (1e-6 in stated budgets).
   [[nodiscard]] bool keeps_rows(std::span<const strategy> labels, double tolerance = 1e-6) const {
     const std::vector<double> used = usage(labels);
     for (std::size_t r = 0; r < used.size(); ++r)
@@ -151,10 +150,11 @@ class compact_problem {
   std::vector<usage_row> rows_;
   std::vector<std::size_t> segment_start_{0};
   std::vector<usage_segment> segments_;
-  std::shared_ptr<lent_costs> in_double_ = std::make_shared<lent_costs>();  ///< copies have the same tables
+  /// Shared by copies, which have the same tables.
+  std::shared_ptr<lent_costs> in_double_ = std::make_shared<lent_costs>();
 };
 
-/// Collects the parts of a compact problem in any order of edges and rows; variables first.
+/// Builds a compact problem: variables first, then edges and rows in any order.
 template <cost_value Cost>
 class compact_builder {
  public:
@@ -195,7 +195,7 @@ class compact_builder {
     problem_.rows_.push_back(row);
     return static_cast<std::uint32_t>(problem_.rows_.size() - 1);
   }
-  /// Adds usage of a variable; segments over the same rows are added up.
+  /// Adds usage of a variable; segments over the same rows are combined.
   void add_segment(std::uint32_t x, usage_segment segment) {
     const auto same = std::find_if(segments_[x].begin(), segments_[x].end(), [&](const usage_segment& s) {
       return s.begin == segment.begin && s.end == segment.end;

@@ -13,9 +13,9 @@
 
 namespace shardweave::inline v0 {
 
-/// Compiles a stated problem: ties are merged and parallel edges added up, pairings become forbidden pairs,
-/// strategies that no feasible assignment can have are removed (arc consistency, room in the budgets),
-/// constant parts are pulled out, budgets keep the times at which they can bind, and equal tables stay one.
+/// Compiles a stated problem: ties are merged and parallel edges added up, pairings become forbidden pairs, strategies
+/// that no feasible assignment can have are removed (arc consistency, room in the budgets), constant parts are
+/// separated, budgets keep the times at which they can bind, and equal tables are stored once.
 ///
 /// \throws error (input) for a description that makes no sense, naming the culprit
 /// \throws error (constraint) if no assignment can be feasible, naming the vertex left without a strategy and
@@ -33,7 +33,7 @@ template <cost_value Cost>
 }
 
 namespace detail {
-/// The same where a description counts no savings. Nothing of savings is compiled for it.
+/// The same for a description that counts no savings; savings are not compiled.
 /// \pre `counted` is off
 template <cost_value Cost>
 [[nodiscard]] placement_problem<Cost> compile_costs(std::shared_ptr<const placement_description<Cost>> description,

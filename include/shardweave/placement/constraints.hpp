@@ -40,7 +40,7 @@ struct pairing {
   std::string why = {};
 };
 
-/// What a vertex takes of a budget: one amount per strategy, not negative, always or while it lives.
+/// Usage of a budget by a vertex: one amount per strategy, not negative, always or while it lives.
 struct budget_term {
   std::uint32_t vertex = 0;
   std::vector<double> usage = {};
@@ -57,7 +57,7 @@ struct budget {
   std::vector<budget_term> terms = {};
 };
 
-/// How far beyond a limit a sum may be and still keep it, in the units of the budget: what rounding does, not slack.
+/// By how much a sum may exceed a limit and still keep it, in the units of the budget: covers rounding, not slack.
 inline constexpr double budget_tolerance = 1e-6;
 
 /// All constraints of a problem.
@@ -68,8 +68,8 @@ struct constraint_set {
   std::vector<budget> budgets = {};
 };
 
-/// Per vertex the first of those that must take the same strategy: ties that share a vertex are one. A vertex that is
-/// not tied stands for itself. \pre ties name no other vertices Complexity: nearly O(vertices + tied vertices)
+/// Per vertex the first of those that must take the same strategy; ties that share a vertex count as one. A vertex that
+/// is not tied is its own leader. \pre ties name no other vertices Complexity: nearly O(vertices + tied vertices)
 [[nodiscard]] inline std::vector<std::uint32_t> tie_leaders(std::size_t vertices, std::span<const tie> ties) {
   std::vector<std::uint32_t> leader(vertices);
   std::iota(leader.begin(), leader.end(), 0U);

@@ -17,22 +17,23 @@ using strategy = std::uint32_t;
 /// One strategy per vertex, in the order of the graph's vertices.
 using assignment = std::vector<strategy>;
 
-/// What costs are counted in: a floating type, or 64-bit integers, which are evaluated exactly.
+/// Types of costs: floating-point, or 64-bit integers, which are evaluated exactly.
 template <class T>
 concept cost_value = std::floating_point<T> || std::same_as<T, std::int64_t>;
 
-/// The cost of what must not be chosen: +infinity, or for integers the largest value, which every sum keeps.
+/// The cost of a forbidden choice: +infinity, or the largest integer; sums preserve it.
 template <cost_value Cost>
 inline constexpr Cost forbidden =
     std::floating_point<Cost> ? std::numeric_limits<Cost>::infinity() : std::numeric_limits<Cost>::max();
 
-/// Whether a cost stands for what must not be chosen.
+/// Whether a cost marks a forbidden choice.
 template <cost_value Cost>
 [[nodiscard]] constexpr bool is_forbidden(Cost cost) {
   return cost == forbidden<Cost>;
 }
 
-/// +infinity if it is forbidden. Whole numbers of more than 53 bits are rounded down, so that bounds stay bounds.
+/// As a double, +infinity if forbidden. Integers of more than 53 bits are rounded down, so that lower bounds stay
+/// valid.
 template <cost_value Cost>
 [[nodiscard]] constexpr double in_double(Cost cost) {
   if (is_forbidden(cost)) return std::numeric_limits<double>::infinity();
@@ -61,20 +62,20 @@ template <cost_value Cost>
   return is_forbidden(cost) ? cost : cost * static_cast<Cost>(count);
 }
 
-/// What a cost offers as computation that hides, or asks for as communication to be hidden: nothing if it is negative.
+/// The amount of computation that can hide, or of communication that can be hidden, of a cost: 0 if it is negative.
 template <cost_value Cost>
 [[nodiscard]] constexpr Cost amount_of(Cost cost) {
   return is_forbidden(cost) || cost < Cost{} ? Cost{} : cost;
 }
 
-/// Where the cost of an edge comes from.
+/// The parts of an edge's cost.
 template <cost_value Cost>
 struct edge_parts {
   Cost communication{};
-  Cost transition{};  ///< for a change of placement as such
+  Cost transition{};  ///< of the change of placement itself
 };
 
-/// Where the cost of an assignment comes from.
+/// The parts of an assignment's cost.
 template <cost_value Cost>
 struct cost_parts {
   Cost compute{};

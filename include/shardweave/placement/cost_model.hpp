@@ -10,7 +10,7 @@
 #include <span>
 
 /// \file
-/// What a user writes to have a graph planned: prices, and as many further abilities as he likes.
+/// Cost models, which users write: prices, and optional abilities.
 
 namespace shardweave::inline v0 {
 
@@ -29,7 +29,7 @@ concept cost_model = planning_graph<G> && requires { requires cost_value<typenam
                      };
 
 namespace detail {
-/// Whether a cost model that was given is one of the graph; a static assertion says so of anything else.
+/// Whether a type is a cost model of the graph; a static assertion rejects anything else.
 template <class M, class G>
 [[nodiscard]] consteval bool is_cost_model() {
   static_assert(cost_model<M, G>,
@@ -39,7 +39,7 @@ template <class M, class G>
   return cost_model<M, G>;
 }
 
-/// What a model counts in; any for what is none, so that it is told once.
+/// The cost type of a model; for anything else some type, so that the error is reported once.
 template <class M>
 struct cost_of {
   using type = double;
@@ -51,17 +51,17 @@ struct cost_of<M> {
 };
 }  // namespace detail
 
-/// Also says where the cost of an edge comes from. A model without this ability counts edge costs as
-/// communication. `edge_parts(e, a, b).communication + .transition == edge_cost(e, a, b)`.
+/// Also tells the parts of an edge's cost. Without this ability edge costs count as communication. `edge_parts(e, a,
+/// b).communication + .transition == edge_cost(e, a, b)`.
 template <class M, class G>
 concept decomposed_cost_model =
     cost_model<M, G> && requires(const M& model, edge_t<G> e, strategy producer, strategy consumer) {
       { model.edge_parts(e, producer, consumer) } -> std::same_as<edge_parts<typename M::cost_type>>;
     };
 
-/// Also knows what an edge sees of a strategy: its class (of a producer its output, of a consumer its input).
-/// Strategies of one class have equal edge costs, so that an edge is priced once per pair of classes, and
-/// edges with equal `edge_key` (equal classes and equal costs) are priced once.
+/// Also tells classes of strategies that an edge does not distinguish (of a producer by its output, of a consumer by
+/// its input). Strategies of one class have equal edge costs, so an edge is priced once per pair of classes, and edges
+/// with equal `edge_key` (equal classes and equal costs) are priced once.
 ///
 /// `producer_classes(e)` and `consumer_classes(e)` give one class per strategy, numbered 0, 1, ...
 template <class M, class G>
@@ -73,8 +73,8 @@ concept classified_cost_model =
       { model.edge_key(e) } -> std::convertible_to<std::uint64_t>;
     };
 
-/// Also knows how much memory a strategy needs and when: the sum over the vertices that live at a time
-/// must not exceed the limit. Usage is not negative, in any unit.
+/// Also tells the memory of a strategy and its lifetime: the sum over the vertices that live at a time must not exceed
+/// the limit. Usage is not negative, in any unit.
 template <class M, class G>
 concept memory_cost_model = cost_model<M, G> && requires(const M& model, vertex_t<G> v, strategy s) {
   { model.memory_usage(v, s) } -> std::convertible_to<double>;
@@ -82,8 +82,8 @@ concept memory_cost_model = cost_model<M, G> && requires(const M& model, vertex_
   { model.memory_limit() } -> std::convertible_to<double>;
 };
 
-/// Also says which communication may hide behind computation. The computation that hides is the vertex
-/// cost, the communication that is hidden the communication part of the edge.
+/// Also tells which communication may hide behind computation. The computation that hides is the vertex cost, the
+/// communication that is hidden is the communication part of the edge.
 template <class M, class G>
 concept overlap_cost_model = decomposed_cost_model<M, G> && requires(const M& model, edge_t<G> e) {
   { model.hides(e) } -> std::same_as<hiding>;

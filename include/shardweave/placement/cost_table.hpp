@@ -14,7 +14,7 @@
 #include <vector>
 
 /// \file
-/// The costs of an edge, stored by what it can tell apart.
+/// Pairwise costs of an edge, stored by classes of strategies.
 
 namespace shardweave::inline v0 {
 
@@ -22,9 +22,8 @@ namespace shardweave::inline v0 {
 /// and only the costs between classes are stored. With device-mesh strategies 700 rows have some 100 classes.
 ///
 /// Rows are the strategies of the first vertex, columns those of the second. The class costs are row-major
-/// with rows padded to a multiple of `padding` by forbidden entries, aligned for vector instructions.
-/// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes; copies share the class costs, which do not
-/// change, and so may tables of equal ones. A `packed` table takes two bytes in place of `sizeof(Cost)`.
+/// Memory: 4 bytes per row and column, `sizeof(Cost)` per pair of classes; the class costs are immutable and shared by
+/// copies, and may be by equal tables. A `packed` table takes two bytes instead of `sizeof(Cost)`.
 template <class Cost>
 class cost_table {
   static_assert(cost_value<Cost>,
@@ -46,7 +45,7 @@ class cost_table {
                         [&](std::size_t i, std::size_t j) { return entries[i * columns + j]; });
   }
 
-  /// The same from entries of which few are distinct: those, in any order and each once, and the number of each entry.
+  /// The same from entries with few distinct values: those, in any order and each once, and the number of each entry.
   /// \pre codes.size() == rows * columns, each below values.size()
   /// Complexity: O(rows * columns), of two bytes each
   [[nodiscard]] static cost_table from_codes(std::size_t rows, std::size_t columns, std::span<const Cost> values,
@@ -64,8 +63,8 @@ class cost_table {
                                  entry);
   }
 
-  /// From classes that a caller knows: `cost(i, j)` is the cost between row class i and column class j.
-  /// Classes that turn out equal, or that no row or column has, are removed.
+  /// From classes that the caller knows: `cost(i, j)` is the cost between row class i and column class j. Classes that
+  /// are equal, or that no row or column has, are removed.
   /// \pre every class is below its count
   template <class ClassCost>
   [[nodiscard]] static cost_table from_classes(std::vector<std::uint32_t> row_class,
@@ -78,8 +77,8 @@ class cost_table {
                          [&](std::size_t i, std::size_t j) -> Cost { return cost(rows[i], columns[j]); }));
   }
 
-  /// The same from costs that are there already, row-major, rows padded by forbidden entries; their memory is taken
-  /// over. \pre costs.size() == row_classes * padded_size(column_classes)
+  /// The same from costs in memory, row-major, with rows padded by forbidden entries; takes over that memory. \pre
+  /// costs.size() == row_classes * padded_size(column_classes)
   [[nodiscard]] static cost_table from_class_rows(std::vector<std::uint32_t> row_class,
                                                   std::vector<std::uint32_t> column_class, std::size_t row_classes,
                                                   std::size_t column_classes, std::vector<Cost> costs) {
@@ -94,7 +93,7 @@ class cost_table {
     return merged(std::move(row_class), std::move(column_class), rows.size(), columns.size(), std::move(costs));
   }
 
-  /// From classes that stay apart even where their costs are equal now: for costs that will change.
+  /// From classes that stay distinct even where their costs are equal: for costs that will change.
   /// \pre every class is below its count
   template <class ClassCost>
   [[nodiscard]] static cost_table from_distinct_classes(std::vector<std::uint32_t> row_class,
@@ -120,8 +119,8 @@ class cost_table {
   [[nodiscard]] std::span<const std::uint32_t> row_class() const { return row_class_; }
   [[nodiscard]] std::span<const std::uint32_t> column_class() const { return column_class_; }
   [[nodiscard]] Cost class_cost(std::size_t i, std::size_t j) const { return costs_[i * stride_ + j]; }
-  /// The costs of row class i, `stride()` of them, the last ones padding. Of a packed table they are unpacked when
-  /// first asked for, and kept.
+  /// The costs of row class i, `stride()` of them, the last ones padding. A packed table is unpacked at the first call,
+  /// and keeps the result.
   [[nodiscard]] const Cost* class_row(std::size_t i) const { return costs_.data() + i * stride_; }
   /// The least cost of all. \pre neither side is empty
   [[nodiscard]] Cost least() const {
@@ -154,24 +153,24 @@ class cost_table {
     }
   }
 
-  /// Its classes are those of this table.
+  /// The transposed table, with the same classes.
   [[nodiscard]] cost_table transposed() const {
     return from_distinct_classes(column_class_, row_class_, column_classes_, row_classes_,
                                  [&](std::size_t i, std::size_t j) { return class_cost(j, i); });
   }
 
-  /// The table of the listed rows and columns only.
+  /// The submatrix of the listed rows and columns.
   [[nodiscard]] cost_table selected(std::span<const strategy> rows, std::span<const strategy> columns) const {
     std::vector<std::uint32_t> row_class(rows.size()), column_class(columns.size());
     std::transform(rows.begin(), rows.end(), row_class.begin(), [&](strategy a) { return row_class_[a]; });
     std::transform(columns.begin(), columns.end(), column_class.begin(), [&](strategy b) { return column_class_[b]; });
     cost_table result = from_classes(std::move(row_class), std::move(column_class), row_classes_, column_classes_,
                                      [&](std::size_t i, std::size_t j) { return class_cost(i, j); });
-    if (!is_packed()) result.share_costs(*this);  // where no class went
+    if (!is_packed()) result.share_costs(*this);  // if no class was removed
     return result;
   }
 
-  /// A table of the same size that agrees on the listed rows and columns; the others look like the first listed.
+  /// A table of the same size that agrees on the listed rows and columns; the others equal the first listed.
   /// \pre neither list is empty
   [[nodiscard]] cost_table blurred(std::span<const strategy> rows, std::span<const strategy> columns) const {
     std::vector<std::uint32_t> row_class(row_class_.size(), row_class_[rows.front()]);
@@ -204,20 +203,20 @@ class cost_table {
   friend bool operator==(const cost_table& a, const cost_table& b) {
     return a.row_class_ == b.row_class_ && a.column_class_ == b.column_class_ && a.has_equal_costs(b);
   }
-  /// Whether the costs between classes are equal, whoever has the classes.
+  /// Whether the class costs are equal, whatever strategies have the classes.
   [[nodiscard]] bool has_equal_costs(const cost_table& other) const {
     return row_classes_ == other.row_classes_ && column_classes_ == other.column_classes_ && costs_ == other.costs_;
   }
-  /// Gives up own class costs for those of a table that has equal ones.
-  /// \returns whether it has
+  /// Shares the class costs of a table that has equal ones, and frees its own.
+  /// \returns whether the other has
   bool share_costs(const cost_table& other) {
     if (!has_equal_costs(other)) return false;
     costs_ = other.costs_;
     return true;
   }
 
-  /// The same table, its class costs packed if they are many and few of them distinct: less memory, slower access.
-  /// Tables that solvers work on are not packed.
+  /// The same table with its class costs packed if they are many and few of them distinct: less memory, slower access.
+  /// Tables of solvers are not packed.
   [[nodiscard]] cost_table packed() const {
     cost_table result = *this;
     result.costs_ = costs_.packed();
@@ -258,7 +257,7 @@ class cost_table {
     return costs;
   }
 
-  /// Puts equal classes together, where the costs are: what is read lies behind what is written.
+  /// Merges equal classes in place: reads stay behind writes.
   static cost_table merged(std::vector<std::uint32_t> row_class, std::vector<std::uint32_t> column_class,
                            std::size_t row_classes, std::size_t column_classes, std::vector<Cost> costs) {
     const std::size_t before = padded_size(column_classes);

@@ -29,13 +29,13 @@
 
 namespace shardweave::inline v0 {
 
-/// Also has words for strategies, which messages and reports then use.
+/// Also names strategies, for messages and reports.
 template <class M, class G>
 concept named_cost_model = cost_model<M, G> && requires(const M& model, vertex_t<G> v, strategy s) {
   { model.strategy_name(v, s) } -> std::convertible_to<std::string>;
 };
 
-/// Has them by vertex, one for each strategy: where vertices share such a list, so do those of the description.
+/// Names strategies by lists, one per vertex; vertices that share a list in the model share it in the description.
 template <class M, class G>
 concept labelled_cost_model = cost_model<M, G> && requires(const M& model, vertex_t<G> v) {
   { model.strategy_labels(v) } -> std::convertible_to<label_list>;
@@ -49,7 +49,7 @@ struct unnamed_vertices {
   }
 };
 
-/// What gives the vertices of G names: a property map, or anything that can be called with a vertex.
+/// Names vertices: a property map, or a callable with a vertex.
 template <class N, class G>
 concept vertex_names = planning_graph<G> && (std::is_invocable_r_v<std::string, const N&, vertex_t<G>> ||
                                              requires(const N& names, vertex_t<G> v) {
@@ -58,10 +58,10 @@ concept vertex_names = planning_graph<G> && (std::is_invocable_r_v<std::string, 
 
 namespace detail {
 
-/// One description in the making: the state that its steps share.
+/// State of one call of `describe`.
 template <class G, class M>
 class describer {
-  // an ability that a model speaks of and does not have would be ignored without a word
+  // otherwise abilities that are declared incompletely would be ignored silently
   static_assert(
       decomposed_cost_model<M, G> || !speaks_of_parts<M>,
       "The cost model has a member edge_parts, but not what telling parts of edge costs apart needs: a const "
@@ -160,7 +160,7 @@ class describer {
     result_.edges.push_back(edge);
   }
 
-  /// Every pair of strategies is asked for; equal tables are found by content.
+  /// Prices every pair of strategies; equal tables are found by content.
   table_pair entry_tables(edge_t<G> e, std::size_t rows, std::size_t columns) {
     std::vector<cost_type> communication(rows * columns), transition;
     if constexpr (decomposed_cost_model<M, G>) transition.resize(rows * columns);
@@ -185,7 +185,7 @@ class describer {
     return {enter(communication), enter(transition)};
   }
 
-  /// Only pairs of classes are asked for, and only for the first edge of a key.
+  /// Prices pairs of classes only, and only for the first edge of a key.
   table_pair classified_tables(edge_t<G> e, const described_edge& edge, std::size_t rows, std::size_t columns) {
     const auto [at, fresh] =
         by_key_.try_emplace(result_.edges.size() < keys_.size() ? keys_[result_.edges.size()]
@@ -201,8 +201,8 @@ class describer {
     return at->second.tables;
   }
 
-  /// Prices all keys, on several threads if it may, and enters their tables in the order of the edges. What is wrong
-  /// with one is left to be told in its turn.
+  /// Prices all keys, on several threads if allowed, and enters their tables in the order of the edges. Errors are
+  /// reported in that order, too.
   void price_keys() {
     struct fresh_key {
       edge_t<G> e;
@@ -258,7 +258,7 @@ class describer {
 
   [[nodiscard]] std::size_t strategies_of(std::uint32_t v) const { return result_.vertices[v].compute.size(); }
 
-  /// An edge that is not in the description yet.
+  /// Names an edge that is not in the description yet.
   [[nodiscard]] std::string name_of(const described_edge& edge) const {
     return "edge " + std::to_string(result_.edges.size()) + " (" + result_.name_of(edge.from) + " -> " +
            result_.name_of(edge.to) + ")";
@@ -290,22 +290,22 @@ class describer {
   std::size_t done_ = 0;
   placement_description<cost_type> result_;
   std::vector<std::uint32_t> inputs_;  ///< edges seen so far, per consumer
-  std::vector<std::uint64_t> keys_;    ///< per edge, as far as they were asked for
+  std::vector<std::uint64_t> keys_;    ///< per edge that was visited
   std::unordered_map<std::uint64_t, known_key> by_key_;
   table_pool<cost_type> number_of_;
 };
 
 }  // namespace detail
 
-/// Asks a cost model for everything it knows of a graph: vertices in the order of `vertices(g)`, edges in
-/// that of `edges(g)`, equal tables once. Abilities beyond the least are found at compile time: cost parts,
-/// classes (tables are then taken class by class, once per `edge_key`), memory (a budget named "memory"
-/// over live intervals), communication that may hide.
+/// Describes a graph with a cost model as a placement problem: vertices in the order of `vertices(g)`, edges in that of
+/// `edges(g)`, equal tables once. Optional abilities of the model are found at compile time: cost parts, classes
+/// (tables are then made by class, once per `edge_key`), memory (a budget named "memory" over live intervals),
+/// communication that may hide.
 ///
-/// Indices and numbers are not judged here but by `validate`, which `compile` calls.
+/// Indices and numbers are checked by `validate`, which `compile` calls, and not here.
 ///
 /// \param constraints  vertices by their position in `vertices(g)`
-/// \param control      a model with classes is asked for them and for their parts by `threads` threads at once
+/// \param control      a model with classes is called on up to `threads` threads at once
 /// \param names        a property map or a callable that names vertices in messages and reports
 /// \throws error (input) for classes or keys that contradict the number of strategies
 /// \throws error (stopped) if `control` ends the work first

@@ -17,14 +17,14 @@
 #include <vector>
 
 /// \file
-/// A placement problem as it is stated: what readers produce, writers write and assignments are judged by.
+/// A placement problem as it is stated: what readers produce, writers write, and assignments are evaluated by.
 
 namespace shardweave::inline v0 {
 
 /// Marks the absence of a table.
 inline constexpr std::uint32_t no_table = ~0U;
 
-/// Names of strategies, one each, or none at all. Copies share them: many vertices have the same.
+/// Names of strategies, one each, or none at all; copies share them.
 class label_list {
  public:
   label_list() = default;
@@ -67,7 +67,7 @@ struct described_edge {
 /// Communication that may hide behind computation.
 struct hideable_edge {
   std::uint32_t edge = 0;
-  hiding direction = hiding::none;  ///< or, when it is none, the window
+  hiding direction = hiding::none;  ///< or none, if the edge has a window
   std::uint32_t first = 0;
   std::uint32_t last = 0;
   std::int64_t channel = 0;
@@ -76,10 +76,10 @@ struct hideable_edge {
 /// Which computation may hide the communication of a hideable edge; see `layout_of`.
 enum class savings_form : std::uint8_t {
   off,             ///< none: the objective counts all communication
-  windows,         ///< by dependency: whatever neither waits for the edge nor is waited for by it
-  strict,          ///< before the consumer, or after it
-  inclusive,       ///< the consumer's own computation too
-  inclusive_twice  ///< and what is listed in both directions may be saved in both, up to twice its communication
+  windows,         ///< by dependency: all computation that is independent of the edge
+  strict,          ///< computation before the consumer, or after it
+  inclusive,       ///< the consumer's own computation, too
+  inclusive_twice  ///< the same; an edge listed in both directions may save in each, up to twice its communication
 };
 
 /// The name that files and programs use, for example "inclusive-twice".
@@ -88,7 +88,7 @@ enum class savings_form : std::uint8_t {
   return names[static_cast<std::size_t>(form)];
 }
 
-/// An assignment that someone else found.
+/// An assignment from elsewhere, for comparison.
 struct reference_solution {
   assignment choice;
   double objective = 0;
@@ -97,15 +97,15 @@ struct reference_solution {
   std::string solver = {};
 };
 
-/// Vertices, edges between them, shared tables, constraints. The objective is the sum of the computation of
-/// all vertices and of the communication and transition of all edges, less the savings: the most communication of the
-/// edges that may hide (those of `overlap`, or every one) that the computation of the vertices can hide.
+/// Vertices, edges, shared tables and constraints. The objective is the sum of the computation of all vertices and of
+/// the communication and transition of all edges, less the savings: the most communication of the edges that may hide
+/// (those of `overlap`, or every one) that the computation of the vertices can hide.
 template <cost_value Cost>
 struct placement_description {
   using cost_type = Cost;
 
   std::string name = {};
-  std::string text = {};  ///< what it is, for people
+  std::string text = {};  ///< description for people
   std::string unit = {};  ///< of all costs, for example "us"
   std::vector<described_vertex<Cost>> vertices = {};
   std::vector<described_edge> edges = {};

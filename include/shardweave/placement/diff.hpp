@@ -11,11 +11,11 @@
 #include <vector>
 
 /// \file
-/// Two assignments of one problem, side by side.
+/// Comparison of two assignments of a problem.
 
 namespace shardweave::inline v0 {
 
-/// A vertex whose strategy or whose price differs.
+/// A vertex whose strategy or price differs.
 template <cost_value Cost>
 struct vertex_difference {
   std::uint32_t vertex = 0;
@@ -25,13 +25,13 @@ struct vertex_difference {
   [[nodiscard]] bool is_changed() const { return chosen.first != chosen.second; }
 };
 
-/// What differs between two assignments. Prices of vertices add up to the objectives, so the changes of the listed ones
-/// add up to the change of the objective.
+/// Differences of two assignments. Prices of vertices add up to the objective, so the changes of the listed ones add up
+/// to its change.
 template <cost_value Cost>
 struct assignment_difference {
   evaluation<Cost> before;
   evaluation<Cost> after;
-  std::vector<vertex_difference<Cost>> vertices;  ///< by vertex; the others pay the same in both
+  std::vector<vertex_difference<Cost>> vertices;  ///< in the order of vertices; all others have equal prices
 };
 
 /// Compares two assignments by the stated costs, savings included.

@@ -16,24 +16,24 @@
 #include <vector>
 
 /// \file
-/// What the vertices of an assignment cost, why, and what their other strategies would.
+/// Cost contributions of the vertices of an assignment, and of their other strategies.
 
 namespace shardweave::inline v0 {
 
-/// What an assignment pays at a vertex: its computation, and what its inputs cost. Over all vertices that adds up to
-/// the objective.
+/// The contribution of a vertex to the objective: its computation, and the cost of its inputs. Contributions of all
+/// vertices add up to the objective.
 template <cost_value Cost>
 struct vertex_price {
-  cost_parts<Cost> parts;  ///< with forbidden parts as such
-  Cost hidden{};           ///< of the communication of its inputs
-  /// \pre nothing of it is forbidden, or the sum is
+  cost_parts<Cost> parts;  ///< forbidden parts stay forbidden
+  Cost hidden{};           ///< hidden communication of its inputs
+  /// \pre no part is forbidden, or the sum is
   [[nodiscard]] constexpr Cost total() const {
     return is_forbidden(parts.total()) ? forbidden<Cost> : parts.total() - hidden;
   }
   friend constexpr bool operator==(const vertex_price&, const vertex_price&) = default;
 };
 
-/// What an edge costs between the strategies of its ends.
+/// The cost of an edge under the strategies of its ends.
 template <cost_value Cost>
 [[nodiscard]] edge_parts<Cost> parts_of_edge(const placement_description<Cost>& d, std::span<const strategy> choice,
                                              std::size_t edge) {
@@ -44,8 +44,8 @@ template <cost_value Cost>
   return {price(e.communication), price(e.transition)};
 }
 
-/// The price of every vertex.
-/// \param priced  what `evaluate` says of the same assignment
+/// The contribution of every vertex.
+/// \param priced  the result of `evaluate` for the same assignment
 /// Complexity: O(vertices + edges)
 template <cost_value Cost>
 [[nodiscard]] std::vector<vertex_price<Cost>> vertex_prices(const placement_description<Cost>& d,
@@ -74,28 +74,28 @@ void require_vertex(const placement_description<Cost>& d, std::uint32_t vertex) 
 
 }  // namespace detail
 
-/// An edge of a vertex, with what of its communication is hidden and which vertices hide it, by position.
+/// An edge of a vertex, with its hidden communication and the vertices that hide it, by position.
 template <cost_value Cost>
 struct explained_edge {
   std::uint32_t edge = 0;
   edge_parts<Cost> parts;
   Cost hidden{};
-  std::vector<hidden_part<Cost>> behind = {};  ///< one a vertex
+  std::vector<hidden_part<Cost>> behind = {};  ///< one per vertex
 };
 
-/// A vertex of an assignment explained.
+/// The explanation of a vertex of an assignment.
 template <cost_value Cost>
 struct vertex_explanation {
   std::uint32_t vertex = 0;
   strategy chosen = 0;
   vertex_price<Cost> price = {};                   ///< computation and inputs
   std::vector<explained_edge<Cost>> inputs = {};   ///< in the order of edges
-  std::vector<explained_edge<Cost>> outputs = {};  ///< paid by their consumers
-  std::vector<hidden_part<Cost>> hides = {};       ///< one an edge, whose communication its computation hides
+  std::vector<explained_edge<Cost>> outputs = {};  ///< counted at their consumers
+  std::vector<hidden_part<Cost>> hides = {};       ///< one per edge whose communication its computation hides
 };
 
-/// What a vertex costs, edge by edge, and what hides behind what. Where several assignments of computation to
-/// communication save the same, it is the one that `evaluate` counts.
+/// Explains the cost of a vertex, edge by edge, and what hides behind what. If several ways to hide save the same, it
+/// is that of `evaluate`.
 /// \throws error (input) for a vertex that does not exist, and as `evaluate`
 /// Complexity: as `evaluate`
 template <cost_value Cost>
@@ -124,24 +124,23 @@ template <cost_value Cost>
   return result;
 }
 
-/// A strategy that a vertex could have, while all others keep theirs.
+/// An alternative strategy of a vertex, while all others keep theirs.
 template <cost_value Cost>
 struct alternative {
   Cost compute{};
-  std::vector<edge_parts<Cost>> inputs = {};   ///< edge by edge, as `vertex_alternatives` lists them
-  std::vector<edge_parts<Cost>> outputs = {};  ///< paid by consumers
-  /// Of the objective, savings and all vertices that move along counted; `forbidden` if something of it is, or of what
-  /// is there now.
+  std::vector<edge_parts<Cost>> inputs = {};   ///< in the order of `vertex_alternatives::inputs`
+  std::vector<edge_parts<Cost>> outputs = {};  ///< counted at their consumers
+  /// Change of the objective, with savings and tied vertices; `forbidden` if the new or the present assignment is.
   Cost change{};
-  std::vector<std::string> breaks = {};  ///< what of the problem it would break, in the words of `evaluate`
+  std::vector<std::string> breaks = {};  ///< constraints that it would violate, as `evaluate` names them
 };
 
-/// All strategies of a vertex, side by side.
+/// All strategies of a vertex, for comparison.
 template <cost_value Cost>
 struct vertex_alternatives {
   std::uint32_t vertex = 0;
   strategy chosen = 0;
-  std::vector<std::uint32_t> along = {};   ///< vertices that are tied to it, and take the same
+  std::vector<std::uint32_t> along = {};   ///< vertices that are tied to it and change with it
   std::vector<std::uint32_t> inputs = {};  ///< edges, in their order
   std::vector<std::uint32_t> outputs = {};
   std::vector<alternative<Cost>> strategies = {};  ///< one per strategy
@@ -149,7 +148,7 @@ struct vertex_alternatives {
 
 namespace detail {
 
-/// The vertices that ties move together with one, itself among them.
+/// The vertices tied to one, including itself.
 template <cost_value Cost>
 [[nodiscard]] std::set<std::uint32_t> tied_to(const placement_description<Cost>& d, std::uint32_t vertex) {
   const std::vector<std::uint32_t> leader = tie_leaders(d.vertices.size(), d.constraints.ties);
@@ -161,9 +160,9 @@ template <cost_value Cost>
 
 }  // namespace detail
 
-/// Why a vertex does not take another strategy: what each would cost and break, at the vertex and in all, if no other
-/// vertex changed its own, but for those that are tied to it. What it costs if the others may follow is a problem to
-/// solve: `cost_of_forcing`.
+/// Compares all strategies of a vertex: the change of its costs and of the objective, and violated constraints, if no
+/// other vertex changes its strategy but those tied to it. The cost if the others may adapt requires a solver:
+/// `cost_of_forcing`.
 /// \throws error (input) for a vertex that does not exist, and as `evaluate`
 /// Complexity: as `evaluate`, once per strategy
 template <cost_value Cost>

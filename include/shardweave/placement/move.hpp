@@ -11,7 +11,7 @@
 #include <vector>
 
 /// \file
-/// A label per variable that is changed a little at a time, and what each change costs.
+/// A labeling under local moves, with the price of each.
 
 namespace shardweave::inline v0 {
 
@@ -22,19 +22,19 @@ struct relabel {
   friend bool operator==(const relabel&, const relabel&) = default;
 };
 
-/// What a move changes. Forbidden pairs are counted and not added up, so that a labeling that uses some can
-/// be compared with one that uses fewer.
+/// The change by a move. Forbidden pairs are counted separately, so that labelings with fewer of them compare as
+/// better.
 template <cost_value Cost>
 struct move_price {
-  Cost cost{};                   ///< of what is allowed before and after
-  std::ptrdiff_t conflicts = 0;  ///< forbidden pairs more (or less)
+  Cost cost{};                   ///< of allowed pairs before and after
+  std::ptrdiff_t conflicts = 0;  ///< change of the number of forbidden pairs
   friend bool operator==(const move_price&, const move_price&) = default;
 };
 
 /// A labeling of a compact problem with its cost and its usage of every row. The problem must outlive it.
 ///
-/// Sums of floating costs and usages drift by rounding as moves are applied; `refresh` adds them up anew.
-/// Whole numbers (below 2^53 in usages) never drift.
+/// Floating-point costs and usages drift by rounding as moves are applied; `refresh` recomputes them. Integers (in
+/// usages, below 2^53) are exact.
 template <cost_value Cost>
 class labeling_state {
  public:
@@ -50,19 +50,19 @@ class labeling_state {
   [[nodiscard]] strategy operator[](std::size_t x) const { return labels_[x]; }
   /// The objective; `forbidden` while there are conflicts.
   [[nodiscard]] Cost cost() const { return conflicts_ == 0 ? allowed_cost_ : forbidden<Cost>; }
-  /// Forbidden pairs in use.
+  /// The number of forbidden pairs in use.
   [[nodiscard]] std::ptrdiff_t conflicts() const { return conflicts_; }
   [[nodiscard]] std::span<const double> usage() const { return usage_; }
-  /// How far a row is beyond its limits; 0 where it keeps them.
+  /// By how much a row exceeds its limits; 0 if it keeps them.
   [[nodiscard]] double excess(std::size_t row) const { return excess_of(row, usage_[row]); }
-  /// All rows are kept.
+  /// Whether all rows are kept.
   [[nodiscard]] bool keeps_rows() const {
     for (std::size_t r = 0; r < usage_.size(); ++r)
       if (excess(r) > 0) return false;
     return true;
   }
 
-  /// Adds everything up anew.
+  /// Recomputes everything.
   void refresh() {
     allowed_cost_ = p_->constant();
     conflicts_ = 0;
@@ -72,7 +72,7 @@ class labeling_state {
     usage_ = p_->usage(labels_);
   }
 
-  /// What it costs to give a variable a label.
+  /// The change by giving a variable a label.
   /// Complexity: O(degree)
   [[nodiscard]] move_price<Cost> delta(std::size_t x, strategy label) const {
     move_price<Cost> change;
@@ -85,12 +85,12 @@ class labeling_state {
     return change;
   }
 
-  /// What it costs to make several moves at once.
-  /// \pre no variable comes twice
+  /// The change by several moves at once.
+  /// \pre no variable occurs twice
   /// Complexity: O(sum of degrees)
   [[nodiscard]] move_price<Cost> delta(std::span<const relabel> moves) {
     move_price<Cost> total;
-    for (std::size_t i = 0; i < moves.size(); ++i) {  // each move after those before it
+    for (std::size_t i = 0; i < moves.size(); ++i) {  // each move is evaluated after those before it
       const move_price<Cost> one = delta(moves[i].variable, moves[i].label);
       total.cost += one.cost;
       total.conflicts += one.conflicts;
@@ -119,14 +119,13 @@ class labeling_state {
     int covering = 0;
     for (std::size_t i = 0; i + 1 < steps_.size(); ++i) {
       covering += steps_[i].opens;
-      change = covering == 0 ? 0 : change + steps_[i].change;  // nothing is left where nothing covers
+      change = covering == 0 ? 0 : change + steps_[i].change;  // exactly 0 outside of all segments
       if (change != 0)
         for (std::uint32_t r = steps_[i].row; r < steps_[i + 1].row; ++r) visit(r, usage_[r], usage_[r] + change);
     }
   }
 
-  /// The moves push no row beyond its limits; a row that is beyond them already may be pushed back towards
-  /// them, but not further away.
+  /// Whether the moves push no row beyond its limits; a row that exceeds them already may only move towards them.
   [[nodiscard]] bool fits(std::span<const relabel> moves) const {
     bool good = true;
     for_each_row(moves, [&](std::size_t r, double before, double after) {
@@ -140,7 +139,7 @@ class labeling_state {
     return fits(std::span(&move, 1));
   }
 
-  /// \pre no variable comes twice
+  /// \pre no variable occurs twice
   void apply(std::span<const relabel> moves) {
     for_each_row(moves, [&](std::size_t r, double, double after) { usage_[r] = after; });
     for (const relabel& move : moves) {
@@ -155,7 +154,7 @@ class labeling_state {
     apply(std::span(&move, 1));
   }
 
-  /// How far a usage would be beyond the limits of a row.
+  /// By how much a usage would exceed the limits of a row.
   [[nodiscard]] double excess_of(std::size_t row, double used) const {
     const usage_row& limits = p_->rows()[row];
     const double over = std::max(used - limits.high, limits.low - used);
@@ -163,7 +162,7 @@ class labeling_state {
   }
 
  private:
-  /// Half of what evaluation allows, so that sums in another order agree that a row is kept.
+  /// Half of the tolerance of evaluation, so that sums in another order agree that a row is kept.
   static constexpr double slack = budget_tolerance / 2;
 
   static void count(Cost c, Cost& sum, std::ptrdiff_t& conflicts, int sign) {
@@ -192,7 +191,7 @@ class labeling_state {
   std::ptrdiff_t conflicts_ = 0;
   std::vector<double> usage_;
   std::vector<relabel> undo_;
-  mutable std::vector<step> steps_;  ///< scratch of `for_each_row`
+  mutable std::vector<step> steps_;  ///< scratch memory of `for_each_row`
 };
 
 }  // namespace shardweave::inline v0

@@ -11,19 +11,19 @@
 #include <vector>
 
 /// \file
-/// Why no assignment of a placement problem costs less, as data about the problem as it is stated.
+/// Proofs of lower bounds on placement problems, stated for the problem before compilation.
 
 namespace shardweave::inline v0 {
 
-/// What the edges between two vertices give to the second one: one amount per strategy of it. What is left of the
-/// edges' costs is the first one's.
+/// A message: the part of the costs of the edges between two vertices that the second one gets, one amount per strategy
+/// of it. The rest of these costs is the first one's.
 struct moved_cost {
   std::uint32_t first = 0;
   std::uint32_t second = 0;  ///< vertices; of tied ones the first of each group, `first` before `second`
   std::span<const std::int64_t> amounts = {};
 };
 
-/// A list of them that owns the amounts. A proof may have millions, so they stand one behind the other.
+/// A list of messages that owns the amounts, stored contiguously, since a proof may have millions.
 class moved_costs {
  public:
   void add(const moved_cost& one) {
@@ -38,7 +38,7 @@ class moved_costs {
     const std::size_t begin = i == 0 ? 0 : ends_[i - 1].end;
     return {ends_[i].first, ends_[i].second, std::span(amounts_).subspan(begin, ends_[i].end - begin)};
   }
-  /// Of all of them.
+  /// The amounts of all messages.
   [[nodiscard]] std::span<const std::int64_t> amounts() const { return amounts_; }
 
  private:
@@ -53,14 +53,14 @@ class moved_costs {
 /// A price on the usage of a budget at one time.
 struct row_price {
   std::uint32_t budget = 0;
-  std::int64_t time = 0;   ///< where the budget has no live intervals any time is the same
-  std::int64_t price = 0;  ///< above zero against the upper limit, below zero against the lower one
+  std::int64_t time = 0;   ///< any, for a budget without live intervals
+  std::int64_t price = 0;  ///< positive for the upper limit, negative for the lower one
 };
 
-/// What computation is worth to the communication that it hides, per channel and position of the order in which
-/// computation runs: zero, and from the position of each run on its price.
+/// Prices of computation that hides communication, per channel and position of the order of computation: zero at first,
+/// and from the position of each run on its price.
 struct savings_prices {
-  /// One price, in force on a channel from a position on.
+  /// A price on a channel from a position on.
   struct run {
     std::uint32_t channel = 0;
     std::uint32_t position = 0;
@@ -70,21 +70,22 @@ struct savings_prices {
   std::vector<run> runs = {};
 };
 
-/// Numbers that bound every assignment of a case, whatever they are: the sum, over vertices, of the least that a
-/// strategy costs with what edges give and with priced usage, less what the limits are worth at these prices.
+/// Multipliers, which bound every assignment of a case whatever their values: the sum, over vertices, of the least cost
+/// of a strategy with messages and priced usage, less limits times prices.
 struct placement_multipliers {
-  int message_bits = 0;  ///< amounts count in units of 2^-message_bits of the problem's cost
-  int price_bits = 0;    ///< prices in units of 2^-price_bits of cost per unit of usage
-  /// Costs count as nothing, only what is forbidden does: a bound above zero then says that nothing keeps the budgets.
+  int message_bits = 0;  ///< amounts are in units of 2^-message_bits of the problem's cost
+  int price_bits = 0;    ///< prices are in units of 2^-price_bits of cost per unit of usage
+  /// If set, costs count as 0 and only forbidden choices count: a positive bound then proves that no assignment keeps
+  /// the budgets.
   bool only_limits = false;
-  /// Of a proof that counts savings: whose prices are taken off the costs. \pre there, unless `only_limits`
+  /// For proofs with savings: index of the prices that are subtracted from the costs. \pre set, unless `only_limits`
   std::optional<std::uint32_t> savings = std::nullopt;
-  moved_costs messages = {};           ///< edges that are not listed give nothing
-  std::vector<row_price> prices = {};  ///< rows that are not listed have no price
+  moved_costs messages = {};           ///< edges that are not listed have none
+  std::vector<row_price> prices = {};  ///< rows that are not listed have price 0
 };
 
-/// Strategies with which a limit of a budget is broken at some time even if all other vertices use the least that they
-/// can (of a lower limit: the most).
+/// Strategies with which a limit of a budget is exceeded at some time even if all other vertices have their least usage
+/// (for a lower limit: their largest).
 struct strategies_ruled_out {
   std::uint32_t vertex = 0;
   std::vector<strategy> strategies = {};
@@ -93,18 +94,18 @@ struct strategies_ruled_out {
   bool of_lower_limit = false;
 };
 
-/// A case of a proof, one of three: all that is left in it is bounded by multipliers; or multipliers drop the
-/// strategies with which what is left costs the proof's `lower_bound` at least (with `only_limits`: breaks limits), and
-/// one other case holds the rest; or it is split by the strategies of a vertex into other cases.
+/// A case of a proof, one of three kinds: bounded by multipliers; or with strategies removed whose bound by multipliers
+/// is at least the proof's `lower_bound` (with `only_limits`: which exceed limits), and one other case for the rest; or
+/// split by the strategies of a vertex into other cases.
 struct placement_case {
   std::optional<std::uint32_t> multipliers = std::nullopt;
-  std::uint32_t vertex = 0;                       ///< of a split
-  std::vector<std::vector<strategy>> parts = {};  ///< together all strategies that are left to it
-  std::vector<std::uint32_t> cases = {};          ///< per part, or the one that is left; numbers above this case's own
+  std::uint32_t vertex = 0;                       ///< the vertex of a split
+  std::vector<std::vector<strategy>> parts = {};  ///< a partition of its remaining strategies
+  std::vector<std::uint32_t> cases = {};  ///< one per part, or the one for the rest; larger than this case's number
 };
 
 /// A proof that no assignment costs less than `lower_bound`, or that none is feasible. `check_certificate` (or any
-/// program that reads docs/proofs.md) says whether it is one. Case 0 holds all assignments.
+/// program that implements docs/proofs.md) decides whether it is one. Case 0 contains all assignments.
 template <cost_value Cost>
 struct placement_certificate {
   std::string problem = {};                          ///< its name, for people
@@ -112,8 +113,8 @@ struct placement_certificate {
   bool infeasible = false;                           ///< no assignment keeps all constraints
   savings_form counted = savings_form::off;          ///< how savings count in the objective
   windows_form windows = {};                         ///< of that form
-  std::vector<savings_prices> savings = {};          ///< that multipliers name
-  std::vector<strategies_ruled_out> ruled_out = {};  ///< in this order
+  std::vector<savings_prices> savings = {};          ///< prices that multipliers refer to
+  std::vector<strategies_ruled_out> ruled_out = {};  ///< applied in this order
   std::vector<placement_multipliers> multipliers = {};
   std::vector<placement_case> cases = {};
 };

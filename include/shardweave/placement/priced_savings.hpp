@@ -19,17 +19,16 @@
 #include <vector>
 
 /// \file
-/// Costs less what prices make of savings: a stated problem without savings, whose bounds are bounds with savings.
+/// A stated problem with savings, reduced to one without by prices; bounds on it are bounds with savings.
 
 namespace shardweave::inline v0 {
 
-/// Prices put on the savings of a stated problem.
+/// Prices on the savings of a stated problem.
 ///
-/// A unit of computation at position q of the order is worth `price(c, q)` to what moves on channel c, between 0 and 1.
-/// Communication with a window saves no more of a unit than what the least price in it leaves of 1, over the positions
-/// that compute; nothing if there are none. Savings are not above what all computation is worth at these prices and all
-/// communication then saves: whoever hides a unit of communication behind a unit of computation gives the price to the
-/// one and the rest to the other.
+/// By LP duality: each unit that is hidden is charged `price(c, q)`, between 0 and 1, to the computation at position q
+/// of the order that hides it on channel c, and the rest to the communication. So savings are at most the sum of all
+/// computation times its prices, and of all communication times 1 less the least price in its window, over the
+/// positions that compute (0 if there are none).
 template <cost_value Cost>
 class priced_savings {
  public:
@@ -47,7 +46,7 @@ class priced_savings {
   [[nodiscard]] const savings_layout& layout() const { return layout_; }
   [[nodiscard]] std::size_t channels() const { return channels_; }
 
-  /// What is wrong with prices, if anything is.
+  /// What is wrong with prices, if they are invalid.
   [[nodiscard]] std::optional<std::string> complaint_about(const savings_prices& prices) const {
     constexpr int most_bits = 40;
     if (prices.bits < 0 || prices.bits > most_bits)
@@ -65,8 +64,8 @@ class priced_savings {
     return std::nullopt;
   }
 
-  /// All costs with what prices take off them.
-  /// \pre nothing is wrong with the prices
+  /// All costs, less what the prices subtract.
+  /// \pre the prices are valid
   /// Complexity: O(channels * positions log positions + places + strategies)
   [[nodiscard]] costs_in_place<Cost> costs_at(const savings_prices& prices) const {
     const std::int64_t one = std::int64_t{1} << prices.bits;
@@ -76,7 +75,7 @@ class priced_savings {
       std::fill(price[r.channel].begin() + static_cast<std::ptrdiff_t>(r.position), price[r.channel].end(), r.price);
     for (auto& of_channel : price)
       for (std::size_t q = 0; q < n; ++q)
-        if (!computes_[q]) of_channel[q] = one;  // so that it is the least of no window
+        if (!computes_[q]) of_channel[q] = one;  // so that no window has its minimum there
     std::vector<range_minima> least_of;
     for (const auto& of_channel : price) least_of.emplace_back(of_channel);
     costs_in_place<Cost> result;
@@ -110,7 +109,7 @@ class priced_savings {
   }
 
  private:
-  /// The least of any range of a list, at once.
+  /// Range minimum in O(1) by a sparse table.
   class range_minima {
    public:
     explicit range_minima(std::vector<std::int64_t> list) : levels_{std::move(list)} {
@@ -128,7 +127,7 @@ class priced_savings {
     }
 
    private:
-    std::vector<std::vector<std::int64_t>> levels_;  ///< level k: of 2^k neighbours
+    std::vector<std::vector<std::int64_t>> levels_;  ///< level k: minima of 2^k neighbours
   };
 
   [[nodiscard]] std::span<const Cost> amounts_of(std::uint32_t v, costs_in_place<Cost>& keeper) const {
@@ -155,7 +154,7 @@ class priced_savings {
   const placement_description<Cost>* d_;
   savings_layout layout_;
   std::size_t channels_ = 0;
-  std::vector<bool> computes_;  ///< per position: some strategy of its vertex does, and hides something
+  std::vector<bool> computes_;  ///< per position: whether some strategy of its vertex computes and can hide something
 };
 
 }  // namespace shardweave::inline v0

@@ -21,7 +21,7 @@ namespace shardweave::inline v0 {
 template <cost_value Cost>
 struct evaluation;
 
-/// A compact problem, and the way back to the vertices and strategies that the user stated.
+/// A compact problem, with the mapping to the stated vertices and strategies.
 ///
 /// Made by `compile` (placement/compile.hpp) from a description, or directly from a compact problem, whose
 /// variables and labels are then the vertices and strategies. Copies share all data.
@@ -30,20 +30,20 @@ class placement_problem {
  public:
   using cost_type = Cost;
 
-  /// A problem of its own, without names and cost parts: what reductions make.
+  /// A problem without names and cost parts, as reductions make it.
   explicit placement_problem(compact_problem<Cost> compact)
       : placement_problem(std::make_shared<const compact_problem<Cost>>(std::move(compact))) {}
-  /// The same of one that others have too.
+  /// The same with a shared compact problem.
   /// \pre not null
   explicit placement_problem(std::shared_ptr<const compact_problem<Cost>> compact) : compact_(std::move(compact)) {}
 
-  /// The strategies that labels stand for.
+  /// The strategies of labels.
   struct label_names {
     std::vector<std::uint32_t> list_of;        ///< per variable
-    std::vector<std::vector<strategy>> lists;  ///< per label a strategy, ascending; equal ones once
+    std::vector<std::vector<strategy>> lists;  ///< per label its strategy, ascending; equal lists once
   };
 
-  /// \param description  the problem as stated; what it saves is added by `with_savings`
+  /// \param description  the problem as stated; its savings are added by `with_savings`
   /// \param variable_of  variable of each vertex
   /// \param strategies   of each variable
   placement_problem(compact_problem<Cost> compact, std::shared_ptr<const placement_description<Cost>> description,
@@ -52,20 +52,20 @@ class placement_problem {
         description_(std::move(description)),
         origin_(std::make_shared<const origin>(origin{std::move(variable_of), std::move(strategies)})) {}
 
-  /// What solvers work on. Savings are not in its costs.
+  /// The problem for solvers. Its costs do not include savings.
   [[nodiscard]] const compact_problem<Cost>& compact() const { return *compact_; }
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> shared_compact() const { return compact_; }
-  /// What the objective has less than the costs, or null if nothing can be saved.
+  /// The savings, which the objective subtracts from the costs; null if there are none.
   [[nodiscard]] const savings_terms<Cost>* savings() const { return savings_.get(); }
-  /// The objective of a label per variable, without regard to rows.
+  /// The objective of a labeling, without regard to rows.
   [[nodiscard]] Cost objective(std::span<const strategy> labels) const {
     const Cost cost = compact_->cost(labels);
     return savings_ == nullptr || is_forbidden(cost) ? cost : cost - saved(labels);
   }
-  /// What a label per variable saves.
+  /// The savings of a labeling.
   /// \pre `savings()` is not null
   [[nodiscard]] Cost saved(std::span<const strategy> labels) const { return measure_(*savings_, labels); }
-  /// What an assignment saves by the description, put into `result`: a part of `evaluate`.
+  /// Computes the savings of an assignment by the description: a part of `evaluate`.
   /// \pre `description()` is not null, and has the strategies of `choice`
   void evaluate_savings(std::span<const strategy> choice, evaluation<Cost>& result) const {
     if (evaluate_ != nullptr) evaluate_(*description_, choice, result);
@@ -75,22 +75,22 @@ class placement_problem {
   [[nodiscard]] std::shared_ptr<const placement_description<Cost>> shared_description() const { return description_; }
   /// Vertices as stated; one strategy for each makes an assignment.
   [[nodiscard]] std::size_t vertex_count() const { return origin_ ? origin_->variable_of.size() : compact_->size(); }
-  /// The variable that decides for a vertex.
+  /// The variable of a vertex.
   [[nodiscard]] std::uint32_t variable_of(std::size_t vertex) const {
     return origin_ ? origin_->variable_of[vertex] : static_cast<std::uint32_t>(vertex);
   }
-  /// The stated strategy behind a label.
+  /// The stated strategy of a label.
   [[nodiscard]] strategy strategy_of(std::size_t variable, strategy label) const {
     return origin_ ? origin_->strategies_of(variable)[label] : label;
   }
 
-  /// The same problem with these savings. Defined in placement/evaluate.hpp: nothing else names what counts savings, so
-  /// that a host whose problems have none does not compile it.
+  /// The same problem with these savings. Defined in placement/evaluate.hpp: hosts whose problems have none do not
+  /// compile the code that counts them.
   /// \pre a description, if there is one, counts savings, and `terms` are what it says: `evaluate` goes by it
   [[nodiscard]] placement_problem with_savings(savings_terms<Cost> terms) const;
 
-  /// The same problem where nothing is saved, its description included: what `compile` makes of a description that
-  /// counts no savings. All that does not depend on them is shared, tables above all.
+  /// The same problem without savings, description included: what `compile` makes of a description that counts none.
+  /// Everything else is shared, above all tables.
   [[nodiscard]] placement_problem without_savings() const {
     placement_problem plain = *this;
     plain.savings_ = nullptr;
@@ -103,7 +103,7 @@ class placement_problem {
     return plain;
   }
 
-  /// The assignment behind a label per variable.
+  /// The assignment of a labeling.
   [[nodiscard]] assignment lift(std::span<const strategy> labels) const {
     assignment result(vertex_count());
     for (std::size_t v = 0; v < result.size(); ++v) {
@@ -113,8 +113,7 @@ class placement_problem {
     return result;
   }
 
-  /// The labels behind an assignment; nothing if it uses a strategy that no feasible assignment has, or
-  /// breaks a tie.
+  /// The labeling of an assignment; nothing if it uses a strategy that no feasible assignment has, or breaks a tie.
   [[nodiscard]] std::optional<std::vector<strategy>> labels_of(std::span<const strategy> choice) const {
     constexpr strategy unset = ~strategy{0};
     std::vector<strategy> labels(compact_->size(), unset);

@@ -19,11 +19,11 @@
 #include <vector>
 
 /// \file
-/// A part of a problem as a problem of its own.
+/// Restriction of a problem to a part of its labels.
 
 namespace shardweave::inline v0 {
 
-/// A problem on the variables and labels that a `restriction` left open.
+/// A problem on the variables and labels that a `restriction` leaves.
 template <cost_value Cost>
 struct restricted_problem {
   placement_problem<Cost> problem{compact_problem<Cost>{}};
@@ -39,7 +39,7 @@ struct restricted_problem {
     for (std::size_t i = 0; i < open.size(); ++i) outer[open[i]] = kept[open[i]][labels[i]];
     return outer;
   }
-  /// Inner labels from outer ones; none where these have a label that is not left, or are none.
+  /// Inner labels from outer ones; empty if these have a label that is not left, or are empty.
   /// Complexity: O(outer labels)
   [[nodiscard]] std::vector<strategy> narrowed(std::span<const strategy> outer) const {
     std::vector<strategy> inner;
@@ -54,18 +54,17 @@ struct restricted_problem {
   }
 };
 
-/// What to keep of a compact problem: variables are fixed, labels ruled out, unary costs changed. `build`
-/// makes the problem that is left; tables that lose nothing are shared with the whole. The problem must
-/// outlive the restriction, not what it builds.
+/// A restriction of a compact problem: variables are fixed, labels removed, unary costs changed. `build` makes the
+/// remaining problem; tables without changes are shared. The problem must outlive the restriction, but not its result.
 template <cost_value Cost>
 class restriction {
  public:
   explicit restriction(const compact_problem<Cost>& problem)
       : p_(&problem), allowed_(problem.total_labels(), true), extra_(problem.total_labels()) {}
 
-  /// Gives a variable a label.
+  /// Fixes a variable to a label.
   restriction& fix(std::size_t x, strategy label) { return keep(x, std::span(&label, 1)); }
-  /// Rules out what is not listed; what was ruled out before stays so.
+  /// Removes the labels that are not listed, in addition to those removed before.
   restriction& keep(std::size_t x, std::span<const strategy> labels) {
     for (strategy l = 0; l < p_->label_count(x); ++l)
       if (std::find(labels.begin(), labels.end(), l) == labels.end()) forbid(x, l);
@@ -75,7 +74,7 @@ class restriction {
     allowed_[p_->label_start(x) + label] = false;
     return *this;
   }
-  /// Rules out every label that `goes`, asked by its position among all labels. \returns how many
+  /// Removes every label for which `goes` returns true, called with its position among all labels. \returns how many
   template <class Goes>
   std::size_t forbid_if(Goes goes) {
     std::size_t gone = 0;
@@ -86,22 +85,21 @@ class restriction {
       }
     return gone;
   }
-  /// Adds to a unary cost; a sum that is forbidden rules the label out.
+  /// Adds to a unary cost; a forbidden sum removes the label.
   restriction& add_unary(std::size_t x, strategy label, Cost c) {
     Cost& at = extra_[p_->label_start(x) + label];
     at = plus(at, c);
     return *this;
   }
 
-  /// The savings of the problem, to be restricted with it.
+  /// Restricts these savings of the problem, too.
   restriction& with_savings(const savings_terms<Cost>& terms) {
     terms_ = &terms;
     return *this;
   }
 
-  /// The problem that is left, after labels without a partner of finite cost are removed. Decided variables
-  /// become constants, unary costs and usage. Nothing if some variable has no label left, or the decided
-  /// variables alone break a row.
+  /// The remaining problem, after removal of labels without a partner of finite cost. Fixed variables become constants,
+  /// unary costs and usage. Nothing if some variable has no label left, or the fixed variables alone break a row.
   /// Complexity: O(labels + edges + changed tables + segments + rows), and arc consistency from what changed
   [[nodiscard]] std::optional<restricted_problem<Cost>> build() const {
     auto kept = consistent_labels();
@@ -158,7 +156,7 @@ class restriction {
     return kept;
   }
 
-  /// Removes the labels of the other end that no label of `x` suits.
+  /// Removes the labels of the other end that have no partner left in `x`.
   bool lost_support(std::uint32_t x, const compact_link& link, std::vector<bool>& allowed) const {
     const cost_table<Cost>& t = p_->table(p_->edges()[link.edge]);
     const auto own = link.is_first ? t.row_class() : t.column_class();
@@ -212,7 +210,7 @@ class restriction {
     }
   }
 
-  /// Rows lose what decided variables use; those that can no longer be broken are left out.
+  /// Subtracts the usage of fixed variables from rows; rows that can no longer be broken are removed.
   bool add_rows(compact_builder<Cost>& builder, restricted_problem<Cost>& result,
                 const std::vector<std::uint32_t>& inner) const {
     const std::size_t rows = p_->rows().size();
@@ -229,7 +227,7 @@ class restriction {
         if (inner[x] == none) of_decided.add(s.begin, s.end, low);
       }
     const std::vector<double> least = of_least.values(), most = of_most.values(), decided = of_decided.values();
-    std::vector<std::uint32_t> before(rows + 1);  // kept rows before row r
+    std::vector<std::uint32_t> before(rows + 1);  // number of kept rows before each
     for (std::size_t r = 0; r < rows; ++r) {
       const usage_row& row = p_->rows()[r];
       if (least[r] > row.high + budget_tolerance || most[r] < row.low - budget_tolerance) return false;

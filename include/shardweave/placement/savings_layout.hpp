@@ -13,25 +13,25 @@ namespace shardweave::inline v0 {
 /// Where the communication of a problem's edges may hide.
 struct savings_layout {
   std::vector<hiding_place> places = {};  ///< of edges by their number; empty if the problem counts no savings
-  std::vector<std::uint32_t> order = {};  ///< the vertex at each position that windows speak of
-  std::vector<bool> idle = {};            ///< per vertex: its computation hides nothing
+  std::vector<std::uint32_t> order = {};  ///< the vertex at each position; windows are ranges of positions
+  std::vector<bool> idle = {};            ///< per vertex: whether its computation hides nothing
 };
 
-/// Where the hideable edges of a problem may hide, in the form that it states (`counted`).
+/// The places where the hideable edges of a problem may hide, in the form that it states (`counted`).
 ///
-/// An edge that is listed as hiding earlier and as hiding later may do both; see `strict_form` and `inclusive_form`
-/// for what that means. A window that is given as such holds in every form.
+/// An edge that is listed as hiding earlier and as hiding later may do both (`strict_form`, `inclusive_form`). Windows
+/// that are given explicitly hold in every form.
 ///
 /// The order is that in which the vertices are listed, or, if an edge runs against it, their stable topological order
-/// (`stable_topological_order`). Windows that are given as such are positions of the list, and a cycle has no other
-/// order: form `windows` refuses these, the others go by the list.
+/// (`stable_topological_order`). Explicit windows are positions of the list, and a cycle has no topological order: form
+/// `windows` refuses these, the others use the list.
 ///
-/// Form `windows` asks what waits for what, within the limits that the problem states (`windows_form`). What an edge
-/// that hides earlier carries comes of parameters, so whatever computed it may run at any time before, and a chain of
+/// Form `windows` goes by dependencies, within the limits that the problem states (`windows_form`). The value of an
+/// edge that hides earlier depends on parameters alone, so its producers may run at any time before; a chain of
 /// vertices with one input that ends in a result may run at any time after: vertices of both kinds move with their
-/// communication, and neither hide anything nor make anything wait.
+/// communication, and neither hide anything nor delay anything.
 /// \throws error (input) in form `windows` for a cycle, naming a vertex of it, or for an edge against the list of the
-///         vertices if there are windows of that, naming the edge
+///         vertices if there are explicit windows, naming the edge
 /// Complexity: O((vertices + edges) log) and the strategies once
 template <cost_value Cost>
 [[nodiscard]] savings_layout layout_of(const placement_description<Cost>& d);

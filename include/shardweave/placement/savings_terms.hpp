@@ -15,17 +15,17 @@
 #include <vector>
 
 /// \file
-/// Savings as solvers see them: what computation the labels offer, and what communication it may hide.
+/// Savings of a compact problem: computation that hides, and communication that may be hidden, by labels.
 
 namespace shardweave::inline v0 {
 
 /// Communication that the computation of the slots in a window may hide.
 struct savings_demand {
   window where = {};
-  std::uint32_t channel = 0;  ///< computation hides once on each channel
+  std::uint32_t channel = 0;  ///< computation hides once per channel
 };
 
-/// What a variable adds to a slot's computation or to a demand, per label.
+/// The amount that a variable adds to a slot's computation or to a demand, per label.
 template <cost_value Cost>
 struct label_amount {
   std::uint32_t at = 0;  ///< slot or demand
@@ -33,7 +33,8 @@ struct label_amount {
   std::vector<Cost> amount;  ///< not negative
 };
 
-/// What two variables together add to a demand, `count` times: rows are labels of `first`, columns of `second`.
+/// The amount that two variables together add to a demand, `count` times: rows are labels of `first`, columns of
+/// `second`.
 template <cost_value Cost>
 struct pair_amount {
   std::uint32_t demand = 0;
@@ -46,29 +47,29 @@ struct pair_amount {
 /// The savings of a compact problem, to be subtracted from its cost: the most communication that can be hidden when
 /// a unit of computation hides at most one unit per channel.
 ///
-/// Positions that the same windows cover are one slot, communication with the same window one demand. Tied vertices
-/// decide as one, but each offers its computation at its own position.
+/// Positions that are in the same windows form one slot, communication with the same window one demand. Tied vertices
+/// are one variable, but each has its computation at its own position.
 template <cost_value Cost>
 struct savings_terms {
   using table_pointer = std::shared_ptr<const cost_table<Cost>>;
 
   std::vector<savings_demand> demands = {};
   std::uint32_t channels = 1;
-  std::vector<Cost> computation = {};           ///< per slot, what is offered whatever the labels are
-  std::vector<Cost> amount = {};                ///< per demand, likewise
-  std::vector<label_amount<Cost>> offers = {};  ///< computation at slots
-  std::vector<label_amount<Cost>> own = {};     ///< communication that one variable decides
-  std::vector<pair_amount<Cost>> joint = {};    ///< communication between two variables
+  std::vector<Cost> computation = {};           ///< per slot: computation that does not depend on labels
+  std::vector<Cost> amount = {};                ///< per demand: communication that does not depend on labels
+  std::vector<label_amount<Cost>> offers = {};  ///< computation at slots, by label
+  std::vector<label_amount<Cost>> own = {};     ///< communication that depends on one variable
+  std::vector<pair_amount<Cost>> joint = {};    ///< communication that depends on two variables
   std::vector<table_pointer> tables = {};       ///< not negative
-  std::vector<std::uint32_t> slot_of = {};      ///< per vertex as it is stated; `no_slot` where nothing hides
-  std::vector<std::uint32_t> channel_of = {};   ///< per channel, its number in the layout
+  std::vector<std::uint32_t> slot_of = {};      ///< per stated vertex; `no_slot` if it hides nothing
+  std::vector<std::uint32_t> channel_of = {};   ///< per channel: its number in the layout
 
   static constexpr std::uint32_t no_slot = ~0U;
 
   [[nodiscard]] bool empty() const { return demands.empty(); }
   [[nodiscard]] std::size_t slots() const { return computation.size(); }
 
-  /// Computation per slot and communication per demand under a label per variable.
+  /// Computes computation per slot and communication per demand for a labeling.
   /// Complexity: O(terms)
   void measure(std::span<const strategy> labels, std::vector<Cost>& offered, std::vector<Cost>& wanted) const {
     offered = computation;
@@ -79,7 +80,8 @@ struct savings_terms {
       wanted[t.demand] += static_cast<Cost>(t.count) * (*tables[t.table])(labels[t.first], labels[t.second]);
   }
 
-  /// No labeling saves more: on every channel no more than all computation, or all communication.
+  /// An upper bound on the savings of any labeling: on each channel the lesser of all computation and all
+  /// communication.
   [[nodiscard]] Cost most() const {
     Cost offered{};
     for (const Cost c : computation) offered += c;
@@ -94,9 +96,9 @@ struct savings_terms {
     return total;
   }
 
-  /// The same terms for the labels that are left of each variable: what is decided becomes a constant.
+  /// The same terms for a restriction; fixed variables become constants.
   /// \param kept   per variable, the labels that are left
-  /// \param inner  per variable, its new number; ~0 if it is decided, and then one label is left
+  /// \param inner  per variable, its new number; ~0 if it is fixed, and then one label is left
   [[nodiscard]] savings_terms restricted(const std::vector<std::vector<strategy>>& kept,
                                          std::span<const std::uint32_t> inner) const {
     constexpr std::uint32_t decided = ~0U;
@@ -152,9 +154,10 @@ struct savings_terms {
   }
 };
 
-/// Finds the savings of computation and communication as they are measured, again and again.
+/// Computes savings for given computation and communication, repeatedly.
 ///
-/// On each channel every slot serves the released demand whose window ends first, as `hide` does it.
+/// On each channel every slot serves the released demand whose window ends first (earliest deadline first), as `hide`
+/// does.
 template <cost_value Cost>
 class savings_sweep {
  public:
@@ -219,7 +222,7 @@ class savings_sweep {
   std::vector<std::pair<std::size_t, std::uint32_t>> open_;  ///< heap of (last slot, demand)
 };
 
-/// The savings of a label per variable.
+/// The savings of a labeling.
 /// Complexity: O(terms + slots + demands log demands)
 template <cost_value Cost>
 [[nodiscard]] Cost savings_of(const savings_terms<Cost>& terms, std::span<const strategy> labels) {

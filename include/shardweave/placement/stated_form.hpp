@@ -18,19 +18,19 @@
 #include <vector>
 
 /// \file
-/// A stated problem as those see it who check proofs: tied vertices are one unknown, all tables between two unknowns
-/// one table. Shares nothing with `compile`.
+/// A stated problem in the form that proofs refer to: tied vertices are one unknown, and all tables between two
+/// unknowns one table. Independent of `compile`.
 
 namespace shardweave::inline v0 {
-/// Strategies that are left, per unknown.
+/// The remaining strategies, per unknown.
 using strategies_left = std::vector<std::vector<char>>;
 
-/// A table of costs that counts so many times, in units of `stated_form::bits`; what it forbids is forbidden even if it
-/// counts no times.
+/// A table of costs with a factor, in units of `stated_form::bits`; its forbidden entries count even if the factor is
+/// 0.
 template <cost_value Cost>
 struct counted_table {
   const cost_table<Cost>* table = nullptr;
-  bool turned = false;  ///< its rows are the second unknown's
+  bool turned = false;  ///< whether its rows belong to the second unknown
   std::int64_t times = 1;
   friend bool operator==(const counted_table&, const counted_table&) = default;
 
@@ -45,16 +45,16 @@ struct counted_table {
   }
 };
 
-/// Costs that count in place of a problem's own, which then do no more than forbid.
+/// Costs that replace a problem's own, of which only the forbidden ones still count.
 template <cost_value Cost>
 struct costs_in_place {
-  /// Costs of the strategies of a vertex, so many times.
+  /// Costs of the strategies of a vertex, times a factor.
   struct vertex_costs {
     std::uint32_t vertex = 0;
     std::span<const Cost> costs;
     std::int64_t times = 1;
   };
-  /// Costs of the pairs of strategies of two vertices, so many times.
+  /// Costs of the pairs of strategies of two vertices, times a factor.
   struct edge_costs {
     std::uint32_t from = 0, to = 0;
     const cost_table<Cost>* table = nullptr;
@@ -62,13 +62,15 @@ struct costs_in_place {
   };
   std::vector<vertex_costs> vertices;
   std::vector<edge_costs> edges;
-  std::vector<std::shared_ptr<const cost_table<Cost>>> tables;       ///< those of `edges` that nobody else holds
-  int bits = 0;                                                      ///< `times` count in units of 2^-bits
-  std::vector<std::shared_ptr<const std::vector<Cost>>> lists = {};  ///< those of `vertices` that nobody else holds
+  /// Owns those tables of `edges` that have no other owner.
+  std::vector<std::shared_ptr<const cost_table<Cost>>> tables;
+  int bits = 0;  ///< `times` are in units of 2^-bits
+  /// Owns those lists of `vertices` that have no other owner.
+  std::vector<std::shared_ptr<const std::vector<Cost>>> lists = {};
 };
 
-/// A problem as it is stated, in the form that proofs are about: tied vertices are one unknown, and what counts
-/// between two unknowns is one table, a sum of the problem's own. Shares nothing with `compile`.
+/// A stated problem in the form that proofs refer to: tied vertices are one unknown, and the costs between two unknowns
+/// are one table, a sum of the problem's own. Independent of `compile`.
 template <cost_value Cost>
 class stated_form {
  public:
@@ -77,21 +79,21 @@ class stated_form {
     std::span<const Cost> costs;
     std::int64_t times = 1;
   };
-  /// The sum of some tables, by classes of strategies that none of them tells apart.
+  /// A sum of tables, by joint classes of strategies that none of them distinguishes.
   struct joint_table {
     std::vector<counted_table<Cost>> terms;
     std::vector<std::uint32_t> row_class, column_class;
     std::vector<strategy> row, column;  ///< one strategy per class
     std::vector<char> allowed;          ///< per pair of classes
-    bool forbids = false;               ///< some pair
+    bool forbids = false;               ///< whether some pair is forbidden
   };
-  /// Two unknowns between which something costs, or is forbidden.
+  /// Two unknowns with costs or forbidden pairs between them.
   struct pair {
     std::uint32_t first = 0, second = 0;  ///< unknowns, first < second
     std::uint32_t table = 0;              ///< of `tables`
   };
 
-  /// \param other  costs in place of the problem's own, if there are
+  /// \param other  costs that replace those of the problem; null: none
   /// \pre `d` is valid, `other` has its sizes, and both outlive this object
   explicit stated_form(const placement_description<Cost>& d, const costs_in_place<Cost>* other = nullptr)
       : stated_(&d), bits_(other == nullptr ? 0 : other->bits), unknown_of_(d.vertices.size()) {
@@ -128,7 +130,7 @@ class stated_form {
   }
 
   [[nodiscard]] std::size_t size() const { return first_vertex_.size(); }
-  /// Costs count in units of 2^-bits times what they are.
+  /// Costs are stored times 2^bits.
   [[nodiscard]] int bits() const { return bits_; }
   [[nodiscard]] std::size_t strategies(std::uint32_t x) const {
     return stated_->vertices[first_vertex_[x]].compute.size();
@@ -149,7 +151,7 @@ class stated_form {
     return found ? static_cast<std::size_t>(at - pairs_.begin()) : pairs_.size();
   }
 
-  /// What is left before edges are looked at: strategies that cost something finite and that no constraint excludes.
+  /// The remaining strategies before edges are considered: those of finite cost that no constraint excludes.
   [[nodiscard]] strategies_left all_left() const {
     strategies_left left(size());
     for (std::uint32_t x = 0; x < size(); ++x) {
@@ -167,8 +169,8 @@ class stated_form {
     return left;
   }
 
-  /// Drops strategies without a partner over some pair, until every one has one.
-  /// \param changed  unknowns that lost some; all if it is empty
+  /// Removes strategies without a partner over some pair, until every one has one (arc consistency).
+  /// \param changed  unknowns that lost some; empty: all
   void propagate(strategies_left& left, std::vector<std::uint32_t> changed = {}) const {
     std::deque<std::uint32_t> open(changed.begin(), changed.end());
     if (changed.empty())
@@ -191,10 +193,10 @@ class stated_form {
     }
   }
 
-  /// Budgets at the times at which they can bind.
+  /// Budgets as rows, at the times at which they can bind.
   [[nodiscard]] std::vector<usage_row> rows() const { return detail::rows_of(stated_->constraints.budgets).rows; }
-  /// Per unknown and strategy what it takes of a budget at a time; empty where it takes nothing.
-  /// \param convert  of one usage to a number
+  /// Per unknown and strategy its usage of a budget at a time; empty if it has none.
+  /// \param convert  of a usage to a number
   template <class Number, class Convert>
   [[nodiscard]] std::vector<std::vector<Number>> usage(const budget& b, std::int64_t time, Convert convert) const {
     std::vector<std::vector<Number>> used(size());
@@ -228,7 +230,7 @@ class stated_form {
     diagonals_.resize(size());
   }
 
-  /// Equal tables once, with the sum of their times.
+  /// Combines equal tables, with the sum of their factors.
   static void add_up(std::vector<counted_table<Cost>>& sorted) {
     std::vector<counted_table<Cost>> once;
     for (const counted_table<Cost>& t : sorted)
@@ -240,7 +242,7 @@ class stated_form {
     sorted = std::move(once);
   }
 
-  /// A pairing as a table: nothing where it is allowed, forbidden elsewhere.
+  /// A pairing as a table: 0 where it is allowed, forbidden elsewhere.
   const cost_table<Cost>& table_of(const pairing& p) {
     const std::size_t rows = stated_->vertices[p.a].compute.size(), columns = stated_->vertices[p.b].compute.size();
     std::vector<Cost> entries(rows * columns, forbidden<Cost>);
@@ -277,7 +279,7 @@ class stated_form {
     return t;
   }
 
-  /// Drops what has no partner. \returns whether there was any
+  /// Removes strategies without a partner. \returns whether there were any
   static bool keep_partners(const joint_table& t, bool x_is_first, const std::vector<char>& of_x,
                             std::vector<char>& of_other) {
     const auto& x_class = x_is_first ? t.row_class : t.column_class;

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// Refuses a description that does not make sense, before anything is built from it.
+/// Validation of a description before anything is built from it.
 
 namespace shardweave::inline v0 {
 namespace detail {
@@ -94,8 +94,8 @@ void validate_edges(const placement_description<Cost>& d) {
   }
 }
 
-/// What sums of floating numbers are kept below: solvers add sums up and take them off one another, so that a sum that
-/// is just held is one too many.
+/// Upper bound on sums of floating-point costs: solvers add and subtract sums, so the type's largest value itself would
+/// be too much.
 template <std::floating_point Number>
 inline constexpr Number largest_sum = std::numeric_limits<Number>::max() / 16;
 
@@ -106,8 +106,8 @@ template <std::floating_point Number>
   return std::string(digits) + ", what sums of floating-point numbers are kept below";
 }
 
-/// Whatever is chosen, sums of costs stay below what their type holds, also where solvers take them off one another,
-/// and with savings those of what may hide as well.
+/// Checks that sums of costs, under any assignment, stay within their type, also where solvers subtract them, and with
+/// savings those of what may hide.
 template <cost_value Cost>
 void validate_totals(const placement_description<Cost>& d) {
   using number = std::conditional_t<std::floating_point<Cost>, Cost, std::uint64_t>;

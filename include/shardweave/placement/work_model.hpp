@@ -11,28 +11,29 @@
 #include <vector>
 
 /// \file
-/// What a placement makes the machines do, as far as no buckets and no order can change it.
+/// Work that any plan of a placement has to do, whatever its buckets and its order.
 
 namespace shardweave::inline v0 {
 
-/// What an edge takes under a pair of strategies, in the host's unit of time. Not negative; +infinity, for what the
-/// cost model forbids, counts as nothing.
+/// The work of an edge under a pair of strategies, in the host's unit of time. Not negative; +infinity, of a pair that
+/// the cost model forbids, counts as 0.
 struct edge_work {
-  std::vector<double> loads;  ///< on each channel, the compute stream first; empty: nothing
-  double chain = 0;           ///< from the end of the producer to the start of the consumer, at least
-  /// Loads of other ways to do the same, of which a plan takes one: merged with other work it may take less of a
-  /// channel and more of the compute stream.
+  std::vector<double> loads;  ///< per channel, the compute stream first; empty: all are 0
+  double chain = 0;           ///< least time from the end of the producer to the start of the consumer
+  /// Loads of alternative ways, of which a plan chooses one: merged with other collectives, an edge may load its
+  /// channel less and the compute stream more.
   std::vector<std::vector<double>> otherwise = {};
 };
 
-/// Tells what vertices and edges take of the compute stream (channel 0) and of the other channels, and promises that
-/// in every plan that may be made of an assignment, whatever its buckets and its order,
-///  - there is for each edge a way to do its work (`edge_work::otherwise`) so that the end is not before the sum of all
-///    times of vertices and all loads of edges on any one channel, of edges of one share (`sharing_work_model`) only
-///    one counted, whichever;
-///  - along any path of the graph the end is not before the sum of the times of its vertices and the chains of its
-///    edges.
-/// So a load is what merging cannot remove: bytes at the best rate of any bucket, not the latency of a launch alone.
+/// Tells the work of vertices and edges on the compute stream (channel 0) and on the other channels, and promises for
+/// every plan of an assignment, whatever its buckets and its order:
+///  - with some way for each edge (`edge_work::otherwise`), the makespan is at least the sum of all times of vertices
+/// and all loads of edges on any one channel, where of the edges of one share (`sharing_work_model`) any one is
+/// counted;
+///  - along any path of the graph the makespan is at least the sum of the times of its vertices and the chains of its
+/// edges.
+/// So a load is what merging cannot remove: bytes at the best rate of any bucket, without the latency of a single
+/// launch.
 template <class M, class G>
 concept work_model =
     planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy producer, strategy consumer) {
@@ -41,16 +42,16 @@ concept work_model =
       { model.edge_work(e, producer, consumer) } -> std::same_as<edge_work>;
     };
 
-/// Which of few amounts each pair of classes of an edge takes. Edges of equal lists may share them.
+/// The number of an edge's amount for each pair of classes. Edges with equal lists may share them.
 struct work_patterns {
-  std::shared_ptr<const std::vector<std::uint32_t>> of_pair = nullptr;  ///< row by row; null: no pair takes anything
+  std::shared_ptr<const std::vector<std::uint32_t>> of_pair = nullptr;  ///< row by row; null: all amounts are 0
   std::size_t column_classes = 0;
-  std::uint32_t count = 0;  ///< all numbers are below
+  std::uint32_t count = 0;  ///< one more than the largest number
 };
 
-/// The same, told by class, as `classified_cost_model` does: classes of strategies that an edge cannot tell apart, a
-/// key that edges of equal classes and equal work share, and, since few amounts repeat in many pairs of classes, a
-/// number for each pair (`work_patterns`) and what pairs of that number take. Nothing is asked pair by pair then.
+/// The same by classes, as in `classified_cost_model`: classes of strategies that an edge does not distinguish, a key
+/// for edges with equal classes and work, and, since few amounts repeat in many pairs of classes, a number for each
+/// pair (`work_patterns`) and the work of each number. Then no pair is queried by itself.
 template <class M, class G>
 concept classified_work_model =
     planning_graph<G> && requires(const M& model, vertex_t<G> v, edge_t<G> e, strategy s, std::uint32_t p) {
@@ -63,8 +64,8 @@ concept classified_work_model =
       { model.edge_key(e) } -> std::convertible_to<std::uint64_t>;
     };
 
-/// Also says which edges may do their work together: a value that two consumers want alike is brought there once.
-/// Edges of one producer and one `share_key` are one share. Without, every edge does its own.
+/// Also tells which edges one transfer may serve: a value that two consumers need in the same form is transferred once.
+/// Edges of one producer with equal `share_key` form a share. Without this ability every edge is its own.
 template <class M, class G>
 concept sharing_work_model = planning_graph<G> && requires(const M& model, edge_t<G> e) {
   { model.share_key(e) } -> std::convertible_to<std::uint64_t>;

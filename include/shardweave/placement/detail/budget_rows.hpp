@@ -26,8 +26,8 @@ struct budget_rows {
   std::vector<std::vector<row_range>> ranges;  ///< per budget
 };
 
-/// The times at which the set of live terms is maximal: whatever holds there holds always. Between a start
-/// and the next end the set only grows, so it is the last start before each end that counts.
+/// The times at which the set of live terms is maximal; limits that hold there hold always. Between a start and the
+/// next end the set only grows, so these are the last starts before each end.
 /// Complexity: O(n log n) for n terms
 inline std::vector<std::int64_t> binding_times(std::span<const budget_term> terms) {
   std::vector<std::pair<std::int64_t, bool>> events;  // ends (false) sort before starts of the same time

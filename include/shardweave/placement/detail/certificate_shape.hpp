@@ -16,11 +16,11 @@
 #include <vector>
 
 /// \file
-/// Whether a certificate names only what the problem has.
+/// Whether a certificate refers only to what the problem has.
 
 namespace shardweave::inline v0::detail {
 
-/// What is wrong with a certificate, for `certificate_verdict::failure`; nothing if nothing is.
+/// What is wrong with a certificate, for `certificate_verdict::failure`; nothing if it is valid.
 using complaint = std::optional<std::string>;
 
 /// Whether indices and sizes of a certificate are those of the problem.

@@ -15,28 +15,28 @@
 
 namespace shardweave::inline v0::detail {
 
-/// A table and what finds its like.
+/// A table with its hash.
 template <cost_value Cost>
 struct hashed_table {
   cost_table<Cost> costs;
   std::size_t hash = 0;
 };
 
-/// Tables of one key; one that is zero throughout is absent.
+/// The tables of one key; a table of zeros is absent.
 template <cost_value Cost>
 struct priced_key {
   std::optional<hashed_table<Cost>> communication, transition;
-  bool is_wrong = false;  ///< what the model says makes no sense
+  bool is_wrong = false;  ///< the model contradicts itself
 };
 
-/// What an edge sees of the strategies at one of its ends.
+/// The classes of strategies at one end of an edge.
 struct listed_classes {
   std::vector<std::uint32_t> of;  ///< per strategy
   std::size_t count = 0;
 };
 
 /// The classes that a model lists.
-/// \param returned  of the model, which may compute it on the fly: it is kept while its elements are read
+/// \param returned  of the model, which may compute it lazily: kept while its elements are read
 /// \param name      names the edge; called only when something is wrong
 /// \pre there are strategies
 /// \throws error (input) if there is not one class per strategy
@@ -50,11 +50,10 @@ template <class Returned, class Name>
   return {{listed.begin(), listed.end()}, 1 + std::size_t{*std::max_element(listed.begin(), listed.end())}};
 }
 
-/// Asks a model once for each pair of classes of an edge; of a model that keeps communication as a table
-/// (`class_costs`) costs are shared. What it says goes straight into the memory that the tables
-/// keep: on large meshes a copy of it would be felt.
+/// Calls a model once for each pair of classes of an edge; if it has communication as a table (`class_costs`), costs
+/// are shared. Results are written directly to the tables' memory, since a copy would be noticeable on large meshes.
 /// \param name  names the edge; called only when something is wrong
-/// \param poll  called for every row of classes; throws to end the work
+/// \param poll  called for every row of classes; throws to stop
 /// \pre both ends have strategies
 /// \throws error (input) if the classes contradict the numbers of strategies
 template <class Model, class Edge, class Name, class Poll>
@@ -89,7 +88,7 @@ template <class Model, class Edge, class Name, class Poll>
     share(made);
     part = {made.packed(), hash};
   };
-  if (is_smooth) transition = std::vector<cost_type>();  // gives the memory back, as `= {}` would not
+  if (is_smooth) transition = std::vector<cost_type>();  // frees the memory, which `= {}` would not
   if (!is_free)
     keep(result.communication, communication, [&](table& made) {
       if constexpr (requires { model.class_costs(e); }) made.share_costs(model.class_costs(e));

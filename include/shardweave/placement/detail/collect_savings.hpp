@@ -14,11 +14,11 @@
 #include <vector>
 
 /// \file
-/// The savings that a problem states, in terms of the variables and labels of its compact form.
+/// The savings of a stated problem, in terms of the variables and labels of its compact form.
 
 namespace shardweave::inline v0::detail {
 
-/// One collection: the state that its steps share.
+/// State of one collection.
 template <cost_value Cost>
 class savings_collector {
  public:
@@ -46,9 +46,9 @@ class savings_collector {
  private:
   static constexpr std::uint32_t none = ~0U;
 
-  /// An edge's communication between labels, before slots are known.
+  /// The communication of an edge by labels, before slots are determined.
   struct pending {
-    window where;  ///< of positions, later of slots
+    window where;  ///< in positions, later in slots
     std::size_t channel;
     std::uint32_t first, second, table;
   };
@@ -76,10 +76,10 @@ class savings_collector {
     if (at->second != none) pending_.push_back({w.where, w.channel, std::min(a, b), std::max(a, b), at->second});
   }
 
-  /// Positions that compute are told apart where a window begins or ends; others count for nothing.
+  /// Groups positions that compute into slots: a slot ends where a window begins or ends. Other positions do not count.
   void find_slots(const savings_layout& layout) {
     const std::size_t n = d_.vertices.size();
-    std::vector<std::size_t> before(n + 1);  // positions that compute before this one
+    std::vector<std::size_t> before(n + 1);  // number of computing positions before each
     for (std::size_t q = 0; q < n && !pending_.empty(); ++q) {
       const std::uint32_t v = layout.order[q];
       const auto& labels = kept_[variable_of_[v]];
@@ -89,7 +89,7 @@ class savings_collector {
       before[q + 1] = before[q] + (computes ? 1 : 0);
     }
     const std::size_t computing = before.back();
-    for (pending& p : pending_) {  // from here on, positions are those that compute
+    for (pending& p : pending_) {  // from here on, positions count only those that compute
       const auto end = before[std::min(p.where.last + 1, n)];
       const bool leaves_out = p.where.except != no_position && before[p.where.except] != before[p.where.except + 1];
       p.where = {before[p.where.first], end, leaves_out ? before[p.where.except] : no_position};
@@ -125,7 +125,7 @@ class savings_collector {
   void place_demands() {
     std::map<std::tuple<std::size_t, std::size_t, std::size_t, std::size_t>, std::uint32_t> demands;
     std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> joints;
-    std::map<std::size_t, std::uint32_t> channels;  // those that are left
+    std::map<std::size_t, std::uint32_t> channels;  // channels that are still used
     for (const pending& p : pending_) {
       const std::uint32_t channel =
           channels.try_emplace(p.channel, static_cast<std::uint32_t>(channels.size())).first->second;
@@ -191,7 +191,7 @@ class savings_collector {
 
   const placement_description<Cost>& d_;
   std::vector<std::uint32_t> variable_of_;
-  std::vector<std::vector<strategy>> kept_;  // strategies that are left, per variable
+  std::vector<std::vector<strategy>> kept_;  // per variable: strategies that are left
   std::vector<std::uint32_t> domain_;
   std::map<std::tuple<std::uint32_t, bool, std::uint32_t, std::uint32_t>, std::uint32_t> number_of_;
   std::vector<pending> pending_;

@@ -20,24 +20,23 @@
 #include <vector>
 
 /// \file
-/// Which strategies can be part of a feasible assignment at all.
+/// The strategies that can be part of a feasible assignment.
 
 namespace shardweave::inline v0::detail {
 
-/// Called now and then while a problem is compiled; throws to end the work.
+/// Called regularly during compilation; throws to stop.
 using poll_function = std::function<void()>;
 
-/// A table between two variables while a problem is compiled.
+/// A table between two variables, during compilation.
 template <cost_value Cost>
 struct joint_edge {
   std::uint32_t first = 0;
   std::uint32_t second = 0;
   std::shared_ptr<const cost_table<Cost>> table;
-  std::uint32_t source = 0;  ///< where it came from, for messages
+  std::uint32_t source = 0;  ///< its origin, for messages
 };
 
-/// The strategies left to every variable. Removing the last one is an error that names the variable and
-/// whatever removed it.
+/// The strategies left to every variable. Removing the last one is an error that names the variable and the reason.
 class domains {
  public:
   using describe = std::function<std::string(std::uint32_t variable)>;
@@ -52,7 +51,7 @@ class domains {
   [[nodiscard]] std::size_t size() const { return allowed_.size(); }
   [[nodiscard]] const std::vector<bool>& of(std::uint32_t x) const { return allowed_[x]; }
   [[nodiscard]] std::size_t left(std::uint32_t x) const { return left_[x]; }
-  /// Nothing was removed.
+  /// Whether nothing was removed.
   [[nodiscard]] bool is_whole(std::uint32_t x) const { return left_[x] == allowed_[x].size(); }
   [[nodiscard]] std::vector<strategy> listed(std::uint32_t x) const {
     std::vector<strategy> kept;
@@ -62,7 +61,7 @@ class domains {
     return kept;
   }
 
-  /// \param why  called only when nothing is left
+  /// \param why  called only if nothing is left
   /// \returns whether the strategy was there
   template <class Why>
   bool remove(std::uint32_t x, strategy s, Why why) {
@@ -83,7 +82,7 @@ class domains {
   describe name_;
 };
 
-/// What a table can rule out.
+/// Whether a table forbids pairs, and whether every row and column has an allowed one.
 struct table_support {
   bool forbids = false;    ///< some pair
   bool of_rows = true;     ///< every row has an allowed column
@@ -109,7 +108,7 @@ struct table_support {
 };
 
 /// Removes strategies without a partner over some edge, until every one has one (AC-3 on class tables).
-/// \param poll  called now and then, never longer than an edge apart; throws to end the work
+/// \param poll  called at least once per edge; throws to stop
 /// Complexity: O(removals * degree * row classes * column classes)
 /// Source: A. Mackworth, Consistency in networks of relations, Artificial Intelligence 8 (1977).
 template <cost_value Cost>
@@ -165,7 +164,7 @@ void make_arc_consistent(domains& d, std::span<const joint_edge<Cost>> edges,
   }
 }
 
-/// Usage of one variable over a range of rows, which is not empty, one amount per stated strategy.
+/// Usage of one variable over a nonempty range of rows, one amount per stated strategy.
 struct joint_segment {
   std::uint32_t variable = 0;
   std::uint32_t begin = 0;
@@ -186,9 +185,9 @@ inline std::vector<double> extreme_usage(const domains& d, std::size_t rows, std
   return sums.values();
 }
 
-/// Removes strategies that break a row even if every other variable uses the least (or the most, for lower
-/// limits) that it can. Segments are looked at one by one, which is safe and usually enough.
-/// \param poll  called now and then, throws to end the work
+/// Removes strategies that break a row even if every other variable has its least usage (for lower limits: its
+/// largest). Segments are considered one by one, which is safe and usually sufficient.
+/// \param poll  called regularly; throws to stop
 /// \returns whether anything was removed
 /// \throws error (constraint) naming the row that even the least usage breaks
 inline bool fit_rows(domains& d, std::span<const usage_row> rows, std::span<const joint_segment> segments,

@@ -14,11 +14,11 @@
 #include <vector>
 
 /// \file
-/// Which classes of a table are in use, and which of its rows and columns are equal.
+/// Classes of a table that are used, and equal rows and columns.
 
 namespace shardweave::inline v0::detail {
 
-/// A cost as a number; equal costs have equal ones.
+/// The bits of a cost, equal for equal costs.
 template <cost_value Cost>
 [[nodiscard]] std::size_t bits_of_cost(Cost c) {
   if constexpr (sizeof(Cost) == sizeof(std::uint64_t)) {
@@ -35,7 +35,7 @@ template <class At>
   return hash_in_order(count, [&](std::size_t k) { return bits_of_cost(at(k)); });
 }
 
-/// Renumbers the classes in use in the order in which they first come, and lists which they are.
+/// Renumbers the classes that are used in the order of first occurrence, and lists them.
 inline std::vector<std::uint32_t> number_used(std::vector<std::uint32_t>& classes, std::size_t count) {
   constexpr std::uint32_t absent = ~0U;
   std::vector<std::uint32_t> number(count, absent), kept;
@@ -49,9 +49,9 @@ inline std::vector<std::uint32_t> number_used(std::vector<std::uint32_t>& classe
   return kept;
 }
 
-/// Numbers the pairs of classes that occur, in the order in which they first come, and lists them.
-/// \param joint  takes the number of each pair
-/// Complexity: linear, times the classes that meet one class of the side with more classes
+/// Numbers the pairs of classes that occur in the order of first occurrence, and lists them.
+/// \param joint  receives the number of each pair
+/// Complexity: linear, times the number of classes that occur with one class of the side with more classes
 [[nodiscard]] inline std::vector<std::pair<std::uint32_t, std::uint32_t>> pair_up(std::span<const std::uint32_t> x,
                                                                                   std::size_t x_classes,
                                                                                   std::span<const std::uint32_t> y,
@@ -59,7 +59,8 @@ inline std::vector<std::uint32_t> number_used(std::vector<std::uint32_t>& classe
                                                                                   std::vector<std::uint32_t>& joint) {
   constexpr std::uint32_t absent = ~0U;
   const bool by_x = x_classes >= y_classes;
-  std::vector<std::uint32_t> latest(std::max(x_classes, y_classes), absent), before;  // pairs of a class, as a list
+  // pairs of a class, as a linked list
+  std::vector<std::uint32_t> latest(std::max(x_classes, y_classes), absent), before;
   std::vector<std::pair<std::uint32_t, std::uint32_t>> pairs;
   before.reserve(latest.size());
   pairs.reserve(latest.size());
@@ -79,7 +80,7 @@ inline std::vector<std::uint32_t> number_used(std::vector<std::uint32_t>& classe
   return pairs;
 }
 
-/// Lines of a matrix, told apart by what they hold.
+/// Rows or columns of a matrix, grouped by content.
 struct distinct_lines {
   std::vector<std::uint32_t> first;      ///< the first line of each kind, ascending
   std::vector<std::uint32_t> number_of;  ///< per line: its kind
@@ -90,7 +91,7 @@ struct distinct_lines {
 template <class Same>
 [[nodiscard]] distinct_lines equal_lines(std::span<const std::size_t> hashes, const Same& same) {
   constexpr std::uint32_t absent = ~0U;
-  std::vector<std::uint32_t> by_hash(std::bit_ceil(2 * hashes.size()), absent);  // kinds, behind others of their slot
+  std::vector<std::uint32_t> by_hash(std::bit_ceil(2 * hashes.size()), absent);  // open addressing: kinds by hash
   distinct_lines result;
   result.number_of.resize(hashes.size());
   const auto is_of = [&](std::uint32_t i, std::uint32_t kind) {
@@ -119,8 +120,8 @@ template <class At>
   });
 }
 
-/// The rows of a matrix, and the columns as they differ in those rows.
-/// \param costs  row-major, `stride` entries a row, of which `columns` count
+/// The distinct rows of a matrix, and the distinct columns of these rows.
+/// \param costs  row-major, with `stride` entries per row, of which the first `columns` count
 template <cost_value Cost>
 [[nodiscard]] std::pair<distinct_lines, distinct_lines> distinct_rows_and_columns(std::span<const Cost> costs,
                                                                                   std::size_t rows, std::size_t columns,
@@ -130,7 +131,7 @@ template <cost_value Cost>
     row_hash[i] = hash_of_costs(columns, [row = costs.data() + i * stride](std::size_t j) { return row[j]; });
   distinct_lines of_rows = equal_lines(
       row_hash, columns, [&](std::size_t i, std::size_t j) -> const Cost& { return costs[i * stride + j]; });
-  std::vector<std::size_t> column_hash(columns);  // all at once: memory is read in its order
+  std::vector<std::size_t> column_hash(columns);  // all at once, so that memory is read in order
   for (const std::uint32_t i : of_rows.first)
     for (std::size_t j = 0; j < columns; ++j)
       column_hash[j] = hash_combine(column_hash[j], bits_of_cost(costs[i * stride + j]));
@@ -140,7 +141,7 @@ template <cost_value Cost>
   return {std::move(of_rows), std::move(of_columns)};
 }
 
-/// The same of entries that are told apart by their codes.
+/// The same for entries given by codes.
 /// \param codes  row-major
 [[nodiscard]] inline std::pair<distinct_lines, distinct_lines> distinct_rows_and_columns(
     std::span<const std::uint16_t> codes, std::size_t rows, std::size_t columns) {

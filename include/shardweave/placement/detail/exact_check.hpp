@@ -22,12 +22,12 @@
 #include <vector>
 
 /// \file
-/// What multipliers prove, in whole numbers.
+/// The bounds that multipliers prove, in exact arithmetic.
 
 namespace shardweave::inline v0::detail {
 
-/// The problem in whole numbers of 2^-bits. Once the time is up nothing that is computed means anything.
-/// \pre Whole holds all sums; all outlive this object
+/// The problem in integers, in units of 2^-bits. After the time limit results are meaningless.
+/// \pre Whole is wide enough for all sums; all references outlive this object
 template <cost_value Cost, class Whole>
 class exact_check {
  public:
@@ -54,7 +54,7 @@ class exact_check {
     }
   }
 
-  /// \returns what is wrong; otherwise the strategies are dropped
+  /// Removes strategies that a limit rules out. \returns what is wrong, if the proof is
   [[nodiscard]] complaint rule_out(const strategies_ruled_out& r, strategies_left& left) const {
     const budget& b = d_.constraints.budgets[r.budget];
     if (std::isinf(r.of_lower_limit ? b.low : b.high)) return "names a limit that is not there";
@@ -82,12 +82,12 @@ class exact_check {
     return std::nullopt;
   }
 
-  /// What all that is left costs at least, by unknown and strategy: the sum of `apart` and of what one strategy of each
-  /// unknown has come to.
+  /// The reparametrized costs of the remaining strategies, by unknown: a lower bound is the sum of `apart` and of the
+  /// least cost of each unknown.
   struct priced_form {
     Whole apart = 0;
     std::vector<std::vector<Whole>> belief;
-    std::vector<const Whole*> least;  ///< per unknown, of the strategies that are left; null if there are none
+    std::vector<const Whole*> least;  ///< per unknown: its cheapest remaining strategy; null if none remains
 
     [[nodiscard]] bool is_empty() const { return std::find(least.begin(), least.end(), nullptr) != least.end(); }
     /// \pre not empty
@@ -135,8 +135,8 @@ class exact_check {
     return result;
   }
 
-  /// The bound of what is left by multipliers; nothing if nothing is left, or what is left breaks limits. With
-  /// `only_limits` anything else is no bound of costs.
+  /// The lower bound of the remaining strategies under multipliers; nothing if an unknown has none left, or limits are
+  /// exceeded. With `only_limits` any other result bounds no costs.
   [[nodiscard]] std::optional<Whole> bound(const placement_multipliers& m, const strategies_left& left) const {
     const priced_form at = priced(m, left);
     if (at.is_empty()) return std::nullopt;
@@ -145,8 +145,8 @@ class exact_check {
     return total;
   }
 
-  /// Drops the strategies with which all that is left costs what is claimed at least; with `only_limits` those with
-  /// which it breaks limits. \returns the unknowns that lost some
+  /// Removes the strategies whose bound is at least the claim; with `only_limits` those with which limits are exceeded.
+  /// \returns the unknowns that lost some
   [[nodiscard]] std::vector<std::uint32_t> narrow(const placement_multipliers& m, const placement_certificate<Cost>& c,
                                                   strategies_left& left) const {
     std::vector<std::uint32_t> changed;
@@ -167,7 +167,7 @@ class exact_check {
     return changed;
   }
 
-  /// Whether a bound of a case says what is claimed of all.
+  /// Whether the bound of a case proves the claim.
   [[nodiscard]] bool proves(const std::optional<Whole>& found, const placement_certificate<Cost>& c) const {
     if (!found || c.infeasible) return !found;
     const Whole claimed = whole_of<Whole>(c.lower_bound, range_.bits);
@@ -177,7 +177,7 @@ class exact_check {
       return *found > claimed - shifted<Whole>(Whole(1), range_.bits);
     }
   }
-  /// As a cost: of floating costs rounded down, of whole ones up.
+  /// As a cost: rounded down for floating-point costs, up for integers.
   [[nodiscard]] Cost in_costs(const Whole& value) const {
     if constexpr (std::floating_point<Cost>) {
       const auto near = static_cast<double>(std::ldexp(static_cast<long double>(value), -range_.bits));
@@ -196,7 +196,7 @@ class exact_check {
     return whole_of<Whole>(c, range_.bits - form_.bits()) * Whole(times);
   }
 
-  /// A limit with the tolerance, rounded to what usages can be, in their unit.
+  /// A limit with the tolerance, rounded to the precision of usages, in their unit.
   [[nodiscard]] Whole limit_of(std::uint32_t b, bool is_high) const {
     const double limit = is_high ? d_.constraints.budgets[b].high : -d_.constraints.budgets[b].low;
     const int finest = std::max({range_.usage[b], tolerance_bits, fraction_bits(limit)});
@@ -205,15 +205,16 @@ class exact_check {
     return is_high ? rounded : Whole(-rounded);
   }
 
-  /// Gives the second end of a pair its message, and the first what is left of the costs.
-  /// \param amounts  of the message; none: it is zero
+  /// Adds a message to the second unknown of a pair, and the rest of the pair's costs to the first.
+  /// \param amounts  of the message; empty: zero
   void move(std::size_t p, std::span<const std::int64_t> amounts, int shift, bool with_costs,
             const strategies_left& left, std::vector<std::vector<Whole>>& belief) const {
     const auto& pair = form_.pairs()[p];
     const auto& t = form_.tables()[pair.table];
     const std::vector<Whole>& costs = tables_[pair.table];
     const std::size_t columns = t.column.size();
-    std::vector<std::optional<Whole>> most(columns);  // per column class: the largest message of those that are left
+    // per column class: the largest message of the remaining strategies
+    std::vector<std::optional<Whole>> most(columns);
     for (std::size_t s = 0; s < left[pair.second].size(); ++s) {
       if (left[pair.second][s] == 0) continue;
       Whole given = amounts.empty() ? Whole(0) : shifted<Whole>(Whole(amounts[s]), shift);

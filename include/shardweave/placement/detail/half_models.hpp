@@ -3,17 +3,17 @@
 #include <type_traits>
 
 /// \file
-/// What a cost model speaks of, whether or not it says all that is needed.
+/// Detection of abilities that a cost model declares incompletely.
 
 namespace shardweave::inline v0::detail {
 
-/// The members by which abilities of a cost model are known.
+/// The members by which optional abilities of a cost model are recognized.
 struct ability_members {
   int edge_parts, producer_classes, consumer_classes, class_parts, edge_key, memory_usage, live, memory_limit, hides,
       strategy_name, strategy_labels;
 };
 
-/// A name that both bases have is ambiguous here, whatever it stands for in the model.
+/// A member that both bases have is ambiguous here, whatever its kind.
 template <class M>
 struct with_ability_members : M, ability_members {};
 
@@ -22,7 +22,7 @@ struct asked_about {
   using type = T;
 };
 
-/// Whether a class has a member of some name: any, overloaded or private ones too. Of a class that cannot be a base, a
+/// Whether a class has a member of some name, even an overloaded or private one. For a class that cannot be a base: a
 /// public function that is not overloaded.
 /// \param question  a callable that takes `asked_about<T>` if `&T::name` is well-formed
 template <class M, class Question>
@@ -34,7 +34,7 @@ template <class M, class Question>
   }
 }
 
-// One question each.
+// one constant per ability
 template <class M>
 inline constexpr bool speaks_of_parts =
     speaks_of<M>([](auto t) requires requires { &decltype(t)::type::edge_parts; } {});

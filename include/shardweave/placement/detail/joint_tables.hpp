@@ -17,8 +17,8 @@
 
 namespace shardweave::inline v0::detail {
 
-/// What two variables cost each other: the tables of parallel edges, of the edges of tied vertices and of pairings,
-/// added up. Equal sums are made once.
+/// Costs between variables: sums of the tables of parallel edges, of edges of tied vertices and of pairings. Equal sums
+/// are made once.
 template <cost_value Cost>
 class joint_tables {
  public:
@@ -28,9 +28,9 @@ class joint_tables {
   joint_tables(const placement_description<Cost>& stated, std::span<const std::uint32_t> variable_of)
       : stated_(&stated), variable_of_(variable_of.begin(), variable_of.end()), tables_(stated.tables) {}
 
-  /// Finds out what is to be added up.
-  /// \param diagonal  called with a variable and a table between it and itself: both ends decide as one
-  /// \param poll      called now and then, throws to end the work
+  /// Lists the terms of each sum.
+  /// \param diagonal  called with a variable and a table between it and itself
+  /// \param poll      called regularly; throws to stop
   void join(const std::function<void(std::uint32_t, const cost_table<Cost>&)>& diagonal, const poll_function& poll) {
     const auto add = [&](std::uint32_t from, std::uint32_t to, std::uint32_t table, std::uint32_t source) {
       const std::uint32_t a = variable_of_[from], b = variable_of_[to];
@@ -52,10 +52,10 @@ class joint_tables {
     list_recipes(poll);
   }
 
-  /// Per pair of variables, by variable; tables are there after `add_up`.
+  /// Per pair of variables, sorted; tables exist after `add_up`.
   [[nodiscard]] std::span<const joint_edge<Cost>> edges() const { return joint_; }
 
-  /// The single tables, each once for two variables.
+  /// The single tables, each once per pair of variables.
   [[nodiscard]] std::vector<joint_edge<Cost>> parts() const {
     std::vector<joint_edge<Cost>> single;
     for (std::size_t i = 0; i < parts_.size(); ++i)
@@ -64,9 +64,9 @@ class joint_tables {
     return single;
   }
 
-  /// Makes the sums.
-  /// \param counting  strategies that count, or null for all: costs of the others are left to chance
-  /// \param poll      called before every sum, which may take milliseconds; throws to end the work
+  /// Computes the sums.
+  /// \param counting  strategies that matter, or null for all: costs of the others are arbitrary
+  /// \param poll      called before every sum, which may take milliseconds; throws to stop
   void add_up(const domains* counting, const poll_function& poll) {
     interner<std::vector<strategy>, sequence_hash> listed;
     std::vector<std::uint32_t> domain;
@@ -88,8 +88,8 @@ class joint_tables {
     }
   }
 
-  /// The sum of an edge between the strategies that are kept, made once for equal sums between equal strategies. The
-  /// sum itself is given up.
+  /// The sum of an edge restricted to the strategies that are kept; made once for equal sums and strategies. Frees the
+  /// full sum.
   /// \param kept    per variable: its strategies
   /// \param domain  per variable: a number, equal for equal strategies
   [[nodiscard]] table_pointer take(std::size_t edge, std::span<const std::vector<strategy>> kept,
@@ -103,12 +103,12 @@ class joint_tables {
   }
 
  private:
-  /// The part of an edge's cost that one table gives, seen from the lower variable.
+  /// A term of an edge's cost: one table, seen from the lower variable.
   struct contribution {
     std::uint32_t first, second;
-    std::uint32_t table;  ///< of the description; those of pairings follow
+    std::uint32_t table;  ///< of the description; tables of pairings follow those
     bool flipped;
-    std::uint32_t source;  ///< edge; pairings follow
+    std::uint32_t source;  ///< index of the edge; pairings follow
 
     auto key() const { return std::tuple(first, second, table, flipped); }
   };
@@ -133,7 +133,7 @@ class joint_tables {
     }
   }
 
-  /// A recipe says which tables make a sum: (table, flipped, how often) for each.
+  /// Lists the distinct sums as (table, flipped, multiplicity) of each term.
   void list_recipes(const poll_function& poll) {
     for (std::size_t at = 0; at < parts_.size();) {
       std::size_t end = at;
@@ -169,7 +169,7 @@ class joint_tables {
     return std::make_shared<const cost_table<Cost>>(std::move(sum));
   }
 
-  /// A table as solvers need it; made once.
+  /// A table in unpacked form, made once.
   [[nodiscard]] table_pointer unpacked(table_pointer table) {
     if (!table->is_packed()) return table;
     table_pointer& known = unpacked_[table];
@@ -179,10 +179,10 @@ class joint_tables {
 
   const placement_description<Cost>* stated_;
   std::vector<std::uint32_t> variable_of_;
-  std::vector<table_pointer> tables_;  // stated ones, then those of pairings
+  std::vector<table_pointer> tables_;  // those of the description, then those of pairings
   std::vector<contribution> parts_;
   std::vector<joint_edge<Cost>> joint_;
-  std::vector<std::uint32_t> recipe_of_;  // per joint edge: what its sum is made of
+  std::vector<std::uint32_t> recipe_of_;  // per joint edge: its sum
   interner<std::vector<std::uint64_t>, sequence_hash> recipes_;
   std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, table_pointer> selected_;  // by recipe and domains
   std::map<table_pointer, table_pointer> unpacked_;

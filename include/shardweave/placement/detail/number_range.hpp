@@ -15,18 +15,18 @@
 #include <vector>
 
 /// \file
-/// How fine and how large the numbers are that a certificate is checked with.
+/// Precision and magnitude of the numbers with which a certificate is checked.
 
 namespace shardweave::inline v0::detail {
 
-/// How far beyond a limit usage may be: 2^-18, a little more than the 10^-6 of `budget_tolerance`.
+/// Tolerance of limits: 2^-18, slightly more than the 10^-6 of `budget_tolerance`.
 inline constexpr int tolerance_bits = 18;
 
-/// The size of all numbers of a check: how fine they are, and what their sums stay below.
+/// Precision of the numbers of a check, and a bound on their sums.
 struct number_range {
-  int bits = 0;            ///< everything is a multiple of 2^-bits
-  double magnitude = 0;    ///< of all sums, in units of cost, generously
-  std::vector<int> usage;  ///< per budget: usages and the limits that count are multiples of 2^-usage
+  int bits = 0;            ///< all numbers are multiples of 2^-bits
+  double magnitude = 0;    ///< upper bound on all sums, in units of cost
+  std::vector<int> usage;  ///< per budget: usages and finite limits are multiples of 2^-usage
 
   void add(double value, double times = 1) { magnitude += std::abs(value) * times; }
   template <cost_value Cost>
@@ -35,7 +35,7 @@ struct number_range {
   }
 };
 
-/// How fine and how large the numbers of a check are.
+/// The precision and magnitude that a check needs.
 /// \pre the certificate has the problem's shape
 template <cost_value Cost>
 [[nodiscard]] number_range range_of(const placement_description<Cost>& d, const stated_form<Cost>& form,
@@ -105,7 +105,7 @@ template <cost_value Cost>
   range.add(largest, 2);
   range.see(c.lower_bound);
   range.add(static_cast<double>(c.lower_bound));
-  // limits and usages are compared in a unit of their own, before they are rounded to it
+  // limits and usages are compared in a finer unit before they are rounded to this one
   for (std::size_t b = 0; b < of_budget.size(); ++b) {
     int finest = std::max(range.usage[b], tolerance_bits);
     for (const double limit : {d.constraints.budgets[b].low, d.constraints.budgets[b].high})

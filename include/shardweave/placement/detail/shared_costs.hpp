@@ -15,16 +15,16 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Many costs of which few are distinct: those, and two bytes for each. What redistributions on a large mesh cost is
-/// of this kind: some thousand distinct costs in tables of millions.
+/// Many costs with few distinct values: those, and a two-byte code for each. Costs of redistributions on a large mesh
+/// are like this: some thousand distinct values in tables of millions.
 template <cost_value Cost>
 class packed_costs {
  public:
-  /// Null if it would not save half of the memory at least.
+  /// Null if that saves less than half of the memory.
   /// Complexity: one hash look-up per cost
   [[nodiscard]] static std::shared_ptr<const packed_costs> of(std::span<const Cost> costs) {
     if constexpr (sizeof(Cost) != sizeof(std::uint64_t)) {
-      return nullptr;  // bits that count cannot be told from others
+      return nullptr;  // padding bits could not be told from others
     } else {
       constexpr std::size_t most = 1U << 16, slots = 2 * most;
       std::vector<std::uint32_t> code_at(slots);  // one more than the code; 0 where there is none
@@ -52,7 +52,7 @@ class packed_costs {
 
   [[nodiscard]] Cost operator[](std::size_t k) const { return values_[codes_[k]]; }
 
-  /// All costs as they were; made when first asked for, then kept. Several threads may ask.
+  /// All costs, unpacked at the first call and kept. May be called concurrently.
   [[nodiscard]] const Cost* unpacked() const {
     std::call_once(is_unpacked_, [this] {
       unpacked_.reserve(codes_.size());
@@ -68,7 +68,7 @@ class packed_costs {
   mutable std::vector<Cost> unpacked_;
 };
 
-/// A sequence of costs that does not change, so that copies share it; as it is, or packed.
+/// An immutable sequence of costs that copies share; plain or packed.
 template <cost_value Cost>
 class shared_costs {
  public:
@@ -83,10 +83,10 @@ class shared_costs {
     const Cost* const plain = plain_.get();
     return plain != nullptr ? plain[k] : (*packed_)[k];
   }
-  /// All of them in a row, unpacked if they must be.
+  /// All costs as an array, unpacked if necessary.
   [[nodiscard]] const Cost* data() const { return packed_ == nullptr ? plain_.get() : packed_->unpacked(); }
   [[nodiscard]] bool is_packed() const { return packed_ != nullptr; }
-  /// The same costs, packed where they are many and that saves memory.
+  /// The same costs, packed if they are many and that saves memory.
   [[nodiscard]] shared_costs packed() const {
     constexpr std::size_t many = 1U << 15;
     shared_costs result = *this;
@@ -96,7 +96,7 @@ class shared_costs {
     return result;
   }
 
-  /// Of the costs: packing does not change it.
+  /// The hash of the costs, whether packed or not.
   [[nodiscard]] std::size_t hash() const {
     return hash_of_costs(size_, [this](std::size_t k) { return (*this)[k]; });
   }

@@ -12,14 +12,13 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Numbers tables in the order in which they first come: equal ones once, and those whose costs between classes are
-/// equal keep them once.
+/// Numbers distinct tables in the order of first occurrence; tables with equal class costs share them.
 template <cost_value Cost>
 class table_pool {
  public:
   using table = cost_table<Cost>;
 
-  /// \param cost_hash  `t.cost_hash()`, which takes as long as reading the costs
+  /// \param cost_hash  `t.cost_hash()`, which reads all costs
   std::uint32_t operator()(table t, std::size_t cost_hash) {
     const auto [first, last] = by_costs_.equal_range(cost_hash);
     const auto same = std::find_if(first, last, [&](const auto& known) { return *tables_[known.second] == t; });

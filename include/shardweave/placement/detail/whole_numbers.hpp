@@ -8,14 +8,14 @@
 #include <cstdint>
 
 /// \file
-/// Floating numbers as whole multiples of a power of two, without rounding.
+/// Exact conversion of floating-point numbers to integer multiples of a power of two.
 
 namespace shardweave::inline v0::detail {
 
 __extension__ typedef __int128 whole_128;
 using whole_of_any_size = boost::multiprecision::cpp_int;
 
-/// The least k from 0 on with which value * 2^k is whole.
+/// The least k >= 0 for which value * 2^k is an integer.
 [[nodiscard]] inline int fraction_bits(double value) {
   if (value == 0 || !std::isfinite(value)) return 0;
   int exponent = 0;
@@ -24,7 +24,7 @@ using whole_of_any_size = boost::multiprecision::cpp_int;
 }
 [[nodiscard]] inline int fraction_bits(std::int64_t) { return 0; }
 
-/// a * 2^bits; rounded down where bits are below zero. \pre it fits
+/// a * 2^bits, rounded down if bits is negative. \pre it fits
 template <class Whole>
 [[nodiscard]] Whole shifted(Whole a, int bits) {
   if (bits >= 0) return a * (Whole(1) << bits);  // a may be negative
@@ -34,7 +34,7 @@ template <class Whole>
   return result;
 }
 
-/// value * 2^bits. \pre it is whole and fits
+/// value * 2^bits. \pre it is an integer and fits
 template <class Whole>
 [[nodiscard]] Whole whole_of(double value, int bits) {
   if (value == 0) return Whole(0);

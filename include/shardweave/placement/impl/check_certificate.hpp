@@ -22,7 +22,7 @@
 #include <vector>
 
 /// \file
-/// The cases of a certificate are checked one after another.
+/// Definition of `check_certificate`.
 
 namespace shardweave::inline v0 {
 namespace detail {
@@ -34,10 +34,10 @@ template <cost_value Cost>
   return {digits, std::to_chars(digits, digits + sizeof digits, c).ptr};
 }
 
-/// The cases of a certificate, one after another.
-/// \param forms   the problem, then as it is at the prices of savings that the certificate lists
-/// \param claims  its claim counts
-/// \param limit   what is computed after it is not used
+/// Checks the cases of a certificate one after another.
+/// \param forms   the problem, then the problem at each of the certificate's prices of savings
+/// \param claims  whether its claim counts
+/// \param limit   results after it are not used
 template <cost_value Cost, class Whole>
 [[nodiscard]] certificate_verdict<Cost> checked(const placement_description<Cost>& d,
                                                 const std::deque<stated_form<Cost>>& forms, const number_range& range,
@@ -52,7 +52,8 @@ template <cost_value Cost, class Whole>
   };
   certificate_verdict<Cost> verdict{.bound = forbidden<Cost>};
   std::optional<Whole> least;
-  bool rests_on_claim = false;  // what was dropped costs no less than is claimed, and nothing more is known of it
+  // whether strategies were removed because their bound reaches the claim, so that no more than the claim is proven
+  bool rests_on_claim = false;
   const auto fails = [&](const std::string& step, const std::string& what) {
     verdict.failure = step + " " + what;
     return verdict;
@@ -69,7 +70,7 @@ template <cost_value Cost, class Whole>
   struct open_case {
     std::uint32_t number = 0;
     std::shared_ptr<const strategies_left> above;
-    const std::vector<strategy>* part = nullptr;  ///< of `vertex`, what is left of it here
+    const std::vector<strategy>* part = nullptr;  ///< remaining strategies of `vertex` in this case
     std::uint32_t vertex = 0;
   };
   std::vector<char> seen(c.cases.size());
@@ -119,7 +120,7 @@ template <cost_value Cost, class Whole>
     std::vector<char> covered((*left)[x].size());
     for (const auto& part : one.parts)
       for (const strategy s : part) covered[s] = 1;
-    // where an unknown has no strategy left nothing is left to bound, whatever the parts are
+    // if an unknown has no strategy left there is nothing to bound, whatever the parts are
     const bool is_empty =
         std::ranges::any_of(*left, [](const auto& of) { return std::ranges::count(of, 0) == std::ssize(of); });
     for (std::size_t s = 0; s < covered.size() && !is_empty; ++s)
@@ -186,7 +187,7 @@ template <cost_value Cost>
     range.magnitude = std::max(range.magnitude, one.magnitude);
   }
   if (limit.expired()) return fails(too_late);
-  // everything that is ever added up is below an eighth of this; one bit is the sign's
+  // all sums are below an eighth of this; one bit is the sign
   const bool fits = std::isfinite(range.magnitude) && std::ldexp(range.magnitude + 1, range.bits) < 0x1p122;
   return fits ? checked<Cost, whole_128>(d, forms, range, c, claims, limit)
               : checked<Cost, whole_of_any_size>(d, forms, range, c, claims, limit);

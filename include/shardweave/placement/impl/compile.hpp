@@ -17,12 +17,12 @@
 #include <vector>
 
 /// \file
-/// How a stated problem is compiled.
+/// Definition of `compile`.
 
 namespace shardweave::inline v0 {
 namespace detail {
 
-/// One compilation: the state that its steps share.
+/// State of one compilation.
 template <cost_value Cost>
 class compiler {
  public:
@@ -41,7 +41,8 @@ class compiler {
     const budget_rows rows = rows_of(stated_->constraints.budgets);
     bool is_feasible = true;
     try_to(
-        [&] {  // sums of tables are large: made for what is left, where that is certain to be something
+        // sums of tables are large, so they are made for the remaining strategies if it is certain that some remain
+        [&] {
           domains less = left_by_parts();
           joint_->add_up(&less, [this] { stop_if_asked(); });
           shrink_domains(rows, std::move(less));
@@ -51,7 +52,7 @@ class compiler {
           return !is_feasible;
         });
     if (!is_feasible) {
-      joint_->add_up(nullptr, [this] { stop_if_asked(); });  // the reason is told of the whole
+      joint_->add_up(nullptr, [this] { stop_if_asked(); });  // the reason for infeasibility is reported for the whole
       domains all = all_strategies();
       remove_single(all);
       shrink_domains(rows, std::move(all));
@@ -82,7 +83,7 @@ class compiler {
     }
   }
 
-  /// Strategies that every single table leaves: what has no partner in a part has none in the sum.
+  /// The strategies that have a partner in every single table, as any strategy without one has none in the sum.
   /// \throws error (constraint) if none are left somewhere
   [[nodiscard]] domains left_by_parts() const {
     domains less = all_strategies();
@@ -98,7 +99,7 @@ class compiler {
     return domains(sizes, [this](std::uint32_t x) { return stated_->name_of(first_member_[x]); });
   }
 
-  /// Removes what a variable may not have whatever the others have.
+  /// Removes strategies that are excluded by themselves.
   void remove_single(domains& left) const {
     for (std::uint32_t x = 0; x < unary_.size(); ++x) {
       poll();
@@ -112,7 +113,7 @@ class compiler {
           left.remove(variable_of_[f.vertex], s, [&] { return "constraint '" + f.why + "'"; });
   }
 
-  /// \param known  what is left as far as is known
+  /// \param known  remaining strategies as far as known
   void shrink_domains(const budget_rows& rows, domains known) {
     left_ = std::make_unique<domains>(std::move(known));
     segments_.clear();
@@ -164,12 +165,12 @@ class compiler {
                                    {std::move(domain), std::move(domains_kept)});
   }
 
-  /// Rows that no assignment can break are left out.
+  /// Adds the rows that some assignment can violate.
   void add_rows(compact_builder<Cost>& builder, const std::vector<usage_row>& rows,
                 const std::vector<std::vector<strategy>>& kept) {
     const std::vector<double> least = extreme_usage(*left_, rows.size(), segments_, 1.0);
     const std::vector<double> most = extreme_usage(*left_, rows.size(), segments_, -1.0);
-    std::vector<std::uint32_t> before(rows.size() + 1);  // kept rows before row r
+    std::vector<std::uint32_t> before(rows.size() + 1);  // number of kept rows before each
     for (std::size_t r = 0; r < rows.size(); ++r) {
       const bool binds = most[r] > rows[r].high || least[r] < rows[r].low;
       before[r + 1] = before[r] + (binds ? 1 : 0);
@@ -188,7 +189,7 @@ class compiler {
   void stop_if_asked() const {
     if (limit_.expired()) refuse(error_category::stopped, "the problem was not built before the stop");
   }
-  /// For steps of microseconds: looking at the clock would take longer than they do.
+  /// For steps of microseconds: a look at the clock would take longer.
   void poll() const {
     if (++polls_ % 64 == 0) stop_if_asked();
   }

@@ -12,13 +12,13 @@
 #include <utility>
 
 /// \file
-/// How assignments are priced.
+/// Definitions of `evaluate` and `hidden_parts`.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// Usage of a budget over time, as steps; terms without an interval count at every time.
+/// Usage of a budget over time, as changes by time; terms without an interval count at every time.
 inline std::pair<exact_sum, std::map<std::int64_t, exact_sum>> use_over_time(const budget& b,
                                                                              std::span<const strategy> choice) {
   exact_sum always;
@@ -90,7 +90,7 @@ void evaluate_costs(const placement_description<Cost>& d, std::span<const strate
   result.objective = result.violations.empty() ? result.parts.total() : forbidden<Cost>;
 }
 
-/// What an assignment offers to hide, and what behind: as `hide` asks for it. Demand i is place i.
+/// The arguments of `hide` for an assignment. Demand i is place i.
 template <cost_value Cost>
 struct hiding_question {
   std::vector<hiding_place> places;
@@ -156,7 +156,7 @@ void refuse_unknown_strategies(const placement_description<Cost>& d, std::span<c
                                         std::to_string(d.vertices[v].compute.size()));
 }
 
-/// \param add_savings  called with the evaluation so far: of costs
+/// \param add_savings  called with the evaluation of costs
 template <cost_value Cost, class AddSavings>
 evaluation<Cost> evaluate_stated(const placement_description<Cost>& d, std::span<const strategy> choice,
                                  AddSavings add_savings) {

@@ -15,7 +15,7 @@
 #include <utility>
 
 /// \file
-/// Where edges may hide.
+/// Definition of `layout_of`.
 
 namespace shardweave::inline v0 {
 
