@@ -30,7 +30,7 @@ class cost_table {
                 "Costs are counted in a floating-point type or std::int64_t (shardweave::cost_value).");
 
  public:
-  static constexpr std::size_t padding = 4;
+  static constexpr std::size_t padding = 4;  ///< rows have a multiple of this many costs: doubles of an AVX register
 
   cost_table() = default;
 

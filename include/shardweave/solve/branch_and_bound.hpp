@@ -72,8 +72,8 @@ class branch_and_bound {
  private:
   /// Of rows that take part as knapsacks, see `price_ascent::strengthen`.
   static constexpr std::size_t row_work = 1 << 22;
-  static constexpr std::size_t elimination_entries = std::size_t{1}
-                                                     << 20;  ///< of a factor, where a node is left to `elimination`
+  /// Of a factor, where a node is left to `elimination`.
+  static constexpr std::size_t elimination_entries = std::size_t{1} << 20;
   static constexpr std::size_t elimination_work = std::size_t{1} << 26;  ///< see there; 0: no node is
   /// Nodes where the assignment of the ascent is improved, for less long than there.
   static constexpr std::size_t polished_nodes = 10;

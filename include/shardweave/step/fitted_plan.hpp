@@ -89,7 +89,7 @@ template <class Order>
                                                               std::span<const std::uint32_t> block_of, bytes limit,
                                                               const Order& order, const fitting_options& options = {},
                                                               const solve_control& control = {}) {
-  constexpr int most_tries = 4;
+  constexpr int most_tries = 4;  // for each spare, without and with gathering again: at most 2 * 3 * 4 choices
   const std::array spares{bytes(0), bytes(limit.count() / 24), bytes(limit.count() / 12)};
   const deadline clock(control);
   const std::vector<std::uint32_t> blocks = blocks_of_tasks(lowered, block_of);

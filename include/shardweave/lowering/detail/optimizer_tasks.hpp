@@ -135,7 +135,7 @@ class optimizer_tasks {
     }
   }
   [[nodiscard]] double gathered_bytes() const {
-    constexpr double of_parameters = 4;
+    constexpr double of_parameters = 4;  // bytes of an f32 element
     return options_.gathered_bytes > 0 ? options_.gathered_bytes : of_parameters;
   }
 

@@ -33,8 +33,8 @@ struct trained_parameter {
 
 /// The parameters of one layer.
 struct trained_layer {
-  static constexpr std::int64_t none = std::int64_t{1}
-                                       << 40;  ///< of parameters outside of layers; sorts after all layers
+  /// The number for parameters outside of layers; sorts after all layers.
+  static constexpr std::int64_t none = std::int64_t{1} << 40;
   std::int64_t number = none;
   std::vector<trained_parameter> parameters = {};
   double updated = 0;  ///< elements

@@ -15,7 +15,7 @@
 namespace shardweave::inline v0 {
 
 SHARDWEAVE_INLINE std::vector<std::int64_t> table_sizes(const lowering_options& options, double limit) {
-  constexpr std::int64_t smallest = 256;
+  constexpr std::int64_t smallest = 256;  // bytes, the first grid point
   const int points = std::max(1, options.table_points_per_octave);
   std::vector<std::int64_t> sizes;
   for (int i = 0;; ++i) {

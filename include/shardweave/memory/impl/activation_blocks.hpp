@@ -311,7 +311,9 @@ class block_reader {
     block.backward = std::move(steps);
   }
 
-  static constexpr std::size_t most_read_choices = 16, most_choices_beside_copies = 12, most_copied = 4;
+  /// Values with a choice: policies are enumerated, two choices per value, three where it may be copied.
+  static constexpr std::size_t most_read_choices = 16, most_choices_beside_copies = 12;
+  static constexpr std::size_t most_copied = 4;  ///< values whose subsets are enumerated
 
   const task_graph& g_;
   std::span<const std::uint32_t> block_of_;

@@ -47,7 +47,7 @@ struct game_value {
     basis[i] = n + i;
   }
   for (std::size_t j = 0; j < n; ++j) at(m, j) = -1;
-  constexpr double tiny = 1e-11;
+  constexpr double tiny = 1e-11;  // reduced costs and pivots up to this count as 0; gains are scaled to [1, 2]
   const std::size_t pivots = 50 * (m + n);
   for (std::size_t step = 0; step < pivots; ++step) {
     std::size_t enter = width - 1;

@@ -37,7 +37,7 @@ class placement_bound {
 
   /// Complexity: O(V + channels * E)
   [[nodiscard]] double operator()(const assignment& choice) {
-    constexpr double rounding = 1e-9;
+    constexpr double rounding = 1e-9;  // of the sums in a claim, relative: the bound stays valid
     taken_work taken = work_of(least_, choice);
     for (std::size_t v = vertices_; v < taken.time.size(); ++v) taken.time[v] = 0;
     for (std::size_t e = 0; e < least_.edges.size(); ++e) {

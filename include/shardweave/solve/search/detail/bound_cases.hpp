@@ -68,14 +68,17 @@ class bound_cases {
  private:
   using parts = std::vector<part>;
   static constexpr double infinity = std::numeric_limits<double>::infinity();
-  static constexpr std::size_t steps_at_once = 10, steps_of_pace = 60, steps_of_survey = 50;
+  static constexpr std::size_t steps_at_once = 10;    ///< of one leaf, before the leaf of least bound is chosen again
+  static constexpr std::size_t steps_of_pace = 60;    ///< after which the gain of a leaf is compared with `worthwhile`
+  static constexpr std::size_t steps_of_survey = 50;  ///< over which `mean_labels` averages
   static constexpr std::size_t steps_of_trial = 100;  ///< of all children of a variable together
   /// Variables in strong branching; three times as many while none gains enough.
   static constexpr std::size_t most_tried = 6;
-  static constexpr std::size_t most_positions = 24;  ///< leaves that keep a position of their own, those of least
-                                                     ///< bound; the others restart from the first position
-  static constexpr double worthwhile = 0.005;  ///< share of the gap that a pace of the ascent, or a trial, must gain
-  static constexpr double first_step = 0.01;   ///< step length of a new leaf, whose prices are nearly right
+  /// Leaves that keep a position of their own, those of least bound; the others restart from the first position.
+  static constexpr std::size_t most_positions = 24;
+  /// Share of the gap that `steps_of_pace` steps of a leaf, or the trial of a variable, must gain.
+  static constexpr double worthwhile = 0.005;
+  static constexpr double first_step = 0.01;  ///< step length of a new leaf, whose prices are nearly right
 
   static bool by_bound(const part& a, const part& b) { return a.bound < b.bound; }
   [[nodiscard]] static part& least_of(parts& cases) { return *std::min_element(cases.begin(), cases.end(), by_bound); }

@@ -63,7 +63,7 @@ class stated_prices {
   }
 
  private:
-  static constexpr int bits = 20;
+  static constexpr int bits = 20;  ///< prices are multiples of 2^-20 in [0, 1]
   static constexpr std::uint32_t none = ~0U, idle = ~0U - 1;
   std::size_t slots_ = 0;
   std::vector<std::uint32_t> number_of_;  ///< per channel of the layout: its number in the chain
