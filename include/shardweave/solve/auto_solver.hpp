@@ -7,7 +7,7 @@
 #include <string_view>
 
 /// \file
-/// What a user gets who does not ask for a solver.
+/// The default solver.
 
 namespace shardweave::inline v0 {
 
@@ -25,9 +25,9 @@ struct auto_solver {
   static constexpr std::string_view name = "auto";
   static constexpr solver_abilities abilities{.budgets = true, .savings = true};
 
-  small_size small = {};                     ///< up to this size branch and bound is asked
-  std::size_t labels_without_rows = 60'000;  ///< and up to this one where no budget is left
-  std::size_t many_labels = 100'000;         ///< from so many on a greedy assignment comes first
+  small_size small = {};                     ///< up to this size branch and bound is used
+  std::size_t labels_without_rows = 60'000;  ///< the same if no budget is left
+  std::size_t many_labels = 100'000;         ///< from this size a greedy assignment comes first
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;

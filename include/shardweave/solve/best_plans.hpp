@@ -19,43 +19,43 @@
 #include <vector>
 
 /// \file
-/// Not only the best plan, but the next ones too.
+/// The k best plans.
 
 namespace shardweave::inline v0 {
 
-/// What makes a plan another one, and how hard to look.
+/// When two plans count as different, and the effort of the search.
 struct best_plans_options {
-  /// Vertices by which plans are told apart: of those that agree on all of them the best one counts. Empty: all.
+  /// Vertices that distinguish plans: of all plans that agree on them only the best one counts. Empty: all vertices.
   std::vector<std::uint32_t> differ_in = {};
-  /// Sweeps of message passing for bounds on what no solver need look at. With 0 a solver is asked about everything.
+  /// Sweeps of message passing for the label bounds that prune parts without a call of the solver. 0: no pruning.
   std::size_t bound_steps = 100;
   std::size_t solves = std::numeric_limits<std::size_t>::max();  ///< calls of the solver, at most
 };
 
-/// A plan at its place.
+/// A plan of the ranking.
 template <cost_value Cost>
 struct ranked_plan {
-  /// The bound holds for all plans that do not stand before this one; `optimal` says that it is the next best, proven.
+  /// Its bound holds for this plan and all later or unlisted ones; `optimal`: proven to be the next best.
   solution<Cost> answer;
-  /// Vertices whose strategy differs from the first plan's; `diff` tells more.
+  /// Vertices whose strategy differs from the first plan's; see also `diff`.
   std::vector<std::uint32_t> changed = {};
 };
 
-/// The best plans, the least objective first.
+/// The best plans by ascending objective.
 template <cost_value Cost>
 struct plan_ranking {
   std::vector<ranked_plan<Cost>> plans = {};
-  /// Every plan that is not listed costs at least this; +infinity if there is none.
+  /// A lower bound on the objective of all plans that are not listed; +infinity if there are none.
   double rest_bound = -std::numeric_limits<double>::infinity();
-  /// `optimal` if all that were asked for, or all that there are, stand in their order, proven; `infeasible` if there
-  /// is none.
+  /// `optimal` if the requested number of plans, or all plans that exist, are listed in proven order; `infeasible` if
+  /// there is none.
   solve_status status = solve_status::stopped;
   std::size_t solves = 0;  ///< calls of the solver
 };
 
 namespace detail {
 
-/// Splits the assignments into parts around the plans that are found, best bound first.
+/// Lawler's partition of the assignments around the plans found; the part of least bound first.
 template <cost_value Cost, class S>
 class plan_search {
  public:
@@ -114,13 +114,13 @@ class plan_search {
       return std::tie(b.bound, b.parent, b.at) < std::tie(a.bound, a.parent, a.at);
     }
   };
-  /// A part with its plan.
+  /// A part with its best plan.
   struct solved_part {
     open_part origin;
     solution<Cost> answer;
     std::vector<strategy> labels;
     std::vector<std::uint32_t> order = {};
-    double of_class = infinity;  ///< bounds what agrees with the plan in all that tells plans apart
+    double of_class = infinity;  ///< bounds the plans that agree with it on all distinguishing variables
   };
   struct found_part {
     Cost objective;
@@ -132,7 +132,7 @@ class plan_search {
 
   [[nodiscard]] const compact_problem<Cost>& p() const { return problem_.compact(); }
 
-  /// Calls `fixed(variable, label)` and `gone(variable, label)` for what makes the part.
+  /// Calls `fixed(variable, label)` and `gone(variable, label)` for the decisions that define the part.
   template <class Fixed, class Gone>
   void describe(open_part part, Fixed fixed, Gone gone) const {
     for (; part.parent != none; part = parts_[part.parent].origin) {
@@ -142,7 +142,7 @@ class plan_search {
     }
   }
 
-  /// Finds the plan of a part. \returns whether the solver was asked
+  /// Finds the best plan of a part. \returns whether the solver was called
   bool solve(const open_part& part) {
     restricted_answer<Cost> found;
     if (part.parent == none) {
@@ -177,8 +177,8 @@ class plan_search {
     return told_apart_.size() == undecided;
   }
 
-  /// Opens what a part has beside its plan. Variables that cost most to change come first: their parts are hardly ever
-  /// looked into, and those of the others have much fixed.
+  /// Partitions the rest of a part around its plan. Variables that cost most to change come first: parts that change
+  /// them are rarely solved, and those that change later variables have more of them fixed.
   void split(std::uint32_t number) {
     if (!has_bounds_) bound_labels();
     std::vector<char> fixed(p().size()), gone(p().total_labels());
@@ -224,7 +224,7 @@ class plan_search {
       result.status = root_status_;
       return;
     }
-    if (count == 1) result.rest_bound = parts_[ranked[0]].answer.lower_bound;  // what else there is was not looked at
+    if (count == 1) result.rest_bound = parts_[ranked[0]].answer.lower_bound;  // the rest was not searched
     double bound = result.rest_bound;
     bool proven = true;
     for (std::size_t i = ranked.size(); i-- > 0;) {
@@ -252,28 +252,28 @@ class plan_search {
   const S& policy_;
   const best_plans_options& options_;
   deadline limit_;
-  std::vector<std::uint32_t> told_apart_;  ///< variables with a choice
+  std::vector<std::uint32_t> told_apart_;  ///< distinguishing variables with more than one label
   std::vector<solved_part> parts_;
   std::priority_queue<open_part> open_;
   std::priority_queue<found_part> found_;
   std::vector<double> label_bounds_;
   bool has_bounds_ = false, stopped_inside_ = false;
-  double without_plan_ = infinity;  ///< bounds parts in which the solver found nothing
+  double without_plan_ = infinity;  ///< bounds the parts in which the solver found no plan
   solve_status root_status_ = solve_status::stopped;
 };
 
 }  // namespace detail
 
-/// The `count` best plans that differ, each with its objective, a bound and what it changes.
+/// The `count` best plans that differ, each with its objective, a bound and the vertices that it changes.
 ///
-/// The first plan is the solver's answer. The others are split into parts: part i keeps its strategies on the first
-/// i vertices of some order and has another one on the next. A part is solved when its bound is the least of all, and
-/// is split around its plan in turn. Bounds come from one message passing: of some thousand parts most are never
-/// looked into. With a solver that proves its answers the plans are the best ones, proven; with any other they are
-/// what it found, and the bounds say what may have been missed.
+/// The first plan is the solver's answer. All other assignments are partitioned: part i has the plan's labels on the
+/// first i variables of some order and another label on the next one. The part of least bound is solved next, and is
+/// partitioned around its plan in turn. Bounds come from one run of message passing, so most parts are never solved. If
+/// the solver proves its answers, the plans are proven to be the best ones; otherwise they are the ones that it found,
+/// with valid bounds.
 ///
-/// \param control  limits the whole; a solver's `iterations` are for each call
-/// \throws error (input) if no plan is asked for, or `differ_in` names a vertex that does not exist
+/// \param control  limits the whole search; `iterations` are for each call of the solver
+/// \throws error (input) if `count` is 0, or `differ_in` names a vertex that does not exist
 /// Deterministic: as the solver is.
 /// Complexity: one call of the solver, and at most one per vertex for each plan, on ever smaller problems; message
 /// passing once

@@ -28,20 +28,20 @@
 #include <vector>
 
 /// \file
-/// Closes the gap that prices leave.
+/// Branch and bound over Lagrangian bounds.
 
 namespace shardweave::inline v0 {
 
-/// Exact search with budgets. At every node the problem is reduced, the bound of `price_ascent` is raised, labels whose
-/// bound is no better than the best assignment known are dropped, and that is repeated while it helps; what is left is
-/// split in two at the variable whose near-optimal labels differ most in priced usage. The part with the least bound is
-/// searched first. Where steps of the prices gain nothing more, the rows that earn most take part as knapsacks
-/// (`price_ascent::strengthen`); a node begins with the prices and messages of the one that it was split from.
+/// Exact search with budgets. At every node the problem is reduced, the bound of `price_ascent` is raised, and labels
+/// whose bound is no better than the incumbent are removed (reduced-cost fixing), repeatedly while that removes enough.
+/// Then the node is split in two at the variable whose near-optimal labels differ most in priced usage. Best-first: the
+/// open node of least bound is next. Where price steps stop gaining, the rows of largest contribution are strengthened
+/// as knapsacks (`price_ascent::strengthen`); a node starts from the prices and messages of its parent.
 ///
-/// Every bound is our own, so an optimum that it proves rests on no backend. It ends after `nodes`. The bound reported
-/// is that of the open nodes, valid at any time. Source: reduced-cost fixing and two-way splits on usage are standard
-/// in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer programming, Math. Programming
-/// Study 2 (1974).
+/// Every bound is computed by this library, so a proof of optimality does not rest on a backend. It ends after `nodes`.
+/// The reported bound is the least one of the open nodes, valid at any time. Source: reduced-cost fixing and two-way
+/// splits on usage are standard in Lagrangian branch and bound; see A. Geoffrion, Lagrangean relaxation for integer
+/// programming, Math. Programming Study 2 (1974).
 ///
 /// An iteration (`solve_control::iterations`) is a step of the ascent.
 class branch_and_bound {
@@ -49,20 +49,21 @@ class branch_and_bound {
   static constexpr std::string_view name = "branch_and_bound";
   static constexpr solver_abilities abilities{.budgets = true};
 
-  std::size_t nodes = 2000;        ///< most nodes
-  bool goes_on = false;            ///< with a time limit, until then, however many nodes that takes
-  bool reduces_root = true;        ///< unneeded for a kernel of a `reduction`
-  std::size_t root_steps = 2000;   ///< of the ascent, at the root
-  std::size_t node_steps = 200;    ///< of the ascent, elsewhere, and after labels were dropped
-  std::size_t decode_every = 20;   ///< steps between two attempts at an assignment; 0: at the end alone
-  double worthwhile = 0.02;        ///< share of labels that must go for another round of dropping
-  std::size_t polish_moves = 40;   ///< of local search, per variable of the root
-  std::size_t polished_size = 12;  ///< variables; with fewer of them branching finds assignments sooner
+  std::size_t nodes = 2000;       ///< most nodes
+  bool goes_on = false;           ///< with a time limit: continues until then, beyond `nodes`
+  bool reduces_root = true;       ///< not needed for a kernel of a `reduction`
+  std::size_t root_steps = 2000;  ///< of the ascent, at the root
+  std::size_t node_steps = 200;   ///< of the ascent, elsewhere, and after each removal of labels
+  std::size_t decode_every = 20;  ///< steps between two decodings to an assignment; 0: only at the end
+  double worthwhile = 0.02;       ///< share of labels that must be removed for another round at the same node
+  std::size_t polish_moves = 40;  ///< of local search, per variable of the root
+  /// Least number of variables for local search: branching finds assignments of smaller nodes sooner.
+  std::size_t polished_size = 12;
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
-  /// Looks for an assignment that costs less than `known`, and gives up what does not. Without an assignment its bound
-  /// says that there is none that costs less than the bound.
+  /// Looks for an assignment that costs less than `known` and prunes all others. If it returns none, no assignment
+  /// costs less than its bound.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve_below(const placement_problem<Cost>& problem, Cost known,
                                            const solve_control& control = {}) const {
@@ -70,12 +71,13 @@ class branch_and_bound {
   }
 
  private:
-  /// Of rows that take part as knapsacks, see `price_ascent::strengthen`.
+  /// Work limit of `price_ascent::strengthen`.
   static constexpr std::size_t row_work = 1 << 22;
-  /// Of a factor, where a node is left to `elimination`.
+  /// Largest factor for which a node is left to `elimination`.
   static constexpr std::size_t elimination_entries = std::size_t{1} << 20;
-  static constexpr std::size_t elimination_work = std::size_t{1} << 26;  ///< see there; 0: no node is
-  /// Nodes where the assignment of the ascent is improved, for less long than there.
+  static constexpr std::size_t elimination_work = std::size_t{1} << 26;  ///< `elimination::work` of a node; 0: never
+  /// Nodes at which the assignment of the ascent is improved by local search; beyond the root with a quarter of the
+  /// moves.
   static constexpr std::size_t polished_nodes = 10;
 
   static local_search single_start() {
@@ -86,13 +88,13 @@ class branch_and_bound {
 
   template <cost_value Cost>
   class relaxation;
-  /// \param known  what an assignment must cost less than, or nothing
+  /// \param known  upper cutoff on the cost; forbidden: none
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> search(const placement_problem<Cost>& problem, Cost known,
                                       const solve_control& control) const;
 };
 
-/// Bounds a part of the search: it is reduced, `price_ascent` climbs on it, rows become knapsacks at the root.
+/// The bound of a node: it is reduced, `price_ascent` raises its bound, rows become knapsacks at the root.
 template <cost_value Cost>
 class branch_and_bound::relaxation {
  public:
@@ -161,8 +163,8 @@ class branch_and_bound::relaxation {
                                   detail::near_bound(least_, best_));
   }
 
-  /// Asks for what is left of a part at once, rows relaxed, where that is little work. What is too much for one part is
-  /// not tried again before a fifth of the labels are gone.
+  /// Solves what is left of a node by `elimination`, rows relaxed, if that is cheap. If it exceeds the limits, it is
+  /// not tried again until nodes are a fifth smaller.
   [[nodiscard]] bool settles(part& here) {
     const compact_problem<Cost>& kernel = now_->problem();
     if (kernel.total_labels() > narrow_labels_) return false;
@@ -186,7 +188,7 @@ class branch_and_bound::relaxation {
   void expanded(std::size_t parts, double bound) {
     if (bound == infinity) return;
     if (parts >= 8 && parts <= 256 && (parts & (parts - 1)) == 0) {
-      best_of_climb_ = best_.labels();  // the tree grows: better assignments are worth more effort
+      best_of_climb_ = best_.labels();  // the tree grows, so more effort for a better incumbent pays
       polish(
           root_, [](std::span<const strategy> labels) { return std::vector(labels.begin(), labels.end()); },
           options_.polish_moves * parts / 8);
@@ -195,7 +197,7 @@ class branch_and_bound::relaxation {
   }
 
  private:
-  /// Raises the bound and tries to make assignments of what the prices favour.
+  /// Raises the bound, and decodes and repairs assignments on the way.
   void climb(price_ascent<Cost>& ascent, std::size_t most, const detail::part_visit& visit) {
     const compact_problem<Cost>& p = now_->problem();
     std::vector<strategy> labels(p.size());
@@ -236,7 +238,7 @@ class branch_and_bound::relaxation {
 
   [[nodiscard]] solve_control limit_only() const { return {.seconds = limit_.rest().seconds, .stop = control_.stop}; }
 
-  /// \param bound  on all that is still to be searched
+  /// \param bound  on all open nodes
   void report(double bound) {
     told_ = std::max(told_, bound);
     if (control_.progress)
@@ -252,9 +254,9 @@ class branch_and_bound::relaxation {
   deadline limit_;
   detail::incumbent<Cost> best_;
   const compact_problem<Cost>& root_;
-  std::optional<detail::reduced_view<Cost>> now_ = std::nullopt;  ///< of the present part
-  std::vector<double> least_ = {}, prices_ = {};                  ///< there
-  std::vector<strategy> best_of_climb_ = {};  ///< of the last problem that was climbed, if any was found
+  std::optional<detail::reduced_view<Cost>> now_ = std::nullopt;  ///< the reduced problem of the node
+  std::vector<double> least_ = {}, prices_ = {};                  ///< its label bounds and row prices
+  std::vector<strategy> best_of_climb_ = {};  ///< of the last problem climbed; empty if none was found
   Cost cost_of_climb_{};
   double told_ = -infinity;  ///< best bound that was reported
   std::size_t steps_ = 0, eliminated_ = 0;

@@ -17,15 +17,15 @@
 #include <vector>
 
 /// \file
-/// Prices on budgets.
+/// Lagrangian relaxation of budgets.
 
 namespace shardweave::inline v0 {
 
-/// Relaxes rows at a price and raises bound and prices together (see `price_ascent`). Assignments are decoded at the
-/// current prices and repaired until they keep all rows.
+/// Relaxes rows at prices, and raises bound and prices together (`price_ascent`). Assignments are decoded at the
+/// current prices and repaired until they satisfy all rows.
 ///
-/// Without rows it is `trws`. The bound comes close to that of the linear relaxation with budgets; a gap that is left
-/// is one of relaxation, not of effort, when `steps` does not end the work: `branch_and_bound` closes it.
+/// Without rows it is `trws`. The bound comes close to that of the linear relaxation with budgets; if `steps` did not
+/// end the search, the remaining gap is that of the relaxation, and `branch_and_bound` can close it.
 struct budgeted {
   static constexpr std::string_view name = "budgeted";
   static constexpr solver_abilities abilities{.budgets = true};
@@ -36,8 +36,8 @@ struct budgeted {
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr std::size_t decode_every = 20;      ///< steps between two attempts at an assignment
-  static constexpr std::size_t repair_changes = 2000;  ///< labels that an attempt may change
+  static constexpr std::size_t decode_every = 20;      ///< steps between two decodings to an assignment
+  static constexpr std::size_t repair_changes = 2000;  ///< labels that a repair may change
 };
 
 template <cost_value Cost>

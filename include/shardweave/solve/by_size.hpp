@@ -12,21 +12,21 @@
 #include <utility>
 
 /// \file
-/// One solver for small problems, another one, or none, for large ones.
+/// Chooses a solver by the size of the problem.
 
 namespace shardweave::inline v0 {
 
-/// What counts as small.
+/// Limits of a small problem.
 struct small_size {
   std::size_t labels = 20'000;  ///< of all variables together
   std::size_t rows = 100'000;   ///< limits on usage
 };
 
-/// Who solves large problems if nobody is named: `by_size` then answers at once, without an assignment or a bound.
+/// The default for large problems: `by_size` then returns at once, without an assignment or a bound.
 struct nobody {};
 
-/// Passes a problem up to a size to `Small`, a larger one to `Large`, or declines it with a note: a limit on effort
-/// that does not depend on the clock, for solvers whose time explodes.
+/// Passes a problem up to a size to `Small` and a larger one to `Large`, or declines it with a note: a limit on effort
+/// that does not depend on the clock, for solvers of exponential time.
 template <class Small, class Large = nobody>
 class by_size {
   static constexpr bool declines = std::same_as<Large, nobody>;
@@ -46,7 +46,7 @@ class by_size {
   Small small;
   [[no_unique_address]] Large large;
   small_size most = {};
-  std::size_t labels_without_rows = 0;  ///< of a problem without rows, if that is more: they make it easier
+  std::size_t labels_without_rows = 0;  ///< limit on labels without rows, if larger: such problems are easier
 
   by_size() = default;
   explicit by_size(Small for_small, small_size limits = {})

@@ -9,17 +9,15 @@
 #include <utility>
 
 /// \file
-/// An assignment of one solver, judged by the bound of another.
+/// The assignment of one solver with the bound of another.
 
 namespace shardweave::inline v0 {
 
-/// Returns the assignment of `finder` with the lower bound of `bounder`, and calls it optimal only if that
-/// bound proves it: a second opinion on a solver that is not trusted, or a bound for one that has none. What
-/// `finder` says of its own bound is kept as counter "own_bound".
+/// Returns the assignment of `finder` with the lower bound of `bounder`, and calls it optimal only if that bound proves
+/// it: for a solver that is not trusted, or has no bound. The bound of `finder` itself is kept as counter "own_bound".
 ///
-/// With a time limit `finder` may use `share` of it, `bounder` what is left. Should the bounder call a
-/// problem infeasible for which the finder has an assignment, its bound is wrong: it is dropped, and the
-/// note says so.
+/// With a time limit `finder` gets `share` of it, `bounder` what is left. If the bounder calls a problem infeasible for
+/// which the finder has an assignment, its bound is wrong and is dropped with a note.
 template <class Finder, class Bounder>
 class certified {
  public:

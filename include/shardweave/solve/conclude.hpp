@@ -17,13 +17,13 @@
 #include <vector>
 
 /// \file
-/// How a solver makes its answer.
+/// How solvers construct their answers.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// The labels of the start that a control gives, if it is feasible; otherwise none.
+/// The labels of the control's start if it is feasible; otherwise empty.
 template <cost_value Cost>
 [[nodiscard]] std::vector<strategy> start_labels(const placement_problem<Cost>& problem, const solve_control& control) {
   if (control.start.empty()) return {};
@@ -32,12 +32,13 @@ template <cost_value Cost>
   return *std::move(labels);
 }
 
-/// Says something of an answer once.
+/// Adds a sentence to the note unless it is there.
 inline void say_once(solve_statistics& statistics, std::string_view sentence) {
   if (statistics.note.find(sentence) == std::string::npos) statistics.add_note(sentence);
 }
 
-/// Has the start of a control for an assignment if there is none, or a worse one; says why a start does not count.
+/// Returns the start of a control if the answer has no assignment, or a worse one; otherwise notes why an infeasible
+/// start does not count.
 template <cost_value Cost>
 void keep_start(const placement_problem<Cost>& problem, const solve_control& control, solution<Cost>& answer) {
   if (control.start.empty()) return;
@@ -55,7 +56,7 @@ void keep_start(const placement_problem<Cost>& problem, const solve_control& con
   }
 }
 
-/// A bound on costs as one on the objective: less all that could ever be saved, and what rounding may have lost.
+/// Converts a bound on costs to one on the objective: subtracts the largest possible savings and a margin for rounding.
 template <cost_value Cost>
 [[nodiscard]] double less_savings(const placement_problem<Cost>& problem, double bound) {
   if (problem.savings() == nullptr || !std::isfinite(bound)) return bound;
@@ -65,9 +66,9 @@ template <cost_value Cost>
 
 inline constexpr std::string_view gap_note = "within the gap that was asked for.";
 
-/// Says what an assignment and a bound prove together.
-/// \param stopped  a limit ended the work
-/// \param gap      that is enough
+/// Sets the status from assignment and bound.
+/// \param stopped  whether a limit ended the search
+/// \param gap      relative gap at which an answer is accepted
 template <cost_value Cost>
 void settle(solution<Cost>& s, bool stopped, double gap = 0) {
   if (!s.has_assignment()) {
@@ -87,19 +88,19 @@ void settle(solution<Cost>& s, bool stopped, double gap = 0) {
 
 }  // namespace detail
 
-/// What a lower bound is a bound on.
+/// What a lower bound refers to.
 enum class bound_on : std::uint8_t { costs, objective };
 
-/// Makes the answer of a solver: labels are lifted, priced anew on the problem as stated and refused if they
-/// break a constraint; a bound that meets the objective proves it. The start that the control gives is answered where
-/// the labels are worse, or none.
+/// Makes the answer of a solver: labels are lifted, evaluated on the stated problem and rejected if they violate a
+/// constraint; the answer is optimal if the bound equals the objective. The control's start is returned if the labels
+/// are worse, or missing.
 ///
 /// \param labels       one per variable of the compact problem; empty if none were found
 /// \param lower_bound  valid for the compact problem
-/// \param stopped      a limit ended the work
-/// \param control      its start and its gap count
-/// \param counted      what the bound is on: the objective, or the costs alone, as solvers give it that do not see
-///                     savings. From those all is subtracted that could ever be saved
+/// \param stopped      whether a limit ended the search
+/// \param control      for its start and its gap
+/// \param counted      what the bound refers to: the objective, or the costs alone, as in solvers that do not see
+///                     savings; from these the largest possible savings are subtracted
 /// Complexity: that of `evaluate`
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> conclude(const placement_problem<Cost>& problem, std::span<const strategy> labels,
@@ -124,9 +125,9 @@ template <cost_value Cost>
   return result;
 }
 
-/// Keeps the better assignment and the better bound of two answers to one problem; of two equal assignments the earlier
-/// one, unless only the later is proven best by whoever found it. Seconds and iterations add up. A first answer with
-/// neither assignment nor bound leaves no note where the second has an assignment.
+/// Combines two answers to one problem: the better assignment with the better bound; of two equal assignments the
+/// first, unless only the second was proven optimal by its own solver. Seconds and iterations add up. If the first has
+/// neither assignment nor bound and the second has an assignment, the first one's note is dropped.
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> merged(solution<Cost> first, solution<Cost> second) {
   const bool second_is_lower =
@@ -138,7 +139,7 @@ template <cost_value Cost>
   const double bound = std::max(first.lower_bound, second.lower_bound);
   const std::string prover = (second.lower_bound > first.lower_bound ? second : first).statistics.prover();
   const bool first_failed = !first.has_assignment() && first.lower_bound == -std::numeric_limits<double>::infinity();
-  // an answer without an assignment is called stopped even if no limit ended it: it does not count here
+  // an answer without an assignment has status `stopped` even if no limit ended it: it does not count here
   const auto was_stopped = [](const solution<Cost>& s) {
     return s.has_assignment() && s.status == solve_status::stopped;
   };

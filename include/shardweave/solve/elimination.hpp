@@ -34,14 +34,14 @@ struct bucket_factor {
   std::vector<Cost> costs;
 };
 
-/// What is left of a variable when it is eliminated: the best label for every cell of the new factor.
+/// The result of an elimination: the new factor, and the best label for each of its cells.
 template <cost_value Cost>
 struct bucket_result {
   bucket_factor<Cost> factor;
   std::vector<strategy> best;
 };
 
-/// Where a factor's entries are, seen from the bucket's own label groups and joint scope.
+/// Offsets into a factor by the bucket's own label groups and its joint scope.
 struct bucket_view {
   std::vector<std::size_t> own;                 ///< offset per group of own labels
   std::vector<std::vector<std::size_t>> scope;  ///< per variable of the joint scope, offset per joint class
@@ -64,12 +64,12 @@ inline std::vector<std::uint32_t> join_classes(std::span<const std::vector<std::
 
 }  // namespace detail
 
-/// Eliminates one variable after the other: its factors are added up and minimised over its labels, which
-/// leaves a factor on its neighbours. Factors are dense over label classes, and equal eliminations (repeated
-/// layers) are done once. The order is greedy: the smallest new factor first.
+/// Eliminates one variable after the other: its factors are added and minimized over its labels, which gives a factor
+/// on its neighbours. Factors are dense over label classes, and equal eliminations (repeated layers) are computed once.
+/// The order is greedy: the smallest new factor first.
 ///
-/// Exact where every factor stays within the limits; gives up otherwise, and says so. Rows are relaxed: the
-/// bound is valid, the assignment is returned only if it keeps them.
+/// Exact if all factors stay within the limits; otherwise it gives up with a note. Rows are relaxed: the bound is
+/// valid, and the assignment is returned only if it satisfies them.
 /// Complexity: sum over the variables of (entries of the new factor) * (label classes of the variable)
 /// Source: R. Dechter, Bucket elimination, Artificial Intelligence 113 (1999).
 class elimination {
@@ -177,14 +177,14 @@ class elimination {
     }
 
     /// Replaces the factors of x by one on its neighbours.
-    /// \returns false if that is above the limits, or the time is up
+    /// \returns false if that exceeds the limits, or the time is up
     bool eliminate(std::uint32_t x) {
       std::vector<std::uint32_t> parts = of[x];
       const std::vector<std::uint32_t> scope(neighbours[x].begin(), neighbours[x].end());
       const auto position = [&](std::uint32_t y) {
         return static_cast<std::uint32_t>(std::lower_bound(scope.begin(), scope.end(), y) - scope.begin());
       };
-      // factors in an order that does not depend on when they came, so that equal buckets have equal keys
+      // sorted, so that the key does not depend on the order of creation and equal buckets have equal keys
       std::sort(parts.begin(), parts.end(), [&](std::uint32_t a, std::uint32_t b) {
         return std::pair(factors[a].scope, factors[a].content) < std::pair(factors[b].scope, factors[b].content);
       });
@@ -232,7 +232,7 @@ class elimination {
         own_maps.push_back(&contents[factors[f].content]->factor.classes[*place_of(f, x)]);
       std::vector<strategy> groups;
       const auto group_of = detail::join_classes(own_maps, p.label_count(x), groups);
-      for (strategy l = 0; l < group_of.size(); ++l)  // the cheapest label stands for its group
+      for (strategy l = 0; l < group_of.size(); ++l)  // the cheapest label represents its group
         if (p.unary(x)[l] < p.unary(x)[groups[group_of[l]]]) groups[group_of[l]] = l;
       for (std::size_t i = 0; i < parts.size(); ++i) views[i].own = offsets(parts[i], x, groups);
 
@@ -241,7 +241,7 @@ class elimination {
       if (spent > options.work || stored > options.all_entries) return nullptr;
       made->factor.costs.reserve(cells);
       made->best.reserve(cells);
-      while (made->best.size() < cells) {  // in pieces: new memory takes long, and a stop may come
+      while (made->best.size() < cells) {  // in pieces: allocation takes long, and a stop may come
         stopped = limit.expired();
         if (stopped) return nullptr;
         const std::size_t next = std::min(cells, made->best.size() + look_every);
@@ -258,7 +258,7 @@ class elimination {
       return made;
     }
 
-    /// One own label against every cell, with the offsets of all factors carried along.
+    /// Minimizes one own label into every cell, updating the offsets of all factors incrementally.
     /// \returns false if the time is up
     bool fill(result& made, const std::vector<detail::bucket_view>& views, const std::vector<const Cost*>& data,
               std::size_t group, strategy label, Cost unary) const {
@@ -319,7 +319,7 @@ class elimination {
       return chosen;
     }
 
-    static constexpr std::size_t look_every = 1 << 16;  ///< cells between two looks at the clock
+    static constexpr std::size_t look_every = 1 << 16;  ///< cells between two checks of the clock
     const compact_problem<Cost>& p;
     const elimination& options;
     const deadline& limit;

@@ -26,20 +26,20 @@
 #include <vector>
 
 /// \file
-/// For problems that are too large to prove: bound and assignments, each helping the other.
+/// Anytime search for problems that are too large to prove: bound and assignments improve each other.
 
 namespace shardweave::inline v0 {
 
-/// A quick assignment first; then an ascent of bound and prices; then, in turn, a dive along the bound with forest
-/// moves from what it finds, merges of the best few assignments, windows of a large neighbourhood, and more ascent,
-/// until the limit comes, the bound proves the best assignment, or `rounds` are over. Labels whose bound is no better
-/// than the best assignment are ruled out for good: what is left is reduced, its bound raised, and so on; once little
-/// is left, branch and bound finishes the proof.
+/// Starts from a quick assignment and an ascent of bound and prices. Then repeats: a dive along the bound with forest
+/// moves, merges of good assignments, windows of a large neighbourhood, and more ascent, until a limit is reached, the
+/// bound proves the incumbent, or `rounds` are over. Labels whose bound is no better than the incumbent are removed for
+/// good (reduced-cost fixing); what is left is reduced and bounded again; once it is small, branch and bound completes
+/// the proof.
 ///
-/// Anytime: stops within milliseconds and returns the best so far with a valid bound. Without a time limit the work is
-/// bounded by `steps` and `rounds`. With a time limit, two threads and budgets the second thread does nothing but raise
-/// the bound and rule out labels; which answer comes back then depends on who is faster, and a stop request may have to
-/// wait for a round of ruling out (below a second with 70,000 labels).
+/// Stops within milliseconds and returns the incumbent with a valid bound. Without a time limit the work is bounded by
+/// `steps` and `rounds`. With a time limit, two threads and budgets, the second thread only raises the bound and
+/// removes labels; the answer then depends on timing, and a stop request may wait for a round of removal (below a
+/// second with 70,000 labels).
 class guided_search {
  public:
   static constexpr std::string_view name = "guided_search";
@@ -56,14 +56,14 @@ class guided_search {
   std::size_t windows = 10;  ///< of the large neighbourhood between dives
   large_neighbourhood<> around = {};
   detail::bound_effort bounding = {};
-  branch_and_bound finish = thorough_search();  ///< of what is left once few labels are
+  branch_and_bound finish = thorough_search();  ///< for what is left once few labels remain
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
   static constexpr double ascent_share = 0.25;  ///< of the time, at most, before the first dive
-  static constexpr std::size_t elite_size = 8;  ///< assignments that are kept to be merged
+  static constexpr std::size_t elite_size = 8;  ///< assignments kept for merging
 
   static local_search brief_search() {
     local_search brief;
@@ -129,7 +129,7 @@ class guided_search {
     }
 
    private:
-    /// Raises the bound as long as this lives, if there is a thread for it.
+    /// Raises the bound while this lives, if there is a thread for it.
     class second_thread {
      public:
       explicit second_thread(search& s) {
@@ -146,7 +146,7 @@ class guided_search {
       }
       second_thread(const second_thread&) = delete;
       second_thread& operator=(const second_thread&) = delete;
-      ~second_thread() { over_.request_stop(); }  // then the future waits
+      ~second_thread() { over_.request_stop(); }  // after which the future waits
       /// \throws what the thread threw
       void end() {
         over_.request_stop();
@@ -194,7 +194,7 @@ class guided_search {
       if (guide_.label_bounds.empty() || (side_.rest().is_whole() && guided_at_ != side_.steps()))
         guide_ = side_.rest().ascent_on_whole().guide();
       guided_at_ = side_.steps();
-      side_.rest().forget_ascent_on_whole();  // the guide was made, or is not made again
+      side_.rest().forget_ascent_on_whole();  // the guide is made, or will not be made again
       const bool stays_near = side_.best().is_known() && random_.chance(with_.near);
       const double share = draw_share();
       side_.count_iteration();
@@ -209,13 +209,13 @@ class guided_search {
       }
     }
 
-    /// How boldly to dive depends on the problem: half of the dives do about what the best one did.
+    /// The best share of labels to keep depends on the problem: half of the dives draw near the best share so far.
     [[nodiscard]] double draw_share() {
       if (is_forbidden(best_of_shares_) || random_.chance(0.5)) return with_.down.draw_share(random_);
       return std::clamp(best_share_ + 0.1 * (random_.unit() - 0.5), 0.0, 1.0);
     }
 
-    /// Dives among the labels of a few assignments that were good.
+    /// A dive restricted to the labels of a few good assignments.
     void merge() {
       if (elite_.size() < 2 || side_.is_over()) return;
       std::vector<std::vector<strategy>> parents{side_.best().labels()};
@@ -252,7 +252,7 @@ class guided_search {
           ++window_gains_;
           side_.offer(labels);
         }
-      if (cost == side_.best().cost()) side_.replace(std::move(labels));  // as good, and somewhere else
+      if (cost == side_.best().cost()) side_.replace(std::move(labels));  // of equal cost, but elsewhere
     }
 
     const guided_search& with_;

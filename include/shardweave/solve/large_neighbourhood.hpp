@@ -22,13 +22,13 @@
 #include <vector>
 
 /// \file
-/// Makes an assignment better by solving parts of the problem while the rest stays.
+/// Improves an assignment by re-solving parts of the problem with the rest fixed.
 
 namespace shardweave::inline v0 {
 
 namespace detail {
 
-/// What `large_neighbourhood` asks if it is not told whom: a search so brief that many windows can be tried.
+/// The default solver of windows: brief, so that many windows can be tried.
 struct window_search : branch_and_bound {
   static constexpr std::string_view name = "window_search";
   window_search() {
@@ -42,17 +42,17 @@ struct window_search : branch_and_bound {
 
 }  // namespace detail
 
-/// Opens a window of some dozens of variables, asks `S` for their best labels with all others fixed, takes the answer
-/// if it is no dearer, and goes on with another window. A window is a ball of neighbours, a few balls, or many small
-/// balls around variables that use one row, so that usage can change hands between variables far apart.
+/// Frees a window of some dozens of variables, solves for their best labels with all others fixed by `S`, accepts the
+/// answer if it costs no more, and repeats with another window. A window is a ball of neighbours, a few balls, or many
+/// small balls around variables that use one row, so that usage can be exchanged between distant variables.
 ///
-/// Without an assignment to start from, `first` finds one. Budgets are kept exactly. The work is `windows` windows;
-/// with a time limit it goes on until then, or until as many windows in a row gained nothing.
+/// Without an assignment to start from, `first` finds one. Budgets are kept exactly. Tries `windows` windows; with a
+/// time limit it continues until then, or until as many windows in a row gained nothing.
 ///
-/// With savings, `S` is asked about the window at prices of the computation that hides: the best ones for the labels
-/// that it has, then means of these and of those for the answers that were no better. Answers are taken if costs less
-/// savings do not grow, exactly. A solver that counts savings itself is given the window as it is. Source: P. Shaw,
-/// Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
+/// With savings, `S` solves the window under prices of the computation that hides: first the best prices for the
+/// present labels, then means of these and of those for answers that were no better. An answer is accepted if costs
+/// less savings, computed exactly, do not increase. A solver that counts savings itself gets the window unchanged.
+/// Source: P. Shaw, Using constraint programming and local search methods to solve vehicle routing problems, CP 1998.
 template <class S = detail::window_search>
 class large_neighbourhood {
  public:
@@ -68,7 +68,7 @@ class large_neighbourhood {
   large_neighbourhood() = default;
   explicit large_neighbourhood(S inner_solver) : inner(std::move(inner_solver)) {}
 
-  /// One window. `labels` keep all rows before and after and never grow dearer.
+  /// One window. `labels` keep all rows before and after and never cost more.
   /// \returns whether they are cheaper now
   template <cost_value Cost>
   bool once(const compact_problem<Cost>& p, std::vector<strategy>& labels, Cost& cost, const deadline& limit,
@@ -119,9 +119,9 @@ class large_neighbourhood {
   }
 
  private:
-  static constexpr std::size_t savings_attempts = 3;  ///< prices per window
+  static constexpr std::size_t savings_attempts = 3;  ///< price vectors tried per window
 
-  /// Windows around an assignment, which is repaired first where it breaks constraints.
+  /// Large neighbourhood search from an assignment, which is repaired first if it violates constraints.
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> search(const placement_problem<Cost>& problem, std::span<const strategy> choice,
                                       const solve_control& control) const {
@@ -166,7 +166,7 @@ class large_neighbourhood {
     return control;
   }
 
-  /// A window with all else fixed.
+  /// The problem of a window, with all else fixed.
   template <cost_value Cost>
   [[nodiscard]] std::optional<restricted_problem<Cost>> opened(restriction<Cost> part, const compact_problem<Cost>& p,
                                                                const std::vector<strategy>& labels,
@@ -178,7 +178,7 @@ class large_neighbourhood {
     return part.build();
   }
 
-  /// Labels of a window whose costs less savings are no worse, if such are found.
+  /// Labels of a window whose costs less savings are no worse; empty if none are found.
   template <cost_value Cost>
   [[nodiscard]] std::vector<strategy> answer(const restricted_problem<Cost>& rest, const std::vector<strategy>& labels,
                                              const deadline& limit, random_source& random) const {
@@ -232,7 +232,7 @@ class large_neighbourhood {
     std::vector<bool> seen(p.size());
     std::vector<std::uint32_t> members;
     std::size_t target = 0;
-    for (std::size_t i = 0; i < roots.size(); ++i) {  // each ball its share
+    for (std::size_t i = 0; i < roots.size(); ++i) {  // each ball gets its share
       target = most * (i + 1) / roots.size();
       std::vector<std::uint32_t> frontier{roots[i]};
       while (!frontier.empty() && members.size() < target) {
@@ -254,7 +254,7 @@ class large_neighbourhood {
     return static_cast<std::uint32_t>(random.below(p.size()));
   }
 
-  /// Variables that use a row, the fullest of three that were drawn.
+  /// Draws variables that use a row: the one with the least room of three random rows.
   template <cost_value Cost>
   static void users_of_a_row(const compact_problem<Cost>& p, std::span<const strategy> labels, std::size_t most,
                              random_source& random, std::vector<std::uint32_t>& users) {

@@ -25,7 +25,7 @@
 #include <vector>
 
 /// \file
-/// Finds good assignments fast, and makes given ones better.
+/// Finds good assignments fast, and improves given ones.
 
 namespace shardweave::inline v0 {
 
@@ -33,18 +33,16 @@ namespace shardweave::inline v0 {
 /// single variables, stars (a variable with the best responses of its neighbours) and random forests of up
 /// to `largest_block` variables, whose best labels dynamic programming finds exactly.
 ///
-/// Gives no bound. Budgets are kept exactly: moves that break them are priced until they do not. Without a
-/// limit the work is about `effort` forest moves per variable and start. With a limit on time or iterations every
-/// start has an equal share of what is left, and goes on until that is over, or until as many moves in a row gained
-/// nothing.
+/// Gives no bound. Budgets are kept exactly: violations are priced until they disappear. Without a limit the work is
+/// about `effort` forest moves per variable and start. With a limit on time or iterations each start gets an equal
+/// share of what is left, and ends with it, or when as many moves in a row gained nothing.
 ///
-/// With an assignment to start from (`solve_control::start`) it is repaired if need be, and the better of two descents
-/// from it, variable by variable and by the steepest moves, is gone on from. The other starts are then near the best
-/// labeling so far, with some labels drawn anew.
+/// A given start (`solve_control::start`) is repaired if need be, and the better of two descents from it, by coordinate
+/// sweeps and by steepest moves, is improved. The other starts are then the incumbent with some labels drawn anew.
 ///
-/// With savings, moves are found at prices of the computation that hides, at first the best ones for the present
-/// labels, and made if they lower costs less savings, exactly: no labeling's priced cost is above that. Complexity: a
-/// forest move costs O(labels * degrees of its members + their class tables + rows touched)
+/// With savings, moves are found under prices of the computation that hides, at first the best ones for the present
+/// labels, and accepted if they lower costs less savings, computed exactly: priced costs are a lower bound on these.
+/// Complexity: a forest move costs O(labels * degrees of its members + their class tables + rows touched)
 class local_search {
  public:
   static constexpr std::string_view name = "local_search";
@@ -55,13 +53,13 @@ class local_search {
   std::size_t star_sweeps = 1;      ///< sweeps of stars
   std::size_t largest_block = 400;  ///< variables in a forest
   std::size_t effort = 20;          ///< forest moves per variable, at least 200; none if this and both sweeps are 0
-  std::size_t attempts = 8;         ///< starts at most while no feasible assignment is known
+  std::size_t attempts = 8;         ///< most starts while no feasible assignment is known
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const;
 
  private:
-  static constexpr std::size_t star_neighbours = 32;  ///< of the neighbours in a star only the dearest respond
+  static constexpr std::size_t star_neighbours = 32;  ///< neighbours in a star that respond, those of highest edge cost
 
   template <cost_value Cost>
   class search {
@@ -84,7 +82,7 @@ class local_search {
       if (given) offer(*given);
       std::size_t begun = 0;
       for (; !is_over() && begun < (best_.is_known() ? wanted : std::max(with_.attempts, wanted)); ++begun) {
-        // a given start has all the time that it needs, others have an equal share of what is left
+        // a given start gets all the time it needs, the others equal shares of what is left
         const std::size_t to_come = given || begun >= wanted ? 1 : wanted - begun;
         share_.seconds =
             limit_.elapsed() + std::max(0.0, control_.seconds - limit_.elapsed()) / static_cast<double>(to_come);
@@ -98,7 +96,7 @@ class local_search {
         } else {
           labels = greedy_(limit_, random_, begun == 0 ? 0.0 : 0.3);
         }
-        if (!labels) continue;  // the share of the time was too short
+        if (!labels) continue;  // its share of the time was too short
         improve_from(*std::move(labels), given && begun == 0);
       }
       statistics_.solver = name;
@@ -113,15 +111,15 @@ class local_search {
     }
 
    private:
-    /// Of the whole work.
+    /// Whether the whole search is over.
     [[nodiscard]] bool is_over() const {
       return control_.stop.stop_requested() || statistics_.iterations >= control_.iterations ||
              (std::isfinite(control_.seconds) && limit_.elapsed() >= control_.seconds);
     }
-    /// Of one start.
+    /// Whether the present start is over.
     [[nodiscard]] bool is_stopped() const { return limit_.expired() || statistics_.iterations >= share_.iterations; }
 
-    /// Another place to start from, not far from a good one.
+    /// Perturbs a good labeling.
     [[nodiscard]] std::vector<strategy> kicked(std::vector<strategy> labels) {
       if (p_.size() == 0) return labels;
       for (std::size_t i = 2 + random_.below(1 + p_.size() / 8); i-- > 0;) {
@@ -144,7 +142,7 @@ class local_search {
         control_.progress({.stage = name, .seconds = limit_.elapsed(), .objective = best_.upper()});
     }
 
-    /// \param is_given  no effort is spared
+    /// \param is_given  the start was given: more effort
     void improve_from(std::vector<strategy> labels, bool is_given) {
       labeling_state<Cost> state(p_, std::move(labels));
       if (state.conflicts() > 0 || !state.keeps_rows()) {
@@ -153,7 +151,7 @@ class local_search {
         state.refresh();
       }
       offer(state.labels());
-      if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // nothing but a first assignment is wanted
+      if (with_.sweeps + with_.star_sweeps + with_.effort == 0) return;  // only a first assignment is wanted
       if (problem_.savings() != nullptr) {
         descend_with_savings({state.labels().begin(), state.labels().end()});
         improve_savings({state.labels().begin(), state.labels().end()});
@@ -192,7 +190,7 @@ class local_search {
         const bool gained = moves.random_step(step, with_.largest_block, random_);
         idle = gained ? 0 : idle + 1;
         if (step % 4096 == 4095) {
-          moves.refresh();  // what rounding left over does not pile up
+          moves.refresh();  // so that rounding errors do not accumulate
           offer(state.labels());
         }
       }
@@ -207,15 +205,15 @@ class local_search {
       return std::isfinite(control_.seconds) || control_.iterations != std::numeric_limits<std::size_t>::max();
     }
 
-    /// One label at a time, judged exactly.
+    /// Coordinate descent on the exact objective.
     void descend_with_savings(std::vector<strategy> labels) {
       if (is_stopped()) return;
       ++statistics_.iterations;
       if (detail::savings_descent(p_, *problem_.savings(), labels, limit_, with_.sweeps)) offer(labels);
     }
 
-    /// Rounds at fixed prices: those that are the best for the labels, means of these and earlier ones, and mixtures
-    /// of those for less communication and for more, in turn.
+    /// Rounds of moves at fixed prices: the best prices for the present labels, means of these and earlier ones, and
+    /// mixtures of the best prices for less and for more communication, in turn.
     void improve_savings(std::vector<strategy> labels) {
       detail::savings_state<Cost> exact(p_, *problem_.savings(), std::move(labels));
       priced_problem<Cost> priced(p_, *problem_.savings());
@@ -257,8 +255,8 @@ class local_search {
       }
       return true;
     }
-    static constexpr std::size_t savings_rounds = 6;     ///< in a row that may gain nothing
-    static constexpr std::size_t steep_labels = 20'000;  ///< of a problem, for its steepest moves to be looked for
+    static constexpr std::size_t savings_rounds = 6;     ///< in a row without a gain that end the search
+    static constexpr std::size_t steep_labels = 20'000;  ///< largest problem whose steepest moves are searched
 
     const local_search& with_;
     const placement_problem<Cost>& problem_;

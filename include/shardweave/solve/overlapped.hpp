@@ -12,12 +12,12 @@
 #include <utility>
 
 /// \file
-/// Prices on the computation that hides communication.
+/// Lagrangian relaxation of savings.
 
 namespace shardweave::inline v0 {
 
-/// Counts savings: prices on the computation that hides make every problem a plain one, whose bound is a bound with
-/// savings (see `savings_ascent`); fixing and branching close the gap that prices leave.
+/// Counts savings: prices on the computation that hides turn the problem into one without savings, whose bound is valid
+/// with savings (`savings_ascent`); reduced-cost fixing and branching close the remaining gap.
 ///
 /// Rows are priced together with the chain. Without savings it is `budgeted`. Without a time limit it ends after
 /// `nodes`.
@@ -36,7 +36,7 @@ solution<Cost> overlapped::solve(const placement_problem<Cost>& problem, const s
   if (problem.savings() == nullptr) return budgeted{}.solve(problem, control);
   detail::savings_search<Cost> bounds(search, control, problem);
   detail::no_record nothing;
-  constexpr double at_once = std::numeric_limits<double>::infinity();  // labels are dropped where a part is split
+  constexpr double at_once = std::numeric_limits<double>::infinity();  // labels are removed when a node is split
   detail::bounded_search<Cost, detail::savings_search<Cost>> tree(problem.compact(), bounds.best(), bounds, nothing,
                                                                   at_once);
   const double bound = tree.run();

@@ -7,12 +7,12 @@
 #include <utility>
 
 /// \file
-/// One solver finds, another one improves.
+/// One solver finds an assignment, another one improves it.
 
 namespace shardweave::inline v0 {
 
-/// Runs `first` and gives its assignment to `second` as a start; the bound is the better of both. An
-/// assignment that is proven optimal is left alone; where `first` finds none, `second` solves from scratch.
+/// Runs `first` and gives its assignment to `second` as a start; the better of both bounds counts. An assignment that
+/// is proven optimal is returned at once; if `first` finds none, `second` solves without a start.
 ///
 /// With a time limit `first` may use `share` of it, `second` what is left.
 template <class First, class Second>

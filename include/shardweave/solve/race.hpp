@@ -19,18 +19,17 @@
 #include <vector>
 
 /// \file
-/// Several solvers at once.
+/// Several solvers in parallel.
 
 namespace shardweave::inline v0 {
 
-/// Runs solvers on up to `control.threads` threads, in the order in which they are given where there are fewer
-/// threads than solvers; the first that proves an optimum, or the problem infeasible, stops the others. The best
-/// assignment and the best bound of all are kept.
+/// Runs solvers on up to `control.threads` threads, in the given order if there are fewer threads than solvers; the
+/// first that proves an optimum or infeasibility stops the others. Returns the best assignment with the best bound.
 ///
-/// With one thread, which is what a control says unless told otherwise, it is `first_proven` without the eye for
-/// what two answers prove together, and deterministic. With more, which of several equally good answers comes
-/// back depends on who is faster. With a time limit a solver may use its share of what is left. Progress is
-/// reported by one thread at a time.
+/// With one thread, the default, it is deterministic, and equals `first_proven` except that it does not combine one
+/// solver's bound with another one's assignment to stop early. With more, which of several equally good answers is
+/// returned depends on timing. With a time limit a solver gets its share of what is left. Progress calls are
+/// serialized.
 template <class... Solvers>
 class race {
   static_assert(sizeof...(Solvers) > 0, "race needs at least one solver.");

@@ -35,7 +35,7 @@ class reduced {
 
   template <cost_value Cost>
   [[nodiscard]] solution<Cost> solve(const placement_problem<Cost>& problem, const solve_control& control = {}) const {
-    // a kernel of the costs is none of the objective; who counts savings reduces for himself
+    // a kernel of the costs is not one of the objective; solvers that count savings reduce for themselves
     if (problem.savings() != nullptr) return detail::solved_by(inner, problem, control);
     const deadline limit(control);
     reduction<Cost> r(problem.compact(), limits, control);
@@ -73,8 +73,8 @@ class reduced {
   }
 
  private:
-  /// What a labeling of the whole is on the kernel: where a label of it went, the one that costs least there beside the
-  /// others. None if that is not feasible.
+  /// A labeling of the whole problem on the kernel: where a label was removed, the cheapest one given the others. Empty
+  /// if that is infeasible.
   template <cost_value Cost>
   [[nodiscard]] static assignment projected(const reduction<Cost>& r, const compact_problem<Cost>& kernel,
                                             const std::vector<strategy>& labels) {

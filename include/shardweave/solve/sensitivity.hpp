@@ -17,22 +17,22 @@
 #include <utility>
 
 /// \file
-/// What a demand costs.
+/// The cost of additional requirements.
 
 namespace shardweave::inline v0 {
 
-/// A figure between two bounds, in the unit of costs.
+/// An interval that contains a cost.
 struct cost_range {
   double least = -std::numeric_limits<double>::infinity();
   double most = std::numeric_limits<double>::infinity();
-  /// The two meet, up to what counts as optimal for objectives of this size.
+  /// Whether both ends are equal, up to the optimality tolerance for objectives of this size.
   [[nodiscard]] bool is_exact(double objective = 0) const {
     return least == most || most - least <= 4 * optimality_tolerance * std::max(1.0, std::abs(objective));
   }
 };
 
-/// By how much the optimum of `to` lies above that of `from`: objectives and bounds say within which range. It is
-/// infinite where one of the two is infeasible.
+/// The difference of two optima, `to` less `from`, as an interval from their objectives and bounds. Infinite if one of
+/// the two is infeasible.
 template <cost_value Cost>
 [[nodiscard]] cost_range change_of_optimum(const solution<Cost>& from, const solution<Cost>& to) {
   constexpr double infinity = std::numeric_limits<double>::infinity();
@@ -44,19 +44,18 @@ template <cost_value Cost>
   return {to.lower_bound - most(from), most(to) - from.lower_bound};
 }
 
-/// The best answer that meets a demand, and what the demand costs.
+/// The best answer that meets requirements, and their cost.
 template <cost_value Cost>
 struct forced_plan {
   solution<Cost> answer;
-  cost_range cost;  ///< infinite if nothing feasible meets the demand
+  cost_range cost;  ///< infinite if no feasible assignment meets them
 };
 
-/// What it costs to force strategies: the optimum among the assignments that have them, less the optimum. Never below
-/// zero.
+/// The cost of forcing strategies: the optimum over assignments that have them, less the optimum. Not negative.
 ///
-/// \param known    an answer to the problem without the demand
-/// \param demands  to be met together
-/// \param policy   solves the problem that is left; where neither it nor `known` proves an optimum, the cost is a range
+/// \param known    an answer to the unrestricted problem
+/// \param demands  all to be met
+/// \param policy   solves the restricted problem; if it or `known` does not prove its optimum, the cost is an interval
 /// \throws error (input) for a vertex or a strategy that does not exist
 /// Complexity: one call of the solver
 template <cost_value Cost, class S>
@@ -90,7 +89,7 @@ template <cost_value Cost, class S>
 
 namespace detail {
 
-/// Compiles and solves; contradictory constraints and a stop before the end are answers.
+/// Compiles and solves; contradictory constraints and an early stop become answers.
 template <cost_value Cost, class Work>
 [[nodiscard]] solution<Cost> answer_of(const Work& work) {
   solution<Cost> answer;
@@ -106,12 +105,11 @@ template <cost_value Cost, class Work>
 
 }  // namespace detail
 
-/// What it costs to state other constraints: the optimum under them, less the optimum. Below zero where they leave
-/// more.
+/// The cost of other constraints: the optimum under them, less the optimum. Negative if they are weaker.
 ///
 /// \param stated  the problem, with the constraints under which `known` was found
 /// \param known   an answer to it
-/// \throws error (input) as `compile` does; constraints that nothing keeps give `infeasible`
+/// \throws error (input) as `compile` does; infeasible constraints give `infeasible`
 /// Complexity: a compilation and a call of the solver
 template <cost_value Cost, class S>
 [[nodiscard]] forced_plan<Cost> cost_of_constraints(const placement_description<Cost>& stated,

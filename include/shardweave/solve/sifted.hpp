@@ -16,16 +16,16 @@
 #include <vector>
 
 /// \file
-/// Solve the core first: the labels that the best assignment may have.
+/// Solves the core of a problem first: the labels near the optimum.
 
 namespace shardweave::inline v0 {
 
-/// Solves a problem on those labels alone that some passes of message passing leave near the best: a labeling with any
-/// other costs `width` more than the bound. If the answer costs less than that it is the answer of the whole, and what
-/// was left out needs no proof of its own; otherwise the labels that may beat that answer are solved. What is solved
-/// has a fraction of the labels, and reductions take time in proportion to their square.
+/// Solves the problem restricted to its core: the labels whose bound, after some passes of message passing, is at most
+/// `width` above the lower bound. If the answer costs less than that cutoff, it is optimal for the whole problem as
+/// well; otherwise the problem is solved again with all labels that may beat it. The core has a fraction of the labels,
+/// and reductions take time quadratic in labels.
 ///
-/// Problems with budgets or savings, and those of few labels, go to `S` as they are.
+/// Problems with budgets or savings, and small ones, go to `S` unchanged.
 /// Source: sifting of linear programs; cores of knapsack problems, E. Balas and E. Zemel, An algorithm for large
 /// zero-one knapsack problems, Operations Research 28 (1980).
 template <class S>
@@ -37,7 +37,7 @@ class sifted {
   S inner;
   double width = 0.002;             ///< of the first core, relative to the bound
   std::size_t passes = 12;          ///< of message passing, each forward and backward, at most
-  std::size_t least_labels = 1000;  ///< of a problem that is sifted
+  std::size_t least_labels = 1000;  ///< smaller problems are not sifted
 
   sifted() = default;
   explicit sifted(S inner_solver) : inner(std::move(inner_solver)) {}
@@ -56,7 +56,7 @@ class sifted {
     const auto rest_of_control = [&] {
       solve_control rest = limit.rest();
       if (control.progress)
-        rest.progress = [&](progress_report report) {  // what is solved is a part: no more is proven than the cutoff
+        rest.progress = [&](progress_report report) {  // of a part: proves no more than the cutoff
           report.lower_bound = std::max(bound, std::min(report.lower_bound, cutoff));
           if (best.has_assignment()) report.objective = std::min(report.objective, static_cast<double>(best.objective));
           report.seconds = limit.elapsed();
@@ -80,7 +80,7 @@ class sifted {
         const auto cost = static_cast<double>(best.objective);
         if (was_known || cost <= cutoff || is_within(control.gap, bound, best.objective))
           return detail::ended(std::move(best), problem, control, limit);
-        cutoff = cost;  // what is left out then is no better
+        cutoff = cost;  // labels left out then are no better
       } else {
         if (is_last) break;
         cutoff = std::numeric_limits<double>::infinity();
@@ -98,7 +98,7 @@ class sifted {
   static constexpr double worthwhile = 0.2;  ///< share of the labels that must be left out
   static constexpr double slow = 5e-4;       ///< rise of the bound by a pass, relative to it, that ends the passes
 
-  /// \returns nothing where a limit came
+  /// \returns nothing if a limit came first
   template <cost_value Cost>
   [[nodiscard]] std::vector<double> label_bounds(const compact_problem<Cost>& p, const deadline& limit,
                                                  double& bound) const {

@@ -17,16 +17,16 @@
 #include <vector>
 
 /// \file
-/// What a solver answers.
+/// The answer of a solver.
 
 namespace shardweave::inline v0 {
 
-/// How a solver ended: what is known of its assignment.
+/// How a solver ended, and what is known of its assignment.
 enum class solve_status : std::uint8_t {
   optimal,     ///< the lower bound meets the objective
   feasible,    ///< an assignment, not proven best
-  infeasible,  ///< no assignment keeps all constraints; `statistics.note` says why
-  stopped      ///< a limit or a stop request came first; the best assignment so far is there, if any
+  infeasible,  ///< no assignment satisfies all constraints; `statistics.note` names the reason
+  stopped      ///< a limit or a stop request ended the search; with the best assignment so far, if any
 };
 
 /// One word, for people and files: "optimal".
@@ -35,23 +35,23 @@ enum class solve_status : std::uint8_t {
   return names[static_cast<std::size_t>(status)];
 }
 
-/// How the answer came about. Nothing in it depends on the clock but the seconds.
+/// How an answer was found. Everything except the seconds is independent of the clock.
 struct solve_statistics {
   std::string solver = {};     ///< name of the policy that gave the assignment
-  std::string bound_by = {};   ///< of the policy that proved the bound, where it is another one
+  std::string bound_by = {};   ///< name of the policy that proved the bound, if another one
   double seconds = 0;          ///< of the whole call
   double seconds_to_best = 0;  ///< until an assignment of this objective was found
   std::size_t iterations = 0;  ///< of the policy's own loop
-  std::vector<std::pair<std::string, double>> counters = {};  ///< what a policy wants to tell, by name
+  std::vector<std::pair<std::string, double>> counters = {};  ///< figures of a policy, by name
   std::string note = {};  ///< limits that were hit, truncation, infeasibility: sentences, a blank between them
 
-  /// Who proved the bound, if there is one.
+  /// The policy that proved the bound, if there is one.
   [[nodiscard]] const std::string& prover() const { return bound_by.empty() ? solver : bound_by; }
   void add_note(std::string_view sentence) {
     if (!note.empty() && !sentence.empty()) note += ' ';
     note += sentence;
   }
-  /// Takes back what `add_note` said, if it did.
+  /// Removes a sentence that `add_note` added, if it did.
   void drop_note(std::string_view sentence) {
     const std::size_t at = note.find(sentence);
     if (at == std::string::npos) return;
@@ -74,7 +74,7 @@ struct solution {
   solve_status status = solve_status::stopped;
   solve_statistics statistics;
 
-  /// Takes a bound that another policy proved, perhaps.
+  /// Sets the bound, which another policy may have proven.
   void take_bound(double bound, const std::string& prover) {
     lower_bound = bound;
     const bool is_own = bound == -std::numeric_limits<double>::infinity() || prover == statistics.solver;
@@ -110,8 +110,8 @@ template <cost_value Cost>
           static_cast<double>(objective) - lower_bound <= gap * std::abs(lower_bound));
 }
 
-/// The answer that is known before a solver is asked: `compile` found that the constraints contradict each other, or a
-/// limit came while it built the problem. Nothing for wrong data, which stays an error.
+/// The answer if `compile` fails without wrong data: the constraints contradict each other, or a limit came while it
+/// built the problem. Nothing for wrong data, which stays an error.
 template <cost_value Cost>
 [[nodiscard]] std::optional<solution<Cost>> outcome_of(const error& e) {
   if (e.category() != error_category::constraint && e.category() != error_category::stopped) return std::nullopt;

@@ -6,15 +6,16 @@
 #include <string_view>
 
 /// \file
-/// What a solver is.
+/// The concept of a solver.
 
 namespace shardweave::inline v0 {
 
-/// What a solver can prove. A problem with more is still answered, but never called optimal on the solver's
-/// own word: a bound proves what it proves, whoever computed it.
+/// What a solver can prove. A problem that has more is still answered; it is called optimal only if a valid bound
+/// proves it.
 struct solver_abilities {
   bool budgets = false;  ///< finds assignments that keep budgets, where there are any
-  bool savings = false;  ///< counts them while it works; others see costs alone, and bound those less all savings
+  /// Counts savings in the search; others see costs alone, and subtract all possible savings from their bound.
+  bool savings = false;
 };
 
 /// A policy that answers placement problems with costs of type `Cost`.
@@ -34,7 +35,7 @@ concept solver = cost_value<Cost> && std::copy_constructible<S> &&
                  };
 
 namespace detail {
-/// What a solver inside of another says of itself; of what is none, `solved_by` tells.
+/// The abilities of a solver inside another one; none for other types, which `solved_by` rejects.
 template <class S>
 inline constexpr solver_abilities abilities_of = {};
 template <class S>
@@ -43,7 +44,7 @@ template <class S>
   }
 inline constexpr solver_abilities abilities_of<S> = S::abilities;
 
-/// The answer of a solver that was given; a static assertion says so of anything else.
+/// Calls a solver; a static assertion rejects other types.
 template <class Cost, class S>
 [[nodiscard]] solution<Cost> solved_by(const S& policy, const placement_problem<Cost>& problem,
                                        const solve_control& control) {

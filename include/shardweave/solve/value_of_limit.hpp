@@ -20,7 +20,7 @@
 #include <vector>
 
 /// \file
-/// What room in a budget is worth.
+/// The marginal value of a budget's limit.
 
 namespace shardweave::inline v0 {
 
@@ -29,12 +29,12 @@ template <cost_value Cost>
 struct limit_point {
   double high = 0;  ///< the limit, in the budget's own unit
   solution<Cost> answer;
-  /// The shadow price: what one unit more saves and one unit less costs at the margin, as a relaxation sees it:
-  /// strategies may be mixed there. Zero where the limit does not bind.
+  /// Shadow price of the limit in a relaxation in which strategies may be mixed: what one unit more saves and one unit
+  /// less costs at the margin. Zero if the limit does not bind.
   double price = 0;
-  double priced_bound = -std::numeric_limits<double>::infinity();  ///< on the objective, from that price
+  double priced_bound = -std::numeric_limits<double>::infinity();  ///< lower bound on the objective, by that price
 
-  /// No assignment within a smaller limit costs less.
+  /// A lower bound on the objective under a smaller limit.
   /// \pre limit <= high
   [[nodiscard]] double bound_at(double limit) const {
     const double priced = price == 0 ? priced_bound : priced_bound + price * (high - limit);
@@ -44,7 +44,7 @@ struct limit_point {
 
 namespace detail {
 
-/// The price of a budget: of all its rows together, since they share the limit.
+/// The price of a budget: the sum over its rows, since they share the limit.
 template <cost_value Cost>
 void price_limit(const placement_problem<Cost>& problem, std::size_t budget, std::size_t steps, const deadline& limit,
                  limit_point<Cost>& point) {
@@ -81,7 +81,7 @@ template <cost_value Cost, class S>
   return point;
 }
 
-/// What one point says of another.
+/// Transfers assignments and bounds from one point to another.
 template <cost_value Cost>
 void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
   solution<Cost>& answer = point.answer;
@@ -103,16 +103,16 @@ void learn(limit_point<Cost>& point, const limit_point<Cost>& other) {
 
 }  // namespace detail
 
-/// What a budget's limit is worth: the problem is solved under each of some limits, and each gets a price. With
-/// `change_of_optimum` between two points, "what does one more gigabyte per device save" has an answer with bounds.
+/// The value of a budget's limit: solves the problem under each of some limits, with a shadow price for each.
+/// `change_of_optimum` between two points bounds, for example, what one more gigabyte per device saves.
 ///
-/// What keeps a limit keeps a larger one too: assignments count for all larger limits of the list, bounds for all
-/// smaller ones.
+/// An assignment within a limit satisfies all larger ones, and a bound holds for all smaller ones; both are shared
+/// between the points.
 ///
 /// \param budget  by name, as stated; the first of that name
-/// \param highs   the limits to try, in the budget's unit
-/// \param steps   of the price, at most; 0: no prices
-/// \throws error (input) if there is no such budget, or as `compile` does; limits that nothing keeps give `infeasible`
+/// \param highs   limits to try, in the budget's unit
+/// \param steps   of the price ascent, at most; 0: no prices
+/// \throws error (input) if there is no such budget, or as `compile` does; infeasible limits give `infeasible`
 /// Complexity: a compilation and a call of the solver for each limit
 template <cost_value Cost, class S>
 [[nodiscard]] std::vector<limit_point<Cost>> value_of_limit(const placement_description<Cost>& stated,

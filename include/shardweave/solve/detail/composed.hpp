@@ -6,20 +6,20 @@
 #include <limits>
 
 /// \file
-/// What combinators have in common.
+/// Common parts of composed solvers.
 
 namespace shardweave::inline v0::detail {
 
-/// Whether nothing is left to be found.
-/// \param gap  that is enough
+/// Whether an answer is final: optimal, infeasible or within the gap.
+/// \param gap  relative gap at which an answer is accepted
 template <cost_value Cost>
 [[nodiscard]] bool is_settled(const solution<Cost>& s, double gap) {
   return s.status == solve_status::optimal || s.status == solve_status::infeasible ||
          (s.has_assignment() && is_within(gap, s.lower_bound, s.objective));
 }
 
-/// The answer of a composition: its start counts, whether the parts looked at it or not, and what a stop or the time
-/// limit ended is called so.
+/// The answer of a composed solver: its start counts even if no part used it, and the status is `stopped` if a stop or
+/// the time limit ended it.
 template <cost_value Cost>
 [[nodiscard]] solution<Cost> ended(solution<Cost> s, const placement_problem<Cost>& problem,
                                    const solve_control& control, const deadline& limit) {
@@ -28,7 +28,7 @@ template <cost_value Cost>
   return s;
 }
 
-/// The control of a part of the work: its share of the time that is left.
+/// The control of a part: a share of the time that is left.
 [[nodiscard]] inline solve_control shared_time(const deadline& limit, double share) {
   solve_control control = limit.rest();
   if (control.seconds < std::numeric_limits<double>::infinity()) control.seconds *= share;

@@ -10,7 +10,7 @@
 #include <vector>
 
 /// \file
-/// The best labeling that a search knows, and what need not be searched because of it.
+/// The best labeling of a search, and pruning by its cost.
 
 namespace shardweave::inline v0::detail {
 
@@ -18,11 +18,11 @@ template <cost_value Cost>
 class incumbent {
  public:
   incumbent() = default;
-  /// \param gap  within which of a bound an answer is good enough: what cannot be better by more need not be searched
+  /// \param gap  relative gap at which an answer is accepted: what may be better only by less is pruned
   explicit incumbent(double gap) : gap_(gap) {}
 
   [[nodiscard]] bool is_known() const { return known_; }
-  /// Empty if nothing is known, or a cost alone.
+  /// Empty if nothing is known, or a cutoff alone.
   [[nodiscard]] const std::vector<strategy>& labels() const { return labels_; }
   /// Forbidden if nothing is known.
   [[nodiscard]] Cost cost() const { return cost_; }
@@ -31,7 +31,7 @@ class incumbent {
 
   [[nodiscard]] bool is_beaten_by(Cost cost) const { return !is_forbidden(cost) && (!known_ || cost < cost_); }
 
-  /// \returns whether it became the best
+  /// \returns whether it became the incumbent
   bool offer(Cost cost, std::vector<strategy> labels, double seconds) {
     if (!is_beaten_by(cost)) return false;
     labels_ = std::move(labels);
@@ -40,20 +40,20 @@ class incumbent {
     found_at_ = seconds;
     return true;
   }
-  /// Only what costs less is wanted, though no labeling of that cost is at hand.
+  /// Sets an upper cutoff on the cost, without a labeling.
   void set_cutoff(Cost cost) {
     labels_.clear();
     cost_ = cost;
     known_ = !is_forbidden(cost);
   }
-  /// Another labeling of the same cost.
+  /// Replaces the labeling by another one of equal cost.
   void replace(std::vector<strategy> labels) { labels_ = std::move(labels); }
 
-  /// Infinite as long as nothing is known.
+  /// Infinite if nothing is known.
   [[nodiscard]] double upper() const {
     return known_ ? static_cast<double>(cost_) : std::numeric_limits<double>::infinity();
   }
-  /// Whether nothing above such a bound is better, or not by more than the gap.
+  /// Whether a node of this bound can be pruned: nothing in it is better, or not by more than the gap.
   [[nodiscard]] bool closes(double bound) const {
     if (!known_) return bound == std::numeric_limits<double>::infinity();
     if constexpr (std::floating_point<Cost>) {
@@ -62,19 +62,19 @@ class incumbent {
       return proves(bound, cost_) || (gap_ > 0 && bound >= within_gap());
     }
   }
-  /// A bound on the labelings that were closed. Whole numbers differ by one; of others half of what counts as equal is
-  /// given away, so that the bound made of it still proves the optimum.
+  /// A lower bound on all pruned labelings. Integer costs differ by at least one; otherwise half of the optimality
+  /// tolerance is subtracted, so that the resulting bound still proves the optimum.
   [[nodiscard]] double settled() const {
     if (!known_) return upper();
     double least = upper();
     if constexpr (std::floating_point<Cost>) least -= 0.5 * optimality_tolerance * std::max(1.0, std::abs(least));
     return gap_ > 0 ? std::min(least, within_gap()) : least;
   }
-  /// Whether the answer is good enough by such a bound on all labelings.
+  /// Whether this bound on all labelings proves that the incumbent is within the gap.
   [[nodiscard]] bool is_enough(double bound) const { return known_ && is_within(gap_, bound, cost_); }
 
  private:
-  /// The least bound by which the best is good enough; a little above it, for rounding. \pre known, a gap
+  /// The least bound at which the incumbent is within the gap, with a margin for rounding. \pre known, a gap
   [[nodiscard]] double within_gap() const {
     const double value = upper(), gap = 0.999 * gap_;
     if (value >= 0) return value / (1 + gap);
