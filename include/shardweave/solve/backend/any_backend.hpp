@@ -8,12 +8,12 @@
 #include <utility>
 
 /// \file
-/// A backend that is chosen while the program runs.
+/// A backend that is chosen at run time.
 
 namespace shardweave::inline v0 {
 
-/// Holds any backend behind one type, so that what is composed over it is compiled once, and a configuration can say
-/// which it is. Costs an indirect call per solve, which no program notices.
+/// Type-erased backend, so that solvers over it are compiled once and a configuration can name it. Costs an indirect
+/// call per solve, which is negligible.
 class any_backend {
  public:
   std::string_view name;  ///< of what it holds

@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// What an LP or MIP engine is to the solvers that use one.
+/// The concept of an LP or MIP backend.
 
 namespace shardweave::inline v0 {
 
@@ -27,7 +27,7 @@ struct backend_limits {
   std::vector<double> start = {};  ///< MIP: values of a known solution, one per column; may be empty
 };
 
-/// Refuses limits that are no limits. Backends call it on everything they get.
+/// Refuses invalid limits. Backends call it first.
 /// \throws error (input) naming the backend
 inline void validate(const backend_limits& limits, std::string_view backend) {
   if (limits.gap < 0 || std::isnan(limits.gap) || std::isnan(limits.seconds))
@@ -38,14 +38,13 @@ inline void validate(const backend_limits& limits, std::string_view backend) {
 
 /// How a backend ended.
 enum class backend_status : std::uint8_t {
-  optimal,     ///< by the backend's own word and tolerances
+  optimal,     ///< as the backend claims, within its tolerances
   infeasible,  ///< likewise
   unbounded,   ///< likewise
   stopped      ///< a limit or a stop request came first, or a MIP is within the gap asked for
 };
 
-/// What a backend found. Nothing in it is to be trusted: whoever asked prices the values and proves the bound
-/// anew where possible.
+/// The result of a backend. It is not trusted: callers price the values and prove the bound anew where possible.
 struct backend_outcome {
   backend_status status = backend_status::stopped;
   std::vector<double> primal = {};  ///< value per column; empty if there is no feasible point
@@ -59,7 +58,7 @@ struct backend_outcome {
 };
 
 namespace detail {
-/// Tells an engine's callbacks when to end.
+/// Decides when an engine's callbacks end the run.
 class backend_clock {
  public:
   /// \pre `limits` outlives this object
@@ -75,7 +74,7 @@ class backend_clock {
 };
 }  // namespace detail
 
-/// An engine for linear programs, with whole numbers or without.
+/// An engine for linear programs, with or without integer columns.
 ///
 /// A backend is a value; `solve` is const and may be called from several threads at once. It refuses a model
 /// that `validate` refuses; it answers infeasible and unbounded models with a status; it obeys a stop within
@@ -88,8 +87,8 @@ concept linear_backend =
       { backend.solve(model, limits) } -> std::same_as<backend_outcome>;
     };
 
-/// An engine that can be asked for whole numbers: every backend that does not say `whole_numbers = false`, and so
-/// refuses models with such columns.
+/// An engine for integer programs: every backend without `whole_numbers = false`, which stands for refusing models with
+/// integer columns.
 template <class B>
 concept integer_backend = linear_backend<B> && !requires { requires !B::whole_numbers; };
 

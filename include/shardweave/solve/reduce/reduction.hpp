@@ -18,7 +18,7 @@
 
 namespace shardweave::inline v0 {
 
-/// Bounds on the work of a reduction.
+/// Effort limits of a reduction.
 struct reduction_limits {
   std::size_t rounds = 20;
   std::size_t elimination_work = 50'000'000;  ///< of a degree-2 elimination: labels times classes of both neighbours
@@ -26,12 +26,12 @@ struct reduction_limits {
   std::size_t dominance_work = 20'000'000;    ///< table entries that the search at one variable may compare
 };
 
-/// What a reduction did.
+/// Counters of a reduction.
 struct reduction_counts {
-  std::size_t inconsistent = 0;  ///< labels without a partner
+  std::size_t inconsistent = 0;  ///< labels without a compatible label of some neighbour
   std::size_t oversized = 0;     ///< labels that some row has no room for
   std::size_t dominated = 0;     ///< labels another one is at least as good as
-  std::size_t merged = 0;        ///< variables that follow a neighbour
+  std::size_t merged = 0;        ///< variables determined by a neighbour
   std::size_t settled = 0;       ///< variables decided alone
   std::size_t eliminated = 0;    ///< variables between two others
   std::size_t rows = 0;          ///< rows that cannot bind
@@ -60,7 +60,7 @@ class reduction {
   [[nodiscard]] bool is_infeasible() const { return is_infeasible_; }
   /// \pre !is_infeasible()
   [[nodiscard]] const compact_problem<Cost>& kernel() const { return *kernel_; }
-  /// Gives the kernel to someone else and keeps only the way back: `kernel` may not be called again.
+  /// Moves the kernel out; `lift` still works, but `kernel` may not be called again.
   /// \pre !is_infeasible()
   [[nodiscard]] std::shared_ptr<const compact_problem<Cost>> take_kernel() { return std::move(kernel_); }
   [[nodiscard]] const reduction_counts& counts() const { return counts_; }
@@ -126,7 +126,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
     dominated.forget_others(used);
     detail::forget_others(follower.determined, used);
   };
-  // rules are quick but for eliminations: to look at the clock each time would take as long
+  // rules are cheap except for eliminations: checking the clock each time would take as long
   const auto each = [&](const std::vector<std::uint32_t>& open, auto&& rule, std::size_t at_once = 16) {
     for (std::size_t i = 0; i < open.size(); ++i) {
       if (i % at_once == 0 && limit.expired()) return;
@@ -144,7 +144,7 @@ bool reduction<Cost>::run(working& p, const reduction_limits& limits, const dead
     if (!feasible) break;
     each(open, single);
     each(open, follower);
-    feasible = usage.tidy() && consistent(changed(p), forget);  // what follows counts on finite unary costs
+    feasible = usage.tidy() && consistent(changed(p), forget);  // later rules rely on finite unary costs
     if (!feasible) break;
     each(open, [&](std::uint32_t x) { dominated(x, limit); });
     each(open, leaf);

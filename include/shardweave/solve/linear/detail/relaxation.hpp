@@ -14,7 +14,7 @@
 
 namespace shardweave::inline v0::detail {
 
-/// What `lp_relaxation` and `ilp` have in common: an incumbent, a bound, what is still worth a column, and
+/// Common part of `lp_relaxation` and `ilp`: an incumbent, a bound, the labels and pairs that still have columns, and
 /// one solve of the linear relaxation.
 template <cost_value Cost, class Backend>
 class relaxation : public relaxation_state<Cost> {
@@ -22,8 +22,7 @@ class relaxation : public relaxation_state<Cost> {
   relaxation(const placement_problem<Cost>& of, const Backend& engine, const solve_control& c, std::string_view solver)
       : relaxation_state<Cost>(of, c, solver), p(of.compact()), backend(engine), present(of.compact()) {}
 
-  /// A first incumbent and a first bound, from so many sweeps of cheap multipliers; drops what the incumbent
-  /// beats.
+  /// Finds a first incumbent and a first bound by so many sweeps of message passing; removes labels by reduced costs.
   void start(std::size_t sweeps) {
     if (this->has_contradiction()) return;
     offer_improved(first_labels(p, this->limit));
@@ -42,10 +41,10 @@ class relaxation : public relaxation_state<Cost> {
     this->report();
   }
 
-  /// The program of what is still worth a column.
+  /// The linear program of the remaining labels and pairs.
   [[nodiscard]] local_polytope<Cost> polytope(bool whole_numbers) const { return {p, present, whole_numbers}; }
 
-  /// Solves the relaxation. Its multipliers prove a bound and drop labels and pairs; its weights are rounded.
+  /// Solves the relaxation. Its multipliers prove a bound and remove labels and pairs; its primal solution is rounded.
   void solve_relaxation() {
     if (this->closed() || this->is_cut()) return;
     const local_polytope<Cost> program = polytope(false);
@@ -64,12 +63,12 @@ class relaxation : public relaxation_state<Cost> {
     this->report();
   }
 
-  /// Drops what no assignment as good as the incumbent needs.
+  /// Removes labels and pairs that no assignment as good as the incumbent uses.
   void drop() {
     if (this->best.is_known())
       reparametrization<Cost>(p, dual, present).drop_above(this->upper() + this->margin(), present);
     if (!tighten(p, present)) {
-      // the incumbent survives all drops, so there is none, and only forbidden pairs were propagated
+      // the incumbent survives all removals, so there is none, and only forbidden pairs were propagated
       this->raise(std::numeric_limits<double>::infinity(), "propagation");
     }
   }
@@ -84,7 +83,7 @@ class relaxation : public relaxation_state<Cost> {
     improve(p, labels, this->limit);
     this->offer(labels);
   }
-  /// Takes the bound of the multipliers, and drops what it tells.
+  /// Raises the bound to that of the multipliers, and removes labels and pairs by it.
   void prove() {
     this->raise(reparametrization<Cost>(p, dual, present).bound(), "multipliers");
     drop();

@@ -21,7 +21,7 @@
 #include <vector>
 
 /// \file
-/// What is known while a linear program is at work: the best labels, a bound and what proves it.
+/// The state of a solve by linear programs: incumbent, bound and certificate.
 
 namespace shardweave::inline v0::detail {
 
@@ -36,7 +36,7 @@ class relaxation_state {
     if (const std::vector<strategy> start = start_labels(of, c); !start.empty()) offer(start);
   }
 
-  /// Keeps labels that are feasible and better than the incumbent.
+  /// Makes feasible labels the incumbent if they are better.
   /// \returns whether they are feasible
   bool offer(const std::vector<strategy>& labels) {
     const Cost objective = problem.objective(labels);
@@ -45,7 +45,7 @@ class relaxation_state {
     return true;
   }
 
-  /// Takes a bound for assignments that are better than the incumbent; the incumbent bounds the others.
+  /// Raises the bound by one on all assignments better than the incumbent; the incumbent bounds the others.
   void raise(double value, std::string_view proof) {
     value = std::min(value, upper());
     if (value > bound) {
@@ -54,7 +54,7 @@ class relaxation_state {
     }
   }
 
-  /// A backend says that nothing is feasible.
+  /// Called if a backend claims that nothing is feasible.
   void fail(std::string_view what, std::string_view backend) {
     if (best.is_known()) {
       statistics.add_note(std::string(backend) + " calls " + std::string(what) +
@@ -65,7 +65,7 @@ class relaxation_state {
     }
   }
 
-  /// Whether a row contradicts itself, which is a proof.
+  /// Whether a row contradicts itself, which proves infeasibility.
   [[nodiscard]] bool has_contradiction() {
     const auto rows = problem.compact().rows();
     for (std::size_t r = 0; r < rows.size(); ++r)
@@ -77,9 +77,9 @@ class relaxation_state {
     return false;
   }
 
-  /// Infinite as long as nothing is known.
+  /// Infinite if nothing is known.
   [[nodiscard]] double upper() const { return best.upper(); }
-  /// Above rounding errors of sums of costs, below what tells solutions apart.
+  /// Larger than rounding errors of cost sums, smaller than differences between solutions that matter.
   /// \pre something is known
   [[nodiscard]] double margin() const { return 1e-10 * std::max(1.0, std::abs(upper())); }
   [[nodiscard]] bool closed() const {
@@ -88,14 +88,14 @@ class relaxation_state {
   [[nodiscard]] backend_limits limits() const {
     return {.seconds = std::max(0.0, limit.remaining()), .stop = control.stop};
   }
-  /// Whether a limit has come; then it is noted.
+  /// Whether a limit was reached, which is then noted.
   [[nodiscard]] bool is_cut() {
     if (!limit.expired() && control.iterations > 0) return false;
     stopped = true;
     return true;
   }
-  /// What a backend says of a linear relaxation; nothing if that none exists.
-  /// \throws error (backend) if it finds one of unlimited value: costs are not negative
+  /// Solves a linear relaxation; nothing if the backend finds it infeasible.
+  /// \throws error (backend) if it is called unbounded: costs are not negative
   template <class Backend>
   [[nodiscard]] std::optional<backend_outcome> ask(const Backend& backend, const linear_model& model) {
     tell(model);
@@ -144,7 +144,7 @@ class relaxation_state {
   solve_statistics statistics;
 
  protected:
-  /// Notes what a polytope's point says of labels. \returns the weight of every label
+  /// Counts variables without an integral label. \returns the weight of every label
   template <class Polytope>
   [[nodiscard]] std::vector<double> read_weights(const Polytope& polytope, std::span<const double> primal) {
     const compact_problem<Cost>& p = problem.compact();

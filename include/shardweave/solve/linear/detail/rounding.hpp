@@ -20,8 +20,8 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Labels from weights: variables in order of their greatest weight, each takes the label of greatest weight
-/// that has a finite cost with those decided before it, and of these the cheapest.
+/// Rounds weights to labels: variables in descending order of their greatest weight; each gets its label of greatest
+/// weight that has a finite cost with those decided before, of equal ones the cheapest.
 /// \param weight  per label of all variables
 /// Complexity: O(labels * degree)
 template <cost_value Cost>
@@ -55,7 +55,7 @@ template <cost_value Cost>
   return labels;
 }
 
-/// Mends a labeling that breaks constraints, if that can be, and makes it better one label at a time.
+/// Repairs a labeling that violates constraints, if possible, and improves it by coordinate sweeps.
 template <cost_value Cost>
 void improve(const compact_problem<Cost>& p, std::vector<strategy>& labels, const deadline& limit) {
   constexpr int most_sweeps = 30;
@@ -75,7 +75,7 @@ void improve(const compact_problem<Cost>& p, std::vector<strategy>& labels, cons
   labels.assign(state.labels().begin(), state.labels().end());
 }
 
-/// A first labeling.
+/// A greedy labeling, or all labels 0 if a limit came first; it need not be feasible.
 template <cost_value Cost>
 [[nodiscard]] std::vector<strategy> first_labels(const compact_problem<Cost>& p, const deadline& limit) {
   random_source random(0);

@@ -24,7 +24,7 @@
 namespace shardweave::inline v0::detail {
 
 /// `relaxation` for a problem with savings. The multipliers of the chain rows are prices of computation; at any prices
-/// the problem is plain (`priced_problem`), and its multipliers bound costs less savings whoever found either.
+/// the problem is one without savings (`priced_problem`), and any multipliers of it bound costs less savings.
 template <cost_value Cost, class Backend>
 class savings_relaxation : public relaxation_state<Cost> {
  public:
@@ -41,8 +41,8 @@ class savings_relaxation : public relaxation_state<Cost> {
     present = presence(plain_);
   }
 
-  /// A first incumbent and a first bound, from so many sweeps of message passing, five to a step of the prices; drops
-  /// what the incumbent beats.
+  /// Finds a first incumbent and a first bound by so many sweeps of message passing, five per step of the prices;
+  /// removes labels by reduced costs.
   void start(std::size_t sweeps) {
     if (this->has_contradiction()) return;
     offer_improved(first_labels(this->problem.compact(), this->limit));
@@ -65,7 +65,7 @@ class savings_relaxation : public relaxation_state<Cost> {
     this->report();
   }
 
-  /// The program of what is still worth a column.
+  /// The linear program of the remaining labels and pairs.
   [[nodiscard]] local_polytope<double> polytope(bool whole_numbers) const {
     return {plain_, present, whole_numbers, &in_double_};
   }
@@ -91,7 +91,7 @@ class savings_relaxation : public relaxation_state<Cost> {
     this->report();
   }
 
-  /// Drops what no assignment as good as the incumbent needs.
+  /// Removes labels and pairs that no assignment as good as the incumbent uses.
   void drop() {
     if (known_.size() == plain_.size()) drop(known_);
   }
@@ -101,7 +101,7 @@ class savings_relaxation : public relaxation_state<Cost> {
   presence present;
 
  private:
-  /// What rounding may have lost where communication was taken off costs.
+  /// Rounding error where communication was subtracted from costs.
   [[nodiscard]] double slack(double value) const {
     return 1e-12 * (std::abs(value) + static_cast<double>(terms_.most()));
   }
@@ -120,7 +120,7 @@ class savings_relaxation : public relaxation_state<Cost> {
     if (!tighten(plain_, present)) this->raise(std::numeric_limits<double>::infinity(), "propagation");
   }
 
-  /// The plain problem at some prices, with the classes of `plain_`.
+  /// The problem without savings at some prices, with the classes of `plain_`.
   [[nodiscard]] compact_problem<double> at(std::vector<double> values) {
     chain_prices<Cost> prices(terms_);
     prices.values() = std::move(values);

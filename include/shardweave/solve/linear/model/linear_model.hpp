@@ -18,21 +18,21 @@
 
 namespace shardweave::inline v0 {
 
-/// A quantity to be decided.
+/// A variable.
 struct linear_column {
   double low = 0;
   double high = std::numeric_limits<double>::infinity();
   double objective = 0;
-  bool integer = false;  ///< whole numbers only
+  bool integer = false;  ///< integer values only
 };
 
-/// A limit on a weighted sum of columns.
+/// A constraint: limits on a weighted sum of columns.
 struct linear_row {
   double low = -std::numeric_limits<double>::infinity();
   double high = std::numeric_limits<double>::infinity();
 };
 
-/// One weight of one column in one row.
+/// A coefficient.
 struct linear_entry {
   std::uint32_t row = 0;
   std::uint32_t column = 0;
@@ -43,8 +43,7 @@ struct linear_entry {
 /// subject to low_r <= sum of value_rj * x_j <= high_r   for every row r
 ///            low_j <= x_j <= high_j                     for every column j, whole numbers where asked for
 ///
-/// Infinite limits are absent limits. Names are kept apart (`linear_names`): numbers are all that a
-/// backend needs.
+/// An infinite limit is no limit. Names are separate (`linear_names`), since backends need none.
 struct linear_model {
   double offset = 0;
   std::vector<linear_column> columns = {};
@@ -75,7 +74,7 @@ struct linear_model {
   }
 };
 
-/// What the numbers of a model are called, for files that people read. Empty lists: numbers are names enough.
+/// Names of the columns and rows of a model, for files that people read. Empty lists: numbers serve as names.
 struct linear_names {
   std::vector<std::string> columns = {}, rows = {};
 };
@@ -88,8 +87,8 @@ inline void sort_entries(linear_model& model) {
   });
 }
 
-/// Refuses what backends answer wrongly or die of: numbers that are none, limits that cross, weights of rows
-/// or columns that do not exist, two weights in one place. Backends call it on everything they get.
+/// Refuses models that backends solve wrongly or crash on: values that are not numbers, crossed limits, entries of rows
+/// or columns that do not exist, duplicate entries. Backends call it first.
 /// \throws error (input) naming the row or column
 /// Complexity: linear if the entries are sorted
 inline void validate(const linear_model& model) {
@@ -100,7 +99,7 @@ inline void validate(const linear_model& model) {
       fail(std::string(kind) + " " + std::to_string(number) + " has limits " + number_text(low) + " and " +
            number_text(high) + ", expected the lower one first");
   };
-  // backends count in int, and keep one number free
+  // backends index by int, and keep one value free
   constexpr std::size_t most = static_cast<std::size_t>(std::numeric_limits<std::int32_t>::max()) - 1;
   if (model.columns.size() > most || model.rows.size() > most || model.entries.size() > most)
     fail("it has " + std::to_string(model.columns.size()) + " columns, " + std::to_string(model.rows.size()) +

@@ -83,7 +83,7 @@ class local_polytope {
   }
   /// Model costs per cost of the problem.
   [[nodiscard]] double scale() const { return scale_; }
-  /// What a backend's tolerances make of the model's objective; zero if there is nothing to decide.
+  /// The error of the model's objective by a backend's tolerances; 0 if there is nothing to decide.
   [[nodiscard]] double resolution() const { return has_costs_ ? greatest_cost * 1e-12 : 0; }
   /// A model objective in the problem's unit.
   [[nodiscard]] double unscaled(double objective) const { return objective / scale_; }
@@ -108,7 +108,7 @@ class local_polytope {
     return present_.has_label(at) ? 1 : 0;
   }
 
-  /// The values of all columns that stand for labels; empty if a label or pair of them is absent.
+  /// The values of all columns for a labeling; empty if a label or pair of it is absent.
   [[nodiscard]] std::vector<double> primal_of(std::span<const strategy> labels) const {
     std::vector<double> value(model_.columns.size());
     for (std::size_t x = 0; x < p_->size(); ++x) {
@@ -134,10 +134,9 @@ class local_polytope {
     return value;
   }
 
-  /// The multipliers of the compact problem behind those of the model's rows; rows that were added later are
-  /// not counted.
+  /// The multipliers of the compact problem that correspond to those of the model's rows; cover rows are not counted.
   [[nodiscard]] dual_values duals_of(std::span<const double> duals) const { return duals_of(duals, *p_); }
-  /// The same for a problem with tables of the same classes and other costs: the one with savings priced.
+  /// The same for a problem with tables of the same classes but other costs: the one with priced savings.
   [[nodiscard]] dual_values duals_of(std::span<const double> duals, const compact_problem<Cost>& costs) const {
     dual_values result = base_;
     for (std::size_t e = 0; e < p_->edges().size() && &costs != p_; ++e)
@@ -149,17 +148,17 @@ class local_polytope {
     result.of_row = usage_->prices(duals, scale_);
     return result;
   }
-  /// Prices of computation behind the multipliers of the model's rows, as `chain_prices::values`.
+  /// Prices of computation that correspond to the multipliers of the model's rows, as `chain_prices::values`.
   /// \pre made with savings
   [[nodiscard]] std::vector<double> chain_prices_of(std::span<const double> duals) const {
     return savings_->prices(duals);
   }
-  /// What is hidden per demand.
+  /// Hidden communication per demand.
   /// \pre made with savings
   [[nodiscard]] std::vector<double> hidden(std::span<const double> primal) const { return savings_->hidden(primal); }
 
-  /// Adds: of the listed labels (positions among all labels) at most `most` are taken. To be used for labels
-  /// that break a row together although a backend's tolerance let them pass.
+  /// Adds a cover row: of the listed labels (positions among all labels) at most `most` are taken. For labels that
+  /// together violate a row within a backend's tolerance.
   void add_cover(std::span<const std::size_t> positions, std::size_t most) {
     double room = static_cast<double>(most);
     const std::uint32_t row = model_.add_row({});
@@ -187,7 +186,7 @@ class local_polytope {
 
   void fold_edges(const savings_terms<Cost>* terms) {
     at_.folded.assign(p_->edges().size(), 0);
-    std::vector<char> shared(p_->edges().size());  // with amounts that both ends decide
+    std::vector<char> shared(p_->edges().size());  // with amounts that depend on both ends
     if (terms != nullptr)
       for (const std::uint32_t e : detail::edges_of_amounts(*p_, *terms)) shared[e] = 1;
     for (std::size_t e = 0; e < p_->edges().size(); ++e) {
@@ -240,7 +239,7 @@ class local_polytope {
   std::size_t covers_ = 0;  ///< rows added later
   double scale_ = 1;
   bool has_costs_ = false;
-  dual_values base_;                               ///< what folding moved
+  dual_values base_;                               ///< multipliers of folded edges
   std::vector<double> cost_;                       ///< per label, folded edges included
   std::optional<detail::usage_rows<Cost>> usage_;  ///< once labels have columns
   std::optional<detail::savings_rows<Cost>> savings_;

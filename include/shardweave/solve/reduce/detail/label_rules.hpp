@@ -201,7 +201,7 @@ class drop_dominated {
   using table = typename mutable_problem<Cost>::table;
   using table_pointer = typename mutable_problem<Cost>::table_pointer;
 
-  /// What can be told of a row class at a glance.
+  /// Summary of a row class, for cheap tests.
   struct row_summary {
     std::uint32_t cheapest = 0, dearest = 0;  ///< column of an allowed entry that is
     std::uint32_t allowed = 0;                ///< how many entries are
@@ -213,7 +213,7 @@ class drop_dominated {
   struct edge {
     const table* costs;
     summary* known;
-    std::uint32_t witness = 0;  ///< the column that told against the last pair of labels
+    std::uint32_t witness = 0;  ///< the column that refuted the last pair of labels
   };
   struct label_glance {
     const Cost* row;
@@ -258,8 +258,8 @@ class drop_dominated {
     remembered_ = 0;
   }
 
-  /// Puts what a glance needs side by side, label by label: for each edge the row, its cheapest column, what that
-  /// costs, and how many columns are allowed.
+  /// Gathers the data of `glance` contiguously, label by label: for each edge the row, its cheapest column, the cost
+  /// there, and the number of allowed columns.
   void look_at_all(const std::vector<strategy>& order) {
     glances_.resize(edges_.size() * order.size());
     auto at = glances_.begin();
@@ -270,8 +270,8 @@ class drop_dominated {
         *at++ = {e.costs->class_row(row), e.costs->class_cost(row, cheapest), cheapest, allowed};
       }
   }
-  /// Which labels the i-th in order may dominate, by the columns where they are cheapest: they stay in cache, which
-  /// is what makes this worthwhile before `may_dominate`.
+  /// A necessary condition for the i-th label in order to dominate each of the others, from the columns where these are
+  /// cheapest. The data stay in cache, which makes it worthwhile before `may_dominate`.
   void glance(std::size_t i, const std::vector<Cost>& unary, const std::vector<strategy>& order) {
     const std::size_t k = order.size();
     ahead_.resize(k);
@@ -290,9 +290,9 @@ class drop_dominated {
     for (std::size_t j = 0; j < k; ++j) worse_[j] |= static_cast<char>(ahead_[j] > 0);
   }
 
-  /// A necessary condition from three columns of each table: where b is cheapest, where a is dearest, and where
-  /// the search failed last. Rounding cannot make it stricter than `dominates`: every term is one of those that
-  /// the maximum there is taken of, and the order of sums is the same.
+  /// A necessary condition from three columns of each table: where b is cheapest, where a is dearest, and the witness
+  /// of the last failure. Rounding cannot make it stricter than `dominates`: every term is one of those that the
+  /// maximum is over, and the order of summation is the same.
   [[nodiscard]] bool may_dominate(strategy a, strategy b, Cost ahead) const {
     for (const edge& e : edges_) {
       const std::uint32_t i = e.costs->row_class(a), j = e.costs->row_class(b);
@@ -321,7 +321,7 @@ class drop_dominated {
     return ahead <= 0;
   }
 
-  /// The most by which row class i costs more than row class j, over the columns that j allows.
+  /// The largest cost excess of row class i over row class j, over the columns that j allows.
   Cost excess_of(edge& e, std::uint32_t i, std::uint32_t j) {
     const table& t = *e.costs;
     const bool remembered = !e.known->excess.empty();

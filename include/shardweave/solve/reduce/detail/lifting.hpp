@@ -12,12 +12,12 @@
 #include <vector>
 
 /// \file
-/// The way back from a reduced problem.
+/// Maps solutions of a reduced problem back.
 
 namespace shardweave::inline v0::detail {
 
-/// How the labels of removed variables follow from those that are left. Everything is said in the labels that
-/// variables had at the start, so that a record stays true when more labels go.
+/// How the labels of removed variables follow from the remaining ones. All labels are those that variables had
+/// originally, so that records stay valid when more labels are removed.
 class lifting {
  public:
   /// The label of `v` is a function of that of `u`.
@@ -46,12 +46,12 @@ class lifting {
     records_.push_back(chosen{choices_.size()});
     choices_.push_back(std::move(c));
   }
-  /// The next variable of the reduced problem: which one it was, and its labels at the start.
+  /// Adds the next variable of the reduced problem: its original number and labels.
   void keep(std::uint32_t x, std::vector<strategy> origin) { kept_.emplace_back(x, std::move(origin)); }
 
   [[nodiscard]] std::span<const std::pair<std::uint32_t, std::vector<strategy>>> kept() const { return kept_; }
 
-  /// The labels of all `variables` at the start behind those of the reduced problem.
+  /// The original labels of all `variables` that correspond to labels of the reduced problem.
   /// Complexity: O(variables)
   [[nodiscard]] std::vector<strategy> lift(std::size_t variables, std::span<const strategy> labels) const {
     std::vector<strategy> result(variables);
@@ -77,7 +77,7 @@ class lifting {
   struct chosen {
     std::size_t number;
   };
-  // nearly all variables of a problem end here: small records, and no memory ahead
+  // nearly all variables of a problem end up here: small records, no reserve
   std::deque<std::variant<followed, decided, chosen>> records_;
   std::deque<strategy> images_;
   std::deque<choose_by_two> choices_;

@@ -16,7 +16,7 @@
 #include <vector>
 
 /// \file
-/// A compact problem that can shrink: the data under the rules of a reduction, and the way back.
+/// A compact problem that shrinks: the data that the rules of a reduction work on, and the record for lifting.
 
 namespace shardweave::inline v0::detail {
 
@@ -31,8 +31,8 @@ class mutable_problem {
 
   struct variable {
     bool alive = true;
-    bool dirty = true;             ///< something about it changed since the rules looked
-    std::vector<strategy> origin;  ///< what its labels were at the start; empty as long as all are there
+    bool dirty = true;             ///< changed since the rules were last applied
+    std::vector<strategy> origin;  ///< its labels' original numbers; empty while all remain
     std::vector<Cost> unary;
     std::vector<usage_segment> segments;
     adjacency edges;
@@ -101,8 +101,8 @@ class mutable_problem {
     v.dirty = true;
   }
 
-  /// Removes v, whose label is a function of u's: `image[a]` is v's label when u has label a. What v costs
-  /// and uses becomes u's, its edges become u's.
+  /// Removes v, whose label is a function of u's: `image[a]` is v's label when u has label a. Costs, usage and edges of
+  /// v move to u.
   void merge(std::uint32_t v, std::uint32_t u, std::span<const strategy> image) {
     variable& from = variables[v];
     variable& into = variables[u];
@@ -135,8 +135,8 @@ class mutable_problem {
     remove(v);
   }
 
-  /// Removes v, which joins only u and w and has no segments: the cost of its best label for every pair of classes of
-  /// theirs becomes a table between them. Which label that is, is found out for the one pair that counts in the end.
+  /// Removes v, which has edges to u and w only and no segments: the cost of its best label for every pair of their
+  /// classes becomes a table between them. The best label itself is computed when lifting, for the one pair needed.
   void eliminate(std::uint32_t v, std::uint32_t u, std::uint32_t w) {
     const table_pointer left = variables[v].edges.at(u), right = variables[v].edges.at(w);
     const table_pointer between = memo_.least_between(left, variables[v].unary, right);
@@ -167,9 +167,9 @@ class mutable_problem {
     lifting_.add(std::move(record));
   }
 
-  /// Whether enough was made of tables since they were last forgotten that it is worthwhile to do so.
+  /// Whether the memo has grown enough since the last `forget` to be worth clearing.
   [[nodiscard]] bool has_much_to_forget() const { return memo_.made() > most_made_; }
-  /// Forgets what was made of tables that no edge has any more. \returns the tables that edges have
+  /// Forgets results on tables that no edge has any more. \returns the tables that edges have
   /// Complexity: O(edges + what was made)
   table_set<Cost> forget() {
     table_set<Cost> used;
@@ -182,7 +182,7 @@ class mutable_problem {
     return used;
   }
 
-  /// The problem that is left, and the way back from it. Tables move out: nothing else can follow.
+  /// The remaining problem and its lifting. Moves the tables out.
   [[nodiscard]] std::pair<compact_problem<Cost>, lifting> finish() && {
     compact_builder<Cost> builder;
     builder.add_constant(constant);
@@ -213,11 +213,11 @@ class mutable_problem {
     variables[v].alive = false;
   }
 
-  static constexpr std::size_t least_worthwhile = 1 << 17;  ///< costs
+  static constexpr std::size_t least_worthwhile = 1 << 17;  ///< costs in the memo below which it is not cleared
 
   lifting lifting_;
   table_memo<Cost> memo_;
-  std::size_t most_made_ = least_worthwhile;  ///< costs in tables, before it forgets
+  std::size_t most_made_ = least_worthwhile;  ///< costs in the memo above which it is cleared
 };
 
 }  // namespace shardweave::inline v0::detail

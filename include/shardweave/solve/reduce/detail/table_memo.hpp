@@ -17,12 +17,12 @@
 #include <vector>
 
 /// \file
-/// Equal operations on equal tables are done once: real problems repeat a table 20 to 50 times.
+/// Memoized operations on tables: real problems repeat a table 20 to 50 times.
 
 namespace shardweave::inline v0::detail {
 
-/// What is known of shared tables is kept by owner, so that no address is used twice, and only looked up: the order of
-/// addresses does not matter.
+/// Data on shared tables. Keyed by owner, so that no address is reused; only looked up, so that the order of addresses
+/// has no effect.
 template <cost_value Cost, class Known>
 using by_table = std::unordered_map<std::shared_ptr<const cost_table<Cost>>, Known>;
 
@@ -30,23 +30,23 @@ using by_table = std::unordered_map<std::shared_ptr<const cost_table<Cost>>, Kno
 template <cost_value Cost>
 using table_set = std::unordered_set<std::shared_ptr<const cost_table<Cost>>>;
 
-/// Forgets what is known of tables that are not in use.
+/// Removes the data on tables that are not in use.
 template <cost_value Cost, class Known>
 void forget_others(by_table<Cost, Known>& known, const table_set<Cost>& used) {
   std::erase_if(known, [&](const auto& entry) { return !used.contains(entry.first); });
 }
 
-/// Transposes, sums and selections of shared tables, remembered until they are forgotten.
+/// Memoized transposes, sums and selections of shared tables.
 template <cost_value Cost>
 class table_memo {
  public:
   using table = cost_table<Cost>;
   using table_pointer = std::shared_ptr<const table>;
 
-  /// Costs between classes that were made since others were last forgotten.
+  /// Class costs computed since `forget_others`.
   [[nodiscard]] std::size_t made() const { return made_; }
-  /// Forgets what became of tables that are not in use: alike parts of a problem are worked on one soon after the
-  /// other.
+  /// Removes results on tables that are not in use. Little is lost: similar parts of a problem are reduced soon after
+  /// each other.
   void forget_others(const table_set<Cost>& used) {
     const auto in_use = [&](const table_pointer& t) { return used.contains(t); };
     detail::forget_others(flips_, used);
@@ -65,7 +65,7 @@ class table_memo {
     flips_[other] = t;
     return other;
   }
-  /// To be kept long and read rarely.
+  /// Packed, for tables that are kept long and read rarely.
   [[nodiscard]] table_pointer packed(const table_pointer& t) {
     table_pointer& known = packed_[t];
     if (known) return known;

@@ -42,10 +42,10 @@ class usage_tidy {
     note_lower_limits();
   }
 
-  /// Usage of a removed variable, which is there whatever is chosen; `tidy` takes it off the limits.
+  /// Adds usage of a removed variable, which does not depend on any label; `tidy` subtracts it from the limits.
   void take_from_rows(const usage_segment& s, double amount) { always_.add(s.begin, s.end, amount); }
 
-  /// Label a uses no more than b, in any row; exactly as much where a row has a lower limit.
+  /// Whether label a uses no more than b in any row, and equally much in rows with a lower limit.
   [[nodiscard]] bool uses_no_more(const std::vector<usage_segment>& segments, strategy a, strategy b) const {
     return std::all_of(segments.begin(), segments.end(), [&](const usage_segment& s) {
       return s.usage[a] == s.usage[b] || (s.usage[a] < s.usage[b] && !has_lower_limit(s));
@@ -85,14 +85,14 @@ class usage_tidy {
  private:
   static constexpr double infinity = std::numeric_limits<double>::infinity();
 
-  /// Calls `visit` with the budgets of the rows of a segment. Those of one budget stand together.
+  /// Calls `visit` with the budgets of the rows of a segment; rows of a budget are consecutive.
   template <class Visit>
   void for_each_budget(const usage_segment& s, Visit visit) const {
     if (s.begin < s.end && p_.rows[s.begin].budget == p_.rows[s.end - 1].budget) return visit(p_.rows[s.begin].budget);
     for (std::uint32_t r = s.begin; r < s.end; ++r)
       if (r == s.begin || p_.rows[r].budget != p_.rows[r - 1].budget) visit(p_.rows[r].budget);
   }
-  /// What sums of a budget's usage are off by at most. Each budget counts in a unit of its own.
+  /// Largest rounding error of sums of a budget's usage, in the budget's unit.
   [[nodiscard]] double rounding_of(std::uint32_t budget) const {
     const auto at = rounding_.find(budget);
     return at == rounding_.end() ? 0 : at->second;
@@ -131,7 +131,7 @@ class usage_tidy {
         }
       const auto least_and_most = std::ranges::minmax(segment.usage);
       take_from_rows(segment, least_and_most.min);
-      // sums of fractions that are equal differ by dust
+      // equal sums of fractions differ by rounding
       const double dust =
           covering > 1 && has_fractions(segment) ? 4 * std::numeric_limits<double>::epsilon() * least_and_most.max : 0;
       bool constant = true;
@@ -190,7 +190,8 @@ class usage_tidy {
     }
   }
 
-  /// A row whose neighbour has no more room and no label that uses less is implied by it.
+  /// Drops rows without a lower limit that the nearest kept row before or after them implies: its limit is no larger,
+  /// and no label uses less in it.
   void drop_implied(std::vector<bool>& binds, const std::vector<bool>& rises, const std::vector<bool>& falls) const {
     const auto scan = [&](auto at, const std::vector<bool>& against, std::size_t boundary_shift) {
       std::size_t kept = p_.rows.size();  // the last row that still stands

@@ -10,8 +10,8 @@
 #include <vector>
 
 /// \file
-/// Rules of a reduction that remove variables and edges. Each takes a variable that is there, counts what it
-/// did, and leaves the optimum and the way back intact.
+/// Rules of a reduction that remove variables and edges. Each takes a remaining variable, updates the counters, and
+/// preserves the optimum and the lifting.
 
 namespace shardweave::inline v0::detail {
 

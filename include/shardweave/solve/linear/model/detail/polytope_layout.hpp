@@ -15,7 +15,7 @@
 #include <vector>
 
 /// \file
-/// Where labels and pairs of a compact problem stand in a linear program.
+/// The columns and rows of the labels and pairs of a compact problem in a linear program.
 
 namespace shardweave::inline v0::detail {
 
@@ -30,7 +30,7 @@ struct polytope_layout {
 
   std::vector<std::size_t> offsets;      ///< of the classes of every edge, see `dual_offsets`
   std::vector<std::size_t> choices;      ///< present labels per variable
-  std::vector<char> folded;              ///< per edge: no columns, its costs are the labels'
+  std::vector<char> folded;              ///< per edge: no columns, its costs are part of the labels'
   std::vector<std::uint32_t> column;     ///< per label
   std::vector<std::uint32_t> class_row;  ///< per class of every edge
   std::vector<pair_column> pairs;        ///< edge by edge
@@ -42,9 +42,9 @@ struct polytope_layout {
   }
 };
 
-/// Whether the costs of an edge over its present pairs are a sum of one per end, and so need no columns; if they are,
-/// what to move from its pairs to the labels.
-/// \param of_class   set to what each class takes (less is more dear); row classes, then column classes
+/// Whether the costs of an edge over its present pairs are a sum of one term per end, so that it needs no columns; then
+/// also what to move from its pairs to the labels.
+/// \param of_class   set to the cost that each class takes over, negated; row classes, then column classes
 /// \param one_sided  only if one end has one class left
 /// Complexity: O(pairs of classes)
 template <cost_value Cost>
@@ -64,7 +64,7 @@ template <cost_value Cost>
   const auto i0 = static_cast<std::size_t>(std::find(row.begin(), row.end(), char{1}) - row.begin());
   const auto j0 = static_cast<std::size_t>(std::find(column.begin(), column.end(), char{1}) - column.begin());
   const auto at = [&](std::size_t i, std::size_t j) { return static_cast<double>(t.class_cost(i, j)); };
-  bool sum = true;  // one row or column is, whatever rounding says
+  bool sum = true;  // a single row or column always is, whatever rounding
   for (std::size_t i = 0; i < row.size() && sum && rows > 1 && columns > 1; ++i)
     for (std::size_t j = 0; j < column.size() && sum; ++j)
       sum = row[i] == 0 || column[j] == 0 || at(i, j) == at(i, j0) + (at(i0, j) - at(i0, j0));
@@ -77,7 +77,7 @@ template <cost_value Cost>
   return true;
 }
 
-/// Adds a column per present pair of classes of every edge that is not folded, and the rows that join them with the
+/// Adds a column per present pair of classes of every edge that is not folded, and the rows that link them to the
 /// columns of labels.
 /// \throws error (input) for a cost that is not a number
 /// Complexity: O(labels * degree + pairs of classes)
@@ -108,7 +108,7 @@ void add_pair_columns(const compact_problem<Cost>& p, const presence& present, p
     std::uint32_t* rows = at.class_row.data() + at.offsets[e];
     for (std::size_t k = 0; k < seen.size(); ++k)
       if (seen[k] != 0) rows[k] = model.add_row({0, 0});
-    // the rows of one side add up to those of the other: one of them says nothing
+    // the rows of one side have the same sum as those of the other: one of them is redundant
     const auto last = std::find_if(seen.rbegin(), seen.rend(), [](char s) { return s != 0; });
     const auto spare = static_cast<std::size_t>(seen.rend() - last) - 1;
     model.rows.pop_back();
@@ -132,9 +132,9 @@ void add_pair_columns(const compact_problem<Cost>& p, const presence& present, p
   at.pair_start.push_back(at.pairs.size());
 }
 
-/// Names that lead back to the problem: column `v7.s3` is strategy 3 of vertex 7 (of tied vertices, the first),
-/// `pair5.r0.c2` a pair of classes of edge 5 of `p`; row `v7` says that vertex 7 takes one strategy, `pair5.v7.r0` that
-/// its class 0 weighs as much as the pairs of it.
+/// Names that refer to the problem: column `v7.s3` is strategy 3 of vertex 7 (of tied vertices, the first),
+/// `pair5.r0.c2` a pair of classes of edge 5 of `p`; row `v7` selects one strategy of vertex 7, `pair5.v7.r0` equates
+/// the weight of its class 0 with that of its pairs.
 /// \pre the rows of variables come first
 template <cost_value Cost, cost_value Stated>
 void name_labels_and_pairs(const compact_problem<Cost>& p, const placement_problem<Stated>& problem,

@@ -20,10 +20,10 @@
 
 namespace shardweave::inline v0::detail {
 
-/// Adds the rows of a compact problem to a linear model whose labels have columns. Rows that follow each other are
-/// chained where that needs fewer weights, U(r) - U(r-1) = what begins or ends at r, so that the weights count
-/// segments and not their lengths. Usage is scaled so that the greatest of a chain is one; what decided variables
-/// use is taken off the limits.
+/// Adds the rows of a compact problem to a linear model whose labels have columns. Consecutive rows are chained if that
+/// needs fewer entries: U(r) - U(r-1) = usage that begins or ends at r, so that the number of entries is that of
+/// segments and not their length. Usage is scaled so that the greatest of a chain is one; usage of decided variables is
+/// subtracted from the limits.
 template <cost_value Cost>
 class usage_rows {
  public:
@@ -51,7 +51,7 @@ class usage_rows {
     for (const auto& [r, number] : levels_) names.columns[number] = "level" + std::to_string(r);
   }
 
-  /// The price of usage per row behind the duals of the model's rows.
+  /// The price of usage per row that corresponds to the duals of the model's rows.
   [[nodiscard]] std::vector<double> prices(std::span<const double> duals, double cost_scale) const {
     std::vector<double> result(place_.size());
     for (std::size_t r = 0; r < place_.size(); ++r) {
@@ -151,7 +151,7 @@ class usage_rows {
              end < weights.size() && weights[end].row == weights[i].row && weights[end].column == weights[i].column;
              ++end)
           sum += weights[end].value;
-        // what rounding left of one that is not there says nothing, and sends simplex methods round in circles
+        // a remainder of rounding carries no information, and makes simplex methods cycle
         if (std::abs(sum) > std::numeric_limits<double>::epsilon())
           model.add_entry(weights[i].row, weights[i].column, sum);
       }
