@@ -111,26 +111,9 @@ template <class M, class E>
   return amounts.table(rows, columns, patterns.column_classes, patterns.of_pair);
 }
 
-}  // namespace detail
-
-/// The work of all vertices and edges of a graph, as a model tells it. Infinite times and loads, of forbidden choices,
-/// become 0.
-/// \param strategies  how many strategies a vertex has, as the cost model says
-/// \throws error (input) if there is no channel; naming the vertex or edge with a time below 0, or the edge whose loads
-///         are not one per channel
-/// Complexity: linear in vertices and strategies, and in the pairs of classes of every key (without classes, in the
-/// pairs of strategies of every edge)
+/// `describe_work` of a model that tells it.
 template <planning_graph G, class M, class Strategies>
-[[nodiscard]] step_work describe_work(const G& g, const M& model, const Strategies& strategies) {
-  static_assert(work_model<M, G> || classified_work_model<M, G>,
-                "The model does not tell the work of a plan: const members channel_count() and vertex_time(vertex, "
-                "strategy) that return numbers, and edge_work(edge, producer_strategy, consumer_strategy) that returns "
-                "a shardweave::edge_work (shardweave::work_model), or the same by class "
-                "(shardweave::classified_work_model).");
-  static_assert(
-      sharing_work_model<M, G> || !requires(const M& m, edge_t<G> e) { m.share_key(e); },
-      "The model has a member share_key, but not what telling shared work needs: a const member "
-      "share_key(edge) that returns a whole number (shardweave::sharing_work_model).");
+[[nodiscard]] step_work work_of_model(const G& g, const M& model, const Strategies& strategies) {
   const vertex_numbering<G> number(g);
   step_work result;
   result.channels = static_cast<std::size_t>(model.channel_count());
@@ -185,6 +168,38 @@ template <planning_graph G, class M, class Strategies>
     result.edges.push_back(made);
   }
   return result;
+}
+
+}  // namespace detail
+
+/// The work of all vertices and edges of a graph, as a model tells it. Infinite times and loads, of forbidden choices,
+/// become 0.
+/// \param strategies  how many strategies a vertex has, as the cost model says
+/// \throws error (input) if there is no channel; naming the vertex or edge with a time below 0, or the edge whose loads
+///         are not one per channel
+/// Complexity: linear in vertices and strategies, and in the pairs of classes of every key (without classes, in the
+/// pairs of strategies of every edge)
+template <planning_graph G, class M, class Strategies>
+[[nodiscard]] step_work describe_work(const G& g, const M& model, const Strategies& strategies) {
+  constexpr bool tells = work_model<M, G> || classified_work_model<M, G>;
+  constexpr bool speaks_of_classes = requires(const M& m, edge_t<G> e) { m.edge_patterns(e); } ||
+                                     requires(const M& m, edge_t<G> e, std::uint32_t p) { m.pattern_work(e, p); };
+  static_assert(tells || speaks_of_classes,
+                "The model does not tell the work of a plan, neither by class (shardweave::classified_work_model) nor "
+                "pair by pair: const members channel_count() and vertex_time(vertex, strategy) that return numbers, "
+                "and edge_work(edge, producer_strategy, consumer_strategy) that returns a shardweave::edge_work "
+                "(shardweave::work_model).");
+  static_assert(classified_work_model<M, G> || !speaks_of_classes,
+                "The model has edge_patterns or pattern_work, but not what telling work by class needs: const members "
+                "channel_count() and vertex_time(vertex, strategy) that return numbers, producer_classes(edge) and "
+                "consumer_classes(edge) that return spans of std::uint32_t, edge_patterns(edge) that returns a "
+                "shardweave::work_patterns, pattern_work(edge, number) that returns a shardweave::edge_work, and "
+                "edge_key(edge) that returns a whole number (shardweave::classified_work_model).");
+  static_assert(
+      sharing_work_model<M, G> || !requires(const M& m, edge_t<G> e) { m.share_key(e); },
+      "The model has a member share_key, but not what telling shared work needs: a const member "
+      "share_key(edge) that returns a whole number (shardweave::sharing_work_model).");
+  if constexpr (tells) return detail::work_of_model(g, model, strategies);
 }
 
 /// The same for a model that has `strategy_count(v)`, as cost models do.
