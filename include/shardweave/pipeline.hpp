@@ -157,9 +157,10 @@ class pipeline {
                                   const solve_control& control = {}, const Names& names = {}) const {
     static_assert(std::same_as<typename detail::cost_of<M>::type, double>, "A pipeline plans with costs in double.");
     constexpr bool lowers = lowering_policy<Lowering, M>, prices = detail::is_cost_model<M, G>();
-    static_assert(lowers || !prices,
-                  "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment "
-                  "(shardweave::lowering_policy); the default one is for spmd_cost_model.");
+    static_assert(
+        lowers || !prices,
+        "The lowering of a pipeline must make a lowered_graph of the cost model and an assignment; the default "
+        "one does of spmd_cost_model alone (shardweave::lowering_policy).");
     if constexpr (lowers && prices)
       return run_stated(model, control,
                         [&](const solve_control& rest) { return describe(graph, model, constraints, rest, names); });

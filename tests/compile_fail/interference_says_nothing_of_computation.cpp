@@ -1,4 +1,5 @@
-// expect: an interference policy needs compute_slowdown.running_work. and collective_slowdown.running_work, i.
+// expect: An interference policy needs const members compute_slowdown.running_work. and
+// expect: collective_slowdown.running_work, i. that return numbers
 #include <shardweave/simulate/machine.hpp>
 namespace sw = shardweave;
 struct my_interference {

@@ -32,7 +32,8 @@ struct launch_costs {
 template <class Interference = no_interference>
 struct machine {
   static_assert(interference_policy<Interference>,
-                "an interference policy needs compute_slowdown(running_work) and collective_slowdown(running_work, i)");
+                "An interference policy needs const members compute_slowdown(running_work) and "
+                "collective_slowdown(running_work, i) that return numbers (shardweave::interference_policy).");
   machine() = default;
   explicit machine(launch_costs costs, Interference policy = {}) : launches(costs), interference(std::move(policy)) {}
 
