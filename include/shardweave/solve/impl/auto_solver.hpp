@@ -9,7 +9,6 @@
 #include <shardweave/solve/polished.hpp>
 #include <shardweave/solve/reduced.hpp>
 #include <shardweave/solve/sifted.hpp>
-#include <shardweave/solve/trws.hpp>
 
 #include <algorithm>
 #include <utility>
