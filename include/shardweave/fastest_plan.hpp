@@ -45,53 +45,54 @@
 #include <vector>
 
 /// \file
-/// The whole way for the shortest step.
+/// The plan with the shortest step, over placements, buckets and orders.
 
 namespace shardweave::inline v0 {
 
-/// A lowering that tells beforehand what its tasks will take: `work(model, threads)` gives something whose `least()`
-/// and `alone()` are work models of the graph, in nanoseconds (see `lowered_work`).
+/// A lowering that states the work of its tasks for all placements: `work(model, threads)` returns an object whose
+/// `least()` and `alone()` are work models of the graph, in nanoseconds (see `lowered_work`).
 template <class L, class M, class G>
 concept foretelling_lowering = lowering_policy<L, M> && requires(const L& policy, const M& model) {
   describe_work(std::declval<const G&>(), policy.work(model, 1U).least(), [](vertex_t<G>) { return std::size_t{1}; });
   describe_work(std::declval<const G&>(), policy.work(model, 1U).alone(), [](vertex_t<G>) { return std::size_t{1}; });
 };
 
-/// A placement with the tasks that it is lowered to and their order.
+/// A placement with its tasks and their order.
 struct ordered_placement {
   assignment choice = {};
   std::shared_ptr<const lowered_graph> lowered = nullptr;
   schedule order = {};
 };
 
-/// The shortest step that was found, as a plan, and how far from the best it is at most.
+/// The plan with the shortest step that was found, and a bound on the step of all plans.
 struct fastest_plan_result {
   training_plan plan;
-  /// The plan of the least sum, where another placement was chosen and this one is within the memory, too.
+  /// The plan of the least sum, if another placement was chosen and this one fits the memory.
   std::optional<ordered_placement> least_sum = std::nullopt;
-  /// In nanoseconds; none where the plan has a coalesced bucket, since work is told of buckets that are packed.
+  /// In nanoseconds; empty if the plan has a coalesced bucket, since work is stated for packed buckets.
   step_bounds bounds;
-  std::shared_ptr<const step_work> work = nullptr;  ///< what the bound is about: what plans take at least
-  /// The problem that the bound is about: the plan's, and under a limit on memory what is kept and made again, too.
+  std::shared_ptr<const step_work> work = nullptr;  ///< least work of all plans, which the bound is on
+  /// The problem that the bound is on: the plan's; under a memory limit with the choices of what is kept and
+  /// recomputed.
   std::shared_ptr<const placement_description<double>> bounded = nullptr;
-  nanoseconds step_of_least_sum{};  ///< of the plan that a pipeline makes
-  std::size_t plans = 0;            ///< made and timed
-  /// The search came to its end (`step_search_result::complete`): of each placement that may have a better plan one was
-  /// made, within a memory with the best of all choices of what is made again, in buckets and an order by the
-  /// pipeline's policies. No certificate says so.
+  nanoseconds step_of_least_sum{};  ///< of the plan of the least sum; 0: none fits
+  std::size_t plans = 0;            ///< number of plans made
+  /// The search was exhaustive (`step_search_result::complete`): every placement that may have a better plan was
+  /// planned, under a memory limit with the best choice of what is recomputed, and with buckets and an order by the
+  /// pipeline's policies. Not certified.
   bool complete = false;
   bool stopped = false;  ///< a limit ended the search
-  /// What a nanosecond of work is worth in the step, by channel, the compute stream first, and along paths.
+  /// How much the bound rises per nanosecond of work on a channel, the compute stream first, and along paths.
   std::vector<double> channel_prices = {};
   double path_price = 0;
-  /// What is made again, without its graph, which is the plan's; nothing: nothing is.
+  /// What is recomputed, without its graph, which is the plan's; nothing: no recomputation.
   std::optional<fitted_plan> fitted = std::nullopt;
-  /// Of the same placement, which then does not fit; nothing where a stop came before it was planned.
+  /// Of the same placement, if it does not fit without recomputation; nothing if a stop came before it was planned.
   std::optional<nanoseconds> step_without_limit = std::nullopt;
-  /// What a byte of memory is worth in the bound, in ns.
+  /// How much the bound falls per additional byte of memory, in ns.
   double memory_price = 0;
 
-  /// How far the step is above the bound, relative to it; +infinity without one.
+  /// Relative distance of the step from the bound, step / bound - 1; +infinity without a bound.
   [[nodiscard]] double gap() const {
     if (!plan.tasks || !(bounds.bound > 0)) return std::numeric_limits<double>::infinity();
     return static_cast<double>(plan.tasks->after.end_to_end.count()) / bounds.bound - 1;
@@ -100,7 +101,7 @@ struct fastest_plan_result {
 
 namespace detail {
 
-/// One run of `fastest_plan`, stage by stage.
+/// One run of `fastest_plan`.
 template <class Pipeline, class G, class Model>
 class fastest_plan_run {
  public:
@@ -108,7 +109,7 @@ class fastest_plan_run {
                    const solve_control& control)
       : way_(way), graph_(graph), model_(model), options_(options), control_(control), timed_(control) {}
 
-  /// \param state  states the placement problem, within a control
+  /// \param state  makes the description of the placement problem, within a control
   template <class State>
   [[nodiscard]] fastest_plan_result run(const State& state) && {
     plan_.problem = timed_(plan_.stages, "build",
@@ -138,7 +139,7 @@ class fastest_plan_run {
   using planner_type = pipeline_planner<Pipeline, Model>;
   using made_plan = typename planner_type::plan;
   using found = step_search_result<made_plan>;
-  static constexpr double tolerance_within_memory = 0.0015;
+  static constexpr double tolerance_within_memory = 0.0015;  ///< relative, of the bound
 
   /// One plan is made whatever comes; after a stop nothing else is.
   [[nodiscard]] bool is_over() const { return control_.stop.stop_requested(); }
@@ -150,8 +151,9 @@ class fastest_plan_run {
     return held_ ? &*held_ : nullptr;
   }
 
-  /// Within the limit the plan of the least sum is made by the search.
-  /// \returns whether a limit is in the way
+  /// Sets the limit of the planner.
+  /// \returns whether the search has to see memory: the plan of the least sum does not fit, held values are known, and
+  ///          nothing is copied to the host
   [[nodiscard]] bool keep_to_memory(planner_type& planner) {
     const double beside = bytes_of(options_.beside, plan_.placement.choice);
     const bool fits = planner.known()->peak + beside <= static_cast<double>(options_.memory->count());
@@ -159,7 +161,7 @@ class fastest_plan_run {
     return !fits && held() != nullptr && options_.host_bandwidth == 0;
   }
 
-  /// \returns a result without a plan where the work was stopped before there was one
+  /// \returns a result without a plan if a stop came before the first plan
   [[nodiscard]] found searched(const placement_problem<double>& problem, const planner_type& planner) {
     found best{.choice = plan_.placement.choice, .stopped = true};
     if (is_over()) return best;
@@ -187,7 +189,7 @@ class fastest_plan_run {
       start = keeping_all(std::move(start), *held_);
       how.planned = vertices;
       how.bound.turn = held_->moment;
-      // placements are searched at what the bound says that memory is worth
+      // the search takes the price of memory from the bound
       how.bound.tolerance = std::min(how.bound.tolerance, tolerance_within_memory);
     }
     result_.work = std::make_shared<const step_work>(std::move(least));
@@ -195,12 +197,12 @@ class fastest_plan_run {
     found best = search_step(of_all, *result_.work, alone, way_.solver, planner, start, how, timed_.rest());
     if (best.plan)
       best.choice.resize(std::min(best.choice.size(), vertices));
-    else  // no plan keeps to the memory: that of the least sum tells by how much
+    else  // no plan fits the memory: that of the least sum shows by how much
       best.choice = plan_.placement.choice;
     return best;
   }
 
-  /// What the search proved, and what work is worth by that.
+  /// Takes the bounds of the search, and prices of work from the weights of their claims.
   void take_bounds(found& from) {
     result_.channel_prices.resize(result_.work == nullptr ? 1 : result_.work->machines());
     if (std::isfinite(from.first_step))
@@ -217,7 +219,7 @@ class fastest_plan_run {
     }
   }
 
-  /// The plan of the least sum, as if there were no limit; it is made whatever comes.
+  /// The plan of the least sum without a limit, made even after a stop.
   [[nodiscard]] made_plan plan_of_pipeline() {
     made_plan made;
     made.lowered = timed_(plan_.stages, "lower", [&] {
@@ -271,11 +273,11 @@ class fastest_plan_run {
   training_plan& plan_ = result_.plan;
   std::optional<held_values> held_;
   std::once_flag is_held_known_;
-  bool sees_memory_ = false;  ///< where a limit is in the way of the plan of the least sum
+  bool sees_memory_ = false;  ///< as `keep_to_memory` returns
 };
 
-/// The faster of the plan without copies to the host's memory and that with them, where there may be some and the
-/// memory is in the way. The bound is of plans that may copy. Takes as long as both.
+/// The faster of the plans without and with copies to the host's memory, if these are allowed and the limit binds. The
+/// bound is that of plans that may copy. Takes as long as both.
 /// \param state  as `fastest_plan_run::run` takes it
 template <class Pipeline, class G, class Model, class State>
 [[nodiscard]] fastest_plan_result fastest_of_both(const Pipeline& way, const G& graph, const Model& model,
@@ -312,16 +314,16 @@ template <class Pipeline, class G, class Model, class State>
     with = std::move(without);
   }
   with.plans = plans;
-  with.complete = false;  // what may wait in the host's memory is not looked at to the end
+  with.complete = false;  // what is copied to the host is not searched exhaustively
   with.stopped = stopped;
   return with;
 }
 
 }  // namespace detail
 
-/// The plan of the shortest step that the policies of a pipeline lead to, over placements, buckets and orders, and a
-/// bound on the step of every plan (`search_step`). Begins with the placement of the least sum, and with the plan that
-/// the pipeline makes of it. Savings that the pipeline counts do not count here: what hides is timed.
+/// The plan with the shortest step that the policies of a pipeline lead to, over placements, buckets and orders, and a
+/// bound on the step of all plans (`search_step`). Starts with the placement of the least sum and the pipeline's plan
+/// of it. Savings that the pipeline counts are ignored: the timeline shows what hides.
 ///
 ///     const auto fastest = fastest_plan(pipeline{auto_solver{}, benefit<>{}}, model, constraints);
 ///
@@ -337,8 +339,7 @@ template <class Solver, class Pass, class Lowering>
                                  [&](const solve_control& rest) { return describe(model, constraints, rest); });
 }
 
-/// The same for any graph and cost model with costs in double, which the lowering understands and of whose work it
-/// tells.
+/// The same for any graph and cost model with costs in double that the lowering supports and states the work of.
 /// \param names  as `describe` takes them
 template <class Solver, class Pass, class Lowering, planning_graph G, class M, class Names = unnamed_vertices>
 [[nodiscard]] fastest_plan_result fastest_plan(const pipeline<Solver, Pass, Lowering>& way, const G& graph,

@@ -15,11 +15,11 @@
 #include <vector>
 
 /// \file
-/// What a caller may say to any work that takes long: limits, a seed, a stop request, who is told of progress.
+/// Control of long computations: limits, a seed, a stop request, a progress callback.
 
 namespace shardweave::inline v0 {
 
-/// The one place that names the standard's stop token, which some standard libraries still lack.
+/// The only place that names the standard's stop token, which some standard libraries lack.
 using stop_token = std::stop_token;
 
 /// One report of a long computation. Costs are in the problem's unit.
@@ -33,7 +33,7 @@ struct progress_report {
   bool is_new = false;         ///< a stage begins: earlier objectives and bounds are of another problem
 };
 
-/// How long a stage of a longer work took, for people; nothing is decided by it.
+/// Duration of a stage of a longer computation, for display; no decision depends on it.
 struct stage_time {
   std::string stage = {};
   double seconds = 0;
@@ -48,8 +48,7 @@ struct solve_control {
   unsigned threads = 1;  ///< at most this many; policies may use fewer
   stop_token stop = {};
   std::function<void(const progress_report&)> progress = {};  ///< called by one thread at a time
-  /// Of solvers: how far above its lower bound an answer may be, relative to it (`solution::gap`). 0: prove the
-  /// optimum.
+  /// Of solvers: relative gap at which an answer is accepted (`solution::gap`). 0: prove the optimum.
   double gap = 0;
   /// Of solvers: an assignment, one strategy per vertex. If it is feasible the answer is not worse; one that is not is
   /// repaired where the solver can, or left, and `statistics.note` says so. Empty: none.
@@ -78,7 +77,7 @@ class deadline {
 
   [[nodiscard]] double elapsed() const { return std::chrono::duration<double>(clock::now() - start_).count(); }
   [[nodiscard]] double remaining() const { return control_->seconds - elapsed(); }
-  /// A stop was asked for, or the time is up. Without a time limit the clock is not read.
+  /// Whether a stop was requested or the time is up. Without a time limit the clock is not read.
   [[nodiscard]] bool expired() const {
     if (control_->stop.stop_requested()) return true;
     return control_->seconds < std::numeric_limits<double>::infinity() && elapsed() >= control_->seconds;

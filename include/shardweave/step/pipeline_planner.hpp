@@ -36,43 +36,44 @@
 #include <vector>
 
 /// \file
-/// Plans of placements by the policies of a pipeline, within the memory that there is.
+/// Plans of placements by the policies of a pipeline, within a memory limit.
 
 namespace shardweave::inline v0 {
 
-/// Makes plans by the policies of a pipeline, a `step_planner`: a placement is lowered, ordered by the pipeline's pass,
-/// and made to hold no more than the memory, once it is told to.
+/// A `step_planner` of the policies of a pipeline: lowers a placement and orders its tasks by the pipeline's pass.
+/// After `limit` was called, plans recompute values until they fit the memory.
 /// \tparam Pipeline  has a `lowering` and a `pass`
 template <class Pipeline, class Model>
 class pipeline_planner {
  public:
-  /// A placement's tasks and their order.
+  /// A placement's tasks in an order, timed.
   struct plan {
-    double step = std::numeric_limits<double>::infinity();  ///< its end, in nanoseconds; infinite: it does not fit
-    double peak = 0;                                        ///< bytes at most, of a limit what lies beside it, too
-    double communication = 0;                               ///< nanoseconds of all channels
+    double step = std::numeric_limits<double>::infinity();  ///< makespan in nanoseconds; infinite: does not fit
+    double peak = 0;                                        ///< peak in bytes, under a limit with what is beside
+    double communication = 0;                               ///< nanoseconds of all channels together
     std::shared_ptr<const lowered_graph> lowered = nullptr;
     schedule order = {};
-    std::shared_ptr<const fitted_plan> fitted = nullptr;   ///< what is made again; null: nothing is
-    std::optional<bytes> room = std::nullopt;              ///< for the timeline
-    std::shared_ptr<const lowered_graph> plain = nullptr;  ///< that makes nothing again
-    /// Its end if there were no limit, where something is made again and that was looked at.
+    std::shared_ptr<const fitted_plan> fitted = nullptr;   ///< what is recomputed; null: nothing
+    std::optional<bytes> room = std::nullopt;              ///< bytes for the timeline; nothing: no limit
+    std::shared_ptr<const lowered_graph> plain = nullptr;  ///< without recomputation
+    /// Makespan without a limit; nothing unless the plan recomputes and this was computed.
     std::optional<double> step_without_limit = std::nullopt;
   };
 
-  /// The best plan of a placement, and whether all that it may make again was looked at.
+  /// The best plan of a placement, and whether all choices of what it recomputes were tried.
   struct completed_plan {
     plan best = {};
     bool is_all = false;
   };
 
-  /// Its plans do not keep to the memory yet.
-  /// \param vertices  of a placement, the first that a search chooses for
+  /// Plans ignore the memory until `limit` is called.
+  /// \param vertices  number of vertices of a placement, the first ones of those that a search assigns
   /// \pre all outlive this
   pipeline_planner(const Pipeline& way, const Model& model, std::size_t vertices, const fastest_plan_options& options)
       : way_(way), model_(model), vertices_(vertices), options_(options) {}
 
-  /// The plan of a placement whose graph and order are made already, without a limit; after a stop no other one is.
+  /// Gives the plan of a placement that is lowered and ordered already, without a limit. After that a stop prevents all
+  /// other plans.
   void knows(const assignment& choice, plan made) {
     made.plain = made.lowered;
     time(made);
@@ -80,20 +81,20 @@ class pipeline_planner {
     known_ = std::move(made);
   }
   [[nodiscard]] const std::optional<plan>& known() const { return known_; }
-  /// From now on plans keep to the memory; one that is known need not. That of its placement is then made before all
-  /// others (`first`); if it makes values again, the others do so at once, and gather parameters again as it does.
+  /// From now on plans must fit the memory, except for the known one. The known placement is planned first (`first`):
+  /// if its plan recomputes values, all others do so without a trial without recomputation, and gather parameters again
+  /// if it does.
   ///
-  /// \param held  asked for whose values are made again, by several threads, only if a plan does not fit as it is, and
-  ///              must outlive this; null: none are
+  /// \param held  gives the values that may be recomputed, or null: none. Called only if a plan does not fit as it is,
+  ///              perhaps concurrently; the values must outlive this
   void limit(std::function<const held_values*()> held) {
     is_limited_ = true;
     held_ = std::move(held);
   }
-  /// The plan of the known placement, within the limit if there is one; nothing: nobody has asked for a plan yet.
+  /// The plan of the known placement, within the limit if there is one; nothing if none was asked for yet.
   [[nodiscard]] const std::optional<plan>& first() const { return is_limited_ ? first_ : known_; }
 
-  /// The plan of a placement. Complexity: a lowering and a pass, and under a limit several passes where values are made
-  /// again
+  /// The plan of a placement. Complexity: a lowering and a pass; under a limit several passes, if values are recomputed
   [[nodiscard]] plan operator()(std::span<const strategy> choice, const solve_control& control) const {
     const auto placed = choice.first(vertices_);
     if (is_limited_ && known_)
@@ -104,7 +105,7 @@ class pipeline_planner {
     if (first() && std::ranges::equal(placed, known_choice_)) return *first();
     return made_of(placed, nullptr, control);
   }
-  /// The same placement's plan after a search over orders and buckets, and over what is made again; no slower.
+  /// The plan of the same placement after a search over orders, buckets and what is recomputed; no slower.
   [[nodiscard]] plan improved(const plan& known, std::size_t effort, const solve_control& control) const {
     plan best = known;
     if (known.fitted && effort > 1) best = with_more_made_again(std::move(best), control);
@@ -124,11 +125,11 @@ class pipeline_planner {
     best.step_without_limit = free;
     if (!is_to_be_filled(best)) return best;
     by.fills = true;
-    by.runs = 0;  // of the start: they are made
+    by.runs = 0;  // other starts were tried above
     by.memory = *best.room;
     return searched_in_rounds(std::move(best), by, part, clock);
   }
-  /// When the plan of the same placement would end if there were no limit. Complexity: a pass
+  /// The makespan of the same placement's plan without a limit. Complexity: a pass
   /// \pre the plan is lowered
   [[nodiscard]] double step_without_limit(const plan& made, const solve_control& control) const {
     if (known_ && made.plain == known_->plain) return known_->step;
@@ -137,8 +138,8 @@ class pipeline_planner {
     const schedule free = way_.pass.plan(tasks, part);
     return static_cast<double>(simulate(tasks, free, {.validate = false}).end_to_end.count());
   }
-  /// The best plan of the same placement over all that a small graph may make again within a limit, if one ends before
-  /// `below`; else the plan itself. Nothing is made again without a limit, so that there is one plan then.
+  /// Exhaustive search over what a small graph recomputes: the best plan of the same placement if that ends before
+  /// `below`, otherwise the given one. Without a limit nothing is recomputed, so there is one plan.
   [[nodiscard]] completed_plan completed(const plan& known, double below, const solve_control& control) const {
     if (!known.room || !known.plain) return {known, !known.room && known.lowered != nullptr};
     const std::optional<free_storages> of = storages_of(known, control);
@@ -155,12 +156,13 @@ class pipeline_planner {
   }
 
  private:
-  static constexpr std::size_t rounds_of_tasks = 400'000;
-  static constexpr std::size_t retention_tasks = 4'000;  ///< of all graphs that one search over storages makes
-  static constexpr double worth_a_round = 0.002;         ///< of the step: what a round has to gain, or may leave
-  static constexpr double worth_filling = 0.01;          ///< of the step: what has to be waited for
+  static constexpr std::size_t rounds_of_tasks = 400'000;  ///< tasks times rounds of a search over orders, at most
+  static constexpr std::size_t retention_tasks = 4'000;    ///< tasks of all graphs that a search over storages makes
+  /// Of the step: least gain of a round, and least distance from the bound.
+  static constexpr double worth_a_round = 0.002;
+  static constexpr double worth_filling = 0.01;  ///< of the step: least exposed time
 
-  /// \param known  that of the same placement without a limit; null: there is none
+  /// \param known  the plan of the same placement without a limit; null: none
   [[nodiscard]] plan made_of(std::span<const strategy> placed, const plan* known, const solve_control& control) const {
     // passes that take all the time they are given would leave none for the next plan
     const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
@@ -186,7 +188,7 @@ class pipeline_planner {
     }
     return made;
   }
-  /// The best of a plan and of those that make more again, which leaves room for more collectives at once.
+  /// The best of a plan and of two that recompute more, which leaves room for more collectives at once.
   [[nodiscard]] plan with_more_made_again(plan best, const solve_control& control) const {
     constexpr std::array<std::int64_t, 2> spares{64, 24};
     std::array<plan, 2> others{best, best};
@@ -201,18 +203,18 @@ class pipeline_planner {
       if (detail::is_better(other, best)) best = std::move(other);
     return best;
   }
-  /// Of the device's memory, for the timeline.
+  /// Bytes of the device's memory for the timeline: without what is beside.
   [[nodiscard]] bytes room_beside(std::span<const strategy> placed) const {
     return bytes(options_.memory->count() - static_cast<std::int64_t>(std::ceil(bytes_of(options_.beside, placed))));
   }
-  /// Whether work of later is to fill the stalls of a plan: where there is room, and enough is waited for.
+  /// Whether stalls may be filled (`search::fills`): under a limit, if nothing is recomputed and enough is exposed.
   [[nodiscard]] bool is_to_be_filled(const plan& made) const {
     if (!options_.fills || !made.room || made.fitted) return false;
     const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
     return static_cast<double>(line.exposed.count()) >= worth_filling * made.step;
   }
-  /// What a search over orders may hold: of a plan that fits as it is no more than that plan or the original order
-  /// does.
+  /// Memory budget of a search over orders. For a plan without recomputation: the larger of its own peak and that of
+  /// the original order, within the room.
   [[nodiscard]] static bytes room_of(const plan& made) {
     if (made.fitted) return *made.room;
     const task_graph& tasks = made.lowered->tasks;
@@ -220,7 +222,7 @@ class pipeline_planner {
     const bytes own = std::max(peak(in_order{}(tasks, {})), peak(made.order));
     return made.room ? std::min(own, *made.room) : own;
   }
-  /// \returns false if a stop came, and there is a plan already: this one would be too late
+  /// \returns false after a stop if a plan is known
   bool lower(plan& made, std::span<const strategy> placed, const solve_control& control) const {
     const auto lower_all = [&] {
       if constexpr (errors_are_caught && requires { way_.lowering(model_, placed, control.stop); })
@@ -231,7 +233,8 @@ class pipeline_planner {
            [](const error& e) { return e.category() == error_category::stopped; });
     return made.lowered != nullptr && !(known_ && control.stop.stop_requested());
   }
-  /// Searches on while a round gains something worth it. What fills stalls holds more, so it has to gain that much.
+  /// Repeats the search over orders while rounds gain enough (`worth_a_round`). With `fills`, a round that gains less
+  /// is discarded, as its plan holds more.
   [[nodiscard]] plan searched_in_rounds(plan best, search<> by, solve_control part, const deadline& clock) const {
     const task_graph& tasks = best.lowered->tasks;
     const std::size_t rounds =
@@ -255,8 +258,8 @@ class pipeline_planner {
     time(better);
     return detail::is_better(better, known) ? better : known;
   }
-  /// Makes values again until the timeline fits; after a stop none are.
-  /// \param aim  what it may hold, by which values are chosen
+  /// Recomputes values until the timeline fits; not after a stop.
+  /// \param aim  bytes that the choice of values aims at
   void fit(plan& made, bytes aim, const solve_control& control) const {
     const held_values* held = control.stop.stop_requested() ? nullptr : held_();
     if (held == nullptr || control.stop.stop_requested()) return;
@@ -274,15 +277,15 @@ class pipeline_planner {
     made.fitted = std::make_shared<const fitted_plan>(*std::move(found));
     time(made);
   }
-  /// What searches over the storages of a small graph need.
+  /// Input of the searches over what a small graph recomputes.
   struct free_storages {
-    std::vector<char> dropped = {};  ///< by storage: what a plan makes again
-    std::vector<std::uint32_t> all = {};
+    std::vector<char> dropped = {};          ///< by storage: whether the plan recomputes it
+    std::vector<std::uint32_t> all = {};     ///< that may be recomputed
     std::vector<std::uint32_t> blocks = {};  ///< by task
-    std::size_t tries = 0;                   ///< graphs that may be made
+    std::size_t tries = 0;                   ///< number of graphs that may be made
     bool regathers = false;
   };
-  /// Nothing where a graph is too large, or nobody tells what is held.
+  /// Nothing if the graph is too large, values are offloaded, or no held values are known.
   [[nodiscard]] std::optional<free_storages> storages_of(const plan& made, const solve_control& control) const {
     const task_graph& tasks = made.plain->tasks;
     const std::size_t tries = retention_tasks / std::max<std::size_t>(tasks.size(), 1);
@@ -299,7 +302,7 @@ class pipeline_planner {
     of.regathers = made.fitted->regathers;
     return of;
   }
-  /// The same placement's plan that makes some storages again, without an order.
+  /// The plan of the same placement that recomputes these storages, not ordered yet.
   [[nodiscard]] static plan making_again(const plan& made, const std::vector<char>& dropped, const free_storages& of) {
     plan other{.lowered = made.plain, .room = made.room, .plain = made.plain};
     if (std::ranges::all_of(dropped, [](char c) { return c == 0; })) return other;
@@ -309,8 +312,8 @@ class pipeline_planner {
     other.fitted = std::make_shared<const fitted_plan>(std::move(again));
     return other;
   }
-  /// The best plan of a small graph that makes other storages again, one or two at a time: values of blocks are chosen
-  /// by what they take in the graph's own order, and what several blocks read is kept.
+  /// Local search over what a small graph recomputes, one or two storages at a time. It covers more than policies of
+  /// blocks: these are chosen by memory in the graph's own order, and keep what several blocks read.
   [[nodiscard]] plan with_retention_searched(plan made, const solve_control& control) const {
     const std::optional<free_storages> of = storages_of(made, control);
     if (!of) return made;
@@ -323,7 +326,7 @@ class pipeline_planner {
     return detail::search_retention(std::move(made), of->dropped, of->all, of->tries, make,
                                     [&] { return clock.expired(); });
   }
-  /// Orders a plan within its room, if an order may be.
+  /// Orders a plan within its room; if no order can fit, in the original order.
   void order_within(plan& made, const solve_control& control) const {
     const task_graph& tasks = made.lowered->tasks;
     const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
@@ -333,7 +336,7 @@ class pipeline_planner {
       made.order = options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
     time(made);
   }
-  /// What the timeline says of it.
+  /// Sets step, peak and communication from the timeline.
   void time(plan& made) const {
     const timeline line = simulate(made.lowered->tasks, made.order, {.validate = false});
     const bool fits = !made.room || line.peak <= *made.room;
@@ -353,7 +356,7 @@ class pipeline_planner {
   std::optional<plan> known_ = std::nullopt;  ///< without a limit
   mutable std::once_flag is_first_made_ = {};
   mutable std::optional<plan> first_ = std::nullopt;  ///< of the same placement, within the limit
-  /// Nothing: plans are tried without making values again, then both.
+  /// Nothing: plans are tried without recomputation first, then with both.
   mutable std::optional<bool> regathers_ = std::nullopt;
 };
 

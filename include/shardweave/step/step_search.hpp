@@ -31,7 +31,7 @@
 #include <vector>
 
 /// \file
-/// The fastest plan: placements under prices of time, each lowered, ordered and timed.
+/// Search for the fastest plan: placements that are optimal under prices of work, each lowered, ordered and timed.
 
 namespace shardweave::inline v0 {
 
@@ -54,36 +54,37 @@ concept step_planner = requires(const P& planner, std::span<const strategy> choi
 
 /// How many plans a search makes, and how close their placements must be to their bounds.
 struct step_search_options {
-  /// Made at most, the start included; and no more placements are solved for them. Of large problems fewer
-  /// (`step_bound_options::entries`).
+  /// Plans that are made at most, the start included, and placements that are solved for them at most. Fewer for large
+  /// problems (`step_bound_options::entries`).
   std::size_t plans = 32;
-  /// In a problem of at most 500 labels this number divided by its labels is how many plans more are made, of
-  /// all placements that may have a better one, or, where they are too many, of those near the best ones; 0: none.
+  /// In a small problem, of at most 500 labels, up to `around` / labels more plans are made: of all placements whose
+  /// bound is below the best step, or, if these are too many, of the neighbours of the best. 0: none.
   std::size_t around = 8192;
-  std::size_t improved = 6;  ///< so many of the best are looked at by the glance, the best then at length
-  /// How far a priced placement may be from its own bound, relative to it: the schedule decides in the end.
+  /// How many of the best plans are improved with low effort; the best of them then with high effort.
+  std::size_t improved = 6;
+  /// Relative gap to which placements are solved under prices. It may be coarse: plans are compared by their timelines.
   double placement_gap = 0.003;
   step_bound_options bound = {.rounds = 36};
-  /// Vertices that a plan depends on, the first ones: assignments that differ in others alone have one plan. 0: all.
+  /// Plans depend on the first so many vertices only: assignments that differ elsewhere have one plan. 0: on all.
   std::size_t planned = 0;
-  bool bounds = true;  ///< whether to bound the step of every plan; without, the gap is not known
+  bool bounds = true;  ///< whether to bound the step of all plans; otherwise the gap is unknown
 };
 
-/// The best plan that was seen, and how far from the best of all it is at most.
+/// The best plan found, and a bound on the step of all plans.
 template <class Plan>
 struct step_search_result {
-  std::optional<Plan> plan = std::nullopt;  ///< nothing where no plan keeps what is demanded
+  std::optional<Plan> plan = std::nullopt;  ///< nothing if no plan is feasible (finite `step`)
   assignment choice = {};
   double step = std::numeric_limits<double>::infinity();
-  double first_step = std::numeric_limits<double>::infinity();  ///< of the start
+  double first_step = std::numeric_limits<double>::infinity();  ///< of the plan of the start
   step_bounds bounds = {};
-  std::size_t plans = 0;  ///< that were made, improvements not counted
-  /// The search came to its end: of every placement that may have a better plan by its own bound a plan was made, and
-  /// completed where the planner does so. No certificate says so; orders that the planner does not try are left out.
+  std::size_t plans = 0;  ///< number of plans made, without improved ones
+  /// The search was exhaustive: every placement whose own bound is below the best step was planned, and completed if
+  /// the planner can do so. Not certified; orders that the planner does not try are left out.
   bool complete = false;
-  bool stopped = false;  ///< a limit ended the work
+  bool stopped = false;  ///< a limit ended the search
 
-  /// How far the step is above the bound, relative to it; +infinity without one.
+  /// Relative distance of the step from the bound, step / bound - 1; +infinity without a bound.
   [[nodiscard]] double gap() const {
     return bounds.bound > 0 ? step / bounds.bound - 1 : std::numeric_limits<double>::infinity();
   }
@@ -91,7 +92,7 @@ struct step_search_result {
 
 namespace detail {
 
-/// One run of the search.
+/// One run of `search_step`.
 template <class S, class Planner>
 class step_search_run {
  public:
@@ -121,7 +122,7 @@ class step_search_run {
       if (options_.bounds && !limit_.expired()) find_bounds(start);
     };
     step_bounds sharper;
-    if (prices_memory()) {  // which prices of placements take from the bound
+    if (prices_memory()) {  // `descend` takes the price of memory from the bound
       side_by_side(control_.threads, begin, bound);
       side_by_side(
           control_.threads,
@@ -139,7 +140,7 @@ class step_search_run {
       plan_promising();
       cross();
     }
-    if (sharper.bound > result_.bounds.bound) {  // the same placements are planned, at the same prices
+    if (sharper.bound > result_.bounds.bound) {  // it began from the placements of the first one
       sharper.placements = std::move(result_.bounds.placements);
       sharper.rounds += result_.bounds.rounds;
       sharper.stopped = sharper.stopped || result_.bounds.stopped;
@@ -160,8 +161,8 @@ class step_search_run {
   }
 
  private:
-  /// What a unit of work is worth by channel, the compute stream first: of what stands between computations, and of the
-  /// rest, which has more time to hide. What is held has its price in the latter alone.
+  /// Prices per unit of work and channel, the compute stream first: for edges between computations (`chained`) and for
+  /// all others (`loose`), which can hide more easily. Vertices and held amounts are priced by `loose` alone.
   struct channel_prices {
     std::vector<double> chained = {};
     std::vector<double> loose = {};
@@ -174,7 +175,7 @@ class step_search_run {
   [[nodiscard]] bool prices_memory() const {
     return std::ranges::any_of(least_.limits, [](double limit) { return limit > 0; });
   }
-  /// Of a bound; it tells no progress.
+  /// For a bound: a share of the remaining time, gap 0, no start, no progress calls.
   [[nodiscard]] solve_control control_of_bound() const {
     solve_control rest = limit_.rest();
     rest.gap = 0;
@@ -183,23 +184,24 @@ class step_search_run {
     if (std::isfinite(rest.seconds)) rest.seconds *= share_of_bound;
     return rest;
   }
-  /// What claims that wait prove from there. Beside the search for plans, too.
+  /// The bound with claims that wait (`step_claim::waits`), from the placements of a known one. May run concurrently
+  /// with the search for plans.
   [[nodiscard]] step_bounds with_waits(const step_bounds& known) const {
     step_bound_options how = options_.bound;
     how.waits = true;
     how.rounds = std::min(how.rounds, rounds_with_waits);
     return step_bound(problem_, least_, policy_, how, known.placements, control_of_bound(), &known);
   }
-  /// Beside `descend`: nothing of what that changes is looked at.
+  /// May run concurrently with `consider` and `descend`, which change nothing that it reads.
   void find_bounds(const assignment& start) {
     solve_control rest = control_of_bound();
-    if (control_.progress)  // of what works on it, only the bound itself speaks of the step
+    if (control_.progress)  // reports of the solvers in it are about other problems
       rest.progress = [this](const progress_report& now) {
         if (now.stage == "step bound") tried_.tell_bound(now.lower_bound);
       };
     result_.bounds = step_bound(problem_, least_, policy_, options_.bound, {&start, 1}, rest);
   }
-  /// Plans of what was met on the way to the bound where their own claims promise something.
+  /// Plans placements that the bound met, in ascending order of their own lower bounds (the largest claim).
   void plan_promising() {
     tried_.tell_bound(result_.bounds.bound);
     if (is_over()) return;
@@ -214,14 +216,14 @@ class step_search_run {
     }
     std::ranges::stable_sort(promising, {}, [](const auto& p) { return p.first; });
     std::vector<assignment> first;
-    // claims do not tell what a placement has to make again within a limit on memory: all are planned that may be
+    // claims do not see what a placement must recompute to fit the memory, so all placements are planned
     const std::size_t many = prices_memory() ? promising.size() : std::min(promising.size(), few);
     for (std::size_t i = 0; i < many; ++i) first.push_back(*promising[i].second);
     tried_.consider(first, effort_.placements);
   }
 
-  /// The placement that is best when work is worth so much. Of a value that several consumers share, each pays a part,
-  /// as they do in the best plan.
+  /// The placement problem under prices. Each edge of a share is charged an equal part: the price divided by the number
+  /// of edges of the share that have work in the best plan.
   [[nodiscard]] placement_problem<double> at(const channel_prices& prices) const {
     const assignment& near = tried_.best().choice;
     std::map<std::pair<std::uint32_t, std::size_t>, std::size_t> sharing;
@@ -247,10 +249,10 @@ class step_search_run {
     return rest;
   }
 
-  /// The prices of some under which the best placement's plan is fastest, if it is faster than the best so far. All are
-  /// solved from there, on as many threads as there may be.
+  /// Solves the placement problem under each of some prices, from the best placement so far and in parallel, and makes
+  /// plans of the solutions. \returns the prices that gave a new best plan; nothing if none did
   std::optional<channel_prices> fastest_of(std::span<const channel_prices> some) {
-    // some are left for what is met on the way to the bound
+    // the rest is left for placements that the bound met
     const std::size_t most = effort_.placements - std::min(few, effort_.placements / 8);
     if (tried_.is_late() || solves_ >= most || tried_.size() >= most) return std::nullopt;
     some = some.first(std::min(some.size(), most - std::max(solves_, tried_.size())));
@@ -269,10 +271,11 @@ class step_search_run {
     return fastest ? std::optional(some[*fastest]) : std::nullopt;
   }
 
-  /// Prices of channels, down and up from 1, together at first and then one by one, as long as steps get shorter.
+  /// Pattern search over channel prices, from 1 on: all channels but the compute stream by common factors, for all
+  /// edges or the loose ones alone, then single prices by factors of 4, 2 and 1.4, each as long as plans get faster.
   void descend() {
     std::vector<double> unit(alone_.channels, 1.0);
-    // memory is worth what the bound says
+    // held amounts keep the price that they have in the bound
     std::fill(unit.begin() + static_cast<std::ptrdiff_t>(alone_.machines()), unit.end(), 0.0);
     if (prices_memory())
       for (std::size_t r = 0; r < result_.bounds.claims.size(); ++r)
@@ -293,7 +296,7 @@ class step_search_run {
     for (double factor = 4; factor > 1.3; factor = std::sqrt(factor))
       for (bool better = true; better;) better = moves_one(factor);
   }
-  /// Each price up and down by a factor, one after another. \returns whether a plan got faster
+  /// Each price multiplied and divided by a factor, one price after another. \returns whether a plan got faster
   bool moves_one(double factor) {
     bool better = false;
     const auto move = [&](std::vector<double> channel_prices::*kind, std::size_t c) {
@@ -311,8 +314,8 @@ class step_search_run {
     return better;
   }
 
-  /// What other good plans place in another way, one variable at a time, the rest
-  /// as prices have it then.
+  /// Recombines good plans: forces one variable of the best placement to the label that it has in another good plan,
+  /// and solves for the rest under the current prices. Starts again from each better plan.
   void cross() {
     std::set<std::pair<std::uint32_t, strategy>> forced;
     for (bool better = true; better && !is_over();) {
@@ -339,7 +342,7 @@ class step_search_run {
     }
   }
 
-  /// In a small problem beyond that (`small_step_search`).
+  /// Exhaustive or neighbourhood search in a small problem (`small_step_search`).
   void look_further() {
     if (tried_.size() == 0) return;
     const std::size_t planned = options_.planned > 0 ? options_.planned : problem_.vertex_count();
@@ -347,9 +350,10 @@ class step_search_run {
     is_complete_ = search.run(result_.bounds.bound);
   }
 
+  /// Placements planned of those that the bound met, and good plans that `cross` recombines.
   static constexpr std::size_t few = 4;
-  static constexpr std::size_t rounds_with_waits = 24;
-  static constexpr double share_of_bound = 0.25;  ///< of a time limit
+  static constexpr std::size_t rounds_with_waits = 24;  ///< at most: they begin from a bound
+  static constexpr double share_of_bound = 0.25;        ///< of the remaining time, if it is limited
 
   const placement_problem<double>& problem_;
   const step_work& least_;
@@ -362,31 +366,31 @@ class step_search_run {
   std::vector<bool> chained_;
   priced_effort effort_;
   tried_plans<Planner> tried_;
-  std::size_t solves_ = 0;  ///< of placements under prices, the bound's not counted
+  std::size_t solves_ = 0;  ///< placement problems solved under prices, those of the bound not counted
   channel_prices prices_;
-  bool is_complete_ = false;  ///< all placements were looked at
+  bool is_complete_ = false;  ///< as `step_search_result::complete`
   step_search_result<plan_type> result_;
 };
 
 }  // namespace detail
 
-/// Looks for the plan of the shortest step. Begins with the plan of a placement that is there; bounds the step of all
-/// plans (`step_bound`) and makes plans of placements met on the way; then moves prices of the channels' work, from the
-/// plain sum on, as long as the plan of the placement that is best under them gets faster; then places single variables
-/// as other good plans do; in a small problem (at most 500 labels) looks at all placements whose bound allows a better
-/// plan, the least bound first, or, where they are too many, at what differs from good ones in one variable or two; and
-/// looks at the orders of the best plans once more. Every plan seen is a candidate.
+/// Searches for the plan with the shortest step. Plans `start`, and bounds the step of all plans (`step_bound`). Then
+/// changes the prices of the channels' work, from 1 on, as long as the plan of the placement that is optimal under them
+/// gets faster; plans placements that the bound met; forces single variables to strategies of other good plans. In a
+/// small problem (at most 500 labels) it plans all placements whose bound is below the best step, in ascending order of
+/// their bounds, or, if they are too many, those that differ from good ones in one or two variables. At last the best
+/// plans are improved (`step_search_options::improved`). The best of all plans is returned.
 ///
-/// \param least    what merging leaves of the work: for the bound
-/// \param alone    the work of launches alone: for the prices of placements
-/// \param policy   solves placements under prices
+/// \param least    least work with merging of collectives: for the bound
+/// \param alone    work of separate launches: for prices of placements
+/// \param policy   solves placement problems under prices
 /// \param planner  makes a plan of a placement
 /// \param start    a feasible placement, such as that of the least sum
-/// The result depends on nothing but the arguments, unless there is a limit of time; a stop is obeyed as fast as solver
-/// and planner do.
-/// Source: prices and columns as in column generation; the choice of prices by pattern search.
-/// Complexity: at most `plans` plans and placements, in a small problem `around` / labels plans more, beside those of
-/// `step_bound` and the looks at orders
+/// The result depends on nothing but the arguments, unless there is a time limit; a stop is obeyed as fast as solver
+/// and planner obey it.
+/// Source: column generation for prices and placements, pattern search for prices of channels.
+/// Complexity: at most `plans` plans and solved placements, in a small problem `around` / labels more plans, beside
+/// `step_bound` and the improvement of plans
 template <class S, class Planner>
 [[nodiscard]] auto search_step(const placement_problem<double>& problem, const step_work& least, const step_work& alone,
                                const S& policy, const Planner& planner, const assignment& start,
