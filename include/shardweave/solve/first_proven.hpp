@@ -19,8 +19,8 @@ namespace shardweave::inline v0 {
 /// optimum, or the problem infeasible. The best assignment and the best bound of all are kept, so that one
 /// solver's bound may prove another one's assignment.
 ///
-/// Progress tells the best of all so far. With a time limit each of k solvers that are still to come may use a k-th of
-/// the time that is left; what it does not need is left to those after it.
+/// Progress reports the best assignment and bound so far. With a time limit each of the k remaining solvers gets a k-th
+/// of the time that is left; unused time is left to the later ones.
 template <class... Solvers>
 class first_proven {
   static_assert(sizeof...(Solvers) > 0, "first_proven needs at least one solver.");

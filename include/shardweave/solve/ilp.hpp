@@ -16,14 +16,13 @@
 
 namespace shardweave::inline v0 {
 
-/// Solves the local polytope of the problem with its rows in whole numbers, exactly.
+/// Solves the local polytope of the problem with its rows and integer labels, exactly.
 ///
-/// First the linear relaxation: on most placement problems its solution is integral, and then the optimum is
-/// proved from its multipliers, without trust in the backend. If it is not, labels and pairs that the
-/// multipliers exclude are dropped, and the rest goes to branch and bound. What that proves rests on the
-/// backend's word, and `statistics.note` says "certificate: " and its name. Solutions are priced anew in any
-/// case; those that break a budget within the backend's tolerance are cut off by a cover row and the backend
-/// is asked again.
+/// First the linear relaxation: on most placement problems its solution is integral, and the optimum is proven from its
+/// multipliers without trust in the backend. Otherwise labels and pairs are removed by their reduced costs, and the
+/// rest is solved by the backend's branch and bound. A bound proven there relies on the backend: `statistics.note` says
+/// "certificate: " and its name. Solutions are always evaluated anew; those that violate a budget within the backend's
+/// tolerance are cut off by a cover row, and the backend runs again.
 ///
 /// Savings are columns too, and the chains of computation behind them rows (`budget_chains`).
 template <class Backend>
@@ -49,8 +48,8 @@ struct ilp {
     return prove(detail::relaxation<Cost, Backend>(problem, backend, control, name));
   }
 
-  /// A backend computes in floating point, so a bound of its own may be off by this much of the objective. It
-  /// is taken off: optima of whole numbers above some 1e10 are then found, but not called proven.
+  /// A backend computes in floating point, so its bound may be off by this share of the objective, which is subtracted:
+  /// integer optima above about 1e10 are found but not called proven.
   static constexpr double trust = 1e-10;
 
  private:
@@ -108,8 +107,7 @@ struct ilp {
         return;
       }
       if (work.closed()) return;
-      // a much better incumbent drops the costs that dwarfed all others, and with them the tolerances that
-      // the backend counted in
+      // a much better incumbent removes the largest costs, so the rescaled model has smaller tolerances in their unit
       if (work.best.is_known() && (!had_best || work.upper() < before - work.margin())) {
         work.drop();
         again = true;
@@ -118,8 +116,8 @@ struct ilp {
     }
   }
 
-  /// For every row that the labels break, the labels of the same variables that use no less (or no more,
-  /// where they use too little) cannot all be taken.
+  /// For every violated row: of the labels of the same variables that use no less (no more, if usage is below the lower
+  /// limit), not all can be taken.
   /// \returns whether there is one
   template <cost_value Cost>
   static bool add_covers(const compact_problem<Cost>& p, const std::vector<strategy>& labels,
@@ -138,7 +136,7 @@ struct ilp {
         const double own = usage[labels[x]];
         std::size_t members = 0;
         for (const double u : usage) members += (above ? u >= own : u <= own) ? 1 : 0;
-        if (members == usage.size()) continue;  // whatever it takes is no better: it is part of the proof
+        if (members == usage.size()) continue;  // holds for all its labels: the cover is valid without it
         for (std::size_t l = 0; l < usage.size(); ++l)
           if (above ? usage[l] >= own : usage[l] <= own) c.labels.push_back(p.label_start(x) + l);
         ++c.most;

@@ -22,8 +22,8 @@ struct asked_about {
   using type = T;
 };
 
-/// Whether a class has a member of some name, even an overloaded or private one. For a class that cannot be a base: a
-/// public function that is not overloaded.
+/// Whether a class has a member of some name, including overloaded and private ones. For a class that cannot be a base:
+/// only a public function that is not overloaded.
 /// \param question  a callable that takes `asked_about<T>` if `&T::name` is well-formed
 template <class M, class Question>
 [[nodiscard]] consteval bool speaks_of(Question) {

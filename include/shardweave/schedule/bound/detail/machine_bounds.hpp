@@ -21,7 +21,7 @@ struct machine_job {
 
 /// Jackson's preemptive schedule of one machine: of the released jobs, the one with the longest rest runs.
 /// \param ran  called for each piece: ran(job, begin, end, whether the job ends there)
-/// \return the optimal preemptive makespan, rests included
+/// \returns the optimal preemptive makespan, rests included
 template <class Ran>
 nanoseconds preemptive_schedule(std::vector<machine_job> jobs, const Ran& ran) {
   std::sort(jobs.begin(), jobs.end(), [](const machine_job& a, const machine_job& b) { return a.release < b.release; });
