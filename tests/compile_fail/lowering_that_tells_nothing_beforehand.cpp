@@ -25,7 +25,7 @@ struct my_lowering {
 #endif
 };
 
-std::size_t plans_of(const graph& g) {
+std::size_t plans_of(const sw::compressed_graph& g) {
   const sw::pipeline way(sw::trws{}, sw::greedy{}, sw::prefetch{}, my_lowering{});
   return sw::fastest_plan(way, g, plain_costs{}).plans;
 }

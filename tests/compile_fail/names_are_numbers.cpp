@@ -8,4 +8,4 @@ const auto names = [](std::uint32_t v) { return v; };
 #else
 const auto names = [](std::uint32_t v) { return std::to_string(v); };
 #endif
-auto stated(const graph& g) { return sw::describe(g, plain_costs{}, {}, {}, names); }
+auto stated(const sw::compressed_graph& g) { return sw::describe(g, plain_costs{}, {}, {}, names); }

@@ -12,7 +12,7 @@ struct own_lowering {
   sw::lowered_graph operator()(const plain_costs&, std::span<const sw::strategy>) const { return {}; }
 };
 
-void plan(const graph& g) {
+void plan(const sw::compressed_graph& g) {
 #ifdef SHARDWEAVE_REFUSED
   // the default lowering knows computations on meshes
   static_cast<void>(sw::pipeline(sw::trws{}).run(g, plain_costs{}));

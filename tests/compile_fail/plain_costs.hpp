@@ -8,8 +8,7 @@
 #include <cstdint>
 
 namespace sw = shardweave;
-using graph = sw::compressed_graph;
-using edge = graph::edge_descriptor;
+using edge = sw::compressed_graph::edge_descriptor;
 
 struct plain_costs {
   using cost_type = double;

@@ -10,4 +10,6 @@ struct my_costs : plain_costs {
 #endif
 };
 
-double plan(const graph& g) { return sw::planner{g, my_costs{}}.counting(sw::savings_form::windows).solve().objective; }
+double plan(const sw::compressed_graph& g) {
+  return sw::planner{g, my_costs{}}.counting(sw::savings_form::windows).solve().objective;
+}

@@ -5,4 +5,4 @@
 #include <shardweave/solve/auto_solver.hpp>
 #endif
 
-double plan(const graph& g) { return sw::planner{g, plain_costs{}}.solve().objective; }
+double plan(const sw::compressed_graph& g) { return sw::planner{g, plain_costs{}}.solve().objective; }

@@ -16,8 +16,10 @@ using half_costs = plain_costs;
 using policy = sw::exhaustive;
 #endif
 
-double plan_without_cost_model(const graph& g) {
+double plan_without_cost_model(const sw::compressed_graph& g) {
   return sw::planner{g, half_costs{}, sw::exhaustive{}}.solve().objective;
 }
 
-double plan_without_solver(const graph& g) { return sw::planner{g, plain_costs{}, policy{}}.solve().objective; }
+double plan_without_solver(const sw::compressed_graph& g) {
+  return sw::planner{g, plain_costs{}, policy{}}.solve().objective;
+}

@@ -12,4 +12,4 @@ struct my_costs : plain_costs {
 #endif
 };
 
-auto ask(const graph& g) { return sw::describe(g, my_costs{}); }
+auto ask(const sw::compressed_graph& g) { return sw::describe(g, my_costs{}); }
