@@ -1,5 +1,6 @@
 #!/usr/bin/env bash
 # tests/faults.sh stops [N [SEED]]   SIGINT at N random moments (default 1,000) over every program and stage
+# tests/faults.sh deadlines [N [SEED]]   as many random limits of time, of the programs that take one
 # tests/faults.sh kills [N [SEED]]   SIGKILL at as many: what was there before is there, or its successor is, whole
 # tests/faults.sh writes             every write of every program fails: full disk, files that may not grow, read-only folder
 #
@@ -12,8 +13,8 @@ tests=$(cd "$(dirname "${BASH_SOURCE[0]}")" && pwd)
 root=$(dirname "$tests")
 . "$root/examples/packages.sh"
 case ${1:-} in
-  stops | kills | writes | hostile) ;;
-  *) say "usage: tests/faults.sh stops [N [SEED]] | kills [N [SEED]] | writes | hostile" && exit 2 ;;
+  stops | deadlines | kills | writes | hostile) ;;
+  *) say "usage: tests/faults.sh stops [N [SEED]] | deadlines [N [SEED]] | kills [N [SEED]] | writes | hostile" && exit 2 ;;
 esac
 programs=${SHARDWEAVE_PROGRAMS:-}
 if [ -z "$programs" ]; then

@@ -226,7 +226,7 @@ class fastest_plan_run {
       return std::make_shared<const lowered_graph>(way_.lowering(model_, plan_.placement.choice));
     });
     // passes that take all the time they are given would leave none for the search
-    const solve_control part{.seed = control_.seed, .threads = control_.threads, .stop = control_.stop};
+    const solve_control part = without_time_limit(control_);
     made.order = timed_(plan_.stages, "schedule", [&] { return way_.pass.plan(made.lowered->tasks, part); });
     return made;
   }

@@ -11,6 +11,7 @@
 #include <shardweave/step/step_bound.hpp>
 #include <shardweave/step/step_certificate.hpp>
 #include <shardweave/step/step_claim.hpp>
+#include <shardweave/step/step_planner.hpp>
 #include <shardweave/step/step_search.hpp>
 #include <shardweave/step/step_work.hpp>
 #include <shardweave/step/work_table.hpp>

@@ -96,6 +96,30 @@ TEST_SUITE("deadline") {
     CHECK(rest.threads == 2);
   }
 
+  TEST_CASE("a part has the seed, the threads and the stop of the whole, and the time that is left if it is limited") {
+    std::stop_source source;
+    sw::solve_control control{.seconds = 1000, .iterations = 5, .seed = 9, .threads = 2, .stop = source.get_token()};
+    control.gap = 0.1;
+    control.start = {1, 2};
+    control.progress = [](const sw::progress_report&) {};
+    const sw::deadline end(control);
+    const auto check = [&](const sw::solve_control& part) {
+      const sw::solve_control none;
+      CHECK(part.seed == 9);
+      CHECK(part.threads == 2);
+      CHECK(part.stop == source.get_token());
+      CHECK(part.iterations == none.iterations);
+      CHECK(part.gap == none.gap);
+      CHECK(part.start.empty());
+      CHECK_FALSE(part.progress);
+    };
+    check(end.rest_for_part());
+    CHECK(end.rest_for_part().seconds <= 1000);
+    CHECK(end.rest_for_part().seconds > 900);
+    check(sw::without_time_limit(control));
+    CHECK(sw::without_time_limit(control).seconds == std::numeric_limits<double>::infinity());
+  }
+
   TEST_CASE("a copy shares the start") {
     const sw::solve_control control;
     const sw::deadline end(control);

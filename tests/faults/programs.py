@@ -1,13 +1,15 @@
 #!/usr/bin/env python3
-"""programs.py PROGRAMS CONFIGS DATA stops|kills|writes|hostile [N [SEED]]: what becomes of programs and their files when faults come.
+"""programs.py PROGRAMS CONFIGS DATA WHAT [N [SEED]]: what becomes of programs and their files when faults come.
 
-tests/faults.sh calls it, and says what each word does. Ends with 1 if anything happened that was not expected.
+tests/faults.sh calls it, and says what each WHAT does. Ends with 1 if anything happened that was not expected.
 
 stops   SIGINT at a random moment. Expected: the end within 100 ms, by the wall clock or, on a loaded machine, of the
         program's own CPU time, besides what the program says that it takes to plan what was found to the end and to
         write it; status 3 with every output whole and parsed (a certificate as before, where it says that there was no
         time for one), or the usual status where the work was done,
         or death by the signal before there was anything to answer, with every earlier file as it was; nothing besides.
+deadlines  the option --seconds, at random. Expected: by what the program says that it took, the end within 100 ms after the
+        limit, besides planning what was found and writing it; every output whole, or as before where there is no answer.
 kills   SIGKILL. Expected: every file is the earlier one or whole; only files under temporary names besides.
 writes  each output to a full device, with a limit on file sizes, and into a folder that is read-only. Expected: status 2,
         one line that names the file and the reason, earlier files as they were, nothing besides.
@@ -32,8 +34,8 @@ EARLIER = "earlier\n"  # what stands in every output before
 class Job:
     """A command line whose words may name {data}, {configs} and {out}, the folder of its outputs."""
 
-    def __init__(self, name, words, outputs=(), stops=True, longest=8.0):
-        self.name, self.words, self.outputs, self.stops, self.longest = name, words, outputs, stops, longest
+    def __init__(self, name, words, outputs=(), longest=8.0):
+        self.name, self.words, self.outputs, self.longest = name, words, outputs, longest
         self.seconds = None
 
 
@@ -103,11 +105,11 @@ def jobs():
         Job("predict", ["predict_training", "{data}/training/measured.csv", "--json", "--threads", "1", "--plot", "{out}/p.svg"],
             ("p.svg",)),
         Job("calibrate", ["calibrate_device", "{data}/collectives/xla_h100_8gpu.csv", "--json", "--out", "{out}/d.json"],
-            ("d.json",), stops=False),
-        Job("cost", ["collective_cost", "--json"], (), stops=False),
-        Job("check", ["check_certificate", middle, "{made}/c.json.gz", "--json"], (), stops=False),
+            ("d.json",)),
+        Job("cost", ["collective_cost", "--json"], ()),
+        Job("check", ["check_certificate", middle, "{made}/c.json.gz", "--json"], ()),
         Job("replay", ["replay_schedule", tasks, "{made}/s.json", "--engine", "simulate", "--json", "--report",
-                       "{out}/r.html"], ("r.html",), stops=False)]
+                       "{out}/r.html"], ("r.html",))]
     return all_jobs
 
 
@@ -203,6 +205,20 @@ class Faults:
         shutil.rmtree(out)
         return child.returncode, wall, spent, states, leftovers, said, complained
 
+    @staticmethod
+    def planned_to_the_end(seconds, moment):
+        """What plan_training took, after a moment, to plan what was found and to write it; what searches (around, parts,
+        pieces) has to look at the stop itself."""
+        took = lambda *stages: sum(seconds[s] for s in stages)
+        tail = took("simulate", "compare", "memory", "whole", "write")
+        if moment < took("meshes"):  # of the best mesh by then all is planned
+            tail += took("model", "build", "compile", "solve")
+        # one plan is made whatever comes, after the placement: what was left of that
+        before = ("meshes", "model", "build", "compile", "solve", "total")
+        placed = took("total") - took(*(s for s in seconds if s not in before))
+        planned = placed + took("lower", "bucket", "schedule")
+        return tail + max(0, planned - max(moment, placed))
+
     def stops(self, count, seed, chosen):
         draw = random.Random(seed)
         worst, late, statuses = {}, 0, {}
@@ -212,18 +228,8 @@ class Faults:
             status, wall, cpu, states, leftovers, said, complained = self.hit(job, moment, signal.SIGINT)
             tail = 0
             if status == 3 or (status == 1 and said):  # a plan that does not fit tells what it took, too
-                line = json.loads(said)
                 if job.words[0] == "plan_training":
-                    # what searches (around, parts, pieces) has to look at the stop itself
-                    took = lambda *stages: sum(line["seconds"][s] for s in stages)
-                    tail = took("simulate", "compare", "memory", "whole", "write")
-                    if moment < took("meshes"):  # of the best mesh by then all is planned
-                        tail += took("model", "build", "compile", "solve")
-                    # one plan is made whatever comes, after the placement: what was left of that
-                    before = ("meshes", "model", "build", "compile", "solve", "total")
-                    placed = took("total") - took(*(s for s in line["seconds"] if s not in before))
-                    planned = placed + took("lower", "bucket", "schedule")
-                    tail += max(0, planned - max(moment, placed))
+                    tail = self.planned_to_the_end(json.loads(said)["seconds"], moment)
             elif status == 0 and job.words[0] == "plan_training":  # all was done but to write it
                 tail = json.loads(said)["seconds"]["write"]
             wall_of_all = wall
@@ -265,6 +271,55 @@ class Faults:
                 print(f"{job.name:32} {job.seconds:7.3f} s  slowest answer {1000 * taken:7.1f} ms, wall {1000 * wall:7.1f} ms, at {moment:.3f} s")
         print(f"{count} stops: {late} later than {1000 * LIMIT:.0f} ms; statuses {dict(sorted(statuses.items()))}")
 
+    def deadlines(self, count, seed, chosen):
+        draw = random.Random(seed)
+        chosen = [j for j in chosen if j.words[0] in ("solve_placement", "schedule_tasks", "plan_training") and "--seconds" not in j.words]
+        worst, late, statuses = {}, 0, {}
+        for i in range(count):
+            job = chosen[i % len(chosen)]
+            limit = draw.random() * job.seconds
+            out = self.with_earlier(job)
+            child = self.start(Job("", job.words + ["--seconds", f"{limit:.4f}"]), out)
+            start, before = time.monotonic(), resource.getrusage(resource.RUSAGE_CHILDREN)
+            said, complained = (text.decode() for text in child.communicate())
+            wall, after = time.monotonic() - start, resource.getrusage(resource.RUSAGE_CHILDREN)
+            cpu = after.ru_utime + after.ru_stime - before.ru_utime - before.ru_stime
+            at = f"within {limit:.3f} of {job.seconds:.3f} s"
+            statuses[child.returncode] = statuses.get(child.returncode, 0) + 1
+            states = {name: self.state(job, out, name) for name in job.outputs}
+            leftovers = sorted(set(os.listdir(out)) - set(job.outputs))
+            shutil.rmtree(out)
+            if leftovers:
+                self.say(job, f"{at} leaves {leftovers}")
+            if child.returncode not in (0, 1, 4) or not (said or complained.startswith(job.words[0] + ": ")):
+                self.say(job, f"{at} status {child.returncode}: {complained}")
+                continue
+            if not said:  # there was no answer by then
+                if any(s != "earlier" for s in states.values()):
+                    self.say(job, f"{at} status {child.returncode} and {states}")
+                continue
+            line = json.loads(said)
+            proof = line.get("certificate", {})
+            if "why_not" in proof and states["c.json.gz"] == "earlier":
+                del states["c.json.gz"]
+            if not all(s == "whole" for s in states.values()):
+                self.say(job, f"{at} done, but {states}")
+            took = line["seconds"]
+            if job.words[0] == "plan_training":
+                took = took["total"] - self.planned_to_the_end(took, limit) - proof.get("seconds", 0)
+            over = max(took, proof.get("seconds", 0)) - limit
+            taken = over * min(1, cpu / wall)  # on a loaded machine its own time counts
+            if taken > LIMIT or over > 20 * LIMIT:
+                late += 1
+                self.say(job, f"{at} it took {over:.3f} s more, of {cpu:.3f} s of CPU in {wall:.3f} s")
+            if taken > worst.get(job.name, (0,))[0]:
+                worst[job.name] = (taken, limit)
+        for job in chosen:
+            if job.name in worst:
+                taken, limit = worst[job.name]
+                print(f"{job.name:32} {job.seconds:7.3f} s  most beyond a limit {1000 * taken:7.1f} ms, of {limit:.3f} s")
+        print(f"{count} limits: {late} exceeded by more than {1000 * LIMIT:.0f} ms; statuses {dict(sorted(statuses.items()))}")
+
     def kills(self, count, seed, chosen):
         draw = random.Random(seed)
         seen = {}
@@ -303,12 +358,14 @@ class Faults:
                         resource.setrlimit(resource.RLIMIT_FSIZE, (100, 100))
                         signal.signal(signal.SIGXFSZ, signal.SIG_IGN)
                 elif fault == "read-only":
-                    if not outputs or os.getuid() == 0:
+                    if not outputs:
                         continue
                     os.chmod(out, 0o555)
                 else:
                     stdout = open("/dev/full", "w")
                 line = self.line(job, out)
+                if fault == "read-only" and os.getuid() == 0:  # who may write anywhere must not
+                    line = ["setpriv", "--bounding-set", "-dac_override,-dac_read_search", *line]
                 if job.words[0] in ("solve_placement", "schedule_tasks", "plan_training") and "--seconds" not in line:
                     line += ["--seconds", "1"]  # some would not end by themselves
                 child = subprocess.Popen(line, stdout=stdout, stderr=subprocess.PIPE, cwd=out, preexec_fn=limits)
@@ -339,6 +396,35 @@ class Faults:
                 shutil.rmtree(out)
         print(f"{tried} runs whose writes fail")
 
+    def half_a_device(self):
+        whole = os.path.join(self.made, "device.json")
+        line = self.line(Job("", ["calibrate_device", "{data}/collectives/xla_h100_8gpu.csv", "--json", "--out", whole]), self.made)
+        subprocess.run(line, check=True, stdout=subprocess.DEVNULL)
+        with open(whole) as file:
+            text = file.read()
+        return text[:len(text) // 2]
+
+    @staticmethod
+    def write_pieces(path, first, middle, count, last):
+        """A file of the first, as often the middle as it says, and the last; packed where there is more than one."""
+        if count == 0:
+            with open(path, "w") as file:
+                file.write(first + last)
+        elif count <= 10000:
+            with gzip.open(path, "wb", compresslevel=1) as file:
+                file.write(first.encode())
+                for _ in range(count):
+                    file.write(middle)
+                file.write(last.encode())
+        else:  # members one after the other, of which one is packed for all
+            of_one = 2**10
+            member = gzip.compress(middle * of_one, 6)
+            with open(path, "wb") as file:
+                file.write(gzip.compress(first.encode()))
+                for _ in range(count // of_one):
+                    file.write(member)
+                file.write(gzip.compress(middle * (count % of_one) + last.encode()))
+
     def hostile(self):
         """Files that claim much, nest deep or repeat themselves: one line and status 2, or an answer, in bounded memory."""
         header = '{"format": "shardweave.%s", "version": 1, '
@@ -361,9 +447,12 @@ class Faults:
             ("a gigabyte of blanks", solve, (placement + two + edge, b" " * 2**20, 1000, "}"), answers),
             ("a gigabyte of lists in what is skipped", solve, (placement + two + edge + ', "x": [', b"[1,2,3]," * 2**17, 1000, "0]}"), answers),
             ("eight gigabytes of costs", solve, (placement + '"vertices": [{"compute": [1', b",1" * 2**19, 8000, "]}]}"), wrong),
+            ("a hundred gigabytes of costs", solve, (placement + '"vertices": [{"compute": [1', b",1" * 2**19, 100 * 2**10, "]}]}"), wrong),
             ("eight gigabytes of tasks", order, (tasks + '"tasks": [' + task, ("," + task).encode() * 2**14, 8000, "]}"), wrong),
             ("fields twice", solve, placement + two + two + edge + "}", wrong),
             ("a cost that overflows", solve, placement + two.replace("2]", "1e999]", 1) + edge + "}", wrong),
+            ("a cost that is no number", solve, placement + two.replace("2]", "NaN]", 1) + edge + "}", wrong),
+            ("a cost of infinity", solve, placement + two.replace("2]", "Infinity]", 1) + edge + "}", wrong),
             ("sums that overflow", solve, placement + '"vertices": [{"compute": [1e308]}, {"compute": [1e308]}], "edges": []}', wrong),
             ("subnormal costs", solve, placement + two.replace("[1, 2]", "[5e-324, 1e-310]") + edge + "}", answers),
             ("negative costs", solve, placement + two.replace("[1, 2]", "[-1e300, -2]") + edge + "}", answers),
@@ -407,6 +496,7 @@ class Faults:
             ("a mesh of a million devices", ["plan_training", self.configs + "/llama3-1b.json", "--mesh", "1048576", "--json", "--seconds", "5"], None, answers + wrong),
             ("a certificate of 2^31 bits", ["check_certificate", "{data}/placement/tiny2-2d-4x2.json", "FILE"], header % "certificate" + f'"of": "placement", "lower_bound": 1, "multipliers": [{{"message_bits": {2**31 - 1}, "price_bits": {2**31 - 1}, "prices": [], "messages": []}}], "cases": [{{"multipliers": 0}}]}}', (1, 2)),
             ("a certificate with cases in a circle", ["check_certificate", "{data}/placement/tiny2-2d-4x2.json", "FILE"], header % "certificate" + '"of": "placement", "lower_bound": 1, "multipliers": [], "cases": [{"vertex": 0, "parts": [[0]], "cases": [0]}]}', (1, 2)),
+            ("a device file cut in half", ["collective_cost", "--calibration", "FILE", "--json"], self.half_a_device(), wrong),
             ("a device of 2^62 ranks", ["collective_cost", "--calibration", "FILE", "--json"], header % "device" + f'"name": "d", "collectives": [{{"op": "all_reduce", "ranks_per_node": {2**62}, "nodes": {2**62}, "bytes": [1, {largest}], "time_us": [1, 1e300]}}]}}', wrong + answers),
             ("nested elements", ["collective_cost", "--topology", "FILE", "--json"], "<system version='1'>" + "<cpu>" * 10**5, wrong),
             ("entities that grow", ["collective_cost", "--topology", "FILE", "--json"], '<!DOCTYPE x [<!ENTITY a "' + "b" * 1000 + '">]><system version="1">' + "&a;" * 1000 + "</system>", wrong),
@@ -426,11 +516,7 @@ class Faults:
             size = 0
             if text is not None:
                 pieces = (text, b"", 0, "") if isinstance(text, str) else text
-                with gzip.open(path, "wb", compresslevel=1) if pieces[2] else open(path, "wb") as file:
-                    file.write(pieces[0].encode())
-                    for _ in range(pieces[2]):
-                        file.write(pieces[1])
-                    file.write(pieces[3].encode())
+                self.write_pieces(path, *pieces)
                 size = os.path.getsize(path)
             job = Job(name, [path if w == "FILE" else w for w in words])
             start = time.monotonic()
@@ -484,7 +570,7 @@ def main():
     elif what != "hostile":
         for job in chosen:
             faults.measure(job)
-        (faults.stops if what == "stops" else faults.kills)(count, seed, chosen)
+        {"stops": faults.stops, "deadlines": faults.deadlines, "kills": faults.kills}[what](count, seed, chosen)
     for text in faults.wrong:
         print("WRONG " + text)
     return 1 if faults.wrong else 0

@@ -113,7 +113,7 @@ class pipeline_planner {
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
     if (best.fitted) by.runs = 0;  // what the start makes with more memory does not fit
-    solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    solve_control part = without_time_limit(control);
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
     std::optional<double> free;
@@ -134,7 +134,7 @@ class pipeline_planner {
   [[nodiscard]] double step_without_limit(const plan& made, const solve_control& control) const {
     if (known_ && made.plain == known_->plain) return known_->step;
     const task_graph& tasks = made.plain->tasks;
-    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    const solve_control part = without_time_limit(control);
     const schedule free = way_.pass.plan(tasks, part);
     return static_cast<double>(simulate(tasks, free, {.validate = false}).end_to_end.count());
   }
@@ -165,7 +165,7 @@ class pipeline_planner {
   /// \param known  the plan of the same placement without a limit; null: none
   [[nodiscard]] plan made_of(std::span<const strategy> placed, const plan* known, const solve_control& control) const {
     // passes that take all the time they are given would leave none for the next plan
-    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    const solve_control part = without_time_limit(control);
     plan made;
     if (known != nullptr)
       made = *known;
@@ -264,7 +264,7 @@ class pipeline_planner {
     const held_values* held = control.stop.stop_requested() ? nullptr : held_();
     if (held == nullptr || control.stop.stop_requested()) return;
     const auto order = [&](const task_graph& tasks) {
-      const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+      const solve_control part = without_time_limit(control);
       return options_.within ? options_.within(tasks, *made.room, part) : way_.pass.plan(tasks, part);
     };
     std::optional<fitted_plan> found =
@@ -329,7 +329,7 @@ class pipeline_planner {
   /// Orders a plan within its room; if no order can fit, in the original order.
   void order_within(plan& made, const solve_control& control) const {
     const task_graph& tasks = made.lowered->tasks;
-    const solve_control part{.seed = control.seed, .threads = control.threads, .stop = control.stop};
+    const solve_control part = without_time_limit(control);
     if (detail::exceeds_in_any_order(tasks, *made.room))
       made.order = in_order{}(tasks, {});
     else
