@@ -14,6 +14,7 @@
 #include <shardweave/core/random.hpp>
 #include <shardweave/core/range_minimum.hpp>
 #include <shardweave/core/range_sums.hpp>
+#include <shardweave/core/timed_stop.hpp>
 #include <shardweave/core/units.hpp>
 // IWYU pragma: end_exports
 

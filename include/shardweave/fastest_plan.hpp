@@ -2,6 +2,7 @@
 
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
+#include <shardweave/core/timed_stop.hpp>
 #include <shardweave/core/error.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
@@ -107,7 +108,7 @@ class fastest_plan_run {
  public:
   fastest_plan_run(const Pipeline& way, const G& graph, const Model& model, const fastest_plan_options& options,
                    const solve_control& control)
-      : way_(way), graph_(graph), model_(model), options_(options), control_(control), timed_(control) {}
+      : way_(way), graph_(graph), model_(model), options_(options), control_(control), timed_(control), stop_(control) {}
 
   /// \param state  makes the description of the placement problem, within a control
   template <class State>
@@ -141,8 +142,14 @@ class fastest_plan_run {
   using found = step_search_result<made_plan>;
   static constexpr double tolerance_within_memory = 0.0015;  ///< relative, of the bound
 
-  /// One plan is made whatever comes; after a stop nothing else is.
-  [[nodiscard]] bool is_over() const { return control_.stop.stop_requested(); }
+  /// One plan is made whatever comes; after a stop, or the time, nothing else is.
+  [[nodiscard]] bool is_over() const { return stop_.token().stop_requested(); }
+  /// What is left for the search, whose plans look at the stop alone.
+  [[nodiscard]] solve_control rest() const {
+    solve_control left = timed_.rest();
+    left.stop = stop_.token();
+    return left;
+  }
   /// What vertices hold, asked when a limit is in the way; null if nobody tells.
   [[nodiscard]] const held_values* held() {
     std::call_once(is_held_known_, [this] {
@@ -193,8 +200,8 @@ class fastest_plan_run {
       how.bound.tolerance = std::min(how.bound.tolerance, tolerance_within_memory);
     }
     result_.work = std::make_shared<const step_work>(std::move(least));
-    const placement_problem<double> of_all = sees_memory_ ? compile(result_.bounded, timed_.rest()) : problem;
-    found best = search_step(of_all, *result_.work, alone, way_.solver, planner, start, how, timed_.rest());
+    const placement_problem<double> of_all = sees_memory_ ? compile(result_.bounded, rest()) : problem;
+    found best = search_step(of_all, *result_.work, alone, way_.solver, planner, start, how, rest());
     if (best.plan)
       best.choice.resize(std::min(best.choice.size(), vertices));
     else  // no plan fits the memory: that of the least sum shows by how much
@@ -246,7 +253,7 @@ class fastest_plan_run {
       result_.fitted = *made.fitted;
       if (!made.step_without_limit && !is_over())
         made.step_without_limit =
-            timed_(plan_.stages, "search", [&] { return planner.step_without_limit(made, timed_.rest()); });
+            timed_(plan_.stages, "search", [&] { return planner.step_without_limit(made, rest()); });
       if (const auto step = made.step_without_limit)
         result_.step_without_limit = nanoseconds(static_cast<std::int64_t>(*step));
     }
@@ -269,6 +276,7 @@ class fastest_plan_run {
   const fastest_plan_options& options_;
   const solve_control& control_;
   stage_clock timed_;
+  timed_stop stop_;
   fastest_plan_result result_;
   training_plan& plan_ = result_.plan;
   std::optional<held_values> held_;

@@ -294,7 +294,7 @@ class Faults:
             if child.returncode not in (0, 1, 4) or not (said or complained.startswith(job.words[0] + ": ")):
                 self.say(job, f"{at} status {child.returncode}: {complained}")
                 continue
-            if not said:  # there was no answer by then
+            if not said or child.returncode == 1:  # there was no answer by then
                 if any(s != "earlier" for s in states.values()):
                     self.say(job, f"{at} status {child.returncode} and {states}")
                 continue
@@ -303,11 +303,13 @@ class Faults:
             if "why_not" in proof and states["c.json.gz"] == "earlier":
                 del states["c.json.gz"]
             if not all(s == "whole" for s in states.values()):
-                self.say(job, f"{at} done, but {states}")
+                self.say(job, f"{at} done (status {child.returncode}), but {states}: {said[:300]}")
             took = line["seconds"]
+            proved = proof.get("seconds", 0)  # as long again
             if job.words[0] == "plan_training":
-                took = took["total"] - self.planned_to_the_end(took, limit) - proof.get("seconds", 0)
-            over = max(took, proof.get("seconds", 0)) - limit
+                proved = took["certificate"]
+                took = took["total"] - proved - self.planned_to_the_end(took, limit)
+            over = max(took, proved) - limit
             taken = over * min(1, cpu / wall)  # on a loaded machine its own time counts
             if taken > LIMIT or over > 20 * LIMIT:
                 late += 1
