@@ -22,6 +22,8 @@
 #include "support/stated_training.hpp"
 #include "support/told_plan.hpp"
 #include "support/whole_plan.hpp"
+#include <shardweave/core/control.hpp>
+#include <shardweave/core/timed_stop.hpp>
 #include <shardweave/fastest_plan.hpp>
 #include <shardweave/lowering/batch_parts_lowering.hpp>
 #include <shardweave/lowering/held_values_of.hpp>
@@ -376,11 +378,14 @@ class training_run {
   }
 
   void try_pieces() {
-    if (!plan_.tasks || chosen_.pieces == 1 || work_.is_interrupted()) return;
+    if (!plan_.tasks || chosen_.pieces == 1 || limit_.expired()) return;
     stage("pieces", [&] {
+      sw::solve_control rest = limit_.rest();
+      const sw::timed_stop stop(rest);
+      rest.stop = stop.token();
       const sw::bytes most = std::max(need_->is_known() ? room() : sw::bytes(0), plan_.tasks->after.peak);
-      const auto run = [&](const sw::task_graph& g) { return passes_within(most).run(g, limit_.rest()); };
-      pieces_ = programs::try_pieces(plan_, *model_, chosen_.pieces, run, most, limit_.rest());
+      const auto run = [&](const sw::task_graph& g) { return passes_within(most).run(g, rest); };
+      pieces_ = programs::try_pieces(plan_, *model_, chosen_.pieces, run, most, rest);
       need_ = need_of_plan();
     });
   }

@@ -139,7 +139,7 @@ struct certified {
   double bound = 0;
   bool proves_answer = false;  ///< that nothing is better than the answer, or that there is none
   std::size_t cases = 0;
-  double seconds = 0;
+  double seconds = 0;  ///< until there was a proof, or none, before it was written
   /// What the solver says where that is more than the certificate proves.
   std::optional<sw::solve_status> solver_status = std::nullopt;
   double solver_bound = 0;
@@ -163,17 +163,18 @@ certified certify(const sw::placement_description<Cost>& d, const sw::placement_
     c = sw::certify_infeasible(d, control);
   }
   if (!c) return {.why_not = "what contradicts each other is more than this proof can say", .seconds = watch.seconds()};
+  const double seconds = watch.seconds();
   try {
     sw::write_certificate(file, *c, control.stop);
   } catch (const sw::error& e) {
     if (e.category() != sw::error_category::stopped) throw;
-    return {.why_not = e.what(), .seconds = watch.seconds()};
+    return {.why_not = e.what(), .seconds = seconds};
   }
   certified result{.written = true, .infeasible = c->infeasible, .bound = static_cast<double>(c->lower_bound)};
   result.proves_answer = answer.has_assignment() ? sw::proves(result.bound, answer.objective) : c->infeasible;
   result.cases = static_cast<std::size_t>(
       std::count_if(c->cases.begin(), c->cases.end(), [](const auto& one) { return one.multipliers.has_value(); }));
-  result.seconds = watch.seconds();
+  result.seconds = seconds;
   return result;
 }
 

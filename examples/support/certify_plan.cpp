@@ -52,21 +52,27 @@ void certify_plan(certified_plan& stated, const shardweave::training_plan& plan,
     shardweave::refuse(shardweave::error_category::input,
                        "--certificate proves bounds of costs and of steps, and does not know "
                        "savings: it needs --overlap off");
+  const shardweave::deadline limit(control);
+  const auto write = [&](const auto& proof) {
+    stated.seconds = limit.elapsed();
+    shardweave::write_certificate(stated.certificate, proof, control.stop);
+  };
   in_time(stated, [&] {
     const shardweave::placement_problem<double> compiled =
         shardweave::compile(stated.of_step ? fastest->bounded : plan.problem, {.stop = control.stop}).without_savings();
     if (stated.of_step) {
       stated.claimed = fastest->bounds.bound;
-      const auto c = shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, control);
+      const auto c = shardweave::certify_step(fastest->bounds, compiled, *fastest->work, {}, limit.rest());
       stated.bound = shardweave::bound_of(c, *fastest->work);
-      shardweave::write_certificate(stated.certificate, c, control.stop);
+      write(c);
     } else {
       stated.claimed = plan.placement.lower_bound;
-      const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, control);
+      const auto c = shardweave::certify_placement(compiled, plan.placement.objective, {}, limit.rest());
       stated.bound = c.lower_bound;
-      shardweave::write_certificate(stated.certificate, c, control.stop);
+      write(c);
     }
   });
+  if (stated.seconds == 0) stated.seconds = limit.elapsed();
 }
 
 }  // namespace programs

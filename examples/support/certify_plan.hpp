@@ -18,6 +18,7 @@ struct certified_plan {
   std::string why_not = {};  ///< no certificate was written
   double bound = 0;          ///< nanoseconds of a step, or the problem's unit of a sum
   double claimed = 0;        ///< the bound that was found
+  double seconds = 0;        ///< until there was a proof, or none, before it was written
   std::string certificate;
   std::string problem;  ///< empty if it was not written
 };

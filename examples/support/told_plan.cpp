@@ -127,7 +127,7 @@ void write_certified(sw::json_writer& out, const certified_plan& c) {
   }
   out.key("problem");
   c.problem.empty() ? out.null() : out.value(c.problem);
-  out.end_object();
+  out.member("seconds", c.seconds).end_object();
 }
 
 }  // namespace

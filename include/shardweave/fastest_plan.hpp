@@ -2,8 +2,8 @@
 
 #include <shardweave/core/attempt.hpp>
 #include <shardweave/core/control.hpp>
-#include <shardweave/core/timed_stop.hpp>
 #include <shardweave/core/error.hpp>
+#include <shardweave/core/timed_stop.hpp>
 #include <shardweave/core/units.hpp>
 #include <shardweave/graph/concepts.hpp>
 #include <shardweave/lowering/lowered_graph.hpp>
@@ -108,7 +108,13 @@ class fastest_plan_run {
  public:
   fastest_plan_run(const Pipeline& way, const G& graph, const Model& model, const fastest_plan_options& options,
                    const solve_control& control)
-      : way_(way), graph_(graph), model_(model), options_(options), control_(control), timed_(control), stop_(control) {}
+      : way_(way),
+        graph_(graph),
+        model_(model),
+        options_(options),
+        control_(control),
+        timed_(control),
+        stop_(control) {}
 
   /// \param state  makes the description of the placement problem, within a control
   template <class State>

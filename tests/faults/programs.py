@@ -307,8 +307,7 @@ class Faults:
             took = line["seconds"]
             proved = proof.get("seconds", 0)  # as long again
             if job.words[0] == "plan_training":
-                proved = took["certificate"]
-                took = took["total"] - proved - self.planned_to_the_end(took, limit)
+                took = took["total"] - took["certificate"] - self.planned_to_the_end(took, limit)
             over = max(took, proved) - limit
             taken = over * min(1, cpu / wall)  # on a loaded machine its own time counts
             if taken > LIMIT or over > 20 * LIMIT:

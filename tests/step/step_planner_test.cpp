@@ -1,8 +1,8 @@
-#include <doctest/doctest.h>
-
 #include <shardweave/core/control.hpp>
 #include <shardweave/placement/cost.hpp>
 #include <shardweave/step/step_planner.hpp>
+
+#include <doctest/doctest.h>
 
 #include <cstddef>
 #include <span>
