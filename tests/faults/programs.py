@@ -291,12 +291,12 @@ class Faults:
             shutil.rmtree(out)
             if leftovers:
                 self.say(job, f"{at} leaves {leftovers}")
-            if child.returncode not in (0, 1, 4) or not (said or complained.startswith(job.words[0] + ": ")):
+            if child.returncode not in (0, 1, 4) or not (said or child.returncode == 1 and complained.startswith(job.words[0] + ": ")):
                 self.say(job, f"{at} status {child.returncode}: {complained}")
                 continue
-            if not said or child.returncode == 1:  # there was no answer by then
-                if any(s != "earlier" for s in states.values()):
-                    self.say(job, f"{at} status {child.returncode} and {states}")
+            if child.returncode == 1:  # there was no answer by then
+                if any(s not in ("earlier", "whole") for s in states.values()):
+                    self.say(job, f"{at} status 1 and {states}")
                 continue
             line = json.loads(said)
             proof = line.get("certificate", {})
@@ -381,7 +381,7 @@ class Faults:
                     continue  # there is nothing to write yet
                 if child.returncode != 2:
                     self.say(job, f"{fault}: status {child.returncode}, {complained!r}")
-                lines = [l for l in complained.splitlines() if l.startswith(job.words[0] + ": ")]
+                lines = [l for l in complained.splitlines() if l.startswith(job.words[0] + ": ") and ": the plan needs " not in l]
                 if len(lines) != 1:
                     self.say(job, f"{fault}: {len(lines)} lines of complaint: {complained!r}")
                 elif fault != "full output" and not any(name in lines[0] for name in outputs):
