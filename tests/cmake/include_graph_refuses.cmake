@@ -50,3 +50,9 @@ expect("shardweave.hpp: reaches solve/backend/glpk.hpp" solve/backend/glpk.hpp "
        solve/a.hpp "${once}#include <shardweave/solve/backend/glpk.hpp>\n"
        shardweave.hpp "${once}#include <shardweave/solve/a.hpp>\n")
 file(REMOVE_RECURSE ${work_dir})
+file(WRITE ${work_dir}/include/shardweave/simulate/b.hpp "${once}")
+file(WRITE ${work_dir}/include/shardweave/step/a.hpp "${once}#include <shardweave/simulate/b.hpp>\n")
+file(WRITE ${work_dir}/examples/check_certificate.cpp "#include <shardweave/step/a.hpp>\n")
+expect_of(include_graph.cmake include_dir=${work_dir}/include
+          "check_certificate.cpp: reaches simulate/b.hpp, which makes what it checks")
+file(REMOVE_RECURSE ${work_dir})
