@@ -148,15 +148,15 @@ class fastest_plan_run {
   using found = step_search_result<made_plan>;
   static constexpr double tolerance_within_memory = 0.0015;  ///< relative, of the bound
 
-  /// One plan is made whatever comes; after a stop, or the time, nothing else is.
+  /// Whether a stop was requested or the time is up. The pipeline's plan is made even then.
   [[nodiscard]] bool is_over() const { return stop_.token().stop_requested(); }
-  /// What is left for the search, whose plans look at the stop alone.
+  /// The control of the search, in which the end of the time is a stop, since plans do not check the clock.
   [[nodiscard]] solve_control rest() const {
     solve_control left = timed_.rest();
     left.stop = stop_.token();
     return left;
   }
-  /// What vertices hold, asked when a limit is in the way; null if nobody tells.
+  /// The values that vertices hold, computed at the first call, when a plan does not fit; null if they are unknown.
   [[nodiscard]] const held_values* held() {
     std::call_once(is_held_known_, [this] {
       if (options_.held) held_ = options_.held();
@@ -238,7 +238,7 @@ class fastest_plan_run {
     made.lowered = timed_(plan_.stages, "lower", [&] {
       return std::make_shared<const lowered_graph>(way_.lowering(model_, plan_.placement.choice));
     });
-    // passes that take all the time they are given would leave none for the search
+    // no time limit: a pass that uses all its time would leave none for the search
     const solve_control part = without_time_limit(control_);
     made.order = timed_(plan_.stages, "schedule", [&] { return way_.pass.plan(made.lowered->tasks, part); });
     return made;

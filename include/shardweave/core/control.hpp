@@ -66,9 +66,8 @@ inline void validate(const solve_control& control) {
                                     ", expected a number from 0 on; infinity is no limit");
 }
 
-/// What limits a part of some work, or work on another problem, that takes the time it takes: the seed, the threads and
-/// the stop. What speaks of the whole is left out: the time, the start, the gap, the number of iterations and who is
-/// told of progress.
+/// The control for a subproblem, or another problem, without a time limit: seed, threads and stop stay. The rest is
+/// about the whole and left out: start, gap, iterations, progress.
 [[nodiscard]] inline solve_control without_time_limit(const solve_control& whole) {
   return {.seed = whole.seed, .threads = whole.threads, .stop = whole.stop};
 }
@@ -95,7 +94,7 @@ class deadline {
     if (left.seconds < std::numeric_limits<double>::infinity()) left.seconds = std::max(0.0, remaining());
     return left;
   }
-  /// The same for work on a part of the problem, or on another one (`without_time_limit`), with the time that is left.
+  /// The same for a subproblem, or another problem (`without_time_limit`), with the time that is left.
   [[nodiscard]] solve_control rest_for_part() const {
     solve_control part = without_time_limit(*control_);
     if (control_->seconds < std::numeric_limits<double>::infinity()) part.seconds = std::max(0.0, remaining());

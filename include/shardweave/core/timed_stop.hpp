@@ -10,12 +10,12 @@
 #include <thread>
 
 /// \file
-/// A limit of time as a stop.
+/// A time limit as a stop request.
 
 namespace shardweave::inline v0 {
 
-/// A stop that is requested when a control's stop is, or once its time is up: for work whose parts look at a stop, but
-/// not at the clock. Lasts as long as this object.
+/// A stop that is requested when that of a control is, or when its time is up: for work that checks the stop but not
+/// the clock. Valid as long as this object.
 /// Complexity: a thread that sleeps where the time is limited; none otherwise
 class timed_stop {
  public:

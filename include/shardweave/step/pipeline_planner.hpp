@@ -112,7 +112,7 @@ class pipeline_planner {
     if (best.room && (best.fitted || options_.fills)) best = with_retention_searched(std::move(best), control);
     search<> by{.changes = options_.changes * effort, .runs = 12 * effort, .rebucket = options_.rebucket};
     by.memory = room_of(best);
-    if (best.fitted) by.runs = 0;  // what the start makes with more memory does not fit
+    if (best.fitted) by.runs = 0;  // other starts ignore the memory and would not fit
     solve_control part = without_time_limit(control);
     if (effort == 1) return searched(best, by, part);
     const deadline clock(control);
@@ -164,7 +164,7 @@ class pipeline_planner {
 
   /// \param known  the plan of the same placement without a limit; null: none
   [[nodiscard]] plan made_of(std::span<const strategy> placed, const plan* known, const solve_control& control) const {
-    // passes that take all the time they are given would leave none for the next plan
+    // no time limit: a pass that uses all its time would leave none for the next plan
     const solve_control part = without_time_limit(control);
     plan made;
     if (known != nullptr)

@@ -8,19 +8,20 @@
 #include <span>
 
 /// \file
-/// What a search over steps asks for plans.
+/// The concept of what makes plans for `search_step`.
 
 namespace shardweave::inline v0 {
 
-/// Makes the whole plan of a placement: lowers it, merges, orders, and tells when it ends. `step` is that end, in the
-/// unit of the work; +infinity where a plan does not keep what is demanded of it (memory). Of plans that end at once
-/// the one of the lower `peak` is taken, and then the one of less `communication`, where plans have such numbers.
-/// `improved` makes a better plan of one that is there, with `effort` for how hard to try: 1 for a glance, 10 for the
-/// plan that is kept. A planner may have a member `completed(plan, below, control)`, too: its `best` is the best of all
-/// plans of the same placement if one ends before `below`, and `is_all` tells whether all were looked at that could be
-/// better. It is asked where few placements are all looked at.
-/// Equal arguments give equal plans, unless a limit of time came in between. Where a control allows several threads
-/// all of it may be asked by several at once.
+/// Makes a complete plan of a placement: lowers it, buckets and orders its tasks, and computes its end. `step` is that
+/// end, in the unit of the work; +infinity if the plan violates a limit (memory). Of plans with equal `step` the one
+/// with the lower `peak` is better, then the one with less `communication`, as far as plans have these members.
+/// `improved` returns a plan of the same placement; it is used if it is better. Its `effort` is 1 for several good
+/// plans and 10 for the best one.
+/// Optional is a member `completed(plan, below, control)`: its `best` is the best of all plans of the same placement,
+/// if that ends before `below`, and `is_all` says whether all plans that could be better were tried. It is called in
+/// small problems only (`step_search_options::around`).
+/// Equal arguments give equal plans, unless a time limit ends the work. If the control allows several threads, all
+/// members may be called concurrently.
 template <class P>
 concept step_planner = requires(const P& planner, std::span<const strategy> choice, const solve_control& control) {
   { planner(choice, control).step } -> std::convertible_to<double>;

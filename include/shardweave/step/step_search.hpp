@@ -35,7 +35,7 @@
 
 namespace shardweave::inline v0 {
 
-/// How many plans a search makes, and how close their placements must be to their bounds.
+/// Effort of `search_step`, and the gap to which placements are solved.
 struct step_search_options {
   /// Plans that are made at most, the start included, and placements that are solved for them at most. Fewer for large
   /// problems (`step_bound_options::entries`).
