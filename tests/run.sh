@@ -28,7 +28,7 @@ if [ "$mode" != quick ]; then
 fi
 if [ "$mode" = full ]; then
   want clang-tidy-19 has_command clang-tidy-19  # tests/tidy.py
-  others=(g++-{12..15} clang++-{16..21})
+  others=(g++-{12..15} clang++-{16..22})
   # packages, the site and what a browser opens: each has a test, which is skipped where its tools are not
   want 'dpkg-dev' has_command dpkg-buildpackage
   want debhelper has_command dh
@@ -41,6 +41,8 @@ if [ "$mode" = full ]; then
   want python3-venv /usr/bin/python3 -c 'import ensurepip'
   want chromium has_command chromium
   for compiler in "${others[@]}"; do want "${compiler/clang++/clang}" has_command "$compiler"; done
+  want 'libc++-22-dev|libc++-21-dev|libc++-20-dev' find_libcxx
+  want 'libc++abi-22-dev|libc++abi-21-dev|libc++abi-20-dev' find_libcxx
 fi
 want coinor-libcbc-dev has_header '#include <coin/CbcModel.hpp>'  # components clp and cbc
 want toulbar2 has_command toulbar2  # a referee: the tests that ask it are skipped without
@@ -56,6 +58,21 @@ if [ "$mode" = full ] && ! has_command conan >/dev/null; then
     say "Going on without Conan"
   fi
 fi
+
+# find_libcxx: the clang++ of a libc++ that reads floating numbers, as it does from 20 on, in `clang_of_libcxx`
+find_libcxx() {
+  for version in 22 21 20; do
+    clang_of_libcxx=clang++-$version
+    if has_command "$clang_of_libcxx" && [ -e "/usr/lib/llvm-$version/include/c++/v1/charconv" ]; then return 0; fi
+  done
+  return 1
+}
+# unpack_boost_174: the oldest Boost that there may be, into `old_boost`; packages of two versions exclude each other
+unpack_boost_174() {
+  old_boost=$root/build/boost-1.74
+  mkdir -p "$old_boost"
+  [ -e "$old_boost/usr" ] || (cd "$old_boost" && apt-get download -qq libboost1.74-dev && dpkg -x libboost1.74-dev_*.deb .)
+}
 
 # check NAME OPTIONS...: configure, build and test in build/NAME
 check() {
@@ -94,6 +111,18 @@ if [ "$mode" = full ]; then
     if [ "$path" = "$(readlink -f "$(command -v "$CXX")")" ] || [ "$compiler" = "$clang" ]; then continue; fi
     check "$compiler" -D CMAKE_CXX_COMPILER="$compiler" -D CMAKE_CXX_FLAGS=-O0 -D CMAKE_BUILD_TYPE= -C "$root/tests/cmake/units.cmake"
   done
+  few=(-D CMAKE_BUILD_TYPE= -D SHARDWEAVE_BUILD_EXAMPLES=OFF -D SHARDWEAVE_CHECK_ONCE=OFF -C "$root/tests/cmake/units.cmake")
+  # another standard library, linked whole, since not all versions have a package of a shared one; libraries in C++ stay out
+  if find_libcxx >/dev/null; then
+    check libcxx "${few[@]}" -D CMAKE_CXX_COMPILER="$clang_of_libcxx" -D "CMAKE_CXX_FLAGS=-O0 -stdlib=libc++ -fexperimental-library" \
+      -D CMAKE_EXE_LINKER_FLAGS=-static-libstdc++ -D "CMAKE_CXX_STANDARD_LIBRARIES=-Wl,-Bstatic -lc++ -lc++abi -Wl,-Bdynamic" \
+      -D SHARDWEAVE_WITH_CLP=OFF -D SHARDWEAVE_WITH_CBC=OFF -D "SHARDWEAVE_TESTED_ROOMS=core;placement;memory;step"
+  fi
+  # the oldest Boost, which component io is newer than
+  if unpack_boost_174 >/dev/null 2>&1; then
+    check boost174 "${few[@]}" -D CMAKE_CXX_FLAGS=-O0 -D Boost_ROOT="$old_boost/usr" -D SHARDWEAVE_WITH_IO=OFF \
+      -D "SHARDWEAVE_TESTED_ROOMS=core;graph;planner"
+  fi
   "$root/tests/mutate.sh"
   for fault in hostile writes "kills 300"; do "$root/tests/faults.sh" $fault; done
   "$root/tests/valgrind.sh"

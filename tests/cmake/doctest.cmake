@@ -9,4 +9,7 @@ if(doctest_FOUND)
                              DOCTEST_CONFIG_VOID_CAST_EXPRESSIONS=  # lets a nodiscard call stand in CHECK_THROWS
                              # a quarter of the compiler's time; an exception in a check ends its test case
                              DOCTEST_CONFIG_NO_TRY_CATCH_IN_ASSERTS DOCTEST_CONFIG_SUPER_FAST_ASSERTS)
+  # its macros count, which clang++ warns of from 22 on
+  target_compile_options(doctest_as_used INTERFACE
+    $<$<AND:$<CXX_COMPILER_ID:Clang>,$<VERSION_GREATER_EQUAL:$<CXX_COMPILER_VERSION>,22>>:-Wno-c2y-extensions>)
 endif()
