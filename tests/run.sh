@@ -19,6 +19,15 @@ export UBSAN_OPTIONS=${UBSAN_OPTIONS:-print_stacktrace=1}
 # glibc's allocator asks for huge pages: a sixth of the time of clang++, which touches much memory
 export GLIBC_TUNABLES=${GLIBC_TUNABLES:-glibc.malloc.hugetlb=1}
 
+# find_libcxx: the clang++ of a libc++ that reads floating numbers, as it does from 20 on, in `clang_of_libcxx`
+find_libcxx() {
+  for version in 22 21 20; do
+    clang_of_libcxx=clang++-$version
+    if has_command "$clang_of_libcxx" && [ -e "/usr/lib/llvm-$version/include/c++/v1/charconv" ]; then return 0; fi
+  done
+  return 1
+}
+
 need_build_tools "$root/build/packages"
 need doctest-dev has_header '#include <doctest/doctest.h>'
 if [ "$mode" != quick ]; then
@@ -59,14 +68,6 @@ if [ "$mode" = full ] && ! has_command conan >/dev/null; then
   fi
 fi
 
-# find_libcxx: the clang++ of a libc++ that reads floating numbers, as it does from 20 on, in `clang_of_libcxx`
-find_libcxx() {
-  for version in 22 21 20; do
-    clang_of_libcxx=clang++-$version
-    if has_command "$clang_of_libcxx" && [ -e "/usr/lib/llvm-$version/include/c++/v1/charconv" ]; then return 0; fi
-  done
-  return 1
-}
 # unpack_boost_174: the oldest Boost that there may be, into `old_boost`; packages of two versions exclude each other
 unpack_boost_174() {
   old_boost=$root/build/boost-1.74

@@ -19,7 +19,7 @@
 
 namespace shardweave::inline v0 {
 
-/// The only place that names the standard's stop token, which some standard libraries lack.
+/// The standard's stop token, which some standard libraries lack.
 using stop_token = std::stop_token;
 
 /// One report of a long computation. Costs are in the problem's unit.

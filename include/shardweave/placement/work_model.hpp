@@ -28,10 +28,10 @@ struct edge_work {
 /// Tells the work of vertices and edges on the compute stream (channel 0) and on the other channels, and promises for
 /// every plan of an assignment, whatever its buckets and its order:
 ///  - with some way for each edge (`edge_work::otherwise`), the makespan is at least the sum of all times of vertices
-/// and all loads of edges on any one channel, where of the edges of one share (`sharing_work_model`) any one is
-/// counted;
+///    and all loads of edges on any one channel, where of the edges of one share (`sharing_work_model`) any one is
+///    counted;
 ///  - along any path of the graph the makespan is at least the sum of the times of its vertices and the chains of its
-/// edges.
+///    edges.
 /// So a load is what merging cannot remove: bytes at the best rate of any bucket, without the latency of a single
 /// launch.
 template <class M, class G>
